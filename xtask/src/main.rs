@@ -1,0 +1,2 @@
+//! Set-up, tests and tidy checks.
+fn main() {}
