@@ -1,2 +1,82 @@
-//! Set-up, tests and tidy checks.
-fn main() {}
+//! The project's own chores: set-up of the test models, all checks and tests,
+//! and the tidy checks. It builds nothing that users run.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod models;
+mod stages;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+
+/// The verbs, in the order in which the help lists them.
+pub(crate) const VERBS: &[(&str, &str)] = &[
+    (
+        "test",
+        "fetch the test models, then run every check and every test",
+    ),
+    (
+        "tidy",
+        "check the project's own rules (map, sizes, names, dependencies)",
+    ),
+    (
+        "models",
+        "fetch the test models only and print their folder",
+    ),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let root = repository_root()?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["test"] => stages::test(&root),
+        ["tidy"] => stages::tidy(&root),
+        ["models"] => {
+            println!("{}", models::ensure()?.display());
+            Ok(())
+        }
+        [] | ["help" | "-h" | "--help"] => {
+            println!("{}", usage());
+            Ok(())
+        }
+        _ => bail!("unknown command: {}\n{}", words.join(" "), usage()),
+    }
+}
+
+fn usage() -> String {
+    let mut text = String::from("usage: cargo xtask VERB\n");
+    for (verb, purpose) in VERBS {
+        text.push_str(&format!("\n  {verb:<8}{purpose}"));
+    }
+    text
+}
+
+/// The folder of the workspace, wherever the command was called from. Asked at
+/// run time, since clones may share one folder of build output.
+fn repository_root() -> Result<PathBuf> {
+    let own = std::env::var_os("CARGO_MANIFEST_DIR")
+        .context("run this through cargo: `cargo xtask VERB`")?;
+    Path::new(&own)
+        .parent()
+        .map(Path::to_path_buf)
+        .context("xtask stands in no workspace")
+}
+
+/// The cargo that called this program.
+fn cargo_command() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}

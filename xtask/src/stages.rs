@@ -1,0 +1,102 @@
+//! The stages of `cargo xtask test`, one after the other, each with its
+//! seconds; the first that fails ends the run. The checks themselves live in
+//! `tidy` and in the crates.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{cargo_command, models, tidy};
+
+/// Everything that must hold before a change is kept.
+pub(crate) fn test(root: &Path) -> Result<()> {
+    let started = Instant::now();
+    stage("tools", || {
+        require_component(root, "fmt", "rustfmt")?;
+        require_component(root, "clippy", "clippy")
+    })?;
+    let folder = stage("models", models::ensure)?;
+    stage("format", || {
+        cargo(root, &folder, &["fmt", "--all", "--check"])
+            .context("run `cargo fmt --all` to format the sources")
+    })?;
+    stage("tidy", || report(&tidy::findings(root)?))?;
+    stage("lints", || {
+        cargo(
+            root,
+            &folder,
+            &[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ],
+        )
+    })?;
+    stage("tests", || cargo(root, &folder, &["test", "--workspace"]))?;
+    eprintln!(
+        "xtask: all passed in {:.1} s",
+        started.elapsed().as_secs_f64()
+    );
+    Ok(())
+}
+
+/// The tidy checks alone.
+pub(crate) fn tidy(root: &Path) -> Result<()> {
+    report(&tidy::findings(root)?)?;
+    println!("tidy");
+    Ok(())
+}
+
+fn stage<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    eprintln!("xtask: {name}");
+    let started = Instant::now();
+    let outcome = work();
+    let seconds = started.elapsed().as_secs_f64();
+    match &outcome {
+        Ok(_) => eprintln!("xtask: {name} passed in {seconds:.1} s"),
+        Err(_) => eprintln!("xtask: {name} FAILED after {seconds:.1} s"),
+    }
+    outcome.with_context(|| format!("stage `{name}` failed"))
+}
+
+fn report(findings: &[tidy::Finding]) -> Result<()> {
+    for finding in findings {
+        eprintln!("{finding}");
+    }
+    ensure!(findings.is_empty(), "{} untidy place(s)", findings.len());
+    Ok(())
+}
+
+fn cargo(root: &Path, models: &Path, arguments: &[&str]) -> Result<()> {
+    let shown = format!("cargo {}", arguments.join(" "));
+    let status = cargo_command()
+        .args(arguments)
+        .current_dir(root)
+        .env("KEN_TEST_MODELS", models)
+        .status()
+        .with_context(|| format!("cannot start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` ended with {status}");
+    }
+    Ok(())
+}
+
+fn require_component(root: &Path, subcommand: &str, component: &str) -> Result<()> {
+    let present = cargo_command()
+        .args([subcommand, "--version"])
+        .current_dir(root)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    ensure!(
+        present,
+        "{component} is not installed: run `rustup component add {component}`"
+    );
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! The project's own rules, checked: the map is true, files stay small and
+//! open with their purpose, rooms depend only on what they may. It judges text
+//! and manifests; whether the code is right is for clippy and the tests.
+
+mod commands;
+mod dependencies;
+mod map;
+mod sources;
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+/// One place that breaks a rule.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// The file, relative to the root.
+    path: String,
+    /// The line, counted from 1, where the rule is about one.
+    line: Option<usize>,
+    message: String,
+}
+
+impl Finding {
+    fn of_file(path: &str, message: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line: None,
+            message: message.into(),
+        }
+    }
+
+    fn of_line(path: &str, index: usize, message: impl Into<String>) -> Self {
+        Self {
+            line: Some(index + 1),
+            ..Self::of_file(path, message)
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:", self.path)?;
+        if let Some(line) = self.line {
+            write!(formatter, "{line}:")?;
+        }
+        write!(formatter, " {}", self.message)
+    }
+}
+
+/// The paths of the repository, with the content of its text files.
+#[derive(Default)]
+pub(crate) struct Tree {
+    files: Vec<SourceFile>,
+}
+
+struct SourceFile {
+    /// Relative to the root, with `/` between the parts.
+    path: String,
+    /// Empty for what is not text of ours (data, locks).
+    text: String,
+}
+
+impl Tree {
+    fn read(root: &Path) -> Result<Self> {
+        let mut tree = Self::default();
+        tree.walk(root, "")?;
+        tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(tree)
+    }
+
+    fn walk(&mut self, folder: &Path, prefix: &str) -> Result<()> {
+        let entries =
+            fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{prefix}{name}");
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                if !matches!(path.as_str(), ".git" | "target") {
+                    self.walk(&entry.path(), &format!("{path}/"))?;
+                }
+            } else if kind.is_file() {
+                let text = if is_own_text(&path) {
+                    fs::read_to_string(entry.path())
+                        .with_context(|| format!("cannot read {path}"))?
+                } else {
+                    String::new()
+                };
+                self.files.push(SourceFile { path, text });
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    fn of(files: &[(&str, &str)]) -> Self {
+        let files = files
+            .iter()
+            .map(|(path, text)| SourceFile {
+                path: (*path).to_owned(),
+                text: (*text).to_owned(),
+            })
+            .collect();
+        Self { files }
+    }
+
+    fn text(&self, path: &str) -> Option<&str> {
+        let file = self.files.iter().find(|file| file.path == path)?;
+        Some(&file.text)
+    }
+
+    /// Whether a file or a folder of this name exists.
+    fn has(&self, path: &str) -> bool {
+        let folder = format!("{path}/");
+        self.files
+            .iter()
+            .any(|file| file.path == path || file.path.starts_with(&folder))
+    }
+
+    fn ending(&self, ending: &str) -> impl Iterator<Item = &SourceFile> {
+        self.files
+            .iter()
+            .filter(move |file| file.path.ends_with(ending))
+    }
+
+    /// The names of the crates' folders.
+    fn crates(&self) -> Vec<&str> {
+        self.files
+            .iter()
+            .filter_map(|file| {
+                file.path
+                    .strip_prefix("crates/")?
+                    .strip_suffix("/Cargo.toml")
+            })
+            .collect()
+    }
+}
+
+fn is_own_text(path: &str) -> bool {
+    let endings = [".rs", ".md", ".toml", ".sh", ".yml"];
+    path.starts_with(".ci/") || endings.iter().any(|ending| path.ends_with(ending))
+}
+
+/// Every place that breaks a rule, in the order of the checks.
+pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>> {
+    let tree = Tree::read(root)?;
+    let checks = [
+        sources::purpose_stated,
+        sources::small_enough,
+        sources::telling_names,
+        sources::no_machine_paths,
+        map::crates_on_map,
+        map::named_paths_exist,
+        map::links_lead_somewhere,
+        dependencies::rooms_kept,
+        commands::chores_exist,
+    ];
+    Ok(checks.iter().flat_map(|check| check(&tree)).collect())
+}

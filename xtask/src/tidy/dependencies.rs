@@ -1,0 +1,176 @@
+//! The invariants between the rooms, read from the manifests: who may not
+//! depend on whom. Dependencies of tests are free.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Finding, Tree};
+
+/// What a room must not reach, neither itself nor through another room.
+enum Forbidden {
+    EveryRoom,
+    Rooms(&'static [&'static str]),
+}
+
+const ROOMS: &[(&str, Forbidden)] = &[
+    ("corpus", Forbidden::EveryRoom),
+    ("index", Forbidden::Rooms(&["model"])),
+    ("route", Forbidden::Rooms(&["model"])),
+    ("ingest", Forbidden::Rooms(&["route", "answer"])),
+    ("server", Forbidden::Rooms(&["train"])),
+];
+
+/// Libraries that only some crates may name: by the start of their names.
+const LIBRARIES: &[(&str, &[&str])] = &[
+    ("candle", &["model", "train"]),
+    ("indicatif", &["ken"]),
+    ("anyhow", &["ken"]),
+    ("clap", &["ken"]),
+];
+
+/// Every room keeps to its invariants.
+pub(super) fn rooms_kept(tree: &Tree) -> Vec<Finding> {
+    let direct: BTreeMap<&str, BTreeSet<String>> = tree
+        .crates()
+        .into_iter()
+        .filter_map(|name| {
+            let manifest = tree.text(&format!("crates/{name}/Cargo.toml"))?;
+            Some((name, dependencies(manifest)))
+        })
+        .collect();
+    let mut findings = Vec::new();
+    for (room, libraries) in &direct {
+        let path = format!("crates/{room}/Cargo.toml");
+        for library in libraries {
+            for (start, allowed) in LIBRARIES {
+                if library.starts_with(start) && !allowed.contains(room) {
+                    let allowed = allowed.join(" and ");
+                    let message = format!("depends on {library}, which only {allowed} may");
+                    findings.push(Finding::of_file(&path, message));
+                }
+            }
+        }
+        let reached = rooms_reached(&direct, room);
+        for (_, forbidden) in ROOMS.iter().filter(|(name, _)| name == room) {
+            for other in &reached {
+                let broken = match forbidden {
+                    Forbidden::EveryRoom => true,
+                    Forbidden::Rooms(rooms) => rooms.contains(other),
+                };
+                if broken {
+                    let message = format!("reaches the room `{other}`, which it must not");
+                    findings.push(Finding::of_file(&path, message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// All rooms that a room depends on, directly or through others.
+fn rooms_reached<'tree>(
+    direct: &BTreeMap<&'tree str, BTreeSet<String>>,
+    room: &str,
+) -> BTreeSet<&'tree str> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![room];
+    while let Some(next) = open.pop() {
+        for dependency in direct.get(next).into_iter().flatten() {
+            let name = dependency.strip_prefix("ken-").unwrap_or_default();
+            if let Some((&known, _)) = direct.get_key_value(name)
+                && reached.insert(known)
+            {
+                open.push(known);
+            }
+        }
+    }
+    reached
+}
+
+/// The names under a manifest's `[dependencies]` and `[build-dependencies]`,
+/// for all targets.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut inside = false;
+    for line in manifest.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.trim_end_matches(']');
+            let (table, name) = match section.rsplit_once("dependencies.") {
+                Some((before, name)) => (format!("{before}dependencies"), Some(name)),
+                None => (section.to_owned(), None),
+            };
+            let counts = table.ends_with("dependencies") && !table.ends_with("dev-dependencies");
+            inside = counts && name.is_none();
+            names.extend(name.filter(|_| counts).map(str::to_owned));
+        } else if inside && !line.starts_with('#') {
+            let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
+            if !name.is_empty() {
+                names.insert(name.trim_matches('"').to_owned());
+            }
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: (&str, &str) = ("crates/model/Cargo.toml", "");
+
+    fn check(files: &[(&str, &str)]) -> Vec<String> {
+        let findings = rooms_kept(&Tree::of(files));
+        findings.iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn all_spellings_of_a_dependency_are_read() {
+        let manifest = "[dependencies]\na = \"1\"\nb.workspace = true\n# c = 1\n\
+             [dependencies.d]\nversion = \"1\"\n[dev-dependencies]\ne = \"1\"\n\
+             [dev-dependencies.f]\n[target.'cfg(unix)'.dependencies]\ng = \"1\"\n\
+             [build-dependencies]\nh = \"1\"\n[lints]\nworkspace = true\n";
+        let found: Vec<String> = dependencies(manifest).into_iter().collect();
+        assert_eq!(found, ["a", "b", "d", "g", "h"]);
+    }
+
+    #[test]
+    fn a_direct_breach_is_found() {
+        let index = (
+            "crates/index/Cargo.toml",
+            "[dependencies]\nken-model = { workspace = true }\n",
+        );
+        let found = check(&[MODEL, index]);
+        assert_eq!(
+            found,
+            ["crates/index/Cargo.toml: reaches the room `model`, which it must not"]
+        );
+    }
+
+    #[test]
+    fn a_breach_through_another_room_is_found() {
+        let probe = (
+            "crates/probe/Cargo.toml",
+            "[dependencies]\nken-model = { workspace = true }\n",
+        );
+        let route = (
+            "crates/route/Cargo.toml",
+            "[dependencies]\nken-probe = { workspace = true }\n",
+        );
+        assert_eq!(check(&[MODEL, probe]).len(), 0);
+        assert_eq!(check(&[MODEL, probe, route]).len(), 1);
+    }
+
+    #[test]
+    fn corpus_may_reach_no_room_but_its_tests_may() {
+        let with = |section: &str| format!("[{section}]\nken-model = {{ workspace = true }}\n");
+        let path = "crates/corpus/Cargo.toml";
+        assert_eq!(check(&[MODEL, (path, &with("dependencies"))]).len(), 1);
+        assert_eq!(check(&[MODEL, (path, &with("dev-dependencies"))]).len(), 0);
+    }
+
+    #[test]
+    fn a_library_in_the_wrong_room_is_found() {
+        let manifest = "[dependencies]\ncandle-core = { workspace = true }\n";
+        assert_eq!(check(&[("crates/model/Cargo.toml", manifest)]).len(), 0);
+        assert_eq!(check(&[("crates/probe/Cargo.toml", manifest)]).len(), 1);
+    }
+}

@@ -1,0 +1,135 @@
+//! Whether `ARCHITECTURE.md` is a true map, and whether links between the
+//! documents lead somewhere. It does not judge what the documents say.
+
+use super::{Finding, Tree};
+
+const MAP: &str = "ARCHITECTURE.md";
+
+/// Where the project's own files stand: an inline path that starts so must
+/// exist.
+const PLACES: &[&str] = &[".cargo/", ".ci/", "crates/", "docs/", "results/", "xtask/"];
+
+/// Every crate stands on the map.
+pub(super) fn crates_on_map(tree: &Tree) -> Vec<Finding> {
+    let Some(map) = tree.text(MAP) else {
+        return vec![Finding::of_file(MAP, "does not exist")];
+    };
+    let named: Vec<&str> = map.lines().flat_map(inline_code).collect();
+    tree.crates()
+        .into_iter()
+        .map(|name| format!("crates/{name}"))
+        .chain(tree.has("xtask").then(|| "xtask".to_owned()))
+        .filter(|path| !named.iter().any(|code| code.trim_end_matches('/') == path))
+        .map(|path| Finding::of_file(MAP, format!("does not name `{path}`")))
+        .collect()
+}
+
+/// Every path that a document names in backticks exists.
+pub(super) fn named_paths_exist(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.ending(".md") {
+        for (index, line) in file.text.lines().enumerate() {
+            for code in inline_code(line) {
+                let ours = PLACES.iter().any(|place| code.starts_with(place));
+                let pattern = code.contains(['*', '<', '{', ' ']);
+                if ours && !pattern && !tree.has(code.trim_end_matches('/')) {
+                    let message = format!("names `{code}`, which does not exist");
+                    findings.push(Finding::of_line(&file.path, index, message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// Every relative link in a document leads to a file or folder.
+pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.ending(".md") {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for (index, line) in file.text.lines().enumerate() {
+            for target in link_targets(line) {
+                if !resolve(folder, target).is_some_and(|path| tree.has(&path)) {
+                    let message = format!("links to {target}, which does not exist");
+                    findings.push(Finding::of_line(&file.path, index, message));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// What stands between single backticks in a line.
+fn inline_code(line: &str) -> impl Iterator<Item = &str> {
+    let fence = line.trim_start().starts_with("```");
+    line.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(move |code| !fence && !code.is_empty())
+}
+
+/// The relative targets of the links `[text](target)` in a line, without their
+/// anchors.
+fn link_targets(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| {
+        let target = rest.split([')', ' ']).next()?.split('#').next()?;
+        let elsewhere = target.contains("://") || target.starts_with("mailto:");
+        (!target.is_empty() && !elsewhere).then_some(target)
+    })
+}
+
+/// A link's target relative to the root; `None` if it leaves the repository.
+fn resolve(folder: &str, target: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_that_is_not_on_the_map_is_found() {
+        let tree = |map| {
+            Tree::of(&[
+                (MAP, map),
+                ("crates/index/Cargo.toml", ""),
+                ("xtask/Cargo.toml", ""),
+            ])
+        };
+        assert_eq!(crates_on_map(&tree("`crates/index/` `xtask`")), []);
+        assert_eq!(crates_on_map(&tree("`crates/index`")).len(), 1);
+        assert_eq!(crates_on_map(&tree("crates/index `xtask`")).len(), 1);
+    }
+
+    #[test]
+    fn a_missing_map_is_found() {
+        assert_eq!(crates_on_map(&Tree::default()).len(), 1);
+    }
+
+    #[test]
+    fn a_named_path_that_is_gone_is_found() {
+        let tree = |text| Tree::of(&[(MAP, text), ("crates/index/src/lib.rs", "")]);
+        let there = "`crates/index`, `crates/*`, `crates/index/src/lib.rs`, `a/b`";
+        assert_eq!(named_paths_exist(&tree(there)), []);
+        assert_eq!(named_paths_exist(&tree("\n`crates/gone`"))[0].line, Some(2));
+    }
+
+    #[test]
+    fn a_dead_link_is_found() {
+        let tree = |text| Tree::of(&[("docs/a/b.md", text), ("docs/c.md", "")]);
+        let alive = "[c](../c.md#part) [web](https://x.org/y) [here](#top) [d](..)";
+        assert_eq!(links_lead_somewhere(&tree(alive)), []);
+        assert_eq!(links_lead_somewhere(&tree("[c](c.md)")).len(), 1);
+        assert_eq!(links_lead_somewhere(&tree("[c](../../../c.md)")).len(), 1);
+    }
+}

@@ -1,0 +1,136 @@
+//! Rules of single source files: their opening, size, name and paths. How the
+//! files relate is checked elsewhere.
+
+use super::{Finding, Tree};
+
+const LINES_AT_MOST: usize = 600;
+
+/// Names that say nothing about what stands inside.
+const EMPTY_NAMES: &[&str] = &[
+    "base", "common", "helper", "helpers", "types", "util", "utils",
+];
+
+/// Where people's and machines' own folders begin, spelled in halves so that
+/// this file does not find itself.
+const MACHINE_FOLDERS: &[&str] = &[
+    concat!("/ho", "me/"),
+    concat!("/ro", "ot/"),
+    concat!("/Us", "ers/"),
+    concat!("/wo", "rk/"),
+    concat!("C:", "\\Users"),
+];
+
+/// Every Rust file opens with what it is for.
+pub(super) fn purpose_stated(tree: &Tree) -> Vec<Finding> {
+    tree.ending(".rs")
+        .filter(|file| !file.text.starts_with("//! "))
+        .map(|file| Finding::of_file(&file.path, "does not open with `//!` and its purpose"))
+        .collect()
+}
+
+/// No Rust file is too long to be read in one sitting.
+pub(super) fn small_enough(tree: &Tree) -> Vec<Finding> {
+    tree.ending(".rs")
+        .filter_map(|file| {
+            let lines = file.text.lines().count();
+            (lines > LINES_AT_MOST).then(|| {
+                let message = format!("has {lines} lines; at most {LINES_AT_MOST} are allowed");
+                Finding::of_file(&file.path, message)
+            })
+        })
+        .collect()
+}
+
+/// No module, and no folder of modules, has a name that fits everything.
+pub(super) fn telling_names(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.ending(".rs") {
+        let bare = file.path.trim_end_matches(".rs");
+        if let Some(name) = bare.split('/').find(|part| EMPTY_NAMES.contains(part)) {
+            let message = format!("`{name}` names no purpose");
+            findings.push(Finding::of_file(&file.path, message));
+        }
+        for (index, line) in file.text.lines().enumerate() {
+            if let Some(name) = inline_module(line).filter(|name| EMPTY_NAMES.contains(name)) {
+                let message = format!("module `{name}` names no purpose");
+                findings.push(Finding::of_line(&file.path, index, message));
+            }
+        }
+    }
+    findings
+}
+
+/// The name in `mod NAME {` or `pub(crate) mod NAME;`.
+fn inline_module(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    let first = words.next()?;
+    if first != "mod" && !(first.starts_with("pub") && words.next()? == "mod") {
+        return None;
+    }
+    words.next().map(|name| name.trim_end_matches([';', '{']))
+}
+
+/// No file names a folder that only one machine has.
+pub(super) fn no_machine_paths(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in &tree.files {
+        for (index, line) in file.text.lines().enumerate() {
+            if let Some(folder) = MACHINE_FOLDERS.iter().find(|folder| begins(line, folder)) {
+                let message = format!("names the machine's own folder `{folder}`");
+                findings.push(Finding::of_line(&file.path, index, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether a path in the line begins so: `~/docs/home/` does not.
+fn begins(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '}' | '_' | '-' | '.' | '~'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(check: fn(&Tree) -> Vec<Finding>, path: &str, text: &str) -> usize {
+        check(&Tree::of(&[(path, text)])).len()
+    }
+
+    #[test]
+    fn a_file_without_its_purpose_is_found() {
+        assert_eq!(findings(purpose_stated, "a.rs", "//! For x.\n"), 0);
+        assert_eq!(findings(purpose_stated, "a.rs", "use x;\n"), 1);
+        assert_eq!(findings(purpose_stated, "a.rs", "//!\n"), 1);
+        assert_eq!(findings(purpose_stated, "a.md", "# x\n"), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_found() {
+        assert_eq!(findings(small_enough, "a.rs", &"x\n".repeat(600)), 0);
+        assert_eq!(findings(small_enough, "a.rs", &"x\n".repeat(601)), 1);
+    }
+
+    #[test]
+    fn an_empty_name_is_found() {
+        assert_eq!(findings(telling_names, "src/query.rs", "mod based;"), 0);
+        assert_eq!(findings(telling_names, "src/utils.rs", ""), 1);
+        assert_eq!(findings(telling_names, "src/common/x.rs", ""), 1);
+        assert_eq!(findings(telling_names, "a.rs", "mod helpers;"), 1);
+        assert_eq!(findings(telling_names, "a.rs", "    pub mod types {"), 1);
+        assert_eq!(findings(telling_names, "a.rs", "pub(crate) mod base {"), 1);
+    }
+
+    #[test]
+    fn a_machine_path_is_found() {
+        let folder = MACHINE_FOLDERS[0];
+        let check = |line: String| findings(no_machine_paths, "a.md", &line);
+        assert_eq!(check(format!("{folder}me/x")), 1);
+        assert_eq!(check(format!("open(\"{folder}me\")")), 1);
+        assert_eq!(check(format!("~/my{folder}x")), 0);
+        assert_eq!(check(format!("${{ROOT}}{folder}x")), 0);
+    }
+}
