@@ -1,0 +1,143 @@
+//! What can go wrong in the index, with the remedy beside the message.
+//!
+//! Errors of the corpus itself pass through unchanged.
+
+use std::path::PathBuf;
+
+/// An error of writing, opening or searching an index.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A segment has no file of vectors.
+    #[error("the vectors file {} is missing", path.display())]
+    VectorsMissing {
+        /// Where the file should be.
+        path: PathBuf,
+    },
+    /// The vectors file does not hold one vector per passage.
+    #[error(
+        "the vectors file {} is damaged: it has {received_bytes} bytes, but {passages} vectors of {dimensions} dimensions take {expected_bytes}",
+        path.display()
+    )]
+    VectorsSize {
+        /// The damaged file.
+        path: PathBuf,
+        /// Its size.
+        received_bytes: u64,
+        /// The size that follows from `passages` and `dimensions`.
+        expected_bytes: u64,
+        /// Passages in the segment.
+        passages: usize,
+        /// Numbers per vector.
+        dimensions: usize,
+    },
+    /// The vectors to be written are not one per passage.
+    #[error(
+        "received {received} numbers for {passages} passages, but {passages} vectors of {dimensions} dimensions are {expected}"
+    )]
+    VectorCount {
+        /// Numbers received.
+        received: usize,
+        /// `passages` times `dimensions`.
+        expected: usize,
+        /// Passages to be written.
+        passages: usize,
+        /// Numbers per vector.
+        dimensions: usize,
+    },
+    /// The vector of a passage to be written holds NaN or an infinity.
+    #[error("the vector of passage {passage_id} holds a number that is not finite")]
+    VectorNotFinite {
+        /// The passage with the bad vector.
+        passage_id: String,
+    },
+    /// The vector of the query does not fit the corpus.
+    #[error("the query vector has {received} dimensions, but the corpus has {expected}")]
+    QueryDimensions {
+        /// Dimensions of the query vector.
+        received: usize,
+        /// Dimensions of the vectors of the corpus.
+        expected: usize,
+    },
+    /// The vector of the query holds NaN or an infinity.
+    #[error("the query vector holds a number that is not finite")]
+    QueryNotFinite,
+    /// A dense or hybrid search without a query vector.
+    #[error("{mode} search needs the vector of the query")]
+    QueryVectorMissing {
+        /// The mode that was asked for.
+        mode: crate::Mode,
+    },
+    /// A lexical index cannot be read, or was written in another layout.
+    #[error("the lexical index {} is damaged: {reason}", path.display())]
+    LexicalDamaged {
+        /// The folder of the index.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A lexical index could not be written.
+    #[error("cannot write the lexical index {}: {source}", path.display())]
+    LexicalWrite {
+        /// The folder of the index.
+        path: PathBuf,
+        /// What tantivy said.
+        source: Box<tantivy::TantivyError>,
+    },
+    /// A name that is no search mode.
+    #[error("unknown search mode {received:?}")]
+    UnknownMode {
+        /// The name that was given.
+        received: String,
+    },
+}
+
+impl Error {
+    /// A short name of the kind of error, for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Error::Io { .. } => "io",
+            Error::VectorsMissing { .. } => "vectors_missing",
+            Error::VectorsSize { .. } => "vectors_size",
+            Error::VectorCount { .. } => "vector_count",
+            Error::VectorNotFinite { .. } => "vector_not_finite",
+            Error::QueryDimensions { .. } => "query_dimensions",
+            Error::QueryNotFinite => "query_not_finite",
+            Error::QueryVectorMissing { .. } => "query_vector_missing",
+            Error::LexicalDamaged { .. } => "lexical_damaged",
+            Error::LexicalWrite { .. } => "lexical_write",
+            Error::UnknownMode { .. } => "unknown_mode",
+        }
+    }
+
+    /// What to do about it, where something can be done.
+    pub fn hint(&self) -> Option<String> {
+        let ingest_again = "the corpus is damaged: ingest the documents into a new corpus";
+        match self {
+            Error::VectorsMissing { .. }
+            | Error::VectorsSize { .. }
+            | Error::LexicalDamaged { .. } => Some(ingest_again.to_owned()),
+            Error::QueryDimensions { .. } => Some(
+                "embed the query with the embedder that the corpus was ingested with".to_owned(),
+            ),
+            Error::QueryVectorMissing { .. } => {
+                Some("give the query a vector, or search in the mode lexical".to_owned())
+            }
+            Error::VectorNotFinite { .. } | Error::QueryNotFinite => {
+                Some("the embedder is broken: verify its files".to_owned())
+            }
+            Error::UnknownMode { .. } => Some("the modes are dense, lexical and hybrid".to_owned()),
+            Error::LexicalWrite { .. } => {
+                Some("check that the disk has space and that the folder can be written".to_owned())
+            }
+            Error::Io { .. } | Error::VectorCount { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The ways to search. Only the names: the searching is in `search`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Error;
+
+/// How passages are found and ranked.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// By the cosine of the query's vector and the passage's. Needs the query's vector.
+    Dense,
+    /// By BM25 over title and text. Needs only the query's text.
+    Lexical,
+    /// By reciprocal rank fusion of the dense and the lexical ranking. Needs the query's vector.
+    #[default]
+    Hybrid,
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Dense => "dense",
+            Mode::Lexical => "lexical",
+            Mode::Hybrid => "hybrid",
+        })
+    }
+}
+
+impl FromStr for Mode {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Mode, Error> {
+        match name {
+            "dense" => Ok(Mode::Dense),
+            "lexical" => Ok(Mode::Lexical),
+            "hybrid" => Ok(Mode::Hybrid),
+            _ => Err(Error::UnknownMode {
+                received: name.to_owned(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_back() {
+        for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
+            assert_eq!(mode.to_string().parse::<Mode>().unwrap(), mode);
+        }
+        let error = "Dense".parse::<Mode>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown search mode \"Dense\"");
+        assert!(error.hint().unwrap().contains("hybrid"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Text to the terms of the lexical index, the same way for passages and queries.
+//!
+//! Terms are words as Unicode bounds them, lower-cased, without accents, in compatibility form
+//! (full-width letters become plain ones), and reduced to their stem by the English Porter2
+//! stemmer, which leaves other scripts alone. Scripts written without spaces (Chinese, Japanese,
+//! Thai and their kin) become overlapping pairs of characters, since neither single characters
+//! nor whole runs tell passages apart. There are no stop words: BM25 already gives the frequent
+//! little weight, and in some queries they are all there is.
+
+use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// The longest term, in characters. Longer words are cut, so that a page of base64 does not
+/// become the largest part of the dictionary.
+const LONGEST_TERM: usize = 64;
+
+/// The whole way from a text to its terms.
+pub(crate) fn analyzer() -> TextAnalyzer {
+    TextAnalyzer::builder(Words)
+        .filter(Stemmer::new(Language::English))
+        .build()
+}
+
+/// Splits a text into unstemmed terms.
+#[derive(Clone, Debug)]
+struct Words;
+
+impl Tokenizer for Words {
+    type TokenStream<'a> = WordStream;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream {
+        WordStream {
+            words: words(text).into_iter(),
+            token: Token::default(),
+        }
+    }
+}
+
+/// The terms of one text. Offsets are left at zero: the index keeps none.
+struct WordStream {
+    words: std::vec::IntoIter<String>,
+    token: Token,
+}
+
+impl TokenStream for WordStream {
+    fn advance(&mut self) -> bool {
+        match self.words.next() {
+            Some(word) => {
+                self.token.position = self.token.position.wrapping_add(1);
+                self.token.text = word;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    let text = fold(text);
+    let mut words = Vec::new();
+    let mut run = Vec::new();
+    for piece in text.split_word_bounds() {
+        if piece.starts_with(is_unspaced) {
+            run.extend(piece.graphemes(true));
+            continue;
+        }
+        push_pairs(&mut words, &mut run);
+        words.extend(
+            piece
+                .split(joins_words)
+                .filter(|word| word.contains(char::is_alphanumeric))
+                .map(|word| word.chars().take(LONGEST_TERM).collect()),
+        );
+    }
+    push_pairs(&mut words, &mut run);
+    words
+}
+
+/// Empties a run of unspaced characters into its overlapping pairs; a character that stands alone
+/// is a term itself.
+fn push_pairs(words: &mut Vec<String>, run: &mut Vec<&str>) {
+    if let [alone] = run[..] {
+        words.push(alone.to_owned());
+    }
+    words.extend(run.windows(2).map(<[&str]>::concat));
+    run.clear();
+}
+
+/// Compatibility form, lower case, no accents. Marks that are more than an accent (the vowels of
+/// Indic scripts, the voicing of kana) stay.
+fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let is_accent = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
+    text.nfkd()
+        .flat_map(char::to_lowercase)
+        .filter(|c| !is_accent(c))
+        .nfc()
+        .collect()
+}
+
+/// Punctuation that Unicode keeps inside a word: `it's`, `example.com`, `snake_case`, `1,000`.
+fn joins_words(c: char) -> bool {
+    c.is_ascii_punctuation() || matches!(c, '\u{b7}' | '\u{2018}' | '\u{2019}' | '\u{203f}')
+}
+
+/// Letters of scripts that put no space between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}' // Thai, Lao
+        | '\u{1000}'..='\u{109f}' // Myanmar
+        | '\u{1780}'..='\u{17ff}' // Khmer
+        | '\u{3005}'..='\u{3007}' // the Han marks of repetition and zero
+        | '\u{3041}'..='\u{30ff}' // kana
+        | '\u{31f0}'..='\u{31ff}' // small kana
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' // Han
+        | '\u{20000}'..='\u{3ffff}' // rarer Han
+    ) && c.is_alphanumeric()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        let mut analyzer = analyzer();
+        let mut stream = analyzer.token_stream(text);
+        let mut terms = Vec::new();
+        while let Some(token) = stream.next() {
+            terms.push(token.text.clone());
+        }
+        terms
+    }
+
+    #[test]
+    fn words_lose_case_accents_and_endings() {
+        assert_eq!(terms("The Running DOGS"), ["the", "run", "dog"]);
+        assert_eq!(
+            terms("Beyoncé Ångström İzmir"),
+            ["beyonc", "angstrom", "izmir"]
+        );
+        assert_eq!(terms("BEYONCÉ"), terms("Beyonce\u{301}"));
+        assert_eq!(terms("ＡＢＣ１２"), ["abc12"]);
+    }
+
+    #[test]
+    fn punctuation_parts_words() {
+        assert_eq!(
+            terms("Einstein's well-known snake_case, example.com (1,000)!"),
+            [
+                "einstein", "s", "well", "known", "snake", "case", "exampl", "com", "1", "000"
+            ]
+        );
+        assert_eq!(terms("— … !? \u{200b}"), [""; 0]);
+    }
+
+    #[test]
+    fn unspaced_scripts_become_pairs() {
+        assert_eq!(terms("北京大学"), ["北京", "京大", "大学"]);
+        assert_eq!(terms("在2008年,北京"), ["在", "2008", "年", "北京"]);
+        assert_eq!(terms("ガイド"), ["ガイ", "イド"]);
+        assert_eq!(terms("ｶﾞｲﾄﾞ"), terms("ガイド"));
+        assert_eq!(terms("กินข้าว").len(), 4);
+    }
+
+    #[test]
+    fn other_scripts_keep_their_words() {
+        assert_eq!(terms("한국어 문서"), ["한국어", "문서"]);
+        assert_eq!(terms("हिन्दी भाषा"), ["हिन्दी", "भाषा"]);
+        assert_eq!(terms("Война и мир"), ["воина", "и", "мир"]);
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        assert_eq!(terms(&"ж".repeat(9000)), ["ж".repeat(LONGEST_TERM)]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_gives_short_terms_that_are_not_empty(text in any::<String>()) {
+            for term in terms(&text) {
+                prop_assert!(!term.is_empty());
+                prop_assert!(term.len() <= 8 * LONGEST_TERM);
+            }
+        }
+    }
+}
