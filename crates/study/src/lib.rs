@@ -1,1 +1,33 @@
-//! (opening)
+//! Studies of question answering: question sets, metrics, and evaluation runs that can be resumed.
+//!
+//! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
+//! scored by [`metrics`] into a [`record`], which [`results`] keeps, and [`summary`] averages them.
+//! This room loads no model and opens no corpus: the caller answers.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::print_stdout,
+        clippy::print_stderr
+    )
+)]
+
+pub mod dataset;
+pub mod evaluate;
+mod json_line;
+pub mod metrics;
+pub mod normalize;
+pub mod record;
+pub mod results;
+pub mod statistics;
+pub mod summary;
+
+pub use dataset::{Question, read_questions, sample};
+pub use evaluate::{Evaluation, Progress, evaluate};
+pub use metrics::{Scores, score};
+pub use record::{Hit, Outcome, Record, Source, Tokens};
+pub use results::{ResultsFile, Settings};
+pub use summary::{Summary, summarize};

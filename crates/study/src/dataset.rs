@@ -1,0 +1,263 @@
+//! Question sets: reading them from JSON Lines, and drawing a seeded sample.
+//!
+//! The format is FlashRAG's, one object a line, plain or gzip:
+//! `{"id", "question", "golden_answers": [..], "metadata": {"gold_passage": ..}}`. Other fields are
+//! ignored. Nothing is downloaded here, and answers are not scored here.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::json_line;
+
+/// One question with the answers that count as right.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Question {
+    /// Unique in its file.
+    pub id: String,
+    /// The question as asked.
+    pub question: String,
+    /// Every answer that counts as right; none for an unanswerable question.
+    pub golden_answers: Vec<String>,
+    /// What else the file says of the question.
+    #[serde(default, deserialize_with = "object_or_null")]
+    pub metadata: Map<String, Value>,
+}
+
+impl Question {
+    /// The passage (`doc#3`) or document (`doc`) that answers the question, where the file names it.
+    pub fn gold_passage(&self) -> Option<&str> {
+        self.metadata.get("gold_passage").and_then(Value::as_str)
+    }
+}
+
+/// Why a question file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file cannot be opened or read.
+    #[error("cannot read the questions in {path}, line {line}: {source}")]
+    Read {
+        /// The question file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A line is not UTF-8.
+    #[error("{path}, line {line}: not valid UTF-8 (byte {column} of the line)")]
+    NotUtf8 {
+        /// The question file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// The first wrong byte, counted from 1.
+        column: usize,
+    },
+    /// A line is not a question in JSON.
+    #[error("{path}, line {line}, column {column}: not a question: {reason}")]
+    NotAQuestion {
+        /// The question file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1, in bytes.
+        column: usize,
+        /// What is wrong with the line.
+        reason: String,
+    },
+    /// A question has no text.
+    #[error("{path}, line {line}: the question {id:?} is empty")]
+    EmptyQuestion {
+        /// The question file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// Its id.
+        id: String,
+    },
+    /// Two questions have one id.
+    #[error("{path}, line {line}: the id {id:?} is already that of line {first}")]
+    DuplicateId {
+        /// The question file.
+        path: PathBuf,
+        /// The second line with that id, counted from 1.
+        line: usize,
+        /// The first line with that id, counted from 1.
+        first: usize,
+        /// The id.
+        id: String,
+    },
+    /// The file has no questions.
+    #[error("{path} holds no questions")]
+    NoQuestions {
+        /// The question file.
+        path: PathBuf,
+    },
+}
+
+impl Error {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => "questions_unreadable",
+            Self::NotUtf8 { .. } => "questions_not_utf8",
+            Self::NotAQuestion { .. } => "not_a_question",
+            Self::EmptyQuestion { .. } => "empty_question",
+            Self::DuplicateId { .. } => "duplicate_question_id",
+            Self::NoQuestions { .. } => "no_questions",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let remedy = match self {
+            Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+                "check the path of the question file"
+            }
+            Self::Read { .. } => "check that the file is complete and that you may read it",
+            Self::NotUtf8 { .. } => "convert the file to UTF-8, for instance with iconv",
+            Self::NotAQuestion { .. } | Self::EmptyQuestion { .. } | Self::NoQuestions { .. } => {
+                "each line is one object {\"id\", \"question\", \"golden_answers\": [..], \
+                 \"metadata\": {..}}"
+            }
+            Self::DuplicateId { .. } => "give every question an id of its own",
+        };
+        Some(remedy.to_owned())
+    }
+}
+
+/// Reads the questions of `path`, in file order. Gzip is recognized by content, blank lines are
+/// skipped.
+///
+/// # Errors
+/// The first line that is not a question, by its number; see [`Error`].
+pub fn read_questions(path: &Path) -> Result<Vec<Question>, Error> {
+    let mut lines = open(path).map_err(|source| Error::Read {
+        path: path.to_owned(),
+        line: 1,
+        source,
+    })?;
+    let mut questions: Vec<Question> = Vec::new();
+    let mut line_of_id: HashMap<String, usize> = HashMap::new();
+    let mut bytes = Vec::new();
+    for line in 1.. {
+        bytes.clear();
+        let read = lines
+            .read_until(b'\n', &mut bytes)
+            .map_err(|source| Error::Read {
+                path: path.to_owned(),
+                line,
+                source,
+            })?;
+        if read == 0 {
+            break;
+        }
+        let Some(question) = parse_line(path, line, &bytes)? else {
+            continue;
+        };
+        match line_of_id.entry(question.id.clone()) {
+            Entry::Vacant(slot) => slot.insert(line),
+            Entry::Occupied(slot) => {
+                return Err(Error::DuplicateId {
+                    path: path.to_owned(),
+                    line,
+                    first: *slot.get(),
+                    id: question.id,
+                });
+            }
+        };
+        questions.push(question);
+    }
+    if questions.is_empty() {
+        return Err(Error::NoQuestions {
+            path: path.to_owned(),
+        });
+    }
+    Ok(questions)
+}
+
+/// Draws `limit` of the questions without replacement, by `seed`, and keeps their order; all of
+/// them if there are no more than `limit`. With the same seed a smaller sample is part of every
+/// larger one.
+pub fn sample(questions: Vec<Question>, limit: usize, seed: u64) -> Vec<Question> {
+    if limit >= questions.len() {
+        return questions;
+    }
+    // The first `limit` steps of a Fisher-Yates shuffle.
+    let mut positions: Vec<usize> = (0..questions.len()).collect();
+    let mut state = seed;
+    for chosen in 0..limit {
+        let left = (positions.len() - chosen) as u128;
+        let offset = (u128::from(split_mix(&mut state)) * left) >> 64;
+        positions.swap(chosen, chosen + offset as usize);
+    }
+    let mut keep = vec![false; questions.len()];
+    for &position in &positions[..limit] {
+        keep[position] = true;
+    }
+    let kept = questions.into_iter().zip(keep);
+    kept.filter_map(|(question, keep)| keep.then_some(question))
+        .collect()
+}
+
+/// The SplitMix64 generator: the same numbers on every machine and in every version.
+fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {
+    let mut reader = BufReader::new(File::open(path)?);
+    if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        Ok(Box::new(BufReader::new(MultiGzDecoder::new(reader))))
+    } else {
+        Ok(Box::new(reader))
+    }
+}
+
+fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>, Error> {
+    let bytes = match (line, bytes) {
+        (1, [0xef, 0xbb, 0xbf, rest @ ..]) => rest,
+        _ => bytes,
+    };
+    let text = std::str::from_utf8(bytes).map_err(|error| Error::NotUtf8 {
+        path: path.to_owned(),
+        line,
+        column: error.valid_up_to() + 1,
+    })?;
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let question: Question =
+        json_line::parse(text.as_bytes()).map_err(|fault| Error::NotAQuestion {
+            path: path.to_owned(),
+            line,
+            column: fault.column,
+            reason: fault.reason,
+        })?;
+    if question.question.trim().is_empty() {
+        return Err(Error::EmptyQuestion {
+            path: path.to_owned(),
+            line,
+            id: question.id,
+        });
+    }
+    Ok(Some(question))
+}
+
+fn object_or_null<'de, D>(deserializer: D) -> Result<Map<String, Value>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -1,0 +1,142 @@
+//! The loop of an evaluation: answer each question, score it, keep the result, go on after a stop.
+//!
+//! How a question is answered is the caller's; nothing is drawn here.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::dataset::Question;
+use crate::record::{Outcome, Record};
+use crate::results::{self, ResultsFile};
+
+/// How far an evaluation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Questions with a result, those of an earlier run included.
+    pub done: usize,
+    /// Questions in all.
+    pub total: usize,
+    /// Of `done`, the results that an earlier run had left in the file.
+    pub resumed: usize,
+    /// Of `done`, the exact matches.
+    pub exact_matches: usize,
+}
+
+/// Where an evaluation ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The results in the order of the questions; fewer than the questions if interrupted.
+    pub records: Vec<Record>,
+    /// Whether it was cancelled before the last question.
+    pub interrupted: bool,
+}
+
+/// Why an evaluation stopped. All results before it are in the file.
+#[derive(Debug, thiserror::Error)]
+pub enum Error<E: std::error::Error + 'static> {
+    /// A question could not be answered.
+    #[error("cannot answer the question {id:?}: {source}")]
+    Answer {
+        /// The question's id.
+        id: String,
+        /// Why not.
+        source: E,
+    },
+    /// The results file holds an answer to a question of this id with other words or gold answers.
+    #[error("the results file answers another question under the id {id:?}: {recorded:?}")]
+    OtherQuestion {
+        /// The shared id.
+        id: String,
+        /// The question in the results file.
+        recorded: String,
+    },
+    /// A result could not be kept.
+    #[error(transparent)]
+    Results(#[from] results::Error),
+}
+
+impl<E: std::error::Error + 'static> Error<E> {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Answer { .. } => "cannot_answer",
+            Self::OtherQuestion { .. } => "other_question",
+            Self::Results(error) => error.kind(),
+        }
+    }
+
+    /// What to do about it; for [`Error::Answer`] the source knows.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Answer { .. } => None,
+            Self::OtherQuestion { .. } => {
+                Some("use the question file of that run, or name a new results file".to_owned())
+            }
+            Self::Results(error) => error.hint(),
+        }
+    }
+}
+
+/// Answers every one of `questions` that `results` does not hold yet, under `policy`, and keeps
+/// each result as soon as there is one. `progress` is called once at the start and after each
+/// answer; `cancel` is looked at before each question.
+///
+/// # Errors
+/// The first question that cannot be answered, or the first result that cannot be kept, ends the
+/// evaluation; calling it again with the same file goes on from there.
+pub fn evaluate<E: std::error::Error + 'static>(
+    questions: &[Question],
+    policy: &str,
+    results: &mut ResultsFile,
+    answer_one: &mut dyn FnMut(&Question) -> Result<Outcome, E>,
+    progress: &mut dyn FnMut(Progress),
+    cancel: &AtomicBool,
+) -> Result<Evaluation, Error<E>> {
+    let mut state = Progress {
+        done: 0,
+        total: questions.len(),
+        resumed: 0,
+        exact_matches: 0,
+    };
+    for record in questions
+        .iter()
+        .filter_map(|q| results.get(&q.id).map(|r| (q, r)))
+    {
+        let (question, record) = record;
+        if record.question != question.question || record.golden_answers != question.golden_answers
+        {
+            return Err(Error::OtherQuestion {
+                id: question.id.clone(),
+                recorded: record.question.clone(),
+            });
+        }
+        state.done += 1;
+        state.resumed += 1;
+        state.exact_matches += usize::from(record.em);
+    }
+    progress(state);
+
+    let mut interrupted = false;
+    for question in questions {
+        if results.get(&question.id).is_some() {
+            continue;
+        }
+        if cancel.load(Ordering::Relaxed) {
+            interrupted = true;
+            break;
+        }
+        let outcome = answer_one(question).map_err(|source| Error::Answer {
+            id: question.id.clone(),
+            source,
+        })?;
+        let record = Record::new(question, policy, outcome);
+        state.done += 1;
+        state.exact_matches += usize::from(record.em);
+        results.append(record)?;
+        progress(state);
+    }
+    let answered = questions.iter().filter_map(|q| results.get(&q.id));
+    Ok(Evaluation {
+        records: answered.cloned().collect(),
+        interrupted,
+    })
+}

@@ -1,0 +1,229 @@
+//! What is kept of one evaluated question: the answer, its scores, its evidence and its cost.
+//!
+//! Scoring rules are in `metrics`, the file format in `results`, averages in `summary`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Question;
+use crate::metrics::{covers, score};
+
+/// Where the knowledge for an answer came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// The model itself.
+    #[serde(rename = "self")]
+    SelfKnowledge,
+    /// The corpus.
+    #[serde(rename = "corpus")]
+    Corpus,
+}
+
+/// One retrieved passage, as far as the evaluation looks at it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// `{doc_id}#{n}`.
+    pub passage_id: String,
+    /// The document that the passage is part of.
+    pub doc_id: String,
+    /// The passage's text as the model would read it.
+    pub text: String,
+    /// Whether the passage stood in the prompt; `false` if it was cut to fit.
+    pub in_prompt: bool,
+}
+
+/// Tokens read and written for one question, over all its model calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Tokens that the model read.
+    pub prompt: usize,
+    /// Tokens that the model wrote.
+    pub completion: usize,
+}
+
+/// What answering one question gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The answer as given.
+    pub answer: String,
+    /// Where its knowledge came from.
+    pub route: Source,
+    /// The retrieved passages, best first; none if nothing was retrieved.
+    pub hits: Vec<Hit>,
+    /// Tokens spent.
+    pub tokens: Tokens,
+    /// Milliseconds by stage, and the whole under `total`.
+    pub timing_ms: BTreeMap<String, f64>,
+}
+
+/// The line kept for one question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// Its gold answers.
+    pub golden_answers: Vec<String>,
+    /// The answer as given.
+    pub answer: String,
+    /// The policy that chose the route.
+    pub policy: String,
+    /// Where the answer's knowledge came from.
+    pub route: Source,
+    /// Exact match.
+    pub em: bool,
+    /// Token F1, 0..=1.
+    pub f1: f64,
+    /// A gold answer occurs in the answer.
+    pub contains: bool,
+    /// Ids of the retrieved passages, best first.
+    pub retrieved: Vec<String>,
+    /// The passage or document that answers the question, where the question names one.
+    pub gold_passage: Option<String>,
+    /// Rank of that passage among the retrieved ones, from 1; `None` if it is not among them.
+    pub gold_rank: Option<usize>,
+    /// Whether a passage in the prompt holds a gold answer; `None` if nothing was retrieved or
+    /// there is no gold answer.
+    pub gold_covered: Option<bool>,
+    /// Tokens spent.
+    pub tokens: Tokens,
+    /// Milliseconds by stage, and the whole under `total`.
+    pub timing_ms: BTreeMap<String, f64>,
+}
+
+impl Record {
+    /// Scores `outcome` as the answer to `question` under `policy`.
+    pub fn new(question: &Question, policy: &str, outcome: Outcome) -> Self {
+        let scores = score(&outcome.answer, &question.golden_answers);
+        let gold_passage = question.gold_passage();
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            golden_answers: question.golden_answers.clone(),
+            policy: policy.to_owned(),
+            route: outcome.route,
+            em: scores.exact_match,
+            f1: scores.f1,
+            contains: scores.contains,
+            gold_rank: gold_passage.and_then(|gold| rank_of(gold, &outcome.hits)),
+            gold_passage: gold_passage.map(str::to_owned),
+            gold_covered: coverage(&outcome.hits, &question.golden_answers),
+            retrieved: outcome.hits.into_iter().map(|hit| hit.passage_id).collect(),
+            answer: outcome.answer,
+            tokens: outcome.tokens,
+            timing_ms: outcome.timing_ms,
+        }
+    }
+
+    /// Whether the corpus was searched for this question.
+    pub fn searched(&self) -> bool {
+        self.route == Source::Corpus || !self.retrieved.is_empty()
+    }
+}
+
+/// The rank from 1 of the first hit that is the passage `gold` or a passage of the document `gold`.
+fn rank_of(gold: &str, hits: &[Hit]) -> Option<usize> {
+    let position = hits
+        .iter()
+        .position(|hit| hit.passage_id == gold || hit.doc_id == gold)?;
+    Some(position + 1)
+}
+
+fn coverage(hits: &[Hit], golds: &[String]) -> Option<bool> {
+    if hits.is_empty() {
+        return None;
+    }
+    // Gold answers without content cover nothing, whatever the text.
+    covers("", golds)?;
+    Some(
+        hits.iter()
+            .filter(|hit| hit.in_prompt)
+            .any(|hit| covers(&hit.text, golds) == Some(true)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn question(gold: &str, gold_passage: Option<&str>) -> Question {
+        serde_json::from_value(json!({
+            "id": "q1", "question": "Where?", "golden_answers": [gold],
+            "metadata": {"gold_passage": gold_passage},
+        }))
+        .unwrap()
+    }
+
+    fn hit(doc_id: &str, n: usize, text: &str, in_prompt: bool) -> Hit {
+        Hit {
+            passage_id: format!("{doc_id}#{n}"),
+            doc_id: doc_id.to_owned(),
+            text: text.to_owned(),
+            in_prompt,
+        }
+    }
+
+    fn record(question: &Question, hits: Vec<Hit>) -> Record {
+        let outcome = Outcome {
+            answer: "in Paris".to_owned(),
+            route: Source::Corpus,
+            hits,
+            tokens: Tokens::default(),
+            timing_ms: BTreeMap::new(),
+        };
+        Record::new(question, "always", outcome)
+    }
+
+    #[test]
+    fn the_gold_passage_is_found_by_passage_or_by_document() {
+        let hits = vec![
+            hit("a", 0, "", true),
+            hit("b", 1, "", true),
+            hit("b", 2, "", true),
+        ];
+        assert_eq!(
+            record(&question("x", Some("b#2")), hits.clone()).gold_rank,
+            Some(3)
+        );
+        assert_eq!(
+            record(&question("x", Some("b")), hits.clone()).gold_rank,
+            Some(2)
+        );
+        assert_eq!(
+            record(&question("x", Some("b#7")), hits.clone()).gold_rank,
+            None
+        );
+        assert_eq!(record(&question("x", None), hits).gold_rank, None);
+    }
+
+    #[test]
+    fn only_evidence_in_the_prompt_covers_the_gold_answer() {
+        let paris = question("Paris", None);
+        let covered = |used| record(&paris, vec![hit("a", 0, "It is PARIS.", used)]).gold_covered;
+        assert_eq!(covered(true), Some(true));
+        assert_eq!(covered(false), Some(false));
+        assert_eq!(record(&paris, vec![]).gold_covered, None);
+        let unanswerable = question("the", None);
+        assert_eq!(
+            record(&unanswerable, vec![hit("a", 0, "the", true)]).gold_covered,
+            None
+        );
+    }
+
+    #[test]
+    fn a_record_survives_json_with_the_names_of_the_field() {
+        let record = record(
+            &question("Paris", Some("a")),
+            vec![hit("a", 0, "Paris", true)],
+        );
+        let value = serde_json::to_value(&record).unwrap();
+        assert_eq!(value["route"], "corpus");
+        assert_eq!(value["em"], false);
+        assert_eq!(value["contains"], true);
+        assert_eq!(value["retrieved"], json!(["a#0"]));
+        assert_eq!(serde_json::from_value::<Record>(value).unwrap(), record);
+    }
+}

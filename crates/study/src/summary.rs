@@ -1,0 +1,150 @@
+//! The averages of an evaluation over its questions.
+//!
+//! Scores of single questions are in `record`; the percentile and interval definitions in
+//! `statistics`. Nothing is formatted here.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::record::Record;
+use crate::statistics::{mean, percentile, wilson_interval};
+
+/// The aggregate of a run. Shares lie in 0..=1 and are `None` where no question counts for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Number of questions.
+    pub n: usize,
+    /// The policy that was evaluated.
+    pub policy: String,
+    /// Share of exact matches.
+    pub em: Option<f64>,
+    /// 95 % Wilson interval of `em`, low and high.
+    pub em_interval: Option<[f64; 2]>,
+    /// Mean token F1.
+    pub f1: Option<f64>,
+    /// Share of answers in which a gold answer occurs.
+    pub contains: Option<f64>,
+    /// Share of questions for which the corpus was searched.
+    pub retrieval_ratio: Option<f64>,
+    /// Gold-answer coverage: of the questions that retrieved passages and have a gold answer, the
+    /// share for which at least one passage in the prompt holds a gold answer, compared after the
+    /// normalization of exact match ("Less LLM, More Documents", section 5.1). With the policy
+    /// `always` these are all questions, as in the paper, and it bounds exact match for a reader
+    /// that only copies.
+    pub gold_coverage: Option<f64>,
+    /// Of the questions that searched and name a gold passage, the share for which it was
+    /// retrieved, at any rank up to the run's k.
+    pub gold_recall: Option<f64>,
+    /// The same, where the gold passage was retrieved first.
+    pub gold_first: Option<f64>,
+    /// Tokens that the model read and wrote.
+    pub tokens: TokenSummary,
+    /// Milliseconds per question.
+    pub latency_ms: LatencySummary,
+}
+
+/// Tokens of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TokenSummary {
+    /// Tokens that the model read.
+    pub prompt: TokenCount,
+    /// Tokens that the model wrote.
+    pub completion: TokenCount,
+}
+
+/// One kind of token.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TokenCount {
+    /// Per question.
+    pub mean: Option<f64>,
+    /// Over all questions.
+    pub total: usize,
+}
+
+/// Milliseconds of a run: percentiles of whole questions and of each stage.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Median time of a question.
+    pub p50: Option<f64>,
+    /// 95th percentile of the time of a question.
+    pub p95: Option<f64>,
+    /// By stage, each over the questions that went through it.
+    pub stages: BTreeMap<String, StageLatency>,
+}
+
+/// Milliseconds of one stage.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StageLatency {
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+}
+
+/// The key of the whole time in [`Record::timing_ms`].
+const TOTAL: &str = "total";
+
+/// Averages `records`, the answers under `policy`. The order of the records does not matter beyond
+/// the last bits of the means.
+pub fn summarize(policy: &str, records: &[Record]) -> Summary {
+    let f1: Vec<f64> = records.iter().map(|r| r.f1).collect();
+    let exact = records.iter().filter(|r| r.em).count();
+    let with_gold_passage = || {
+        records
+            .iter()
+            .filter(|r| r.searched() && r.gold_passage.is_some())
+    };
+    Summary {
+        n: records.len(),
+        policy: policy.to_owned(),
+        em: share(records.iter().map(|r| r.em)),
+        em_interval: wilson_interval(exact, records.len()),
+        f1: mean(&f1),
+        contains: share(records.iter().map(|r| r.contains)),
+        retrieval_ratio: share(records.iter().map(Record::searched)),
+        gold_coverage: share(records.iter().filter_map(|r| r.gold_covered)),
+        gold_recall: share(with_gold_passage().map(|r| r.gold_rank.is_some())),
+        gold_first: share(with_gold_passage().map(|r| r.gold_rank == Some(1))),
+        tokens: TokenSummary {
+            prompt: count_tokens(records, |r| r.tokens.prompt),
+            completion: count_tokens(records, |r| r.tokens.completion),
+        },
+        latency_ms: latency(records),
+    }
+}
+
+fn share(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
+    let (yes, all) = outcomes.fold((0_usize, 0_usize), |(yes, all), outcome| {
+        (yes + usize::from(outcome), all + 1)
+    });
+    (all > 0).then(|| yes as f64 / all as f64)
+}
+
+fn count_tokens(records: &[Record], tokens: impl Fn(&Record) -> usize) -> TokenCount {
+    let total: usize = records.iter().map(tokens).sum();
+    TokenCount {
+        mean: (!records.is_empty()).then(|| total as f64 / records.len() as f64),
+        total,
+    }
+}
+
+fn latency(records: &[Record]) -> LatencySummary {
+    let mut times: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (stage, &ms) in records.iter().flat_map(|r| &r.timing_ms) {
+        times.entry(stage).or_default().push(ms);
+    }
+    let total = times.remove(TOTAL).unwrap_or_default();
+    let stages = times.into_iter().map(|(stage, ms)| {
+        let percentiles = StageLatency {
+            p50: percentile(&ms, 50.0),
+            p95: percentile(&ms, 95.0),
+        };
+        (stage.to_owned(), percentiles)
+    });
+    LatencySummary {
+        stages: stages.collect(),
+        p50: percentile(&total, 50.0),
+        p95: percentile(&total, 95.0),
+    }
+}

@@ -1,0 +1,332 @@
+//! Whole evaluations: the summary, the results file, stopping and resuming.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_study::evaluate::Error;
+use ken_study::results::{self, Difference};
+use ken_study::{
+    Evaluation, Hit, Outcome, Progress, Question, ResultsFile, Settings, Source, Summary, Tokens,
+    evaluate, summarize,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+fn settings(policy: &str) -> Settings {
+    let pairs = [("policy", policy), ("k", "5"), ("model", "tiny")];
+    pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+}
+
+fn questions(n: usize) -> Vec<Question> {
+    let question = |i: usize| {
+        serde_json::from_value(json!({
+            "id": format!("q{i}"), "question": format!("Which number is {i}?"),
+            "golden_answers": [format!("number {i}"), "the"],
+            "metadata": if i.is_multiple_of(4) { json!({}) } else { json!({"gold_passage": format!("d{i}")}) },
+        }))
+        .unwrap()
+    };
+    (0..n).map(question).collect()
+}
+
+/// A made-up system: by the question's number it answers from itself, or finds the gold passage
+/// first, second or not at all.
+fn answer(question: &Question) -> Result<Outcome, std::io::Error> {
+    let i: usize = question.id[1..].parse().unwrap();
+    let hit = |doc: String, text: String, in_prompt| Hit {
+        passage_id: format!("{doc}#0"),
+        doc_id: doc,
+        text,
+        in_prompt,
+    };
+    let gold = hit(format!("d{i}"), format!("This is the Number {i}."), true);
+    let other = hit("other".to_owned(), "Nothing.".to_owned(), true);
+    let (route, hits, answer) = match i % 5 {
+        0 => (Source::SelfKnowledge, vec![], "no idea".to_owned()),
+        1 => (Source::Corpus, vec![gold, other], format!("Number {i}.")),
+        2 => (
+            Source::Corpus,
+            vec![other, gold],
+            format!("It is number {i}"),
+        ),
+        3 => (Source::Corpus, vec![other], String::new()),
+        _ => (Source::SelfKnowledge, vec![], format!("number {i}")),
+    };
+    let mut timing_ms = BTreeMap::from([("answer".to_owned(), 10.0 + i as f64 / 3.0)]);
+    if route == Source::Corpus {
+        timing_ms.insert("retrieve".to_owned(), 1.0);
+    }
+    timing_ms.insert("total".to_owned(), timing_ms.values().sum());
+    Ok(Outcome {
+        answer,
+        route,
+        hits,
+        tokens: Tokens {
+            prompt: 100 + i,
+            completion: 3,
+        },
+        timing_ms,
+    })
+}
+
+fn run(path: &Path, questions: &[Question]) -> Evaluation {
+    let mut file = ResultsFile::open(path, settings("prompt")).unwrap();
+    let cancel = AtomicBool::new(false);
+    evaluate(
+        questions,
+        "prompt",
+        &mut file,
+        &mut answer,
+        &mut |_| {},
+        &cancel,
+    )
+    .unwrap()
+}
+
+fn summary(path: &Path, questions: &[Question]) -> Summary {
+    summarize("prompt", &run(path, questions).records)
+}
+
+#[test]
+fn the_summary_counts_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let summary = summary(&folder.path().join("r.jsonl"), &questions(10));
+    // By number modulo 5: 1 and 4 match exactly, 2 contains, 1 to 3 search.
+    assert_eq!(summary.n, 10);
+    assert_eq!(summary.em, Some(0.4));
+    assert_eq!(summary.contains, Some(0.6));
+    assert_eq!(summary.retrieval_ratio, Some(0.6));
+    assert_eq!(summary.gold_coverage, Some(4.0 / 6.0));
+    // 8 searched but names no gold passage; 1 and 6 come first, 2 and 7 second, 3 not at all.
+    assert_eq!(summary.gold_recall, Some(4.0 / 5.0));
+    assert_eq!(summary.gold_first, Some(2.0 / 5.0));
+    assert_eq!(summary.tokens.prompt.total, 1045);
+    assert_eq!(summary.tokens.completion.mean, Some(3.0));
+    let stages = &summary.latency_ms.stages;
+    assert_eq!(stages.keys().collect::<Vec<_>>(), ["answer", "retrieve"]);
+    assert_eq!(stages["retrieve"].p95, Some(1.0));
+    assert!((stages["answer"].p50.unwrap() - 11.5).abs() < 1e-9);
+    let [low, high] = summary.em_interval.unwrap();
+    assert!(low < 0.4 && 0.4 < high);
+}
+
+#[test]
+fn the_summary_has_the_names_of_the_contract() {
+    let value = serde_json::to_value(summarize("never", &[])).unwrap();
+    let expected = json!({
+        "n": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
+        "retrieval_ratio": null, "gold_coverage": null, "gold_recall": null, "gold_first": null,
+        "tokens": {
+            "prompt": {"mean": null, "total": 0}, "completion": {"mean": null, "total": 0}
+        },
+        "latency_ms": {"p50": null, "p95": null, "stages": {}},
+    });
+    assert_eq!(value, expected);
+}
+
+#[test]
+fn nothing_retrieved_has_no_coverage_and_no_recall() {
+    let folder = tempfile::tempdir().unwrap();
+    let only_self: Vec<Question> = questions(20).into_iter().step_by(5).collect();
+    let summary = summary(&folder.path().join("r.jsonl"), &only_self);
+    assert_eq!(summary.retrieval_ratio, Some(0.0));
+    assert_eq!(
+        (
+            summary.gold_coverage,
+            summary.gold_recall,
+            summary.gold_first
+        ),
+        (None, None, None)
+    );
+}
+
+#[test]
+fn a_cancelled_run_resumes_without_asking_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    let questions = questions(9);
+    let cancel = AtomicBool::new(false);
+    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let mut seen = Vec::new();
+    let first = evaluate(
+        &questions,
+        "prompt",
+        &mut file,
+        &mut |question| {
+            cancel.store(question.id == "q3", Ordering::Relaxed);
+            answer(question)
+        },
+        &mut |progress| seen.push(progress.done),
+        &cancel,
+    )
+    .unwrap();
+    assert!(first.interrupted);
+    assert_eq!(first.records.len(), 4);
+    assert_eq!(seen, [0, 1, 2, 3, 4]);
+    drop(file);
+
+    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let (mut asked, mut last) = (Vec::new(), None);
+    let second = evaluate(
+        &questions,
+        "prompt",
+        &mut file,
+        &mut |question| {
+            asked.push(question.id.clone());
+            answer(question)
+        },
+        &mut |progress| last = Some(progress),
+        &AtomicBool::new(false),
+    )
+    .unwrap();
+    assert_eq!(asked, ["q4", "q5", "q6", "q7", "q8"]);
+    let expected = Progress {
+        done: 9,
+        total: 9,
+        resumed: 4,
+        exact_matches: 3,
+    };
+    assert_eq!(last, Some(expected));
+    assert!(!second.interrupted);
+    assert_eq!(second, run(&folder.path().join("other.jsonl"), &questions));
+}
+
+#[test]
+fn a_failing_question_keeps_the_results_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("r.jsonl"), settings("prompt")).unwrap();
+    let error = evaluate(
+        &questions(5),
+        "prompt",
+        &mut file,
+        &mut |question| match question.id.as_str() {
+            "q2" => Err(std::io::Error::other("the endpoint is down")),
+            _ => answer(question),
+        },
+        &mut |_| {},
+        &AtomicBool::new(false),
+    )
+    .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot answer the question \"q2\": the endpoint is down"
+    );
+    assert!(file.get("q1").is_some() && file.get("q2").is_none());
+}
+
+#[test]
+fn another_question_under_the_same_id_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    run(&path, &questions(3));
+    let mut changed = questions(3);
+    changed[1].golden_answers.push("another".to_owned());
+    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let cancel = AtomicBool::new(false);
+    let error = evaluate(
+        &changed,
+        "prompt",
+        &mut file,
+        &mut answer,
+        &mut |_| {},
+        &cancel,
+    );
+    assert!(matches!(error, Err(Error::OtherQuestion { id, .. }) if id == "q1"));
+}
+
+#[test]
+fn other_settings_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    run(&path, &questions(3));
+    let before = std::fs::read(&path).unwrap();
+    let mut changed = settings("always");
+    changed.remove("k");
+    changed.insert("seed".to_owned(), "1".to_owned());
+    let error = ResultsFile::open(&path, changed).unwrap_err();
+    assert_eq!(error.kind(), "other_settings");
+    assert!(error.to_string().ends_with(
+        "other settings: k was 5 and is now unset, policy was prompt and is now always, \
+         seed was unset and is now 1"
+    ));
+    let results::Error::OtherSettings { differences, .. } = error else {
+        panic!("{error}");
+    };
+    let policy = Difference {
+        name: "policy".to_owned(),
+        recorded: Some("prompt".to_owned()),
+        current: Some("always".to_owned()),
+    };
+    assert_eq!(differences[1], policy);
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn files_of_other_kinds_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.txt");
+    for content in ["my notes", "{\"id\": 1}\n", "{\"set", "\n"] {
+        std::fs::write(&path, content).unwrap();
+        let opened = ResultsFile::open(&path, settings("prompt"));
+        if content == "{\"set" {
+            // The beginning of a header: a run that was killed at once.
+            assert!(opened.is_ok());
+        } else {
+            assert_eq!(opened.unwrap_err().kind(), "not_results");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
+        }
+    }
+    let missing = folder.path().join("no/such/r.jsonl");
+    let error = ResultsFile::open(&missing, settings("prompt")).unwrap_err();
+    assert_eq!(error.kind(), "results_file");
+    assert!(error.to_string().contains("no/such/r.jsonl"));
+}
+
+#[test]
+fn a_broken_line_before_the_last_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    run(&path, &questions(4));
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replacen("{\"id\":\"q1\",", "{\"id\":", 1)).unwrap();
+    let error = ResultsFile::open(&path, settings("prompt")).unwrap_err();
+    assert_eq!(error.kind(), "bad_result_line");
+    assert!(error.to_string().contains(", line 3, column "), "{error}");
+}
+
+#[test]
+fn one_file_has_one_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    let first = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let error = ResultsFile::open(&path, settings("prompt")).unwrap_err();
+    assert_eq!(error.kind(), "results_locked");
+    drop(first);
+    ResultsFile::open(&path, settings("prompt")).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Killed at any byte, a resumed run ends with the results of one that was never stopped.
+    #[test]
+    fn a_run_cut_at_any_byte_resumes_to_the_same_results(n in 1_usize..8, cut in 0.0..=1.0_f64) {
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+        let questions = questions(n);
+        let uninterrupted = run(&whole, &questions);
+        let bytes = std::fs::read(&whole).unwrap();
+        std::fs::write(&broken, &bytes[..(bytes.len() as f64 * cut) as usize]).unwrap();
+        let resumed = run(&broken, &questions);
+        prop_assert_eq!(
+            summarize("prompt", &resumed.records),
+            summarize("prompt", &uninterrupted.records)
+        );
+        prop_assert_eq!(resumed, uninterrupted);
+        prop_assert_eq!(std::fs::read(&broken).unwrap(), bytes);
+    }
+}
