@@ -1,0 +1,210 @@
+//! Sentence embedders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the processor, in f32:
+//! text in, one vector a text out. It reads a model's folder; it does not fetch models and stores
+//! no vectors.
+
+mod batches;
+mod error;
+mod fingerprint;
+mod forward;
+mod kernels;
+mod prefixes;
+mod settings;
+mod tokens;
+mod weights;
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use gemm::Parallelism;
+use rayon::prelude::*;
+
+pub use error::EncoderError;
+pub use prefixes::{Prefixes, Role};
+use settings::{Pooling, Settings};
+use tokens::Tokens;
+use weights::Weights;
+
+/// A sentence embedder, loaded and ready. It can be shared between threads.
+pub struct Encoder {
+    settings: Settings,
+    tokens: Tokens,
+    weights: Weights,
+    weights_path: PathBuf,
+    fingerprint: String,
+}
+
+impl Encoder {
+    /// Loads the embedder in the folder `dir`: `config.json`, `tokenizer.json`,
+    /// `model.safetensors` and, where present, the files of sentence-transformers (`modules.json`,
+    /// the pooling's `config.json`, `sentence_bert_config.json`,
+    /// `config_sentence_transformers.json`). The prefixes are those that the model states, else
+    /// those of the family that its name tells, else none.
+    pub fn load(dir: &Path) -> Result<Self, EncoderError> {
+        Self::from_settings(dir, settings::read(dir)?)
+    }
+
+    /// As [`Encoder::load`], with these prefixes instead of the model's.
+    pub fn load_with_prefixes(dir: &Path, prefixes: Prefixes) -> Result<Self, EncoderError> {
+        let settings = Settings {
+            prefixes,
+            ..settings::read(dir)?
+        };
+        Self::from_settings(dir, settings)
+    }
+
+    fn from_settings(dir: &Path, settings: Settings) -> Result<Self, EncoderError> {
+        let weights_path = dir.join("model.safetensors");
+        let map = weights::map(&weights_path)?;
+        let tokenizer_path = dir.join("tokenizer.json");
+        let tokenizer = settings::read_file(&tokenizer_path)?;
+        let fingerprint = fingerprint::of(&map, &tokenizer, &settings);
+        let (tokens, weights) = rayon::join(
+            || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens),
+            || weights::read(&weights_path, map, &settings.dimensions),
+        );
+        Ok(Self {
+            tokens: tokens?,
+            weights: weights?,
+            settings,
+            weights_path,
+            fingerprint,
+        })
+    }
+
+    /// The embeddings of `texts`, in their order, each of [`Encoder::dimensions`] numbers; of
+    /// length 1 if [`Encoder::is_normalized`]. The prefix of `role` is put before each text, and
+    /// what exceeds [`Encoder::max_tokens`] is left out. An empty text has an embedding too.
+    ///
+    /// Uses all threads of rayon's pool. A text's embedding depends on the other texts by rounding
+    /// only.
+    pub fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EncoderError> {
+        let prefix = self.settings.prefixes.of_role(role);
+        let sequences: Vec<Vec<u32>> = texts
+            .par_iter()
+            .map(|text| match prefix {
+                "" => self.tokens.sequence(text),
+                _ => self.tokens.sequence(&format!("{prefix}{text}")),
+            })
+            .collect::<Result<_, _>>()?;
+
+        let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
+        let threads = rayon::current_num_threads();
+        let batches = batches::plan(&lengths, threads);
+        // Threads work best on batches of their own; too few batches share the threads instead.
+        let parallelism = if batches.len() < threads {
+            Parallelism::Rayon(threads)
+        } else {
+            Parallelism::None
+        };
+        let embedded: Vec<Vec<Vec<f32>>> = batches
+            .par_iter()
+            .with_max_len(1)
+            .map(|batch| {
+                let batch: Vec<&[u32]> = batch.iter().map(|&at| sequences[at].as_slice()).collect();
+                self.embed_batch(&batch, parallelism)
+            })
+            .collect::<Result<_, _>>()?;
+
+        let mut ordered = vec![Vec::new(); texts.len()];
+        for (at, embedding) in batches.iter().flatten().zip(embedded.into_iter().flatten()) {
+            ordered[*at] = embedding;
+        }
+        Ok(ordered)
+    }
+
+    fn embed_batch(
+        &self,
+        sequences: &[&[u32]],
+        parallelism: Parallelism,
+    ) -> Result<Vec<Vec<f32>>, EncoderError> {
+        let hidden = self.settings.dimensions.hidden;
+        let states = forward::hidden_states(
+            &self.weights,
+            &self.settings.dimensions,
+            sequences,
+            parallelism,
+        )?;
+        let mut rest = states.as_slice();
+        let mut embeddings = Vec::with_capacity(sequences.len());
+        for sequence in sequences {
+            let (own, others) = rest.split_at(sequence.len() * hidden);
+            rest = others;
+            let mut embedding = match self.settings.pooling {
+                Pooling::Cls => own.iter().take(hidden).copied().collect(),
+                Pooling::Mean => mean_of_rows(own, hidden),
+            };
+            // A text without tokens, from a tokenizer that adds none, has the zero vector.
+            embedding.resize(hidden, 0.0);
+            if self.settings.normalize {
+                normalize(&mut embedding);
+            }
+            if embedding.iter().any(|x| !x.is_finite()) {
+                return Err(EncoderError::NotFinite {
+                    path: self.weights_path.clone(),
+                });
+            }
+            embeddings.push(embedding);
+        }
+        Ok(embeddings)
+    }
+
+    /// The length of an embedding.
+    pub fn dimensions(&self) -> usize {
+        self.settings.dimensions.hidden
+    }
+
+    /// The longest input in tokens, prefix and special tokens included; the rest of a longer text
+    /// is left out.
+    pub fn max_tokens(&self) -> usize {
+        self.settings.max_tokens
+    }
+
+    /// Whether the model itself scales its embeddings to length 1.
+    pub fn is_normalized(&self) -> bool {
+        self.settings.normalize
+    }
+
+    /// The prefixes that [`Encoder::embed`] puts before queries and passages.
+    pub fn prefixes(&self) -> &Prefixes {
+        &self.settings.prefixes
+    }
+
+    /// Tells this embedder from any other that gives different vectors: a hash in hexadecimal of
+    /// the weights (their header, size and samples spread over them), the tokenizer, the pooling,
+    /// the prefixes and the longest input.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The number of tokens of `text`, without special tokens, prefix or limit.
+    pub fn token_count(&self, text: &str) -> Result<usize, EncoderError> {
+        self.tokens.count(text)
+    }
+
+    /// The bytes of `text` that each of its tokens stands for, in order, without special tokens,
+    /// prefix or limit. Spans start and end between characters.
+    pub fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
+        self.tokens.spans(text)
+    }
+}
+
+/// The mean of rows of `columns` numbers; empty if there are none.
+fn mean_of_rows(rows: &[f32], columns: usize) -> Vec<f32> {
+    let mut mean = vec![0.0; columns];
+    for row in rows.chunks_exact(columns) {
+        for (sum, x) in mean.iter_mut().zip(row) {
+            *sum += x;
+        }
+    }
+    let count = (rows.len() / columns).max(1) as f32;
+    mean.iter_mut().for_each(|x| *x /= count);
+    mean
+}
+
+/// Scales a vector to length 1; a vector of zeros stays as it is.
+fn normalize(vector: &mut [f32]) {
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|x| *x /= length);
+    }
+}

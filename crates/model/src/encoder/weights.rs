@@ -1,0 +1,319 @@
+//! The weights of a BERT-family network, read from safetensors and laid out for the forward pass.
+//! It computes nothing but that layout.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use half::{bf16, f16};
+use memmap2::Mmap;
+use rayon::prelude::*;
+use safetensors::SafeTensors;
+use safetensors::tensor::{Dtype, TensorView};
+
+use super::error::EncoderError;
+use super::settings::{Dimensions, file_error};
+
+/// The prefixes under which checkpoints store the same tensors.
+const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "0.auto_model."];
+
+/// An affine map: `x * weight + bias`.
+pub(super) struct Linear {
+    /// `[inputs, outputs]`, the transpose of what the checkpoint holds: the outputs that a product
+    /// computes together lie side by side.
+    pub(super) weight: Vec<f32>,
+    /// `[outputs]`
+    pub(super) bias: Vec<f32>,
+}
+
+/// The scale and shift of a layer normalization, `[hidden]` each.
+pub(super) struct Norm {
+    pub(super) scale: Vec<f32>,
+    pub(super) shift: Vec<f32>,
+}
+
+/// One transformer block.
+pub(super) struct Layer {
+    /// Query, key and value side by side: `[hidden, 3 * hidden]`.
+    pub(super) attention: Linear,
+    pub(super) attention_out: Linear,
+    pub(super) attention_norm: Norm,
+    pub(super) widen: Linear,
+    pub(super) narrow: Linear,
+    pub(super) norm: Norm,
+}
+
+/// A whole network.
+pub(super) struct Weights {
+    pub(super) words: WordEmbeddings,
+    /// `[positions, hidden]`, with the embedding of token type 0 added.
+    pub(super) positions: Vec<f32>,
+    pub(super) norm: Norm,
+    pub(super) layers: Vec<Layer>,
+}
+
+/// The token embeddings, left in the mapped file: a text uses few of its rows.
+pub(super) struct WordEmbeddings {
+    map: Mmap,
+    start: usize,
+    dtype: Dtype,
+    rows: usize,
+    columns: usize,
+}
+
+impl WordEmbeddings {
+    /// Writes the embedding of token `id` to `out`, `[hidden]`.
+    pub(super) fn row(&self, id: u32, out: &mut [f32]) -> Result<(), EncoderError> {
+        let unknown = EncoderError::UnknownToken {
+            id,
+            vocabulary: self.rows,
+        };
+        let bytes = self.columns * width(self.dtype);
+        let start = self.start + id as usize * bytes;
+        match self.map.get(start..start + bytes) {
+            Some(row) if (id as usize) < self.rows => {
+                decode(row, self.dtype, out);
+                Ok(())
+            }
+            _ => Err(unknown),
+        }
+    }
+}
+
+/// Maps `path`. The file must not change while the model is in use.
+pub(super) fn map(path: &Path) -> Result<Mmap, EncoderError> {
+    let file = File::open(path).map_err(|source| file_error(path.to_owned(), source))?;
+    // SAFETY: the map is only read. Model files are written once, under another name, and then
+    // renamed; nothing in this program changes or cuts them.
+    #[allow(unsafe_code)]
+    let map = unsafe { Mmap::map(&file) };
+    map.map_err(|source| EncoderError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reads the network from the mapped file at `path`.
+pub(super) fn read(path: &Path, map: Mmap, dim: &Dimensions) -> Result<Weights, EncoderError> {
+    let tensors = SafeTensors::deserialize(&map).map_err(|source| EncoderError::Weights {
+        path: path.to_owned(),
+        source,
+    })?;
+    let file = Tensors {
+        path: path.to_owned(),
+        tensors,
+    };
+    let hidden = dim.hidden;
+
+    let words = file.view(
+        "embeddings.word_embeddings.weight",
+        &[dim.vocabulary, hidden],
+    )?;
+    let start = words.data().as_ptr() as usize - map.as_ptr() as usize;
+    let dtype = words.dtype();
+
+    let mut positions = file.read(
+        "embeddings.position_embeddings.weight",
+        &[dim.positions, hidden],
+    )?;
+    let types = file.read(
+        "embeddings.token_type_embeddings.weight",
+        &[dim.token_types, hidden],
+    )?;
+    for position in positions.chunks_exact_mut(hidden) {
+        for (sum, first_type) in position.iter_mut().zip(&types) {
+            *sum += first_type;
+        }
+    }
+    let norm = file.norm("embeddings.LayerNorm", hidden)?;
+    let layers = (0..dim.layers)
+        .into_par_iter()
+        .map(|number| file.layer(number, dim))
+        .collect::<Result<_, _>>()?;
+    let words = WordEmbeddings {
+        map,
+        start,
+        dtype,
+        rows: dim.vocabulary,
+        columns: hidden,
+    };
+    Ok(Weights {
+        words,
+        positions,
+        norm,
+        layers,
+    })
+}
+
+/// The tensors of one file, under whichever prefix it stores them.
+struct Tensors<'a> {
+    path: PathBuf,
+    tensors: SafeTensors<'a>,
+}
+
+impl Tensors<'_> {
+    /// The tensor `name`, of the given shape and a type that can be read.
+    fn view(&self, name: &str, shape: &[usize]) -> Result<TensorView<'_>, EncoderError> {
+        let found = PREFIXES
+            .iter()
+            .find_map(|prefix| self.tensors.tensor(&format!("{prefix}{name}")).ok());
+        let (path, name) = (self.path.clone(), name.to_owned());
+        let Some(view) = found else {
+            return Err(EncoderError::MissingTensor { path, name });
+        };
+        if view.shape() != shape {
+            let (expected, found) = (shape.to_vec(), view.shape().to_vec());
+            return Err(EncoderError::TensorShape {
+                path,
+                name,
+                expected,
+                found,
+            });
+        }
+        if width(view.dtype()) == 0 {
+            let dtype = format!("{:?}", view.dtype());
+            return Err(EncoderError::TensorType { path, name, dtype });
+        }
+        Ok(view)
+    }
+
+    fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, EncoderError> {
+        let view = self.view(name, shape)?;
+        let mut values = vec![0.0; shape.iter().product()];
+        decode(view.data(), view.dtype(), &mut values);
+        Ok(values)
+    }
+
+    fn norm(&self, name: &str, hidden: usize) -> Result<Norm, EncoderError> {
+        Ok(Norm {
+            scale: self.read(&format!("{name}.weight"), &[hidden])?,
+            shift: self.read(&format!("{name}.bias"), &[hidden])?,
+        })
+    }
+
+    /// The affine maps of the given names, all of one shape, side by side as one.
+    fn linear(
+        &self,
+        names: &[String],
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Linear, EncoderError> {
+        let all = names.len() * outputs;
+        let mut weight = vec![0.0; inputs * all];
+        let mut bias = Vec::with_capacity(all);
+        for (number, name) in names.iter().enumerate() {
+            let part = self.read(&format!("{name}.weight"), &[outputs, inputs])?;
+            transpose(&part, inputs, &mut weight, all, number * outputs);
+            bias.extend(self.read(&format!("{name}.bias"), &[outputs])?);
+        }
+        Ok(Linear { weight, bias })
+    }
+
+    fn layer(&self, number: usize, dim: &Dimensions) -> Result<Layer, EncoderError> {
+        let at = |name: &str| format!("encoder.layer.{number}.{name}");
+        let one = |name: &str, inputs, outputs| self.linear(&[at(name)], inputs, outputs);
+        let (hidden, intermediate) = (dim.hidden, dim.intermediate);
+        let projections =
+            ["query", "key", "value"].map(|name| at(&format!("attention.self.{name}")));
+        Ok(Layer {
+            attention: self.linear(&projections, hidden, hidden)?,
+            attention_out: one("attention.output.dense", hidden, hidden)?,
+            attention_norm: self.norm(&at("attention.output.LayerNorm"), hidden)?,
+            widen: one("intermediate.dense", hidden, intermediate)?,
+            narrow: one("output.dense", intermediate, hidden)?,
+            norm: self.norm(&at("output.LayerNorm"), hidden)?,
+        })
+    }
+}
+
+/// Writes the transpose of `from`, `[outputs, inputs]`, into the columns from `first` on of `to`,
+/// `[inputs, columns]`, in blocks that fit the cache.
+fn transpose(from: &[f32], inputs: usize, to: &mut [f32], columns: usize, first: usize) {
+    const BLOCK: usize = 32;
+    for (block, rows) in from.chunks(BLOCK * inputs).enumerate() {
+        for start in (0..inputs).step_by(BLOCK) {
+            for input in start..(start + BLOCK).min(inputs) {
+                let out = input * columns + first + block * BLOCK;
+                for (row, value) in rows.chunks_exact(inputs).zip(&mut to[out..]) {
+                    *value = row[input];
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of one number; 0 for a type that is not read.
+fn width(dtype: Dtype) -> usize {
+    match dtype {
+        Dtype::F32 => 4,
+        Dtype::F16 | Dtype::BF16 => 2,
+        _ => 0,
+    }
+}
+
+/// Reads little-endian numbers of a type of which [`width`] is not 0.
+fn decode(bytes: &[u8], dtype: Dtype, out: &mut [f32]) {
+    let pairs = || bytes.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
+    match dtype {
+        Dtype::F16 => out
+            .iter_mut()
+            .zip(pairs())
+            .for_each(|(x, b)| *x = f16::from_le_bytes(b).to_f32()),
+        Dtype::BF16 => out
+            .iter_mut()
+            .zip(pairs())
+            .for_each(|(x, b)| *x = bf16::from_le_bytes(b).to_f32()),
+        _ => {
+            for (x, b) in out.iter_mut().zip(bytes.chunks_exact(4)) {
+                *x = f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposing_puts_parts_side_by_side() {
+        let (inputs, outputs) = (70, 45);
+        let part = |salt: usize| -> Vec<f32> {
+            (0..inputs * outputs)
+                .map(|at| (at * 7 + salt) as f32)
+                .collect()
+        };
+        let (first, second) = (part(0), part(5));
+        let mut to = vec![0.0; inputs * 2 * outputs];
+        transpose(&first, inputs, &mut to, 2 * outputs, 0);
+        transpose(&second, inputs, &mut to, 2 * outputs, outputs);
+        for input in 0..inputs {
+            for output in 0..outputs {
+                assert_eq!(
+                    to[input * 2 * outputs + output],
+                    first[output * inputs + input]
+                );
+                assert_eq!(
+                    to[input * 2 * outputs + outputs + output],
+                    second[output * inputs + input]
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn halves_are_read() {
+        let mut out = [0.0; 2];
+        let bytes: Vec<u8> = [1.5f32, -2.0]
+            .iter()
+            .flat_map(|&x| f16::from_f32(x).to_le_bytes())
+            .collect();
+        decode(&bytes, Dtype::F16, &mut out);
+        assert_eq!(out, [1.5, -2.0]);
+        let bytes: Vec<u8> = [0.25f32, 8.0]
+            .iter()
+            .flat_map(|&x| bf16::from_f32(x).to_le_bytes())
+            .collect();
+        decode(&bytes, Dtype::BF16, &mut out);
+        assert_eq!(out, [0.25, 8.0]);
+    }
+}
