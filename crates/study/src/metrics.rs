@@ -5,6 +5,7 @@
 //! unanswerable, so only an answer that normalizes to nothing is right (all scores 1, else 0).
 //! Averages over questions are in `summary`.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::normalize::{Rules, normalize};
@@ -23,14 +24,13 @@ pub struct Scores {
 
 /// Scores `prediction` against `golds`.
 pub fn score(prediction: &str, golds: &[String]) -> Scores {
+    let compared = Compared::new(prediction);
     let mut best: Option<Scores> = None;
     for gold in golds {
-        let rules = Rules::for_pair(prediction, gold);
-        let gold = normalize(gold, rules);
+        let (prediction, gold) = compared.with(gold);
         if gold.is_empty() {
             continue;
         }
-        let prediction = normalize(prediction, rules);
         let so_far = best.unwrap_or(Scores {
             exact_match: false,
             f1: 0.0,
@@ -38,12 +38,12 @@ pub fn score(prediction: &str, golds: &[String]) -> Scores {
         });
         best = Some(Scores {
             exact_match: so_far.exact_match || prediction == gold,
-            f1: so_far.f1.max(token_f1(&prediction, &gold)),
+            f1: so_far.f1.max(token_f1(prediction, &gold)),
             contains: so_far.contains || prediction.contains(&gold),
         });
     }
     best.unwrap_or_else(|| {
-        let silent = normalize(prediction, Rules::for_pair(prediction, "")).is_empty();
+        let silent = compared.with("").0.is_empty();
         Scores {
             exact_match: silent,
             f1: f64::from(u8::from(silent)),
@@ -55,19 +55,47 @@ pub fn score(prediction: &str, golds: &[String]) -> Scores {
 /// Whether a gold answer occurs in `text`, by the same rule as [`Scores::contains`]; `None` if no
 /// gold answer has any content, so that there is nothing to find.
 pub fn covers(text: &str, golds: &[String]) -> Option<bool> {
+    let compared = Compared::new(text);
     let mut found = None;
     for gold in golds {
-        let rules = Rules::for_pair(text, gold);
-        let gold = normalize(gold, rules);
+        let (text, gold) = compared.with(gold);
         if gold.is_empty() {
             continue;
         }
-        if normalize(text, rules).contains(&gold) {
+        if text.contains(&gold) {
             return Some(true);
         }
         found = Some(false);
     }
     found
+}
+
+/// A text compared with many gold answers, normalized at most once by each set of rules.
+struct Compared<'a> {
+    text: &'a str,
+    squad: OnceCell<String>,
+    chinese: OnceCell<String>,
+}
+
+impl<'a> Compared<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            squad: OnceCell::new(),
+            chinese: OnceCell::new(),
+        }
+    }
+
+    /// The text and `gold`, normalized under the rules for the two.
+    fn with(&self, gold: &str) -> (&str, String) {
+        let rules = Rules::for_pair(self.text, gold);
+        let form = match rules {
+            Rules::Squad => &self.squad,
+            Rules::Chinese => &self.chinese,
+        };
+        let text = form.get_or_init(|| normalize(self.text, rules));
+        (text, normalize(gold, rules))
+    }
 }
 
 /// F1 of two normalized texts over their space-separated tokens; 0 if they share none.
