@@ -1,0 +1,154 @@
+//! Chat templates: a conversation to the text that an instruction-tuned model was trained on.
+
+use std::path::Path;
+
+use minijinja::{Environment, Error, ErrorKind, context};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::error::DecoderError;
+use super::gguf::Metadata;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions that hold for the whole conversation.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: String,
+}
+
+impl Message {
+    /// A turn.
+    #[must_use]
+    pub fn new(role: Role, content: impl Into<String>) -> Self {
+        Self { role, content: content.into() }
+    }
+}
+
+/// A model's chat template with the names of its special tokens.
+pub(super) struct ChatTemplate {
+    source: String,
+    beginning: String,
+    end: String,
+}
+
+impl ChatTemplate {
+    /// Reads the template from GGUF metadata; `None` where the model has none.
+    pub(super) fn from_gguf(metadata: &Metadata<'_>) -> Option<Self> {
+        let source = metadata.optional_string("tokenizer.chat_template")?.to_owned();
+        let tokens = metadata.strings("tokenizer.ggml.tokens").unwrap_or_default();
+        let token = |key: &str| {
+            metadata
+                .optional_number(key)
+                .and_then(|id| tokens.get(id as usize))
+                .map(|token| (*token).to_owned())
+                .unwrap_or_default()
+        };
+        Some(Self {
+            source,
+            beginning: token("tokenizer.ggml.bos_token_id"),
+            end: token("tokenizer.ggml.eos_token_id"),
+        })
+    }
+
+    /// Reads `chat_template.jinja` or `tokenizer_config.json`; `None` where there is no template.
+    pub(super) fn from_folder(folder: &Path) -> Option<Self> {
+        let config: Value = std::fs::read_to_string(folder.join("tokenizer_config.json"))
+            .ok()
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or(Value::Null);
+        let of_config = || match config.get("chat_template")? {
+            Value::String(template) => Some(template.clone()),
+            // Several templates by name: the default one is for plain conversations.
+            Value::Array(named) => named
+                .iter()
+                .find(|entry| entry.get("name").and_then(Value::as_str) == Some("default"))
+                .and_then(|entry| entry.get("template")?.as_str().map(str::to_owned)),
+            _ => None,
+        };
+        let source = std::fs::read_to_string(folder.join("chat_template.jinja"))
+            .ok()
+            .or_else(of_config)?;
+        // A special token is written as a string or as an object with the string in `content`.
+        let token = |key: &str| {
+            let value = config.get(key);
+            value
+                .and_then(Value::as_str)
+                .or_else(|| value?.get("content")?.as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        Some(Self { source, beginning: token("bos_token"), end: token("eos_token") })
+    }
+
+    /// The text of a conversation; `open_answer` ends it where the model is to answer.
+    pub(super) fn render(
+        &self,
+        messages: &[Message],
+        open_answer: bool,
+    ) -> Result<String, DecoderError> {
+        let refuse = |e: Error| DecoderError::ChatTemplate { reason: e.to_string() };
+        let mut environment = Environment::new();
+        environment.set_trim_blocks(true);
+        environment.set_lstrip_blocks(true);
+        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.add_function("raise_exception", |message: String| -> Result<String, Error> {
+            Err(Error::new(ErrorKind::InvalidOperation, message))
+        });
+        environment.add_template("chat", &self.source).map_err(refuse)?;
+        environment
+            .get_template("chat")
+            .and_then(|template| {
+                template.render(context! {
+                    messages => messages,
+                    add_generation_prompt => open_answer,
+                    bos_token => self.beginning,
+                    eos_token => self.end,
+                })
+            })
+            .map_err(refuse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn render(source: &str, messages: &[Message]) -> Result<String, DecoderError> {
+        let template = ChatTemplate {
+            source: source.to_owned(),
+            beginning: "<s>".to_owned(),
+            end: "</s>".to_owned(),
+        };
+        template.render(messages, true)
+    }
+
+    #[test]
+    fn renders_roles_and_special_tokens() {
+        let source = "{{ bos_token }}{% for m in messages %}[{{ m['role'] }}]{{ m.content.strip() }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
+        let messages = [Message::new(Role::System, " be brief "), Message::new(Role::User, "hi")];
+        assert_eq!(
+            render(source, &messages).unwrap(),
+            "<s>[system]be brief</s>[user]hi</s>[assistant]"
+        );
+    }
+
+    #[test]
+    fn a_template_that_refuses_says_why() {
+        let error = render("{{ raise_exception('no system role') }}", &[]).unwrap_err();
+        assert!(error.to_string().contains("no system role"), "{error}");
+    }
+}

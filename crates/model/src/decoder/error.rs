@@ -1,0 +1,172 @@
+//! What can go wrong with a decoder, each with the thing it went wrong with.
+
+use std::path::{Path, PathBuf};
+
+use super::config::Family;
+
+/// Why a decoder could not be loaded or run.
+#[derive(Debug, thiserror::Error)]
+pub enum DecoderError {
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Neither a GGUF file nor a folder with safetensors.
+    #[error("{path} is neither a .gguf file nor a folder with config.json and safetensors")]
+    NotAModel {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// The container is broken.
+    #[error("{path} is not a readable {format} file: {reason}")]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// "GGUF" or "safetensors".
+        format: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file ends before its tensors do.
+    #[error("{path} is truncated: its tensors need {expected} bytes, the file has {received}")]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that the header promises.
+        expected: u64,
+        /// Bytes in the file.
+        received: u64,
+    },
+    /// A tensor type that is not supported.
+    #[error("{path} uses a quantization that is not supported: {reason}")]
+    UnknownQuantization {
+        /// The file.
+        path: PathBuf,
+        /// The reader's words.
+        reason: String,
+    },
+    /// An architecture that the graph cannot run.
+    #[error("{path} is of the architecture `{architecture}`, which is not supported")]
+    UnknownArchitecture {
+        /// The file.
+        path: PathBuf,
+        /// Its name in the file.
+        architecture: String,
+    },
+    /// Numbers that cannot be.
+    #[error("{path} describes a model that cannot be run: {reason}")]
+    InvalidConfig {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A weight is missing.
+    #[error("{path} lacks the tensor `{name}`")]
+    MissingTensor {
+        /// The file or folder.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+    },
+    /// A weight has the wrong shape.
+    #[error("the tensor `{name}` of {path} has the shape {received:?}, expected {expected:?}")]
+    WrongShape {
+        /// The file or folder.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+        /// The shape in the file.
+        received: Vec<usize>,
+        /// The shape that the architecture needs.
+        expected: Vec<usize>,
+    },
+    /// The tokenizer could not be built.
+    #[error("the tokenizer of {path} cannot be used: {reason}")]
+    Tokenizer {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The chat template could not be rendered.
+    #[error("the chat template of the model failed: {reason}")]
+    ChatTemplate {
+        /// The template engine's words.
+        reason: String,
+    },
+    /// The prompt, or the prompt and its continuation, do not fit.
+    #[error("{received} tokens do not fit into the model's context of {context}")]
+    ContextExceeded {
+        /// Tokens given.
+        received: usize,
+        /// Tokens that fit.
+        context: usize,
+    },
+    /// There is nothing to run the model on.
+    #[error("the {what} is empty")]
+    EmptyText {
+        /// "prompt" or "continuation".
+        what: &'static str,
+    },
+    /// A tensor operation failed.
+    #[error("the model could not be computed: {0}")]
+    Compute(#[from] candle_core::Error),
+}
+
+impl DecoderError {
+    pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io { path: path.to_path_buf(), source }
+    }
+
+    /// A short name of the error for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "io",
+            Self::NotAModel { .. } => "not_a_model",
+            Self::Corrupt { .. } => "corrupt_model",
+            Self::Truncated { .. } => "truncated_model",
+            Self::UnknownQuantization { .. } => "unknown_quantization",
+            Self::UnknownArchitecture { .. } => "unknown_architecture",
+            Self::InvalidConfig { .. } => "invalid_config",
+            Self::MissingTensor { .. } => "missing_tensor",
+            Self::WrongShape { .. } => "wrong_shape",
+            Self::Tokenizer { .. } => "tokenizer",
+            Self::ChatTemplate { .. } => "chat_template",
+            Self::ContextExceeded { .. } => "context_exceeded",
+            Self::EmptyText { .. } => "empty_text",
+            Self::Compute(_) => "compute",
+        }
+    }
+
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Truncated { .. } | Self::Corrupt { .. } => {
+                Some("pull the model again: `ken model remove REF`, then `ken model pull REF`".to_owned())
+            }
+            Self::UnknownArchitecture { .. } => {
+                Some(format!("supported architectures: {}", Family::NAMES))
+            }
+            Self::UnknownQuantization { .. } => {
+                Some("use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file".to_owned())
+            }
+            Self::Tokenizer { .. } => {
+                Some("put the model's tokenizer.json beside its weights".to_owned())
+            }
+            Self::ContextExceeded { .. } => {
+                Some("shorten the question, or retrieve fewer passages with --k".to_owned())
+            }
+            Self::NotAModel { .. } => {
+                Some("give a .gguf file, or a folder as Hugging Face lays it out".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

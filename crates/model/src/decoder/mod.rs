@@ -1,0 +1,206 @@
+//! Decoder language models on this machine: loading, generating, scoring, choosing.
+//! Knows nothing of prompts' contents or of retrieval.
+
+mod cache;
+mod chat;
+mod config;
+mod error;
+mod fused;
+mod generate;
+mod gguf;
+mod graph;
+mod linear;
+mod prefix;
+mod sampling;
+mod score;
+mod tokenizer;
+mod weights;
+
+use std::path::{Path, PathBuf};
+
+pub use chat::{Message, Role};
+pub use config::{DecoderConfig, Family, RopeScaling};
+pub use error::DecoderError;
+pub use generate::{Finish, GenerateOptions, Generation};
+pub use prefix::Prompt;
+pub use sampling::Sampling;
+pub use score::Score;
+
+use chat::ChatTemplate;
+use gguf::GgufFile;
+use graph::Graph;
+use prefix::PrefixCaches;
+use tokenizer::TextTokenizer;
+use weights::Weights;
+
+/// A language model in memory. Calls from several threads are safe.
+pub struct Decoder {
+    graph: Graph,
+    tokenizer: TextTokenizer,
+    chat: Option<ChatTemplate>,
+    end_tokens: Vec<u32>,
+    fingerprint: String,
+    prefixes: PrefixCaches,
+}
+
+impl Decoder {
+    /// Loads a `.gguf` file, or a folder with `config.json`, safetensors and `tokenizer.json`.
+    ///
+    /// # Errors
+    /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer
+    /// that is not supported.
+    pub fn load(path: &Path) -> Result<Self, DecoderError> {
+        if path.is_dir() { Self::load_folder(path) } else { Self::load_gguf(path) }
+    }
+
+    fn load_gguf(path: &Path) -> Result<Self, DecoderError> {
+        let is_gguf = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
+        if path.exists() && !is_gguf {
+            return Err(DecoderError::NotAModel { path: path.to_path_buf() });
+        }
+        let file = GgufFile::open(path)?;
+        let metadata = file.metadata();
+        let vocabulary = file.shape("token_embd.weight").and_then(|shape| shape.first().copied());
+        let vocabulary = vocabulary.ok_or_else(|| DecoderError::MissingTensor {
+            path: path.to_path_buf(),
+            name: "token_embd.weight".to_owned(),
+        })?;
+        let factors = ["rope_freqs.weight", "rope_factors_short.weight"]
+            .into_iter()
+            .find(|name| file.shape(name).is_some())
+            .map(|name| -> Result<Vec<f32>, DecoderError> {
+                let tensor = file.tensor(name)?.dequantize(&candle_core::Device::Cpu)?;
+                Ok(tensor.flatten_all()?.to_vec1()?)
+            })
+            .transpose()?;
+        let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
+        let beside = path.with_file_name("tokenizer.json");
+        let tokenizer = if beside.exists() {
+            TextTokenizer::from_file(&beside)?
+        } else {
+            TextTokenizer::from_gguf(&metadata)?
+        };
+        let chat = ChatTemplate::from_gguf(&metadata);
+        let mut end_tokens: Vec<u32> = ["eos", "eot", "eom"]
+            .iter()
+            .filter_map(|kind| metadata.optional_number(&format!("tokenizer.ggml.{kind}_token_id")))
+            .map(|id| id as u32)
+            .collect();
+        add_known_end_tokens(&tokenizer, &mut end_tokens);
+        let fingerprint = crate::fingerprint::of_bytes(file.bytes());
+        let graph = Graph::load(config, &Weights::Gguf(file))?;
+        Ok(Self { graph, tokenizer, chat, end_tokens, fingerprint, prefixes: PrefixCaches::default() })
+    }
+
+    fn load_folder(folder: &Path) -> Result<Self, DecoderError> {
+        let config_path = folder.join("config.json");
+        if !config_path.exists() {
+            return Err(DecoderError::NotAModel { path: folder.to_path_buf() });
+        }
+        let config = DecoderConfig::from_hugging_face(&config_path)?;
+        let tokenizer = TextTokenizer::from_file(&folder.join("tokenizer.json"))?;
+        let chat = ChatTemplate::from_folder(folder);
+        let mut end_tokens = end_tokens_of_folder(folder);
+        add_known_end_tokens(&tokenizer, &mut end_tokens);
+        let weights = Weights::open_safetensors(folder)?;
+        let fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
+            .map_err(|source| DecoderError::io(folder, source))?;
+        let graph = Graph::load(config, &weights)?;
+        Ok(Self { graph, tokenizer, chat, end_tokens, fingerprint, prefixes: PrefixCaches::default() })
+    }
+
+    /// The architecture's numbers.
+    #[must_use]
+    pub fn config(&self) -> &DecoderConfig {
+        self.graph.config()
+    }
+
+    /// Most tokens that a prompt and its answer may have together.
+    #[must_use]
+    pub fn context_tokens(&self) -> usize {
+        self.graph.config().context
+    }
+
+    /// Identifies the weights: measurements made with one model must not be used with another.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Whether the model comes with a chat template, which [`Decoder::chat_prompt`] needs.
+    #[must_use]
+    pub fn has_chat_template(&self) -> bool {
+        self.chat.is_some()
+    }
+
+    /// A prompt of plain text, `shared` followed by `rest`. What many prompts share is computed
+    /// once and kept.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses, or an empty one.
+    pub fn prompt(&self, shared: &str, rest: &str) -> Result<Prompt, DecoderError> {
+        let tokens = self.tokenizer.encode(&format!("{shared}{rest}"), true)?;
+        Prompt::new(tokens, &self.tokenizer.encode(shared, true)?)
+    }
+
+    /// A prompt in the model's chat format that ends where the model is to answer. The first
+    /// `shared` messages are computed once and kept.
+    ///
+    /// # Errors
+    /// A model without a chat template, or a conversation that the template refuses.
+    pub fn chat_prompt(&self, messages: &[Message], shared: usize) -> Result<Prompt, DecoderError> {
+        let template = self.chat.as_ref().ok_or_else(|| DecoderError::ChatTemplate {
+            reason: "the model has none".to_owned(),
+        })?;
+        let tokens = self.tokenizer.encode(&template.render(messages, true)?, false)?;
+        // Not every template takes a part of a conversation; then nothing is shared.
+        let shared = messages
+            .get(..shared)
+            .filter(|part| !part.is_empty())
+            .and_then(|part| template.render(part, false).ok())
+            .map_or(Ok(Vec::new()), |text| self.tokenizer.encode(&text, false))?;
+        Prompt::new(tokens, &shared)
+    }
+
+    /// How many tokens a text has.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses.
+    pub fn count_tokens(&self, text: &str) -> Result<usize, DecoderError> {
+        Ok(self.tokenizer.encode(text, false)?.len())
+    }
+}
+
+/// Chat formats end a turn by tokens that not every checkpoint declares as an end.
+fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
+    let known = ["<|im_end|>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>"];
+    end_tokens.extend(known.iter().filter_map(|token| tokenizer.id(token)));
+    end_tokens.sort_unstable();
+    end_tokens.dedup();
+}
+
+/// The end tokens that `generation_config.json` or `config.json` names: one id or several.
+fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
+    ["generation_config.json", "config.json"]
+        .iter()
+        .filter_map(|name| std::fs::read_to_string(folder.join(name)).ok())
+        .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
+        .find_map(|config| match config.get("eos_token_id")? {
+            serde_json::Value::Array(ids) => {
+                Some(ids.iter().filter_map(|id| id.as_u64()).map(|id| id as u32).collect())
+            }
+            id => Some(vec![id.as_u64()? as u32]),
+        })
+        .unwrap_or_default()
+}
+
+/// The weight files of a folder, in a stable order.
+fn safetensors_in(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
+    let entries = std::fs::read_dir(folder).map_err(|source| DecoderError::io(folder, source))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "safetensors"))
+        .collect();
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,283 @@
+//! Finding the weights of a decoder under their names in GGUF and in safetensors, and bringing
+//! them into the one layout that the graph uses: rotary pairs half a head apart, query, key and
+//! value projections fused, gate and up projections fused.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use candle_core::quantized::{QMatMul, QStorage, QTensor};
+use candle_core::safetensors::MmapedSafetensors;
+use candle_core::{DType, Device, Tensor};
+
+use super::config::{DecoderConfig, Family};
+use super::error::DecoderError;
+use super::gguf::GgufFile;
+use super::linear::{Embedding, Linear};
+
+/// Quantized models of up to this many parameters are dequantized to f32 once, which computes
+/// several times faster; larger ones stay quantized to fit into memory.
+const DEQUANTIZE_UP_TO_PARAMETERS: usize = 2_000_000_000;
+
+/// One weight of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    AttentionNorm,
+    Query,
+    Key,
+    Value,
+    QueryKeyValue,
+    QueryNorm,
+    KeyNorm,
+    AttentionOutput,
+    FeedForwardNorm,
+    Gate,
+    Up,
+    GateUp,
+    Down,
+}
+
+impl Part {
+    fn hugging_face(self) -> &'static str {
+        match self {
+            Self::AttentionNorm => "input_layernorm",
+            Self::Query => "self_attn.q_proj",
+            Self::Key => "self_attn.k_proj",
+            Self::Value => "self_attn.v_proj",
+            Self::QueryKeyValue => "self_attn.qkv_proj",
+            Self::QueryNorm => "self_attn.q_norm",
+            Self::KeyNorm => "self_attn.k_norm",
+            Self::AttentionOutput => "self_attn.o_proj",
+            Self::FeedForwardNorm => "post_attention_layernorm",
+            Self::Gate => "mlp.gate_proj",
+            Self::Up => "mlp.up_proj",
+            Self::GateUp => "mlp.gate_up_proj",
+            Self::Down => "mlp.down_proj",
+        }
+    }
+
+    fn gguf(self) -> &'static str {
+        match self {
+            Self::AttentionNorm => "attn_norm",
+            Self::Query => "attn_q",
+            Self::Key => "attn_k",
+            Self::Value => "attn_v",
+            Self::QueryKeyValue => "attn_qkv",
+            Self::QueryNorm => "attn_q_norm",
+            Self::KeyNorm => "attn_k_norm",
+            Self::AttentionOutput => "attn_output",
+            Self::FeedForwardNorm => "ffn_norm",
+            Self::Gate => "ffn_gate",
+            // Phi-3's fused gate and up projection goes by the name of the up projection.
+            Self::Up | Self::GateUp => "ffn_up",
+            Self::Down => "ffn_down",
+        }
+    }
+}
+
+/// Where the weights lie.
+pub(super) enum Weights {
+    Gguf(GgufFile),
+    Safetensors { folder: PathBuf, tensors: MmapedSafetensors },
+}
+
+impl Weights {
+    /// Opens `model.safetensors`, or every shard that `model.safetensors.index.json` names.
+    pub(super) fn open_safetensors(folder: &Path) -> Result<Self, DecoderError> {
+        let files = safetensors_files(folder)?;
+        let corrupt = |path: &Path, reason: String| DecoderError::Corrupt {
+            path: path.to_path_buf(),
+            format: "safetensors",
+            reason,
+        };
+        for file in &files {
+            std::fs::metadata(file).map_err(|source| DecoderError::io(file, source))?;
+        }
+        // SAFETY: the maps are only read. Model files are written once, under another name, and
+        // renamed into place, so a process of ours never changes one that is mapped.
+        #[allow(unsafe_code)]
+        let tensors = unsafe { MmapedSafetensors::multi(&files) }.map_err(|e| {
+            corrupt(folder, e.to_string().lines().next().unwrap_or_default().to_owned())
+        })?;
+        Ok(Self::Safetensors { folder: folder.to_path_buf(), tensors })
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Gguf(file) => file.path(),
+            Self::Safetensors { folder, .. } => folder,
+        }
+    }
+
+    fn block_name(&self, layer: usize, part: Part, suffix: &str) -> String {
+        match self {
+            Self::Gguf(_) => format!("blk.{layer}.{}.{suffix}", part.gguf()),
+            Self::Safetensors { .. } => {
+                format!("model.layers.{layer}.{}.{suffix}", part.hugging_face())
+            }
+        }
+    }
+
+    fn shape(&self, name: &str) -> Option<Vec<usize>> {
+        match self {
+            Self::Gguf(file) => file.shape(name).map(<[usize]>::to_vec),
+            Self::Safetensors { tensors, .. } => {
+                tensors.get(name).ok().map(|view| view.shape().to_vec())
+            }
+        }
+    }
+
+    fn check_shape(&self, name: &str, expected: &[usize]) -> Result<(), DecoderError> {
+        let received = self.shape(name).ok_or_else(|| DecoderError::MissingTensor {
+            path: self.path().to_path_buf(),
+            name: name.to_owned(),
+        })?;
+        if received == expected {
+            Ok(())
+        } else {
+            Err(DecoderError::WrongShape {
+                path: self.path().to_path_buf(),
+                name: name.to_owned(),
+                received,
+                expected: expected.to_vec(),
+            })
+        }
+    }
+
+    /// A tensor in f32, of the given shape.
+    fn dense(&self, name: &str, shape: &[usize]) -> Result<Tensor, DecoderError> {
+        self.check_shape(name, shape)?;
+        match self {
+            Self::Gguf(file) => Ok(file.tensor(name)?.dequantize(&Device::Cpu)?),
+            Self::Safetensors { tensors, .. } => {
+                Ok(tensors.load(name, &Device::Cpu)?.to_dtype(DType::F32)?)
+            }
+        }
+    }
+
+    fn keeps_quantized(&self) -> bool {
+        match self {
+            Self::Gguf(file) => file.parameters() > DEQUANTIZE_UP_TO_PARAMETERS,
+            Self::Safetensors { .. } => false,
+        }
+    }
+
+    /// A vector of a block. Shape `[width]`.
+    pub(super) fn vector(
+        &self,
+        layer: usize,
+        part: Part,
+        suffix: &str,
+        width: usize,
+    ) -> Result<Tensor, DecoderError> {
+        self.dense(&self.block_name(layer, part, suffix), &[width])
+    }
+
+    /// The projections `parts` of a block, stacked into one. Each part is `(part, rows)`.
+    pub(super) fn linear(
+        &self,
+        config: &DecoderConfig,
+        layer: usize,
+        parts: &[(Part, usize)],
+        columns: usize,
+    ) -> Result<Linear, DecoderError> {
+        let mut dense = Vec::new();
+        let mut quantized = Vec::new();
+        for &(part, rows) in parts {
+            let name = self.block_name(layer, part, "weight");
+            self.check_shape(&name, &[rows, columns])?;
+            match self {
+                Self::Gguf(file) => {
+                    let mut tensor = file.tensor(&name)?;
+                    if config.family == Family::Llama && matches!(part, Part::Query | Part::Key) {
+                        tensor = halve_rotary_pairs(&tensor, config.head_width)?;
+                    }
+                    if self.keeps_quantized() {
+                        quantized.push(QMatMul::from_qtensor(tensor)?);
+                    } else {
+                        dense.push(tensor.dequantize(&Device::Cpu)?);
+                    }
+                }
+                Self::Safetensors { .. } => dense.push(self.dense(&name, &[rows, columns])?),
+            }
+        }
+        if quantized.is_empty() {
+            Ok(Linear::dense(&Tensor::cat(&dense, 0)?)?)
+        } else {
+            Ok(Linear::Quantized(quantized))
+        }
+    }
+
+    /// The token embedding `[vocabulary, hidden]`, the final norm `[hidden]` and the output
+    /// projection, which is the embedding again where the model has none of its own.
+    pub(super) fn ends(
+        &self,
+        config: &DecoderConfig,
+    ) -> Result<(Embedding, Tensor, Linear), DecoderError> {
+        let (embedding, norm, output) = match self {
+            Self::Gguf(_) => ("token_embd.weight", "output_norm.weight", "output.weight"),
+            Self::Safetensors { .. } => {
+                ("model.embed_tokens.weight", "model.norm.weight", "lm_head.weight")
+            }
+        };
+        let shape = [config.vocabulary, config.hidden];
+        let norm = self.dense(norm, &[config.hidden])?;
+        let output_name = if self.shape(output).is_some() { output } else { embedding };
+        if let (Self::Gguf(file), true) = (self, self.keeps_quantized()) {
+            self.check_shape(embedding, &shape)?;
+            self.check_shape(output_name, &shape)?;
+            let table = Arc::new(file.tensor(embedding)?);
+            let output = QMatMul::from_qtensor(file.tensor(output_name)?)?;
+            return Ok((Embedding::Quantized(table), norm, Linear::Quantized(vec![output])));
+        }
+        let table = self.dense(embedding, &shape)?;
+        let projection = if output_name == embedding {
+            Linear::dense(&table)?
+        } else {
+            Linear::dense(&self.dense(output_name, &shape)?)?
+        };
+        Ok((Embedding::Dense(table), norm, projection))
+    }
+}
+
+/// llama.cpp stores the rows of Llama's query and key projections so that a rotary pair stands
+/// side by side (row `2i + j` of a head); the graph wants the pair half a head apart, as Hugging
+/// Face stores it (row `i + j * width / 2`). Rows are moved as stored bytes, whatever their type.
+fn halve_rotary_pairs(tensor: &QTensor, head_width: usize) -> Result<QTensor, DecoderError> {
+    let (rows, _) = tensor.shape().dims2()?;
+    let data = tensor.data()?;
+    let row_bytes = data.len() / rows;
+    let mut moved = Vec::with_capacity(data.len());
+    for row in 0..rows {
+        let (head, place) = (row / head_width, row % head_width);
+        let (j, i) = (place / (head_width / 2), place % (head_width / 2));
+        let from = head * head_width + 2 * i + j;
+        moved.extend_from_slice(&data[from * row_bytes..(from + 1) * row_bytes]);
+    }
+    let storage = QStorage::from_data(moved.into(), &Device::Cpu, tensor.dtype())?;
+    Ok(QTensor::new(storage, tensor.shape())?)
+}
+
+fn safetensors_files(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
+    let single = folder.join("model.safetensors");
+    if single.exists() {
+        return Ok(vec![single]);
+    }
+    let index = folder.join("model.safetensors.index.json");
+    if !index.exists() {
+        return Err(DecoderError::NotAModel { path: folder.to_path_buf() });
+    }
+    let text = std::fs::read_to_string(&index).map_err(|source| DecoderError::io(&index, source))?;
+    let shards = serde_json::from_str::<serde_json::Value>(&text)
+        .ok()
+        .and_then(|value| {
+            let map = value.get("weight_map")?.as_object()?;
+            map.values().map(|file| file.as_str().map(str::to_owned)).collect()
+        })
+        .ok_or_else(|| DecoderError::Corrupt {
+            path: index.clone(),
+            format: "safetensors",
+            reason: "the index has no `weight_map` of file names".to_owned(),
+        })?;
+    let shards: std::collections::BTreeSet<String> = shards;
+    Ok(shards.into_iter().map(|file| folder.join(file)).collect())
+}
