@@ -1,0 +1,192 @@
+//! Tiny decoders with random weights: what distinguishes one from another, their weights under
+//! the names of Hugging Face, and their configuration. Writes nothing and computes nothing.
+
+use std::collections::BTreeMap;
+
+use ken_model::decoder::Family;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use serde_json::{Value, json};
+
+pub(super) const NORM_EPSILON: f64 = 1e-5;
+
+/// Tensors by their Hugging Face names: shape and numbers.
+pub(super) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+
+/// How the rotary frequencies are stretched.
+#[derive(Debug, Clone)]
+pub(super) enum Rope {
+    Plain,
+    Linear(f64),
+    /// Factor, low and high frequency factor, original context.
+    Llama3(f64, f64, f64, usize),
+    /// LongRoPE's short factors, and the original context.
+    Long(Vec<f32>, usize),
+}
+
+/// What distinguishes one tiny decoder from another.
+#[derive(Debug, Clone)]
+pub(super) struct Tiny {
+    pub model_type: &'static str,
+    pub family: Family,
+    pub vocabulary: usize,
+    pub hidden: usize,
+    pub intermediate: usize,
+    pub layers: usize,
+    pub heads: usize,
+    pub kv_heads: usize,
+    pub head_width: usize,
+    pub rope_base: f64,
+    pub rope: Rope,
+    pub context: usize,
+    pub window: Option<usize>,
+    pub tied: bool,
+}
+
+impl Tiny {
+    pub(super) fn new(model_type: &'static str) -> Self {
+        let family = match model_type {
+            "qwen2" => Family::Qwen2,
+            "qwen3" => Family::Qwen3,
+            "phi3" => Family::Phi3,
+            _ => Family::Llama,
+        };
+        Self {
+            model_type,
+            family,
+            vocabulary: super::vocabulary::TOKENS.len(),
+            hidden: 32,
+            intermediate: 64,
+            layers: 2,
+            heads: 4,
+            kv_heads: 2,
+            head_width: 8,
+            rope_base: 10_000.0,
+            rope: Rope::Plain,
+            context: 96,
+            window: None,
+            tied: true,
+        }
+    }
+
+    /// Widths that fit the 256 weights of a K-quant's block.
+    pub(super) fn wide(model_type: &'static str) -> Self {
+        Self {
+            hidden: 256,
+            intermediate: 256,
+            head_width: 64,
+            ..Self::new(model_type)
+        }
+    }
+
+    /// Random weights, always the same for the same decoder.
+    pub(super) fn weights(&self) -> Tensors {
+        let mut random = StdRng::seed_from_u64(2);
+        let mut tensors = Tensors::new();
+        let mut add = |name: String, shape: &[usize], mean: f32, spread: f32| {
+            let numbers = (0..shape.iter().product())
+                .map(|_| mean + spread * (random.random::<f32>() * 2.0 - 1.0))
+                .collect();
+            tensors.insert(name, (shape.to_vec(), numbers));
+        };
+        let (queries, keys) = (
+            self.heads * self.head_width,
+            self.kv_heads * self.head_width,
+        );
+        let spread = |columns: usize| 2.0 / (columns as f32).sqrt();
+        let ends = [self.vocabulary, self.hidden];
+        add(
+            "model.embed_tokens.weight".to_owned(),
+            &ends,
+            0.0,
+            spread(self.hidden),
+        );
+        if !self.tied {
+            add("lm_head.weight".to_owned(), &ends, 0.0, spread(self.hidden));
+        }
+        add("model.norm.weight".to_owned(), &[self.hidden], 1.0, 0.5);
+        for layer in 0..self.layers {
+            let mut add = |name: &str, shape: &[usize], mean: f32, spread: f32| {
+                add(format!("model.layers.{layer}.{name}"), shape, mean, spread);
+            };
+            let mut matrix = |name: &str, rows: usize, columns: usize| {
+                add(
+                    &format!("{name}.weight"),
+                    &[rows, columns],
+                    0.0,
+                    spread(columns),
+                );
+            };
+            if self.family == Family::Phi3 {
+                matrix("self_attn.qkv_proj", queries + 2 * keys, self.hidden);
+                matrix("mlp.gate_up_proj", 2 * self.intermediate, self.hidden);
+            } else {
+                matrix("self_attn.q_proj", queries, self.hidden);
+                matrix("self_attn.k_proj", keys, self.hidden);
+                matrix("self_attn.v_proj", keys, self.hidden);
+                matrix("mlp.gate_proj", self.intermediate, self.hidden);
+                matrix("mlp.up_proj", self.intermediate, self.hidden);
+            }
+            matrix("self_attn.o_proj", self.hidden, queries);
+            matrix("mlp.down_proj", self.hidden, self.intermediate);
+            add("input_layernorm.weight", &[self.hidden], 1.0, 0.5);
+            add("post_attention_layernorm.weight", &[self.hidden], 1.0, 0.5);
+            if self.family == Family::Qwen2 {
+                add("self_attn.q_proj.bias", &[queries], 0.0, 1.0);
+                add("self_attn.k_proj.bias", &[keys], 0.0, 1.0);
+                add("self_attn.v_proj.bias", &[keys], 0.0, 1.0);
+            }
+            if self.family == Family::Qwen3 {
+                add("self_attn.q_norm.weight", &[self.head_width], 1.0, 0.5);
+                add("self_attn.k_norm.weight", &[self.head_width], 1.0, 0.5);
+            }
+        }
+        tensors
+    }
+
+    /// The `config.json`.
+    pub(super) fn config(&self) -> Value {
+        let mut config = json!({
+            "model_type": self.model_type,
+            "vocab_size": self.vocabulary,
+            "hidden_size": self.hidden,
+            "intermediate_size": self.intermediate,
+            "num_hidden_layers": self.layers,
+            "num_attention_heads": self.heads,
+            "num_key_value_heads": self.kv_heads,
+            "rms_norm_eps": NORM_EPSILON,
+            "rope_theta": self.rope_base,
+            "max_position_embeddings": self.context,
+            "sliding_window": self.window,
+            "eos_token_id": super::vocabulary::END,
+        });
+        if self.head_width * self.heads != self.hidden {
+            config["head_dim"] = json!(self.head_width);
+        }
+        match &self.rope {
+            Rope::Plain => {}
+            Rope::Linear(factor) => {
+                config["rope_scaling"] = json!({"type": "linear", "factor": factor});
+            }
+            Rope::Llama3(factor, low, high, original) => {
+                config["rope_scaling"] = json!({
+                    "rope_type": "llama3",
+                    "factor": factor,
+                    "low_freq_factor": low,
+                    "high_freq_factor": high,
+                    "original_max_position_embeddings": original,
+                });
+            }
+            Rope::Long(factors, original) => {
+                config["max_position_embeddings"] = json!(original * 32);
+                config["original_max_position_embeddings"] = json!(original);
+                config["rope_scaling"] = json!({
+                    "type": "longrope",
+                    "short_factor": factors,
+                    "long_factor": vec![9.0; factors.len()],
+                });
+            }
+        }
+        config
+    }
+}

@@ -1,0 +1,210 @@
+//! Every family and weight type against the reference.
+
+use candle_core::quantized::GgmlDType;
+use ken_model::decoder::{Decoder, Family};
+use tempfile::TempDir;
+
+use super::checkpoint::{Rope, Tensors, Tiny};
+use super::folder::{self, Layout};
+use super::{gguf, reference};
+
+const PROMPT: &str = " the engineers are in a thin winter, reading the other thing";
+const CONTINUATIONS: [&str; 3] = [" and the ringing", "er", ". the answer is a tree"];
+
+/// Scores the continuations and compares every log probability with the reference.
+fn assert_agrees(decoder: &Decoder, tiny: &Tiny, weights: &Tensors, prompt: &str) {
+    let prompt = decoder.prompt("", prompt).unwrap();
+    for score in decoder.score(&prompt, &CONTINUATIONS).unwrap() {
+        let tokens = [prompt.tokens(), &score.tokens].concat();
+        let expected = reference::log_probabilities(tiny, weights, &tokens);
+        assert_eq!(score.tokens.len(), score.logprobs.len());
+        for (place, (&token, &found)) in score.tokens.iter().zip(&score.logprobs).enumerate() {
+            let expected = expected[prompt.tokens().len() - 1 + place][token as usize];
+            assert!(
+                (f64::from(found) - expected).abs() < 1e-4,
+                "{found} is not {expected}"
+            );
+        }
+    }
+}
+
+fn check_folder(tiny: &Tiny, layout: Layout) {
+    let dir = TempDir::new().unwrap();
+    let weights = folder::write(tiny, layout, dir.path());
+    let decoder = Decoder::load(dir.path()).unwrap();
+    assert_eq!(decoder.config().family, tiny.family);
+    assert_eq!(decoder.config().head_width, tiny.head_width);
+    assert_eq!(decoder.context_tokens(), tiny.context);
+    assert_agrees(&decoder, tiny, &weights, PROMPT);
+}
+
+fn check_gguf(tiny: &Tiny, dtype: GgmlDType) {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("tiny.gguf");
+    let weights = gguf::write(tiny, dtype, &path);
+    let decoder = Decoder::load(&path).unwrap();
+    assert_eq!(decoder.config().family, tiny.family);
+    assert_eq!(decoder.config().head_width, tiny.head_width);
+    assert_eq!(decoder.context_tokens(), tiny.context);
+    assert_agrees(&decoder, tiny, &weights, PROMPT);
+}
+
+/// One of each kind, with what is special about it.
+fn families() -> Vec<Tiny> {
+    vec![
+        Tiny::new("llama"),
+        Tiny {
+            kv_heads: 4,
+            tied: false,
+            rope_base: 500.0,
+            ..Tiny::new("llama")
+        },
+        Tiny {
+            rope: Rope::Linear(2.5),
+            kv_heads: 1,
+            ..Tiny::new("llama")
+        },
+        // The four frequencies turn 6.4, 0.64, 0.064 and 0.0064 times over the original context.
+        Tiny {
+            rope: Rope::Llama3(8.0, 0.1, 2.0, 40),
+            tied: false,
+            ..Tiny::new("llama")
+        },
+        Tiny {
+            window: Some(5),
+            tied: false,
+            ..Tiny::new("mistral")
+        },
+        Tiny::new("qwen2"),
+        Tiny {
+            head_width: 12,
+            tied: false,
+            rope_base: 1e6,
+            ..Tiny::new("qwen3")
+        },
+        Tiny {
+            tied: false,
+            window: Some(7),
+            ..Tiny::new("phi3")
+        },
+        Tiny {
+            rope: Rope::Long(vec![1.0, 1.1, 2.3, 4.7], 96),
+            ..Tiny::new("phi3")
+        },
+    ]
+}
+
+#[test]
+fn every_family_agrees_with_the_reference_from_safetensors() {
+    for tiny in families() {
+        check_folder(&tiny, Layout::F32);
+    }
+}
+
+#[test]
+fn half_precision_and_sharded_safetensors_are_read() {
+    check_folder(&Tiny::new("llama"), Layout::BF16);
+    check_folder(
+        &Tiny {
+            tied: false,
+            ..Tiny::new("qwen2")
+        },
+        Layout::F16,
+    );
+    check_folder(
+        &Tiny {
+            tied: false,
+            ..Tiny::new("qwen3")
+        },
+        Layout::Sharded,
+    );
+}
+
+#[test]
+fn every_family_agrees_with_the_reference_from_gguf() {
+    for tiny in families() {
+        check_gguf(&tiny, GgmlDType::F32);
+    }
+}
+
+#[test]
+fn every_quantization_agrees_with_its_dequantized_weights() {
+    use GgmlDType::{BF16, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0};
+    for dtype in [F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0] {
+        check_gguf(&Tiny::new("llama"), dtype);
+    }
+    check_gguf(&Tiny::new("phi3"), Q4_0);
+    check_gguf(&Tiny::new("qwen2"), Q8_0);
+}
+
+#[test]
+fn every_k_quantization_agrees_with_its_dequantized_weights() {
+    use GgmlDType::{Q2K, Q3K, Q4K, Q5K, Q6K};
+    for dtype in [Q2K, Q3K, Q4K, Q5K, Q6K] {
+        check_gguf(
+            &Tiny {
+                layers: 1,
+                ..Tiny::wide("llama")
+            },
+            dtype,
+        );
+    }
+    check_gguf(
+        &Tiny {
+            layers: 1,
+            ..Tiny::wide("qwen3")
+        },
+        Q4K,
+    );
+}
+
+/// Long prompts are read in pieces; a window must reach over their seams.
+#[test]
+fn a_prompt_of_many_pieces_agrees_with_the_reference() {
+    let dir = TempDir::new().unwrap();
+    let tiny = Tiny {
+        context: 700,
+        window: Some(40),
+        layers: 1,
+        ..Tiny::new("mistral")
+    };
+    let weights = folder::write(&tiny, Layout::F32, dir.path());
+    let decoder = Decoder::load(dir.path()).unwrap();
+    let prompt = " a wren sings in the garden".repeat(30);
+    assert!(decoder.count_tokens(&prompt).unwrap() > 540);
+    assert_agrees(&decoder, &tiny, &weights, &prompt);
+}
+
+/// Qwen's configurations name a window that is not in use.
+#[test]
+fn an_unused_window_is_ignored() {
+    let dir = TempDir::new().unwrap();
+    let tiny = Tiny::new("qwen2");
+    let weights = folder::write(&tiny, Layout::F32, dir.path());
+    let mut config = tiny.config();
+    config["sliding_window"] = 5.into();
+    config["use_sliding_window"] = false.into();
+    folder::write_json(&dir.path().join("config.json"), &config);
+    let decoder = Decoder::load(dir.path()).unwrap();
+    assert_eq!(decoder.config().sliding_window, None);
+    assert_eq!(decoder.config().family, Family::Qwen2);
+    assert_agrees(&decoder, &tiny, &weights, PROMPT);
+}
+
+#[test]
+fn other_weights_have_another_fingerprint() {
+    let dir = TempDir::new().unwrap();
+    let fingerprint = |tiny: &Tiny| {
+        folder::write(tiny, Layout::F32, dir.path());
+        Decoder::load(dir.path()).unwrap().fingerprint().to_owned()
+    };
+    let first = fingerprint(&Tiny::new("llama"));
+    assert_ne!(
+        first,
+        fingerprint(&Tiny {
+            tied: false,
+            ..Tiny::new("llama")
+        })
+    );
+    assert_eq!(first, fingerprint(&Tiny::new("llama")));
+}

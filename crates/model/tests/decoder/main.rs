@@ -1,0 +1,12 @@
+//! Decoders on tiny random checkpoints: families and weight types against a plain f64 forward
+//! pass, tokenizers against plain merging, generation and scoring against each other, and each
+//! kind of broken model against its error. No real model is used.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod checkpoint;
+mod families;
+mod folder;
+mod gguf;
+mod reference;
+mod vocabulary;

@@ -1,0 +1,197 @@
+//! The forward pass by its definition: plain loops over f64, one token after the other.
+//! Shares nothing with the library; slow.
+
+use ken_model::decoder::Family;
+
+use super::checkpoint::{NORM_EPSILON, Rope, Tensors, Tiny};
+
+/// The rotary frequencies. Shape `[head_width / 2]`.
+pub(super) fn frequencies(tiny: &Tiny) -> Vec<f64> {
+    let mut frequencies = Vec::new();
+    for pair in 0..tiny.head_width / 2 {
+        let exponent = (2 * pair) as f64 / tiny.head_width as f64;
+        let plain = 1.0 / tiny.rope_base.powf(exponent);
+        frequencies.push(match &tiny.rope {
+            Rope::Plain => plain,
+            Rope::Linear(factor) => plain / factor,
+            Rope::Long(factors, _) => plain / f64::from(factors[pair]),
+            Rope::Llama3(factor, low, high, original) => {
+                // Turns over the original context; few turns are stretched, many are not.
+                let turns = *original as f64 * plain / (2.0 * std::f64::consts::PI);
+                let kept = ((turns - low) / (high - low)).clamp(0.0, 1.0);
+                kept * plain + (1.0 - kept) * plain / factor
+            }
+        });
+    }
+    frequencies
+}
+
+/// Natural-log probabilities of every token after each token.
+///
+/// # Shapes
+/// Returns `[tokens, vocabulary]`.
+pub(super) fn log_probabilities(tiny: &Tiny, weights: &Tensors, tokens: &[u32]) -> Vec<Vec<f64>> {
+    let numbers = |name: &str| -> Vec<f64> {
+        weights[name]
+            .1
+            .iter()
+            .map(|&number| f64::from(number))
+            .collect()
+    };
+    let embedding = numbers("model.embed_tokens.weight");
+    let row = |token: u32| {
+        let start = token as usize * tiny.hidden;
+        embedding[start..start + tiny.hidden].to_vec()
+    };
+    let mut states: Vec<Vec<f64>> = tokens.iter().map(|&token| row(token)).collect();
+    for layer in 0..tiny.layers {
+        let of = |name: &str| numbers(&format!("model.layers.{layer}.{name}"));
+        let norm = of("input_layernorm.weight");
+        let normed: Vec<Vec<f64>> = states.iter().map(|state| rms(state, &norm)).collect();
+        let attended = attention(tiny, &of, &normed);
+        for (state, attended) in states.iter_mut().zip(&attended) {
+            add(state, &multiply(&of("self_attn.o_proj.weight"), attended));
+        }
+        let norm = of("post_attention_layernorm.weight");
+        let (gate, up) = if tiny.family == Family::Phi3 {
+            let mut both = of("mlp.gate_up_proj.weight");
+            let up = both.split_off(tiny.intermediate * tiny.hidden);
+            (both, up)
+        } else {
+            (of("mlp.gate_proj.weight"), of("mlp.up_proj.weight"))
+        };
+        let down = of("mlp.down_proj.weight");
+        for state in &mut states {
+            let normed = rms(state, &norm);
+            let gates = multiply(&gate, &normed);
+            let ups = multiply(&up, &normed);
+            let activated: Vec<f64> = gates
+                .iter()
+                .zip(&ups)
+                .map(|(g, u)| g / (1.0 + (-g).exp()) * u)
+                .collect();
+            add(state, &multiply(&down, &activated));
+        }
+    }
+    let norm = numbers("model.norm.weight");
+    let output = if tiny.tied {
+        embedding
+    } else {
+        numbers("lm_head.weight")
+    };
+    states
+        .iter()
+        .map(|state| {
+            let logits = multiply(&output, &rms(state, &norm));
+            let sum: f64 = logits.iter().map(|logit| logit.exp()).sum();
+            logits.iter().map(|logit| logit - sum.ln()).collect()
+        })
+        .collect()
+}
+
+/// What each token gathers from itself and those before it, all heads side by side.
+fn attention(tiny: &Tiny, of: &dyn Fn(&str) -> Vec<f64>, normed: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let width = tiny.head_width;
+    let [queries, keys, values] = projections(tiny, of, normed);
+    let mut gathered = vec![vec![0.0; tiny.heads * width]; normed.len()];
+    for head in 0..tiny.heads {
+        let kv_head = head / (tiny.heads / tiny.kv_heads);
+        for position in 0..normed.len() {
+            let first = tiny
+                .window
+                .map_or(0, |window| (position + 1).saturating_sub(window));
+            let query = &queries[position][head * width..(head + 1) * width];
+            let mut weights = Vec::new();
+            for key in &keys[first..=position] {
+                let key = &key[kv_head * width..(kv_head + 1) * width];
+                let product: f64 = query.iter().zip(key).map(|(q, k)| q * k).sum();
+                weights.push((product / (width as f64).sqrt()).exp());
+            }
+            let total: f64 = weights.iter().sum();
+            for (value, weight) in values[first..=position].iter().zip(&weights) {
+                for i in 0..width {
+                    gathered[position][head * width + i] +=
+                        weight / total * value[kv_head * width + i];
+                }
+            }
+        }
+    }
+    gathered
+}
+
+/// Queries, keys and values of every token; queries and keys normalized and rotated.
+fn projections(
+    tiny: &Tiny,
+    of: &dyn Fn(&str) -> Vec<f64>,
+    normed: &[Vec<f64>],
+) -> [Vec<Vec<f64>>; 3] {
+    let (queries, keys) = (
+        tiny.heads * tiny.head_width,
+        tiny.kv_heads * tiny.head_width,
+    );
+    let matrices = if tiny.family == Family::Phi3 {
+        let all = of("self_attn.qkv_proj.weight");
+        let (query, rest) = all.split_at(queries * tiny.hidden);
+        let (key, value) = rest.split_at(keys * tiny.hidden);
+        [query.to_vec(), key.to_vec(), value.to_vec()]
+    } else {
+        ["q", "k", "v"].map(|name| of(&format!("self_attn.{name}_proj.weight")))
+    };
+    let mut projected = matrices.map(|matrix| {
+        normed
+            .iter()
+            .map(|state| multiply(&matrix, state))
+            .collect::<Vec<_>>()
+    });
+    for (name, vectors) in ["q", "k", "v"].iter().zip(&mut projected) {
+        for (position, vector) in vectors.iter_mut().enumerate() {
+            if tiny.family == Family::Qwen2 {
+                add(vector, &of(&format!("self_attn.{name}_proj.bias")));
+            }
+            if *name == "v" {
+                continue;
+            }
+            for head in vector.chunks_mut(tiny.head_width) {
+                if tiny.family == Family::Qwen3 {
+                    let normed = rms(head, &of(&format!("self_attn.{name}_norm.weight")));
+                    head.copy_from_slice(&normed);
+                }
+                rotate(head, position, &frequencies(tiny));
+            }
+        }
+    }
+    projected
+}
+
+fn rotate(head: &mut [f64], position: usize, frequencies: &[f64]) {
+    let half = frequencies.len();
+    for (pair, frequency) in frequencies.iter().enumerate() {
+        let angle = position as f64 * frequency;
+        let (a, b) = (head[pair], head[half + pair]);
+        head[pair] = a * angle.cos() - b * angle.sin();
+        head[half + pair] = b * angle.cos() + a * angle.sin();
+    }
+}
+
+fn rms(vector: &[f64], weight: &[f64]) -> Vec<f64> {
+    let mean = vector.iter().map(|x| x * x).sum::<f64>() / vector.len() as f64;
+    let scale = 1.0 / (mean + NORM_EPSILON).sqrt();
+    vector
+        .iter()
+        .zip(weight)
+        .map(|(x, w)| x * scale * w)
+        .collect()
+}
+
+fn multiply(matrix: &[f64], vector: &[f64]) -> Vec<f64> {
+    matrix
+        .chunks(vector.len())
+        .map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum())
+        .collect()
+}
+
+fn add(to: &mut [f64], what: &[f64]) {
+    for (to, what) in to.iter_mut().zip(what) {
+        *to += what;
+    }
+}
