@@ -1,2 +1,68 @@
-//! The command line.
-fn main() {}
+//! The command line: reads arguments and settings, runs one verb, and turns its
+//! outcome into output and an exit code. All work is done by the libraries.
+// Some settings are read only by verbs that are still to come.
+#![allow(dead_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod arguments;
+mod commands;
+mod config;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use arguments::{Arguments, GlobalFlags, Verb};
+use config::{Layer, Settings};
+use failure::Refusal;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::report_usage(&error, asks_for_json()),
+    };
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure::report(&error, arguments.global.json),
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let global = &arguments.global;
+    let stop = interrupt::listen()?;
+    match &arguments.verb {
+        Verb::Model(model) => commands::model::run(model, global.json, &stop),
+        Verb::Doctor(_) => commands::doctor::run(&settings(global, Layer::default())?, global.json),
+        Verb::Completions(completions) => commands::completions::run(completions),
+        Verb::Demo(_)
+        | Verb::Ingest(_)
+        | Verb::Search(_)
+        | Verb::Ask(_)
+        | Verb::Chat(_)
+        | Verb::Eval(_) => {
+            Err(Refusal::new("not_built", "this verb is not in this build of ken yet").into())
+        }
+    }
+}
+
+/// Resolves the settings of a verb from its flags and starts the threads.
+fn settings(global: &GlobalFlags, mut flags: Layer) -> Result<Settings> {
+    flags.threads = global.threads;
+    let settings = config::resolve(flags, global.config.as_deref())?;
+    if let Some(threads) = settings.threads {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.get())
+            .build_global()?;
+    }
+    Ok(settings)
+}
+
+/// Whether a command line that could not be parsed asked for JSON.
+fn asks_for_json() -> bool {
+    std::env::args_os().any(|argument| argument == "--json")
+}

@@ -70,6 +70,9 @@ fn inline_module(line: &str) -> Option<&str> {
     words.next().map(|name| name.trim_end_matches([';', '{']))
 }
 
+/// Made-up users, for tests of paths.
+const EXAMPLE_USERS: &[&str] = &["ada/", "ada\""];
+
 /// No file names a folder that only one machine has.
 pub(super) fn no_machine_paths(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -88,6 +91,10 @@ pub(super) fn no_machine_paths(tree: &Tree) -> Vec<Finding> {
 fn begins(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();
+        let rest = &line[at + folder.len()..];
+        if EXAMPLE_USERS.iter().any(|user| rest.starts_with(user)) {
+            return false;
+        }
         before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '}' | '_' | '-' | '.' | '~'))
     })
 }
@@ -131,6 +138,7 @@ mod tests {
         assert_eq!(check(format!("{folder}me/x")), 1);
         assert_eq!(check(format!("open(\"{folder}me\")")), 1);
         assert_eq!(check(format!("~/my{folder}x")), 0);
+        assert_eq!(check(format!("\"{folder}ada\"")), 0);
         assert_eq!(check(format!("${{ROOT}}{folder}x")), 0);
     }
 }

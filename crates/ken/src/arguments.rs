@@ -1,0 +1,143 @@
+//! What may stand on the command line: the verbs, their flags and their help.
+//! It reads words into values and decides nothing; `config` adds what the file
+//! and the environment say.
+
+mod answering;
+mod corpus;
+#[cfg(test)]
+mod documented;
+mod model;
+
+pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
+pub(crate) use corpus::{CorpusFlag, IngestArguments, SearchArguments, SearchFlags};
+pub(crate) use model::{ModelArguments, ModelVerb};
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+/// Answers questions over your documents, and retrieves only when the language
+/// model does not already know.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ken",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true,
+    after_long_help = "\
+Examples:
+  ken demo                                     see it work on a corpus that ships with ken
+  ken ingest notes/ --corpus notes.ken         take a folder of documents in
+  ken search --corpus notes.ken \"oil change\"   find passages
+  ken ask --corpus notes.ken \"When is the next oil change?\"
+  ken doctor                                   what is installed, cached and reachable
+
+Settings come from ken.toml in the working directory (or --config FILE), then
+from KEN_* variables, then from flags; the later wins.
+
+Exit code: 0 done, 1 failed, 2 the command line is wrong."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: GlobalFlags,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// Flags that every verb takes.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalFlags {
+    /// Print JSON on stdout: one object, or one a line
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+
+    /// Read settings from FILE instead of ./ken.toml
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Global options"
+    )]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Use N threads [default: one per core]
+    #[arg(long, global = true, value_name = "N", help_heading = "Global options")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// What `ken` can be asked to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// See ken work: small models, a small corpus, every policy side by side
+    Demo(DemoArguments),
+    /// Fetch, list, check and try models
+    Model(ModelArguments),
+    /// Take documents into a corpus
+    Ingest(IngestArguments),
+    /// Find the passages of a corpus that fit a query
+    Search(SearchArguments),
+    /// Answer one question, with citations and the reason for the route
+    Ask(AskArguments),
+    /// Answer questions one after the other, read from stdin
+    Chat(ChatArguments),
+    /// Measure a policy over a file of questions
+    Eval(EvalArguments),
+    /// Report what is installed, cached and reachable, and how fast this machine is
+    Doctor(DoctorArguments),
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+}
+
+/// `ken doctor`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken doctor
+  ken doctor --json
+
+It changes nothing, and waits three seconds at most for the network.")]
+pub(crate) struct DoctorArguments {}
+
+/// `ken completions`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken completions bash > ~/.local/share/bash-completion/completions/ken
+  ken completions zsh > ~/.zfunc/_ken
+  ken completions fish > ~/.config/fish/completions/ken.fish")]
+pub(crate) struct CompletionsArguments {
+    /// The shell to complete in
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_parser_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_shows_examples() {
+        fn visit(command: &clap::Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            if command.get_subcommands().next().is_none() || command.get_name() == "ken" {
+                let help = command.get_after_long_help().map(ToString::to_string);
+                assert!(
+                    help.is_some_and(|help| help.contains("Examples:")),
+                    "{path} has no examples"
+                );
+            }
+            for verb in command.get_subcommands() {
+                visit(verb, &path);
+            }
+        }
+        visit(&Arguments::command(), "");
+    }
+}

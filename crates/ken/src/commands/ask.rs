@@ -1,0 +1,113 @@
+//! `ken ask` and `ken chat`: questions answered, with citations and the trace.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use ken_answer::{Answer, AnswerError, Event, Pipeline};
+
+use crate::arguments::AskArguments;
+use crate::commands::open;
+use crate::config::Settings;
+use crate::failure::{self, Refusal};
+use crate::output;
+
+/// Runs `ken ask`.
+pub(crate) fn run(
+    arguments: &AskArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    if arguments.question.trim().is_empty() {
+        return Err(AnswerError::EmptyQuestion.into());
+    }
+    let pipeline = open::pipeline(settings, stop)?;
+    answer(&pipeline, &arguments.question, json, stop)
+}
+
+/// Runs `ken chat`: one question a line of standard input, until it ends. A question that cannot
+/// be answered does not end the conversation.
+pub(crate) fn chat(settings: &Settings, json: bool, stop: &AtomicBool) -> Result<()> {
+    let pipeline = open::pipeline(settings, stop)?;
+    let stdin = std::io::stdin();
+    let talk = stdin.is_terminal() && !json;
+    let mut line = String::new();
+    loop {
+        if talk {
+            let mut stderr = std::io::stderr();
+            write!(stderr, "> ")?;
+            stderr.flush()?;
+        }
+        line.clear();
+        if stdin.lock().read_line(&mut line)? == 0 || stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        if let Err(error) = answer(&pipeline, &line, json, stop) {
+            if error.is::<AnswerError>() {
+                failure::report(&error, json);
+            } else {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Answers one question and prints it; as text the answer appears while it is written.
+fn answer(pipeline: &Pipeline, question: &str, json: bool, stop: &AtomicBool) -> Result<()> {
+    let mut unwritten = None;
+    let answer = pipeline.answer(question, &mut |event| {
+        if let (Event::Text(text), false) = (&event, json)
+            && let Err(error) = output::text(text)
+        {
+            unwritten = Some(error);
+            return ControlFlow::Break(());
+        }
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if let Some(error) = unwritten {
+        return Err(error);
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Err(Refusal::new("interrupted", "stopped while the answer was written").into());
+    }
+    if json { output::json(&answer) } else { show(&answer) }
+}
+
+/// What follows the answer's text: the citations' numbers, the trace, the passages.
+fn show(answer: &Answer) -> Result<()> {
+    let marks: String = answer.citations.iter().map(|c| format!(" [{}]", c.number)).collect();
+    output::line(marks)?;
+    for citation in &answer.citations {
+        output::line(format!("  [{}] {}  {}", citation.number, citation.passage_id, citation.title))?;
+        output::line(format!("      {}", output::shortened(&citation.text, 200)))?;
+    }
+    output::line(format!("route: {} ({}: {})", answer.route, answer.policy, answer.reason))?;
+    if !answer.retrieved.is_empty() {
+        let read = answer.retrieved.iter().filter(|passage| passage.in_prompt).count();
+        let found = answer.retrieved.len();
+        let cut = if read < found { ", the others did not fit" } else { "" };
+        output::line(format!("passages: {found} found, {read} read{cut}"))?;
+        let mut number = 0;
+        for passage in &answer.retrieved {
+            let mark = if passage.in_prompt {
+                number += 1;
+                format!("[{number}]")
+            } else {
+                "cut".to_owned()
+            };
+            output::line(format!("  {mark:>4} {:.4}  {}  {}", passage.score, passage.passage_id, passage.title))?;
+        }
+    }
+    output::line(format!(
+        "tokens: {} read, {} written",
+        answer.tokens.prompt, answer.tokens.completion
+    ))?;
+    let stages: Vec<String> =
+        answer.timing_ms.iter().map(|(stage, ms)| format!("{stage} {ms:.0} ms")).collect();
+    output::line(format!("time: {}", stages.join(", ")))
+}

@@ -1,0 +1,19 @@
+//! `ken completions`: prints a shell's completions. It installs nothing.
+
+use anyhow::Result;
+use clap::CommandFactory;
+
+use crate::arguments::{Arguments, CompletionsArguments};
+use crate::output;
+
+/// Runs `ken completions`.
+pub(crate) fn run(arguments: &CompletionsArguments) -> Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(
+        arguments.shell,
+        &mut Arguments::command(),
+        "ken",
+        &mut script,
+    );
+    output::bytes(&script)
+}

@@ -1,0 +1,263 @@
+//! `ken demo`: the whole way, on a corpus that ships with ken, half of it about things that any
+//! model has read about and half about an invented place.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use ken_answer::{Answer, Pipeline, Retriever};
+use ken_corpus::Corpus;
+use ken_index::Index;
+use ken_ingest::{Cut, Ingest, ingest};
+use ken_model::encoder::Encoder;
+use ken_model::hub::ModelCache;
+use ken_route::{Policy, Source};
+use ken_study::{Question, score};
+use serde::Serialize;
+
+use crate::arguments::DemoArguments;
+use crate::commands::open;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+const CORPUS: &str = include_str!("../../demo/corpus.jsonl");
+const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
+
+/// The kinds of questions, as `metadata.kind` names them.
+const KINDS: [&str; 2] = ["public", "invented"];
+
+/// One question under one policy.
+#[derive(Debug, Serialize)]
+struct Row {
+    question: String,
+    policy: String,
+    route: Source,
+    answer: String,
+    correct: bool,
+    kind: String,
+    ms: f64,
+    cited: Option<String>,
+}
+
+/// One policy over all questions. Shares lie in 0..=1.
+#[derive(Debug, Serialize)]
+struct PolicySummary {
+    policy: String,
+    n: usize,
+    /// Share answered right.
+    correct: f64,
+    /// The same among the questions of each kind.
+    correct_public: f64,
+    correct_invented: f64,
+    retrieval_ratio: f64,
+    /// Tokens read and written, a question.
+    mean_tokens: f64,
+    mean_ms: f64,
+}
+
+/// Runs `ken demo`.
+pub(crate) fn run(
+    arguments: &DemoArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let retriever = open_corpus(settings, stop)?;
+    let model = open::decoder(&settings.model, stop)?;
+    let mut pipeline = Pipeline::new(model, Some(retriever), open::answering(settings));
+    let questions = questions(arguments.limit.map(std::num::NonZeroUsize::get))?;
+    let policies = match arguments.policy {
+        Some(policy) => vec![policy],
+        None => Policy::ALL.to_vec(),
+    };
+    let (mut rows, mut summaries) = (Vec::new(), Vec::new());
+    let total = (questions.len() * policies.len()) as u64;
+    let mut display = Display::new();
+    for policy in policies {
+        pipeline.set(ken_answer::Settings { policy, ..open::answering(settings) });
+        let mut answers = Vec::new();
+        for question in &questions {
+            display.show("answering", Unit::Items, (rows.len() + answers.len()) as u64, Some(total));
+            let answer = pipeline.answer(&question.question, &mut |_| ControlFlow::Continue(()))?;
+            if stop.load(Ordering::Relaxed) {
+                return Err(Refusal::new("interrupted", "stopped before the demo ended").into());
+            }
+            answers.push((row(question, &answer), answer));
+        }
+        summaries.push(summary(&policy.to_string(), &answers));
+        rows.extend(answers.into_iter().map(|(row, _)| row));
+    }
+    drop(display);
+    if json {
+        return output::json(&serde_json::json!({ "questions": rows, "summary": summaries }));
+    }
+    show(&rows, &summaries)
+}
+
+/// Takes the demo's documents into a corpus of its own, which is kept for the next time.
+fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
+    let folder = ModelCache::of_user()?.home().join("demo");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let documents = folder.join("corpus.jsonl");
+    fs::write(&documents, CORPUS).with_context(|| format!("cannot write {}", documents.display()))?;
+    let embedder = open::encoder(&settings.embedder, stop)?;
+    let corpus = folder.join(format!("{}.ken", &embedder.fingerprint()[..16]));
+    fill(&corpus, documents, &embedder, settings, stop)?;
+    Ok(Retriever::new(Index::open(Corpus::open(&corpus)?.into())?, embedder)?)
+}
+
+fn fill(
+    corpus: &Path,
+    documents: PathBuf,
+    embedder: &Encoder,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let reference = settings.embedder.to_string();
+    let work = Ingest {
+        paths: &[documents],
+        corpus,
+        cut: Cut::Auto,
+        embedder,
+        embedder_reference: &reference,
+    };
+    let mut display = Display::new();
+    let report = ingest(&work, &mut |step| display.show_ingest(&step), stop)?;
+    if report.interrupted {
+        return Err(Refusal::new("interrupted", "stopped while the demo's documents were taken in").into());
+    }
+    Ok(())
+}
+
+/// The demo's questions; with a limit, the two kinds by turns.
+fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
+    let all = QUESTIONS
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<Vec<Question>, _>>()
+        .context("the demo's questions are broken")?;
+    let Some(limit) = limit else { return Ok(all) };
+    let of_kind = |wanted: &str| all.iter().filter(|q| kind(q) == wanted).cloned().collect::<Vec<_>>();
+    let [public, invented] = KINDS.map(of_kind);
+    Ok(public.into_iter().zip(invented).flat_map(<[Question; 2]>::from).take(limit).collect())
+}
+
+fn kind(question: &Question) -> &str {
+    question.metadata.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default()
+}
+
+fn row(question: &Question, answer: &Answer) -> Row {
+    Row {
+        question: question.question.clone(),
+        policy: answer.policy.clone(),
+        route: answer.route,
+        answer: answer.answer.clone(),
+        correct: score(&answer.answer, &question.golden_answers).exact_match,
+        kind: kind(question).to_owned(),
+        ms: answer.timing_ms.get("total").copied().unwrap_or_default(),
+        cited: answer.citations.first().map(|citation| citation.passage_id.clone()),
+    }
+}
+
+fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
+    let share = |counts: &dyn Fn(&Row) -> bool, hits: &dyn Fn(&Row) -> bool| {
+        let counted = answers.iter().filter(|(row, _)| counts(row)).count();
+        let hit = answers.iter().filter(|(row, _)| counts(row) && hits(row)).count();
+        hit as f64 / counted.max(1) as f64
+    };
+    let of_kind = |kind: &str| share(&|row| row.kind == kind, &|row| row.correct);
+    let mean = |value: &dyn Fn(&Answer) -> f64| {
+        answers.iter().map(|(_, answer)| value(answer)).sum::<f64>() / answers.len().max(1) as f64
+    };
+    PolicySummary {
+        policy: policy.to_owned(),
+        n: answers.len(),
+        correct: share(&|_| true, &|row| row.correct),
+        correct_public: of_kind(KINDS[0]),
+        correct_invented: of_kind(KINDS[1]),
+        retrieval_ratio: share(&|_| true, &|row| row.route == Source::Corpus),
+        mean_tokens: mean(&|answer| (answer.tokens.prompt + answer.tokens.completion) as f64),
+        mean_ms: mean(&|answer| answer.timing_ms.get("total").copied().unwrap_or_default()),
+    }
+}
+
+fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
+    let cells = |texts: [&str; 7]| texts.map(str::to_owned).to_vec();
+    let mut table = vec![cells(["question", "policy", "route", "answer", "", "cited", "time"])];
+    for row in rows {
+        table.push(cells([
+            &output::shortened(&row.question, 58),
+            &row.policy,
+            &row.route.to_string(),
+            &output::shortened(&row.answer, 28),
+            if row.correct { "right" } else { "wrong" },
+            row.cited.as_deref().unwrap_or("-"),
+            &format!("{:.0} ms", row.ms),
+        ]));
+    }
+    output::table(&table)?;
+    output::line("")?;
+    let mut table = vec![cells([
+        "policy",
+        "right",
+        "public",
+        "invented",
+        "retrieved",
+        "tokens/question",
+        "time/question",
+    ])];
+    for summary in summaries {
+        let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+        table.push(cells([
+            &summary.policy,
+            &percent(summary.correct),
+            &percent(summary.correct_public),
+            &percent(summary.correct_invented),
+            &percent(summary.retrieval_ratio),
+            &format!("{:.0}", summary.mean_tokens),
+            &format!("{:.0} ms", summary.mean_ms),
+        ]));
+    }
+    output::table(&table)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_takes_both_kinds_by_turns() {
+        let kinds: Vec<String> =
+            questions(Some(5)).unwrap().iter().map(|q| kind(q).to_owned()).collect();
+        assert_eq!(kinds, ["public", "invented", "public", "invented", "public"]);
+    }
+
+    #[test]
+    fn corpus_and_questions_are_as_large_as_promised() {
+        let passages = |kind: &str| CORPUS.matches(&format!("\"{kind}-")).count();
+        assert!(CORPUS.lines().count() >= 250);
+        assert!(passages("public") >= 125 && passages("invented") >= 125);
+        let questions = questions(None).unwrap();
+        assert!(questions.len() >= 60);
+        for kind_name in KINDS {
+            assert!(questions.iter().filter(|q| kind(q) == kind_name).count() >= 30);
+        }
+    }
+
+    #[test]
+    fn every_answer_stands_in_its_gold_passage() {
+        let records: Vec<serde_json::Value> =
+            CORPUS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for question in questions(None).unwrap() {
+            let gold = question.gold_passage().unwrap().to_owned();
+            let record = records.iter().find(|record| record["id"] == gold.as_str()).unwrap();
+            let text = record["contents"].as_str().unwrap();
+            let covered = ken_study::metrics::covers(text, &question.golden_answers);
+            assert_eq!(covered, Some(true), "{}", question.id);
+        }
+    }
+}

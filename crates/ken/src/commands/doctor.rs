@@ -1,0 +1,209 @@
+//! `ken doctor`: what this machine has, what is cached and what can be reached.
+//! It changes nothing, and what is missing is a finding, not a failure.
+
+mod machine;
+mod network;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use ken_model::hub::{Environment, ModelCache, ModelReference};
+use serde::Serialize;
+
+use crate::config::Settings;
+use crate::output;
+
+/// Everything that `ken doctor` finds out.
+#[derive(Debug, Serialize)]
+struct Findings<'s> {
+    version: &'static str,
+    machine: machine::Machine,
+    python: Program,
+    pip: Program,
+    hub: network::Reach,
+    cache: Cache,
+    model: Ready,
+    embedder: Ready,
+    settings: &'s Settings,
+}
+
+/// A model that the settings name, and whether it can be used as things are.
+#[derive(Debug, Serialize)]
+struct Ready {
+    reference: String,
+    ready: bool,
+    /// Why it cannot be used, and the remedy.
+    problem: Option<String>,
+}
+
+/// A program that `ken` calls: its version, or why there is none.
+#[derive(Debug, Serialize)]
+struct Program {
+    found: bool,
+    version: String,
+}
+
+/// The cache of models.
+#[derive(Debug, Serialize)]
+struct Cache {
+    home: Option<PathBuf>,
+    free_bytes: Option<u64>,
+    models: Vec<CachedModel>,
+    /// Why a model could not be listed.
+    problem: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct CachedModel {
+    reference: String,
+    bytes: u64,
+}
+
+/// Runs `ken doctor`.
+pub(crate) fn run(settings: &Settings, json: bool) -> Result<()> {
+    let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let findings = Findings {
+        version: env!("CARGO_PKG_VERSION"),
+        machine: machine::look(),
+        python: program(&python, &["--version"]),
+        pip: program(&python, &["-m", "pip", "--version"]),
+        hub: network::reach_hub(),
+        cache: cache(),
+        model: ready(&settings.model),
+        embedder: ready(&settings.embedder),
+        settings,
+    };
+    if json {
+        return output::json(&findings);
+    }
+    output::table(&rows(&findings))
+}
+
+fn program(command: &str, arguments: &[&str]) -> Program {
+    let outcome = std::process::Command::new(command).args(arguments).output();
+    match outcome {
+        Ok(output) if output.status.success() => Program {
+            found: true,
+            version: first_line(&output.stdout),
+        },
+        Ok(output) => Program {
+            found: false,
+            version: first_line(&output.stderr),
+        },
+        Err(cause) => Program {
+            found: false,
+            version: format!("{command}: {cause}"),
+        },
+    }
+}
+
+fn first_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+fn cache() -> Cache {
+    let home = Environment::of_process().ken_home();
+    let mut models = Vec::new();
+    let mut problem = None;
+    match ModelCache::of_user().and_then(|cache| cache.list()) {
+        Ok(listed) => {
+            for record in listed {
+                match record {
+                    Ok(record) => models.push(CachedModel {
+                        reference: record.reference.to_string(),
+                        bytes: record.bytes(),
+                    }),
+                    Err(error) => problem = Some(error.to_string()),
+                }
+            }
+        }
+        Err(error) => problem = Some(error.to_string()),
+    }
+    Cache {
+        free_bytes: home.as_deref().and_then(machine::free_bytes),
+        home,
+        models,
+        problem,
+    }
+}
+
+fn ready(reference: &ModelReference) -> Ready {
+    let resolved = ModelCache::of_user().and_then(|cache| cache.resolve(reference));
+    let problem = resolved.err().map(|error| match error.hint() {
+        Some(hint) => format!("{error}: {hint}"),
+        None => error.to_string(),
+    });
+    Ready {
+        reference: reference.to_string(),
+        ready: problem.is_none(),
+        problem,
+    }
+}
+
+fn rows(findings: &Findings) -> Vec<Vec<String>> {
+    let machine = &findings.machine;
+    let size = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), output::size);
+    let found = |program: &Program| match program.found {
+        true => program.version.clone(),
+        false => format!("not found ({})", program.version),
+    };
+    let cache = &findings.cache;
+    let home = match &cache.home {
+        Some(home) => home.display().to_string(),
+        None => "unknown: set KEN_HOME".to_owned(),
+    };
+    let mut rows = vec![
+        row("ken", findings.version),
+        row(
+            "system",
+            format!("{} {}", machine.system, machine.architecture),
+        ),
+        row("cores", machine.cores.to_string()),
+        row("features", machine.features.join(" ")),
+        row(
+            "memory",
+            format!(
+                "{} free of {}",
+                size(machine.memory_free_bytes),
+                size(machine.memory_bytes)
+            ),
+        ),
+        row("python", found(&findings.python)),
+        row("pip", found(&findings.pip)),
+        row("hub", findings.hub.to_string()),
+        row("cache", home),
+        row("disk", format!("{} free", size(cache.free_bytes))),
+    ];
+    if let Some(problem) = &cache.problem {
+        rows.push(row("models", problem));
+    }
+    for model in &cache.models {
+        let text = format!("{} {}", output::size(model.bytes), model.reference);
+        rows.push(row("cached", text));
+    }
+    for (name, model) in [("model", &findings.model), ("embedder", &findings.embedder)] {
+        let state = match &model.problem {
+            None => format!("ready: {}", model.reference),
+            Some(problem) => format!("not ready: {problem}"),
+        };
+        rows.push(row(name, state));
+    }
+    rows
+}
+
+fn row(name: &str, value: impl Into<String>) -> Vec<String> {
+    vec![name.to_owned(), value.into()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_is_a_finding() {
+        let missing = program("a-program-that-nobody-has", &[]);
+        assert!(!missing.found);
+        assert!(missing.version.starts_with("a-program-that-nobody-has: "));
+    }
+}

@@ -1,0 +1,101 @@
+//! What the machine is: processor, memory, disk. How fast it is stands
+//! elsewhere.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+/// The machine that `ken` runs on.
+#[derive(Debug, Serialize)]
+pub(super) struct Machine {
+    pub(super) system: &'static str,
+    pub(super) architecture: &'static str,
+    /// How many threads this process may use at once.
+    pub(super) cores: usize,
+    /// The vector instructions that speed up arithmetic here.
+    pub(super) features: Vec<&'static str>,
+    pub(super) memory_bytes: Option<u64>,
+    pub(super) memory_free_bytes: Option<u64>,
+}
+
+/// Looks at the machine.
+pub(super) fn look() -> Machine {
+    // Only Linux tells its memory as a file; elsewhere it stays unknown.
+    let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    Machine {
+        system: std::env::consts::OS,
+        architecture: std::env::consts::ARCH,
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        features: features(),
+        memory_bytes: meminfo_bytes(&meminfo, "MemTotal:"),
+        memory_free_bytes: meminfo_bytes(&meminfo, "MemAvailable:"),
+    }
+}
+
+/// The free space of the disk that holds a path, or that would.
+pub(super) fn free_bytes(path: &Path) -> Option<u64> {
+    let existing = path.ancestors().find(|folder| folder.exists())?;
+    fs4::available_space(existing).ok()
+}
+
+fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn features() -> Vec<&'static str> {
+    let found = [
+        ("avx2", is_x86_feature_detected!("avx2")),
+        ("fma", is_x86_feature_detected!("fma")),
+        ("f16c", is_x86_feature_detected!("f16c")),
+        ("avx512f", is_x86_feature_detected!("avx512f")),
+        ("avx512vnni", is_x86_feature_detected!("avx512vnni")),
+    ];
+    present(&found)
+}
+
+#[cfg(target_arch = "aarch64")]
+fn features() -> Vec<&'static str> {
+    use std::arch::is_aarch64_feature_detected;
+    let found = [
+        ("neon", is_aarch64_feature_detected!("neon")),
+        ("dotprod", is_aarch64_feature_detected!("dotprod")),
+        ("fp16", is_aarch64_feature_detected!("fp16")),
+        ("i8mm", is_aarch64_feature_detected!("i8mm")),
+    ];
+    present(&found)
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn features() -> Vec<&'static str> {
+    present(&[])
+}
+
+fn present(found: &[(&'static str, bool)]) -> Vec<&'static str> {
+    found
+        .iter()
+        .filter(|(_, present)| *present)
+        .map(|(name, _)| *name)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_in_bytes() {
+        let meminfo = "MemTotal:       16384 kB\nMemFree: 1 kB\n";
+        assert_eq!(meminfo_bytes(meminfo, "MemTotal:"), Some(16_777_216));
+        assert_eq!(meminfo_bytes(meminfo, "MemAvailable:"), None);
+        assert_eq!(meminfo_bytes("MemTotal: many", "MemTotal:"), None);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_yet_lies_on_some_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free_bytes(&folder.path().join("a/b")).is_some());
+    }
+}

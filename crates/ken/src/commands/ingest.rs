@@ -1,0 +1,79 @@
+//! `ken ingest`: documents into a corpus.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_ingest::{Ingest, Report, ingest};
+use serde_json::json;
+
+use crate::arguments::IngestArguments;
+use crate::commands::open;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::Display;
+
+/// Runs `ken ingest`.
+pub(crate) fn run(
+    arguments: &IngestArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let corpus = settings.corpus()?;
+    let embedder = open::encoder(&settings.embedder, stop)?;
+    let reference = settings.embedder.to_string();
+    let work = Ingest {
+        paths: &arguments.paths,
+        corpus,
+        cut: settings.segment,
+        embedder: &embedder,
+        embedder_reference: &reference,
+    };
+    let report = {
+        let mut display = Display::new();
+        ingest(&work, &mut |step| display.show_ingest(&step), stop)?
+    };
+    show(&report, settings, json)?;
+    if report.interrupted {
+        let message = format!(
+            "stopped after {} new and {} replaced documents, which are published",
+            report.added, report.replaced
+        );
+        return Err(Refusal::new("interrupted", message)
+            .hinting("run the same command again to go on")
+            .into());
+    }
+    Ok(())
+}
+
+fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {
+    if json {
+        // An interrupted run ends in an error object instead.
+        if report.interrupted {
+            return Ok(());
+        }
+        return output::json(&json!({
+            "corpus": settings.corpus,
+            "generation": report.generation,
+            "documents": {
+                "added": report.added,
+                "replaced": report.replaced,
+                "unchanged": report.unchanged,
+            },
+            "passages": report.passages,
+            "longer_than_embedder": report.longer_than_embedder,
+        }));
+    }
+    output::line(format!(
+        "{} documents added, {} replaced, {} unchanged; {} passages written; generation {}",
+        report.added, report.replaced, report.unchanged, report.passages, report.generation
+    ))?;
+    if report.longer_than_embedder > 0 {
+        output::line(format!(
+            "{} passages are longer than the embedder reads; --segment words:100 would cut them",
+            report.longer_than_embedder
+        ))?;
+    }
+    Ok(())
+}

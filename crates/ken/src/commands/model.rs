@@ -1,0 +1,284 @@
+//! `ken model`: fetches, lists, shows, checks and removes cached models. What a
+//! model computes is asked elsewhere.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use ken_model::hub::{
+    DEFAULT_EMBEDDER, DEFAULT_GENERATOR, FileState, ModelCache, ModelRecord, ModelReference,
+    Verification,
+};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::arguments::{ModelArguments, ModelVerb};
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::Display;
+
+/// A model as `pull`, `list` and `info` show it.
+#[derive(Debug, Serialize)]
+struct ShownModel {
+    reference: String,
+    /// What is given to a loader: a file, or a folder.
+    path: PathBuf,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pulled_at: Option<String>,
+    files: Vec<ShownFile>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownFile {
+    path: String,
+    bytes: u64,
+    /// Known for what was fetched; a local file is not hashed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
+}
+
+/// Runs `ken model`.
+pub(crate) fn run(arguments: &ModelArguments, json: bool, stop: &AtomicBool) -> Result<()> {
+    let cache = ModelCache::of_user()?;
+    match &arguments.verb {
+        ModelVerb::Pull { models } => pull(&cache, models, json, stop),
+        ModelVerb::List => list(&cache, json),
+        ModelVerb::Info(one) => info(&cache, &one.model, json),
+        ModelVerb::Verify { model } => verify(&cache, model.as_ref(), json, stop),
+        ModelVerb::Remove(one) => remove(&cache, &one.model, json),
+        ModelVerb::Score { .. } | ModelVerb::Embed { .. } => {
+            Err(Refusal::new("not_built", "this verb is not in this build of ken yet").into())
+        }
+    }
+}
+
+fn pull(
+    cache: &ModelCache,
+    models: &[ModelReference],
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let defaults = [DEFAULT_GENERATOR.parse()?, DEFAULT_EMBEDDER.parse()?];
+    let models = if models.is_empty() {
+        &defaults[..]
+    } else {
+        models
+    };
+    for reference in models {
+        let record = {
+            let mut display = Display::new();
+            cache.pull(reference, &mut |step| display.show_hub(&step), stop)?
+        };
+        let shown = shown_record(cache, &record)?;
+        if json {
+            output::json(&shown)?;
+        } else {
+            output::line(format!(
+                "{}  {}  {}",
+                shown.reference,
+                output::size(shown.bytes),
+                shown.path.display()
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn list(cache: &ModelCache, json: bool) -> Result<()> {
+    let mut rows = Vec::new();
+    for listed in cache.list()? {
+        match listed.and_then(|record| shown_record(cache, &record)) {
+            Ok(shown) if json => output::json(&shown)?,
+            Ok(shown) => rows.push(vec![
+                output::size(shown.bytes),
+                shown.pulled_at.unwrap_or_default(),
+                shown.reference,
+            ]),
+            Err(error) => warn(&error)?,
+        }
+    }
+    output::table(&rows)
+}
+
+/// A broken model hides no other.
+fn warn(error: &ken_model::hub::HubError) -> Result<()> {
+    let mut stderr = std::io::stderr().lock();
+    writeln!(stderr, "warning: {error}")?;
+    if let Some(hint) = error.hint() {
+        writeln!(stderr, "hint: {hint}")?;
+    }
+    Ok(())
+}
+
+fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()> {
+    let shown = match reference {
+        ModelReference::Local { .. } => shown_path(reference, cache.resolve(reference)?)?,
+        _ => shown_record(cache, &cache.info(reference)?)?,
+    };
+    if json {
+        return output::json(&shown);
+    }
+    let mut rows = vec![
+        row("reference", shown.reference),
+        row("path", shown.path.display().to_string()),
+        row("size", output::size(shown.bytes)),
+    ];
+    rows.extend(shown.commit.map(|commit| row("commit", commit)));
+    rows.extend(shown.pulled_at.map(|time| row("pulled", time)));
+    for file in shown.files {
+        let checksum = file
+            .sha256
+            .map_or_else(String::new, |sha256| format!("  {sha256}"));
+        let text = format!("{}  {}{checksum}", file.path, output::size(file.bytes));
+        rows.push(row("file", text));
+    }
+    output::table(&rows)
+}
+
+fn verify(
+    cache: &ModelCache,
+    model: Option<&ModelReference>,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let references = match model {
+        Some(reference) => vec![reference.clone()],
+        None => {
+            let mut references = Vec::new();
+            for listed in cache.list()? {
+                references.push(listed?.reference);
+            }
+            references
+        }
+    };
+    let mut damaged = Vec::new();
+    for reference in &references {
+        let verification = {
+            let mut display = Display::new();
+            cache.verify(reference, &mut |step| display.show_hub(&step), stop)?
+        };
+        show_verification(&verification, json)?;
+        if !verification.is_intact() {
+            damaged.push(reference.to_string());
+        }
+    }
+    match damaged.first() {
+        None => Ok(()),
+        Some(first) => Err(Refusal::new(
+            "damaged_model",
+            format!("damaged: {}", damaged.join(", ")),
+        )
+        .hinting(format!(
+            "run `ken model remove {first}`, then `ken model pull {first}`"
+        ))
+        .into()),
+    }
+}
+
+fn show_verification(verification: &Verification, json: bool) -> Result<()> {
+    let files: Vec<(&str, String)> = verification
+        .files
+        .iter()
+        .map(|file| {
+            let state = match &file.state {
+                FileState::Intact => "intact".to_owned(),
+                FileState::Missing => "missing".to_owned(),
+                FileState::Damaged { expected, got } => {
+                    format!("damaged: expected sha256 {expected}, got {got}")
+                }
+            };
+            (file.path.as_str(), state)
+        })
+        .collect();
+    if json {
+        let file = |(path, state): &(&str, String)| json!({ "path": path, "state": state });
+        return output::json(&json!({
+            "reference": verification.reference,
+            "intact": verification.is_intact(),
+            "files": files.iter().map(file).collect::<Vec<_>>(),
+        }));
+    }
+    output::line(&verification.reference)?;
+    for (path, state) in files {
+        output::line(format!("  {path}  {state}"))?;
+    }
+    Ok(())
+}
+
+fn remove(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()> {
+    let freed_bytes = cache.remove(reference)?;
+    match json {
+        true => output::json(&json!({ "reference": reference, "freed_bytes": freed_bytes })),
+        false => output::line(format!(
+            "removed {reference}: {} freed",
+            output::size(freed_bytes)
+        )),
+    }
+}
+
+fn shown_record(
+    cache: &ModelCache,
+    record: &ModelRecord,
+) -> Result<ShownModel, ken_model::hub::HubError> {
+    let file = |file: &ken_model::hub::FileRecord| ShownFile {
+        path: file.path.clone(),
+        bytes: file.bytes,
+        sha256: Some(file.sha256.clone()),
+    };
+    Ok(ShownModel {
+        reference: record.reference.to_string(),
+        path: cache.resolve(&record.reference)?,
+        bytes: record.bytes(),
+        commit: record.commit.clone(),
+        pulled_at: Some(record.pulled_at.clone()),
+        files: record.files.iter().map(file).collect(),
+    })
+}
+
+/// A model on this machine that the cache does not keep: a file, or a folder
+/// with its files.
+fn shown_path(reference: &ModelReference, path: PathBuf) -> Result<ShownModel> {
+    let mut files = Vec::new();
+    if path.is_dir() {
+        let cannot_list = || format!("cannot list {}", path.display());
+        for entry in std::fs::read_dir(&path).with_context(cannot_list)? {
+            let inside = entry.with_context(cannot_list)?.path();
+            if inside.is_file() {
+                files.push(shown_file(&inside)?);
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+    } else {
+        files.push(shown_file(&path)?);
+    }
+    Ok(ShownModel {
+        reference: reference.to_string(),
+        bytes: files.iter().map(|file| file.bytes).sum(),
+        path,
+        commit: None,
+        pulled_at: None,
+        files,
+    })
+}
+
+fn shown_file(path: &Path) -> Result<ShownFile> {
+    let attributes =
+        std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(ShownFile {
+        path: path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned(),
+        bytes: attributes.len(),
+        sha256: None,
+    })
+}
+
+fn row(name: &str, value: impl Into<String>) -> Vec<String> {
+    vec![name.to_owned(), value.into()]
+}

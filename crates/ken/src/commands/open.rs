@@ -1,0 +1,68 @@
+//! Opening what the verbs work on: models, fetched where they are not yet, and the corpus.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_answer::{Pipeline, Retriever};
+use ken_corpus::Corpus;
+use ken_index::Index;
+use ken_model::decoder::{Decoder, Sampling};
+use ken_model::encoder::Encoder;
+use ken_model::hub::{ModelCache, ModelReference};
+use ken_route::Policy;
+
+use crate::config::Settings;
+use crate::progress::Display;
+
+/// The language model, fetched first where it is not cached.
+pub(crate) fn decoder(reference: &ModelReference, stop: &AtomicBool) -> Result<Decoder> {
+    Ok(Decoder::load(&fetched(reference, stop)?)?)
+}
+
+/// The embedder, fetched first where it is not cached.
+pub(crate) fn encoder(reference: &ModelReference, stop: &AtomicBool) -> Result<Encoder> {
+    Ok(Encoder::load(&fetched(reference, stop)?)?)
+}
+
+/// The corpus with its index and the embedder that it was made with.
+pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
+    let corpus = Arc::new(Corpus::open(settings.corpus()?)?);
+    let embedder = encoder(&corpus.embedder().reference.parse()?, stop)?;
+    Ok(Retriever::new(Index::open(corpus)?, embedder)?)
+}
+
+/// Everything that answering takes.
+pub(crate) fn pipeline(settings: &Settings, stop: &AtomicBool) -> Result<Pipeline> {
+    let needs_corpus = settings.policy != Policy::Never || settings.corpus.is_some();
+    let retriever = needs_corpus.then(|| retriever(settings, stop)).transpose()?;
+    let model = decoder(&settings.model, stop)?;
+    Ok(Pipeline::new(model, retriever, answering(settings)))
+}
+
+/// The settings of the pipeline.
+pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
+    let temperature = settings.temperature.value();
+    let sampling = if temperature > 0.0 {
+        Sampling::Random { temperature, top_k: None, top_p: None, seed: settings.seed }
+    } else {
+        Sampling::Greedy
+    };
+    ken_answer::Settings {
+        policy: settings.policy,
+        mode: settings.mode,
+        k: settings.k,
+        evidence_tokens: settings.evidence_tokens,
+        max_tokens: settings.max_tokens,
+        sampling,
+    }
+}
+
+fn fetched(reference: &ModelReference, stop: &AtomicBool) -> Result<std::path::PathBuf> {
+    let cache = ModelCache::of_user()?;
+    if !matches!(reference, ModelReference::Local { .. }) {
+        let mut display = Display::new();
+        cache.pull(reference, &mut |step| display.show_hub(&step), stop)?;
+    }
+    Ok(cache.resolve(reference)?)
+}

@@ -1,0 +1,59 @@
+//! `ken model score` and `ken model embed`: what a model computes, for looking at it and for
+//! holding it against other implementations.
+
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_model::encoder::Role;
+use ken_model::hub::ModelReference;
+use serde_json::json;
+
+use crate::commands::open;
+use crate::output;
+
+/// Prints the natural-log probability of each token of `continuation` after `prompt`.
+pub(crate) fn score(
+    model: &ModelReference,
+    prompt: &str,
+    continuation: &str,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let model = open::decoder(model, stop)?;
+    let prompt = model.prompt("", prompt)?;
+    for score in model.score(&prompt, &[continuation])? {
+        if json {
+            output::json(&json!({
+                "prompt_tokens": prompt.tokens(),
+                "continuation_tokens": score.tokens,
+                "logprobs": score.logprobs,
+            }))?;
+        } else {
+            for (token, logprob) in score.tokens.iter().zip(&score.logprobs) {
+                output::line(format!("{token:>7}  {logprob:.6}"))?;
+            }
+            output::line(format!("    sum  {:.6}", score.sum()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints the embedding of a text.
+pub(crate) fn embed(
+    model: &ModelReference,
+    text: &str,
+    role: Role,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let model = open::encoder(model, stop)?;
+    for embedding in model.embed(&[text], role)? {
+        if json {
+            output::json(&json!({ "embedding": embedding }))?;
+        } else {
+            let numbers: Vec<String> = embedding.iter().map(f32::to_string).collect();
+            output::line(numbers.join(" "))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! Settings, in three steps: each source (flags, `KEN_*` variables, `ken.toml`)
+//! is parsed into a [`Layer`]; the layers are resolved into [`Settings`], the
+//! higher one winning; the verbs run on those. It opens no corpus and no model.
+
+mod values;
+
+pub(crate) use values::{Segment, Temperature};
+
+use std::fmt::Display;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::Result;
+use ken_index::Mode;
+use ken_model::hub::ModelReference;
+use ken_route::Policy;
+use serde::{Serialize, Serializer};
+
+use crate::failure::Refusal;
+
+/// The file that is read where none is named.
+const DEFAULT_FILE: &str = "ken.toml";
+
+/// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
+const KEYS: [&str; 11] = [
+    "corpus",
+    "embedder",
+    "k",
+    "max_tokens",
+    "mode",
+    "model",
+    "policy",
+    "seed",
+    "segment",
+    "temperature",
+    "threads",
+];
+
+/// What one source says; `None` where it says nothing.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Layer {
+    pub(crate) corpus: Option<PathBuf>,
+    pub(crate) embedder: Option<ModelReference>,
+    pub(crate) k: Option<NonZeroUsize>,
+    pub(crate) max_tokens: Option<NonZeroUsize>,
+    pub(crate) mode: Option<Mode>,
+    pub(crate) model: Option<ModelReference>,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) segment: Option<Segment>,
+    pub(crate) temperature: Option<Temperature>,
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+/// Why one key could not be taken.
+enum Rejection {
+    UnknownKey,
+    BadValue(String),
+}
+
+impl Layer {
+    /// This layer where it speaks, the lower one where it does not.
+    fn over(self, lower: Self) -> Self {
+        Self {
+            corpus: self.corpus.or(lower.corpus),
+            embedder: self.embedder.or(lower.embedder),
+            k: self.k.or(lower.k),
+            max_tokens: self.max_tokens.or(lower.max_tokens),
+            mode: self.mode.or(lower.mode),
+            model: self.model.or(lower.model),
+            policy: self.policy.or(lower.policy),
+            seed: self.seed.or(lower.seed),
+            segment: self.segment.or(lower.segment),
+            temperature: self.temperature.or(lower.temperature),
+            threads: self.threads.or(lower.threads),
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Rejection> {
+        match key {
+            "corpus" => self.corpus = Some(PathBuf::from(value)),
+            "embedder" => self.embedder = Some(read(value)?),
+            "k" => self.k = Some(read(value)?),
+            "max_tokens" => self.max_tokens = Some(read(value)?),
+            "mode" => self.mode = Some(read(value)?),
+            "model" => self.model = Some(read(value)?),
+            "policy" => self.policy = Some(read(value)?),
+            "seed" => self.seed = Some(read(value)?),
+            "segment" => self.segment = Some(read(value)?),
+            "temperature" => self.temperature = Some(read(value)?),
+            "threads" => self.threads = Some(read(value)?),
+            _ => return Err(Rejection::UnknownKey),
+        }
+        Ok(())
+    }
+
+    /// The settings of a file. A relative corpus is relative to the file.
+    fn of_file(path: &Path, text: &str) -> Result<Self, Refusal> {
+        let table: toml::Table = toml::from_str(text)
+            .map_err(|cause| Refusal::config(format!("{} is not TOML: {cause}", path.display())))?;
+        let mut layer = Self::default();
+        for (key, value) in &table {
+            let value = match value {
+                toml::Value::String(text) => text.clone(),
+                toml::Value::Integer(number) => number.to_string(),
+                toml::Value::Float(number) => number.to_string(),
+                other => {
+                    let message = format!(
+                        "`{key}` in {} is of type {}; a text or a number is expected",
+                        path.display(),
+                        other.type_str()
+                    );
+                    return Err(match KEYS.contains(&key.as_str()) {
+                        true => Refusal::config(message),
+                        false => unknown_key(key, path),
+                    });
+                }
+            };
+            layer
+                .set(key, &value)
+                .map_err(|rejection| match rejection {
+                    Rejection::UnknownKey => unknown_key(key, path),
+                    Rejection::BadValue(reason) => Refusal::config(format!(
+                        "`{key} = {value}` in {}: {reason}",
+                        path.display()
+                    )),
+                })?;
+        }
+        if let (Some(corpus), Some(folder)) = (&layer.corpus, path.parent()) {
+            layer.corpus = Some(folder.join(corpus));
+        }
+        Ok(layer)
+    }
+
+    /// The settings of the environment, asked by name; an empty value counts as
+    /// none.
+    fn of_environment(get: impl Fn(&str) -> Option<String>) -> Result<Self, Refusal> {
+        let mut layer = Self::default();
+        for key in KEYS {
+            let name = format!("KEN_{}", key.to_ascii_uppercase());
+            let Some(value) = get(&name).filter(|value| !value.is_empty()) else {
+                continue;
+            };
+            if let Err(Rejection::BadValue(reason)) = layer.set(key, &value) {
+                return Err(Refusal::config(format!(
+                    "the variable {name}={value}: {reason}"
+                )));
+            }
+        }
+        Ok(layer)
+    }
+}
+
+fn read<T: FromStr<Err: ToString>>(value: &str) -> Result<T, Rejection> {
+    value
+        .parse()
+        .map_err(|reason: T::Err| Rejection::BadValue(reason.to_string()))
+}
+
+fn unknown_key(key: &str, path: &Path) -> Refusal {
+    let near: Vec<String> = KEYS
+        .iter()
+        .filter(|known| edits(key, known) <= 2)
+        .map(|known| format!("`{known}`"))
+        .collect();
+    let hint = match near.as_slice() {
+        [] => format!("the keys are {}", KEYS.join(", ")),
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    Refusal::config(format!("unknown key `{key}` in {}", path.display())).hinting(hint)
+}
+
+/// How many letters must be added, removed or replaced to turn one word into
+/// the other (Levenshtein's distance).
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, other) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// What holds for this run.
+#[derive(Debug, PartialEq, Serialize)]
+pub(crate) struct Settings {
+    /// The folder of the corpus, if one was named.
+    pub(crate) corpus: Option<PathBuf>,
+    /// The embedder of a new corpus.
+    pub(crate) embedder: ModelReference,
+    /// How many passages are retrieved.
+    pub(crate) k: usize,
+    /// The longest answer, in tokens.
+    pub(crate) max_tokens: usize,
+    pub(crate) mode: Mode,
+    /// The model that answers.
+    pub(crate) model: ModelReference,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) policy: Policy,
+    pub(crate) seed: u64,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) segment: Segment,
+    pub(crate) temperature: Temperature,
+    /// `None` for one thread per core.
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+impl Settings {
+    /// The corpus, or the error that says how to name one.
+    pub(crate) fn corpus(&self) -> Result<&Path, Refusal> {
+        self.corpus.as_deref().ok_or_else(|| {
+            Refusal::new("corpus_not_named", "no corpus is named".to_owned())
+                .hinting("give --corpus DIR, set KEN_CORPUS, or write corpus = \"DIR\" to ken.toml")
+        })
+    }
+}
+
+/// Reads the file and the environment and puts the flags over them. `file` is
+/// the one that a flag names; without it a missing `ken.toml` says nothing.
+pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Settings> {
+    let path = file.unwrap_or(Path::new(DEFAULT_FILE));
+    let from_file = match std::fs::read_to_string(path) {
+        Ok(text) => Layer::of_file(path, &text)?,
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && file.is_none() => {
+            Layer::default()
+        }
+        Err(cause) => {
+            let message = format!("cannot read the settings {}: {cause}", path.display());
+            return Err(Refusal::config(message).into());
+        }
+    };
+    let from_environment = Layer::of_environment(|name| std::env::var(name).ok())?;
+    settings(flags.over(from_environment).over(from_file))
+}
+
+fn settings(layer: Layer) -> Result<Settings> {
+    let reference = |given: Option<ModelReference>, default: &str| match given {
+        Some(reference) => Ok(reference),
+        None => default.parse(),
+    };
+    Ok(Settings {
+        corpus: layer.corpus,
+        embedder: reference(layer.embedder, ken_model::hub::DEFAULT_EMBEDDER)?,
+        k: layer.k.map_or(10, NonZeroUsize::get),
+        max_tokens: layer.max_tokens.map_or(64, NonZeroUsize::get),
+        mode: layer.mode.unwrap_or(Mode::Hybrid),
+        model: reference(layer.model, ken_model::hub::DEFAULT_GENERATOR)?,
+        policy: layer.policy.unwrap_or(Policy::Always),
+        seed: layer.seed.unwrap_or(0),
+        segment: layer.segment.unwrap_or(Segment::Auto),
+        temperature: layer.temperature.unwrap_or_default(),
+        threads: layer.threads,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Tests of the settings' precedence and messages.
+
+use super::*;
+
+fn file(text: &str) -> Result<Layer, Refusal> {
+    Layer::of_file(Path::new("shelf/ken.toml"), text)
+}
+
+fn message(text: &str) -> String {
+    let refusal = file(text).unwrap_err();
+    format!("{refusal} | {}", refusal.hint().unwrap_or("no hint"))
+}
+
+#[test]
+fn flags_win_over_variables_and_those_over_the_file() {
+    let from_file = file("k = 1\nseed = 1\nmax_tokens = 1").unwrap();
+    let variables = |name: &str| match name {
+        "KEN_K" | "KEN_SEED" => Some("2".to_owned()),
+        "KEN_MODE" => Some(String::new()),
+        _ => None,
+    };
+    let from_environment = Layer::of_environment(variables).unwrap();
+    let flags = Layer {
+        k: NonZeroUsize::new(3),
+        ..Layer::default()
+    };
+    let settings = settings(flags.over(from_environment).over(from_file)).unwrap();
+    assert_eq!((settings.k, settings.seed, settings.max_tokens), (3, 2, 1));
+    assert_eq!(settings.mode, Mode::Hybrid);
+}
+
+#[test]
+fn every_key_is_read_and_stands_over_a_lower_layer() {
+    let text = "corpus = \"c\"\nembedder = \"./e\"\nk = 2\nmax_tokens = 3\nmode = \"dense\"\n\
+        model = \"./m.gguf\"\npolicy = \"never\"\nseed = 4\nsegment = \"sentence\"\n\
+        temperature = 0.5\nthreads = 6\n";
+    let table: toml::Table = toml::from_str(text).unwrap();
+    let keys: Vec<&str> = table.keys().map(String::as_str).collect();
+    assert_eq!(keys, KEYS);
+    let layer = file(text).unwrap();
+    assert_eq!(layer.over(Layer::default()), file(text).unwrap());
+    assert_eq!(
+        Layer::default().over(file(text).unwrap()),
+        file(text).unwrap()
+    );
+    let settings = settings(file(text).unwrap()).unwrap();
+    assert_eq!(settings.corpus.as_deref(), Some(Path::new("shelf/c")));
+    assert_eq!(settings.policy, Policy::Never);
+    assert_eq!(settings.threads, NonZeroUsize::new(6));
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_file_and_its_neighbours() {
+    assert_eq!(
+        message("polcy = \"never\""),
+        "unknown key `polcy` in shelf/ken.toml | did you mean `policy`?"
+    );
+    assert_eq!(
+        message("[server]\nport = 1"),
+        format!(
+            "unknown key `server` in shelf/ken.toml | the keys are {}",
+            KEYS.join(", ")
+        )
+    );
+}
+
+#[test]
+fn a_bad_value_is_named_with_its_key_and_file() {
+    assert!(message("k = 0").starts_with("`k = 0` in shelf/ken.toml: "));
+    assert!(message("mode = \"deep\"").starts_with("`mode = deep` in shelf/ken.toml: "));
+    assert!(message("k = true").starts_with("`k` in shelf/ken.toml is of type boolean"));
+    assert!(message("k = ").starts_with("shelf/ken.toml is not TOML: "));
+    let refusal = Layer::of_environment(|name| (name == "KEN_K").then(|| "ten".to_owned()));
+    assert!(
+        refusal
+            .unwrap_err()
+            .to_string()
+            .starts_with("the variable KEN_K=ten: ")
+    );
+}
+
+#[test]
+fn edits_are_counted() {
+    assert_eq!(edits("", ""), 0);
+    assert_eq!(edits("k", ""), 1);
+    assert_eq!(edits("polcy", "policy"), 1);
+    assert_eq!(edits("modle", "model"), 2);
+    assert_eq!(edits("kitten", "sitting"), 3);
+}
+
+#[test]
+fn a_corpus_must_be_named() {
+    let refusal = settings(Layer::default())
+        .unwrap()
+        .corpus()
+        .unwrap_err()
+        .to_string();
+    assert_eq!(refusal, "no corpus is named");
+}

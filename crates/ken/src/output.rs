@@ -1,0 +1,109 @@
+//! What goes to stdout: data, as text or JSON. Talk (progress, warnings,
+//! errors) goes to stderr and is not written here.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use anyhow::Result;
+use serde::Serialize;
+
+/// Whoever read stdout has closed it, as `head` does. No failure.
+#[derive(Debug)]
+pub(crate) struct ReaderGone;
+
+impl fmt::Display for ReaderGone {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the reader of stdout is gone")
+    }
+}
+
+impl std::error::Error for ReaderGone {}
+
+/// Writes one value as one line of JSON.
+pub(crate) fn json(value: &impl Serialize) -> Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    bytes(&line)
+}
+
+/// Writes one line of text.
+pub(crate) fn line(text: impl fmt::Display) -> Result<()> {
+    bytes(format!("{text}\n").as_bytes())
+}
+
+/// Writes text as it is, without a line end, and at once: for tokens that
+/// arrive one by one.
+pub(crate) fn text(text: &str) -> Result<()> {
+    bytes(text.as_bytes())
+}
+
+/// Writes rows with their columns aligned to the left, two spaces apart.
+pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
+    bytes(aligned(rows).as_bytes())
+}
+
+/// Writes bytes as they are.
+pub(crate) fn bytes(data: &[u8]) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(data).and_then(|()| stdout.flush()) {
+        Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Err(ReaderGone.into()),
+        outcome => Ok(outcome?),
+    }
+}
+
+/// A size as people read it: `90.9 MB`, in powers of 1000.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{value:.1} {}", units[unit]),
+    }
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["model", "size"], ["a", "1"]].map(|row| row.map(String::from).to_vec());
+        assert_eq!(aligned(&rows), "model  size\na      1\n");
+    }
+
+    #[test]
+    fn sizes_are_readable() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(999), "999 B");
+        assert_eq!(size(1_000), "1.0 kB");
+        assert_eq!(size(90_868_376), "90.9 MB");
+        assert_eq!(size(999_999), "1.0 MB");
+        assert_eq!(size(u64::MAX), "18446744.1 TB");
+    }
+}

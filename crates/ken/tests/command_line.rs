@@ -1,0 +1,216 @@
+//! The binary as a user meets it: exit code, stdout and stderr of whole calls.
+//! What needs a model is tested elsewhere.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a call left behind.
+struct Outcome {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Outcome {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("no JSON: {}", self.stdout))
+    }
+}
+
+/// Calls the binary in a folder of its own, with nothing set but an empty home.
+fn ken(folder: &Path, arguments: &[&str]) -> Outcome {
+    ken_with(folder, arguments, &[])
+}
+
+fn ken_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    let output = command(folder, arguments)
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    Outcome {
+        code: output.status.code().unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ken"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("KEN_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env("KEN_HOME", folder.join("home"))
+        .env("HF_ENDPOINT", "http://127.0.0.1:9")
+        .stdin(Stdio::null());
+    command
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn help_goes_to_stdout_and_shows_examples() {
+    let folder = folder();
+    for arguments in [
+        &["--help"][..],
+        &["ask", "--help"],
+        &["ingest", "--help"],
+        &["model", "pull", "--help"],
+    ] {
+        let outcome = ken(folder.path(), arguments);
+        assert_eq!(outcome.code, 0, "{arguments:?}");
+        assert!(outcome.stdout.contains("Examples:"), "{arguments:?}");
+        assert_eq!(outcome.stderr, "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_version_is_printed() {
+    let outcome = ken(folder().path(), &["--version"]);
+    let expected = format!("ken {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!((outcome.code, outcome.stdout), (0, expected));
+}
+
+#[test]
+fn an_unknown_policy_is_a_usage_error() {
+    let arguments = ["ask", "--corpus", "c", "--policy", "sometimes", "Why?"];
+    let outcome = ken(folder().path(), &arguments);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(outcome.stderr.contains("'sometimes'"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--policy"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_usage_error_is_json_where_json_was_asked_for() {
+    let outcome = ken(folder().path(), &["serch", "--json"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (2, ""));
+    assert_eq!(outcome.json()["error"]["kind"], "usage");
+    let message = outcome.json()["error"]["message"].to_string();
+    assert!(message.contains("serch"), "{message}");
+}
+
+#[test]
+fn an_unknown_setting_names_its_key_its_file_and_what_was_meant() {
+    let folder = folder();
+    fs::write(folder.path().join("ken.toml"), "polcy = \"never\"\n").unwrap();
+    let outcome = ken(folder.path(), &["doctor"]);
+    assert_eq!(
+        (
+            outcome.code,
+            outcome.stdout.as_str(),
+            outcome.stderr.as_str()
+        ),
+        (
+            1,
+            "",
+            "error: unknown key `polcy` in ken.toml\nhint: did you mean `policy`?\n"
+        )
+    );
+}
+
+#[test]
+fn a_named_file_of_settings_must_exist() {
+    let outcome = ken(folder().path(), &["doctor", "--config", "gone.toml"]);
+    assert_eq!(outcome.code, 1);
+    let expected = "error: cannot read the settings gone.toml: ";
+    assert!(outcome.stderr.starts_with(expected), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_bad_variable_is_named() {
+    let outcome = ken_with(folder().path(), &["doctor"], &[("KEN_K", "many")]);
+    assert_eq!(outcome.code, 1);
+    let expected = "error: the variable KEN_K=many: ";
+    assert!(outcome.stderr.starts_with(expected), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_missing_model_is_an_error_with_its_remedy() {
+    let reference = "hf:org/model";
+    let folder = folder();
+    let outcome = ken(folder.path(), &["model", "info", reference, "--json"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (1, ""));
+    let error = &outcome.json()["error"];
+    assert_eq!(error["kind"], "not_pulled");
+    assert_eq!(error["hint"], "run `ken model pull hf:org/model`");
+    assert!(error["message"].to_string().contains(reference), "{error}");
+
+    let outcome = ken(folder.path(), &["model", "info", reference]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
+    assert!(outcome.stderr.starts_with("error: "), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("\nhint: "), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_local_model_is_shown_by_its_path() {
+    let folder = folder();
+    fs::write(folder.path().join("tiny.gguf"), b"GGUF").unwrap();
+    let outcome = ken(folder.path(), &["model", "info", "./tiny.gguf", "--json"]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    assert_eq!(outcome.json()["bytes"], 4);
+}
+
+#[test]
+fn an_empty_cache_lists_nothing_and_is_intact() {
+    let folder = folder();
+    for verb in ["list", "verify"] {
+        let outcome = ken(folder.path(), &["model", verb]);
+        assert_eq!(outcome.code, 0, "{verb}: {}", outcome.stderr);
+        assert_eq!(outcome.stdout, "", "{verb}");
+    }
+}
+
+#[test]
+fn completions_are_printed_for_each_shell() {
+    let folder = folder();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let outcome = ken(folder.path(), &["completions", shell]);
+        assert_eq!(outcome.code, 0, "{shell}");
+        assert!(outcome.stdout.contains("ingest"), "{shell}");
+    }
+}
+
+#[test]
+fn the_doctor_reports_and_does_not_fail() {
+    let folder = folder();
+    let variables = [("KEN_PYTHON", "a-python-that-nobody-has"), ("KEN_K", "3")];
+    let outcome = ken_with(folder.path(), &["doctor", "--json"], &variables);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let findings = outcome.json();
+    assert_eq!(findings["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(findings["python"]["found"], false);
+    assert_eq!(findings["hub"]["reachable"], false);
+    assert_eq!(findings["model"]["ready"], false);
+    assert_eq!(findings["settings"]["k"], 3);
+    assert!(findings["machine"]["cores"].as_u64().unwrap() > 0);
+    assert!(
+        !folder.path().join("home").exists(),
+        "doctor changed things"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = folder();
+    let mut child = command(folder.path(), &["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
