@@ -1,1 +1,33 @@
-//! (opening)
+//! Documents, their segmentation into passages, and the crash-safe store of both.
+//!
+//! This room reads files ([`read_documents`]), cuts their text ([`segment`]), and keeps the
+//! passages in immutable segments, published as numbered generations ([`Writer`], [`Corpus`]).
+//! It computes no vectors, builds no search index and loads no model: whoever needs such files
+//! beside the passages writes them into a staged segment before it is published.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::print_stdout,
+        clippy::print_stderr
+    )
+)]
+
+mod document;
+mod io_hint;
+mod passage;
+mod read;
+mod segment;
+mod sentence;
+mod store;
+
+pub use document::{Digest, Document};
+pub use passage::{Passage, PassageId};
+pub use read::{Documents, ReadError, ReadProgress, read_documents};
+pub use segment::{Segmentation, SegmentationError, segment};
+pub use sentence::sentences;
+pub use store::{
+    Corpus, CorpusError, DocumentState, EmbedderIdentity, Segment, Settings, StagedSegment, Writer,
+};

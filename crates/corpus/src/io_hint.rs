@@ -1,0 +1,29 @@
+//! What a person can do about a failed read or write. It reports nothing itself.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The remedy for an input/output error at `path`, where one is known.
+pub(crate) fn io_hint(kind: ErrorKind, path: &Path) -> Option<String> {
+    let path = path.display();
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(format!(
+            "free some disk space, or choose a folder on another disk than {path}; nothing that was published is lost"
+        )),
+        ErrorKind::PermissionDenied => Some(format!("check who owns {path} and its permissions")),
+        ErrorKind::ReadOnlyFilesystem => Some(format!(
+            "{path} is on a read-only file system: choose another folder"
+        )),
+        _ => None,
+    }
+}
+
+/// The snake_case name of an input/output error's cause.
+pub(crate) fn io_kind(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "no_disk_space",
+        ErrorKind::PermissionDenied => "permission_denied",
+        ErrorKind::ReadOnlyFilesystem => "read_only",
+        _ => "io",
+    }
+}

@@ -1,0 +1,77 @@
+//! The passage: the unit that is embedded, retrieved and cited, and its identity.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::document::Document;
+
+/// Names one passage of a corpus: `{doc_id}#{n}`, where n counts a document's passages from 0.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PassageId(pub String);
+
+impl PassageId {
+    /// The id of the passage that stands at `position` (from 0) in document `doc_id`.
+    #[must_use]
+    pub fn new(doc_id: &str, position: usize) -> Self {
+        Self(format!("{doc_id}#{position}"))
+    }
+
+    /// The whole id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The document's id and the passage's position in it; `None` where the text is no passage id.
+    #[must_use]
+    pub fn split(&self) -> Option<(&str, usize)> {
+        let (doc_id, position) = self.0.rsplit_once('#')?;
+        Some((doc_id, position.parse().ok()?))
+    }
+}
+
+impl fmt::Display for PassageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A piece of a document's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    /// Unique in the corpus.
+    pub id: PassageId,
+    /// The document that the passage was cut from.
+    pub doc_id: String,
+    /// The document's title; may be empty.
+    pub title: String,
+    /// Never empty, never only white space.
+    pub text: String,
+}
+
+impl Passage {
+    /// The passage that stands at `position` (from 0) in `document`.
+    #[must_use]
+    pub fn of(document: &Document, position: usize, text: String) -> Self {
+        Self {
+            id: PassageId::new(&document.id, position),
+            doc_id: document.id.clone(),
+            title: document.title.clone(),
+            text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_splits_at_its_last_hash() {
+        assert_eq!(PassageId::new("c#.md", 7).split(), Some(("c#.md", 7)));
+        assert_eq!(PassageId("no number#x".into()).split(), None);
+        assert_eq!(PassageId("plain".into()).split(), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Finding the files to read, in a stable order. It opens none of them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::ReadError;
+use super::format::{Format, format_of};
+use crate::store::Corpus;
+
+/// One file to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InputFile {
+    pub(super) path: PathBuf,
+    /// The id of the document that the whole file is.
+    pub(super) id: String,
+    pub(super) format: Format,
+    pub(super) gzip: bool,
+    /// The file's length on disk.
+    pub(super) bytes: u64,
+}
+
+/// All files below the given paths: the paths in their order, each folder sorted by name.
+///
+/// In folders, hidden files, unknown extensions, links to folders and folders that are a corpus
+/// are passed over. A file that is itself given must be of a known format.
+pub(super) fn find_files(paths: &[PathBuf]) -> Result<Vec<InputFile>, ReadError> {
+    let mut files = Vec::new();
+    for path in paths {
+        let metadata = fs::metadata(path).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => ReadError::MissingPath { path: path.clone() },
+            _ => ReadError::from_io(source, path, false),
+        })?;
+        if metadata.is_dir() {
+            let before = files.len();
+            collect(path, path, &mut files)?;
+            if files.len() == before {
+                return Err(ReadError::NoDocuments { path: path.clone() });
+            }
+        } else {
+            let (format, gzip) =
+                format_of(path).ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
+            files.push(InputFile {
+                path: path.clone(),
+                id: file_name(path),
+                format,
+                gzip,
+                bytes: metadata.len(),
+            });
+        }
+    }
+    Ok(files)
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<InputFile>) -> Result<(), ReadError> {
+    let unreadable = |source| ReadError::from_io(source, folder, false);
+    let mut entries = fs::read_dir(folder)
+        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        .map_err(unreadable)?;
+    entries.sort_unstable_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        // A link to a folder is not a folder by this type, so links cannot make a circle.
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            if !Corpus::exists(&path) {
+                collect(root, &path, files)?;
+            }
+            continue;
+        }
+        let Some((format, gzip)) = format_of(&path) else {
+            continue;
+        };
+        let metadata =
+            fs::metadata(&path).map_err(|source| ReadError::from_io(source, &path, false))?;
+        if metadata.is_file() {
+            files.push(InputFile {
+                id: relative_id(root, &path),
+                format,
+                gzip,
+                bytes: metadata.len(),
+                path,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The path below `root` with forward slashes.
+fn relative_id(root: &Path, path: &Path) -> String {
+    let below = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<_> = below
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    parts.join("/")
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,230 @@
+//! The title and the visible text of an HTML file, from its tokens.
+//!
+//! It builds no tree and knows no style sheets: an element that only CSS hides is read.
+
+use html5gum::emitters::default::DefaultEmitter;
+use html5gum::{Token, Tokenizer};
+
+/// The title element's text, or else the first first-level heading's; and the visible text.
+pub(super) fn title_and_text(html: &str) -> (Option<String>, String) {
+    let mut emitter = DefaultEmitter::default();
+    emitter.naively_switch_states(true);
+    let mut page = Page::default();
+    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).try_for_each(|token| {
+        let Ok(token) = token;
+        match token {
+            Token::StartTag(tag) => page.open(&tag.name, tag.self_closing),
+            Token::EndTag(tag) => page.close(&tag.name),
+            Token::String(text) => page.text(&String::from_utf8_lossy(&text)),
+            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+        }
+        Ok::<(), std::convert::Infallible>(())
+    });
+    page.finish()
+}
+
+/// What has been read of a page.
+#[derive(Default)]
+struct Page {
+    text: String,
+    /// Line breaks that are due before the next text, at most 2.
+    breaks: usize,
+    /// Whether a space is due before the next text.
+    space: bool,
+    /// The names of open elements whose content is not visible.
+    hidden: Vec<Vec<u8>>,
+    preformatted: usize,
+    title: Option<String>,
+    in_title: bool,
+    /// Where the open first-level heading begins.
+    heading_start: Option<usize>,
+    heading: Option<String>,
+}
+
+impl Page {
+    fn open(&mut self, name: &[u8], self_closing: bool) {
+        if is_hidden(name) && !self_closing {
+            self.hidden.push(name.to_owned());
+        }
+        if !self.hidden.is_empty() {
+            return;
+        }
+        match name {
+            b"title" if self.title.is_none() => {
+                self.in_title = true;
+                self.title = Some(String::new());
+            }
+            b"pre" => self.preformatted += 1,
+            b"td" | b"th" => self.space = true,
+            _ => {}
+        }
+        self.break_lines(name);
+        if name == b"h1" {
+            self.heading_start = Some(self.text.len());
+        }
+    }
+
+    fn close(&mut self, name: &[u8]) {
+        if let Some(at) = self.hidden.iter().rposition(|open| open == name) {
+            self.hidden.truncate(at);
+            return;
+        }
+        if !self.hidden.is_empty() {
+            return;
+        }
+        match name {
+            b"title" => self.in_title = false,
+            b"pre" => self.preformatted = self.preformatted.saturating_sub(1),
+            b"h1" => {
+                let start = self.heading_start.take().unwrap_or(self.text.len());
+                let heading = self.text[start..].trim();
+                if self.heading.is_none() && !heading.is_empty() {
+                    self.heading = Some(heading.to_owned());
+                }
+            }
+            _ => {}
+        }
+        self.break_lines(name);
+    }
+
+    fn break_lines(&mut self, name: &[u8]) {
+        self.breaks = self.breaks.max(line_breaks(name));
+    }
+
+    fn text(&mut self, text: &str) {
+        if !self.hidden.is_empty() {
+            return;
+        }
+        if self.in_title {
+            if let Some(title) = &mut self.title {
+                title.push_str(text);
+            }
+            return;
+        }
+        if self.preformatted > 0 {
+            if !text.is_empty() {
+                self.settle();
+                self.text.push_str(text);
+            }
+            return;
+        }
+        self.space |= text.starts_with(|c: char| c.is_ascii_whitespace());
+        for word in text.split_ascii_whitespace() {
+            self.settle();
+            self.text.push_str(word);
+            self.space = true;
+        }
+        self.space = text.ends_with(|c: char| c.is_ascii_whitespace())
+            || (self.space && text.trim_ascii().is_empty());
+    }
+
+    /// Writes the line breaks or the space that are due.
+    fn settle(&mut self) {
+        if !self.text.is_empty() {
+            if self.breaks > 0 {
+                self.text.extend(std::iter::repeat_n('\n', self.breaks));
+            } else if self.space {
+                self.text.push(' ');
+            }
+        }
+        self.breaks = 0;
+        self.space = false;
+    }
+
+    fn finish(self) -> (Option<String>, String) {
+        let title = self
+            .title
+            .map(|title| {
+                let words: Vec<&str> = title.split_whitespace().collect();
+                words.join(" ")
+            })
+            .filter(|title| !title.is_empty())
+            .or(self.heading);
+        (title, self.text.trim().to_owned())
+    }
+}
+
+/// Elements whose content a reader of the page does not see.
+fn is_hidden(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"script"
+            | b"style"
+            | b"template"
+            | b"noscript"
+            | b"svg"
+            | b"iframe"
+            | b"object"
+            | b"select"
+    )
+}
+
+/// How many line breaks separate an element from what stands around it; 0 within a line.
+fn line_breaks(name: &[u8]) -> usize {
+    match name {
+        b"br" | b"li" | b"tr" | b"dt" | b"dd" | b"div" | b"option" | b"caption" | b"figcaption"
+        | b"summary" | b"form" | b"legend" => 1,
+        b"p" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"ul" | b"ol" | b"dl" | b"table"
+        | b"pre" | b"blockquote" | b"hr" | b"section" | b"article" | b"header" | b"footer"
+        | b"main" | b"nav" | b"aside" | b"figure" | b"details" | b"fieldset" | b"address"
+        | b"body" => 2,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(html: &str, title: Option<&str>, text: &str) {
+        assert_eq!(
+            title_and_text(html),
+            (title.map(str::to_owned), text.to_owned())
+        );
+    }
+
+    #[test]
+    fn a_page() {
+        check(
+            "<!doctype html><html><head><title> A &amp;\n B </title><style>p{}</style>\
+             <script>if (a < b) x('</p>');</script></head><body><h1>Head</h1>\n<p>One <b>two</b>,\n three&nbsp;&eacute;.\
+             <!-- no --><p>Four<br>five<ul><li>a<li>b</ul></body></html>",
+            Some("A & B"),
+            "Head\n\nOne two, three\u{a0}é.\n\nFour\nfive\n\na\nb",
+        );
+    }
+
+    #[test]
+    fn spaces_and_preformatted_text() {
+        check("a<b> b</b><i>c</i> <u>d</u>", None, "a bc d");
+        check("<pre>x\n  y</pre>z", None, "x\n  y\n\nz");
+        check(
+            "<table><tr><td>1</td><td>2</td></tr><tr><td>3</table>",
+            None,
+            "1 2\n3",
+        );
+        check(
+            "<h1>From <i>heading</i></h1>x",
+            Some("From heading"),
+            "From heading\n\nx",
+        );
+    }
+
+    #[test]
+    fn what_is_not_visible_and_what_is_broken() {
+        check(
+            "a<noscript>n<p>m</noscript>b<template>t</template>c",
+            None,
+            "abc",
+        );
+        check("a<svg><title>t</title></svg><p", None, "a");
+        check("<", None, "<");
+        check(
+            "x</p></div>y &bogus; &#x110000; 1 < 2",
+            None,
+            "x\n\ny &bogus; \u{fffd} 1 < 2",
+        );
+        check("", None, "");
+    }
+}

@@ -1,0 +1,104 @@
+//! The title and the readable text of a Markdown file. Code is kept, markup is not.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// The first heading, and the text. A heading that opens the file is the title only, unless
+/// nothing follows it.
+pub(super) fn title_and_text(markdown: &str) -> (Option<String>, String) {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+    let mut text = String::new();
+    let mut title: Option<String> = None;
+    let mut heading_start = 0;
+    let mut opening_heading = 0..0;
+    let mut in_front_matter = false;
+    for event in Parser::new_ext(markdown, options) {
+        match event {
+            Event::Start(Tag::MetadataBlock(_)) => in_front_matter = true,
+            Event::End(TagEnd::MetadataBlock(_)) => in_front_matter = false,
+            Event::Text(_) if in_front_matter => {}
+            Event::Start(Tag::Heading { .. }) => {
+                end_line(&mut text, 2);
+                heading_start = text.len();
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                let heading = text[heading_start..].trim();
+                if title.is_none() && !heading.is_empty() {
+                    title = Some(heading.to_owned());
+                    if heading_start == 0 {
+                        opening_heading = 0..text.len();
+                    }
+                }
+                end_line(&mut text, 2);
+            }
+            Event::Text(words) | Event::Code(words) => text.push_str(&words),
+            Event::SoftBreak => text.push(' '),
+            Event::HardBreak => text.push('\n'),
+            Event::End(TagEnd::TableCell) => text.push('\t'),
+            Event::End(TagEnd::Item | TagEnd::TableRow | TagEnd::TableHead)
+            | Event::Start(Tag::Item) => end_line(&mut text, 1),
+            Event::End(
+                TagEnd::Paragraph
+                | TagEnd::CodeBlock
+                | TagEnd::Table
+                | TagEnd::BlockQuote(_)
+                | TagEnd::FootnoteDefinition,
+            )
+            | Event::Rule => end_line(&mut text, 2),
+            Event::End(TagEnd::List(_)) => end_line(&mut text, 1),
+            _ => {}
+        }
+    }
+    let body = text[opening_heading.end..].trim();
+    let body = if body.is_empty() { text.trim() } else { body };
+    (title, body.to_owned())
+}
+
+/// Ends the text with at least `breaks` line breaks, unless it is empty.
+fn end_line(text: &mut String, breaks: usize) {
+    if text.is_empty() {
+        return;
+    }
+    let solid = text.trim_end_matches(['\n', '\t', ' ']).len();
+    let present = text[solid..].matches('\n').count();
+    text.truncate(solid);
+    text.extend(std::iter::repeat_n('\n', present.max(breaks)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(markdown: &str, title: Option<&str>, text: &str) {
+        assert_eq!(
+            title_and_text(markdown),
+            (title.map(str::to_owned), text.to_owned())
+        );
+    }
+
+    #[test]
+    fn text_and_title() {
+        check(
+            "---\nkey: value\n---\n# The *title*\n\nSome **bold** [link](http://x) and `code`\nwrapped.\n\n## Part\n\nMore &amp; more <b>x</b>.\n",
+            Some("The title"),
+            "Some bold link and code wrapped.\n\nPart\n\nMore & more x.",
+        );
+        check("Intro.\n\n# Late\n", Some("Late"), "Intro.\n\nLate");
+        check("# Only\n", Some("Only"), "Only");
+        check("no heading", None, "no heading");
+        check("", None, "");
+    }
+
+    #[test]
+    fn lists_tables_and_code() {
+        check(
+            "- one\n- two\n  - deep\n\nAfter\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```rust\nfn f() {}\n\nlet x;\n```\n<!-- hidden -->\nEnd",
+            None,
+            "one\ntwo\ndeep\nAfter\n\na\tb\n1\t2\n\nfn f() {}\n\nlet x;\n\nEnd",
+        );
+    }
+}

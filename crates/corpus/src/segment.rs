@@ -1,0 +1,380 @@
+//! Cutting a document's text into the texts of its passages.
+//!
+//! Pieces are slices of the text, so no character is changed; only white space between and around
+//! them is lost. Token boundaries come from the caller: no model is loaded here.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::sentence::sentences;
+
+/// How documents are cut into passages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segmentation {
+    /// The whole text is one passage: `whole`.
+    Whole,
+    /// One sentence a passage: `sentence`.
+    Sentence,
+    /// Windows of `size` words, each sharing `overlap` words with the one before: `words:100`,
+    /// `words:100/20`. A Chinese or Japanese character counts as a word.
+    Words {
+        /// The most words of a passage, at least 1.
+        size: usize,
+        /// The words shared with the passage before, less than `size`.
+        overlap: usize,
+    },
+    /// The same in tokens of the embedder: `tokens:256`, `tokens:256/32`.
+    Tokens {
+        /// The most tokens of a passage, at least 1.
+        size: usize,
+        /// The tokens shared with the passage before, less than `size`.
+        overlap: usize,
+    },
+}
+
+/// A segmentation was written wrongly.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SegmentationError {
+    /// No such segmentation.
+    #[error("unknown segmentation {given:?}")]
+    Unknown {
+        /// What was written.
+        given: String,
+    },
+    /// A size or overlap is no number, or the size is 0.
+    #[error("the segmentation {given:?} has a wrong number {number:?}")]
+    WrongNumber {
+        /// What was written.
+        given: String,
+        /// The part that is wrong.
+        number: String,
+    },
+    /// The windows would not advance.
+    #[error("the overlap {overlap} is not less than the size {size}")]
+    OverlapNotLess {
+        /// The window's size.
+        size: usize,
+        /// The overlap.
+        overlap: usize,
+    },
+}
+
+impl SegmentationError {
+    /// A short stable name of the kind of error.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unknown { .. } => "unknown_segmentation",
+            Self::WrongNumber { .. } => "wrong_segmentation_number",
+            Self::OverlapNotLess { .. } => "overlap_not_less",
+        }
+    }
+
+    /// The remedy.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(
+            "write whole, sentence, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. words:100/20"
+                .to_owned(),
+        )
+    }
+}
+
+impl fmt::Display for Segmentation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, size, overlap) = match self {
+            Self::Whole => return f.write_str("whole"),
+            Self::Sentence => return f.write_str("sentence"),
+            Self::Words { size, overlap } => ("words", size, overlap),
+            Self::Tokens { size, overlap } => ("tokens", size, overlap),
+        };
+        write!(f, "{unit}:{size}")?;
+        if *overlap > 0 {
+            write!(f, "/{overlap}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Segmentation {
+    type Err = SegmentationError;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        match given {
+            "whole" => return Ok(Self::Whole),
+            "sentence" => return Ok(Self::Sentence),
+            _ => {}
+        }
+        let unknown = || SegmentationError::Unknown {
+            given: given.to_owned(),
+        };
+        let (unit, numbers) = given.split_once(':').ok_or_else(unknown)?;
+        let number = |text: &str, least: usize| match text.parse() {
+            Ok(number) if number >= least => Ok(number),
+            _ => Err(SegmentationError::WrongNumber {
+                given: given.to_owned(),
+                number: text.to_owned(),
+            }),
+        };
+        let (size, overlap) = match numbers.split_once('/') {
+            Some((size, overlap)) => (number(size, 1)?, number(overlap, 0)?),
+            None => (number(numbers, 1)?, 0),
+        };
+        if overlap >= size {
+            return Err(SegmentationError::OverlapNotLess { size, overlap });
+        }
+        match unit {
+            "words" => Ok(Self::Words { size, overlap }),
+            "tokens" => Ok(Self::Tokens { size, overlap }),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+/// Cuts `text` into the texts of its passages, in order, none of them empty.
+///
+/// `token_spans` gives the byte range of each token of a text, in order; it is called only for
+/// [`Segmentation::Tokens`]. What no token covers stays with the token before it, and a character
+/// that several tokens share is never cut.
+#[must_use]
+pub fn segment<'t>(
+    text: &'t str,
+    segmentation: Segmentation,
+    token_spans: &dyn Fn(&str) -> Vec<Range<usize>>,
+) -> Vec<&'t str> {
+    let pieces = match segmentation {
+        Segmentation::Whole => vec![text],
+        Segmentation::Sentence => sentences(text),
+        Segmentation::Words { size, overlap } => {
+            let starts: Vec<usize> = words(text).into_iter().map(|word| word.start).collect();
+            windows(text, &starts, size, overlap)
+        }
+        Segmentation::Tokens { size, overlap } => {
+            windows(text, &token_starts(text, &token_spans(text)), size, overlap)
+        }
+    };
+    pieces
+        .into_iter()
+        .map(str::trim)
+        .filter(|piece| !piece.is_empty())
+        .collect()
+}
+
+/// Slices of `size` units, given where each unit starts; the first also takes what precedes.
+fn windows<'t>(text: &'t str, starts: &[usize], size: usize, overlap: usize) -> Vec<&'t str> {
+    let size = size.max(1);
+    let step = size.saturating_sub(overlap).max(1);
+    let mut pieces = Vec::new();
+    let mut first = 0;
+    loop {
+        let start = if first == 0 { 0 } else { starts[first] };
+        let Some(&end) = starts.get(first.saturating_add(size)) else {
+            pieces.push(&text[start..]);
+            return pieces;
+        };
+        pieces.push(&text[start..end]);
+        first += step;
+    }
+}
+
+/// Where tokens start, ascending and on character borders.
+fn token_starts(text: &str, spans: &[Range<usize>]) -> Vec<usize> {
+    let mut last = 0;
+    spans
+        .iter()
+        .map(|span| {
+            let mut start = span.start.clamp(last, text.len());
+            while !text.is_char_boundary(start) {
+                start -= 1;
+            }
+            last = start.max(last);
+            last
+        })
+        .collect()
+}
+
+/// The words of `text`, in order: runs without white space, cut around each Chinese or Japanese
+/// character. Punctuation belongs to the word before it, opening punctuation to the one after.
+fn words(text: &str) -> Vec<Range<usize>> {
+    #[derive(PartialEq)]
+    enum Content {
+        Punctuation,
+        Letters,
+        Ideograph,
+    }
+    let mut words: Vec<Range<usize>> = Vec::new();
+    let mut word: Option<(usize, Content)> = None;
+    for (at, character) in text.char_indices() {
+        if character.is_whitespace() {
+            words.extend(word.take().map(|(start, _)| start..at));
+            continue;
+        }
+        let content = if is_ideograph(character) {
+            Content::Ideograph
+        } else if character.is_alphanumeric() {
+            Content::Letters
+        } else {
+            Content::Punctuation
+        };
+        let begins_anew = match &word {
+            None => true,
+            Some((_, Content::Punctuation)) => false,
+            Some((_, Content::Letters)) => content == Content::Ideograph,
+            Some((_, Content::Ideograph)) => {
+                content != Content::Punctuation || is_opening(character)
+            }
+        };
+        if begins_anew {
+            words.extend(word.replace((at, content)).map(|(start, _)| start..at));
+        } else if content != Content::Punctuation {
+            word = word.map(|(start, _)| (start, content));
+        }
+    }
+    words.extend(word.map(|(start, _)| start..text.len()));
+    words
+}
+
+/// Whether a character is a word of its own, being of a script that is written without spaces.
+pub(crate) fn is_ideograph(character: char) -> bool {
+    matches!(character,
+        '\u{3005}'..='\u{3007}'
+        | '\u{3040}'..='\u{3098}'
+        | '\u{309D}'..='\u{30FF}'
+        | '\u{31F0}'..='\u{31FF}'
+        | '\u{3400}'..='\u{4DBF}'
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{FF66}'..='\u{FF9D}'
+        | '\u{20000}'..='\u{3FFFF}')
+}
+
+fn is_opening(character: char) -> bool {
+    matches!(
+        character,
+        '(' | '[' | '{' | '「' | '『' | '（' | '《' | '〈' | '【' | '〔' | '“' | '‘' | '［' | '｛'
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A tokenizer of the tests: three bytes a token, even within a character.
+    fn three_bytes(text: &str) -> Vec<Range<usize>> {
+        (0..text.len())
+            .step_by(3)
+            .map(|start| start..(start + 3).min(text.len()))
+            .collect()
+    }
+
+    fn cut<'t>(text: &'t str, segmentation: &str) -> Vec<&'t str> {
+        segment(text, segmentation.parse().unwrap(), &three_bytes)
+    }
+
+    #[test]
+    fn words_are_cut_with_their_spacing() {
+        let text = "one  two\nthree four five ";
+        assert_eq!(cut(text, "words:2"), ["one  two", "three four", "five"]);
+        assert_eq!(
+            cut(text, "words:3/1"),
+            ["one  two\nthree", "three four five"]
+        );
+        assert_eq!(cut("", "words:2"), [""; 0]);
+        assert_eq!(cut(" \n", "words:2"), [""; 0]);
+        assert_eq!(cut(" a", "words:1"), ["a"]);
+    }
+
+    #[test]
+    fn an_ideograph_is_a_word() {
+        assert_eq!(
+            cut("他说：“我爱 Rust语言”。好", "words:3"),
+            ["他说：“我", "爱 Rust语", "言”。好"]
+        );
+        assert_eq!(cut("カタカナ", "words:2"), ["カタ", "カナ"]);
+    }
+
+    #[test]
+    fn tokens_never_cut_a_character() {
+        assert_eq!(cut("abcdefgh", "tokens:2"), ["abcdef", "gh"]);
+        assert_eq!(cut("aé€x", "tokens:1"), ["aé", "€x"]);
+        let none = |_: &str| Vec::new();
+        let tokens = Segmentation::Tokens {
+            size: 1,
+            overlap: 0,
+        };
+        assert_eq!(segment("text", tokens, &none), ["text"]);
+    }
+
+    #[test]
+    fn segmentations_are_written_and_read() {
+        for text in [
+            "whole",
+            "sentence",
+            "words:100",
+            "words:100/20",
+            "tokens:256/32",
+        ] {
+            let parsed: Segmentation = text.parse().unwrap();
+            assert_eq!(parsed.to_string(), text);
+        }
+        for (text, kind) in [
+            ("", "unknown_segmentation"),
+            ("lines:3", "unknown_segmentation"),
+            ("words", "unknown_segmentation"),
+            ("words:0", "wrong_segmentation_number"),
+            ("words:x", "wrong_segmentation_number"),
+            ("words:5/-1", "wrong_segmentation_number"),
+            ("words:5/5", "overlap_not_less"),
+        ] {
+            assert_eq!(
+                text.parse::<Segmentation>().unwrap_err().kind(),
+                kind,
+                "{text}"
+            );
+        }
+    }
+
+    fn solid(text: &str) -> String {
+        text.chars().filter(|c| !c.is_whitespace()).collect()
+    }
+
+    /// A text of words, punctuation, white space and ideographs.
+    fn texts() -> impl Strategy<Value = String> {
+        "([a-zA-Z0-9é]{1,4}|[.!?。！？；,“”「」()\"]|[ \n\t\u{a0}]{1,3}|[汉字かなカナ])(.|[a-z .汉。]){0,60}"
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_cover_the_text_in_order(text in texts(), size in 1_usize..6) {
+            for how in [
+                Segmentation::Whole,
+                Segmentation::Sentence,
+                Segmentation::Words { size, overlap: 0 },
+                Segmentation::Tokens { size, overlap: 0 },
+            ] {
+                let pieces = segment(&text, how, &three_bytes);
+                prop_assert_eq!(solid(&pieces.concat()), solid(&text), "{}", how);
+                for piece in pieces {
+                    prop_assert!(!piece.trim().is_empty());
+                }
+            }
+        }
+
+        #[test]
+        fn windows_have_their_size_and_overlap(text in texts(), size in 1_usize..6, overlap in 0_usize..5) {
+            prop_assume!(overlap < size);
+            let all: Vec<&str> = words(&text).into_iter().map(|word| &text[word]).collect();
+            let pieces = segment(&text, Segmentation::Words { size, overlap }, &three_bytes);
+            let mut first = 0;
+            for (at, piece) in pieces.iter().enumerate() {
+                let end = (first + size).min(all.len());
+                prop_assert_eq!(solid(piece), solid(&all[first..end].concat()));
+                prop_assert_eq!(at + 1 == pieces.len(), end == all.len());
+                first += size - overlap;
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What can go wrong with a stored corpus, and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::io_hint::{io_hint, io_kind};
+
+/// A corpus could not be opened, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// The folder holds no published generation.
+    #[error("{path} is not a corpus")]
+    NotACorpus {
+        /// The folder that was to be opened.
+        path: PathBuf,
+    },
+    /// The folder that was to become a corpus holds other files.
+    #[error("{path} holds other files and is not a corpus")]
+    FolderInUse {
+        /// The folder that was to become a corpus.
+        path: PathBuf,
+    },
+    /// Another writer has the corpus open.
+    #[error("another process is writing to the corpus {path}")]
+    Locked {
+        /// The corpus folder.
+        path: PathBuf,
+    },
+    /// A later version of ken wrote this corpus.
+    #[error("{path} has corpus format {found}; this version reads up to {supported}")]
+    NewerFormat {
+        /// The manifest.
+        path: PathBuf,
+        /// The format that the manifest names.
+        found: u32,
+        /// The newest format that this version reads.
+        supported: u32,
+    },
+    /// A file of the corpus does not hold what it should.
+    #[error("{path} is damaged: {reason}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file that the generation names is gone.
+    #[error("{path} is missing from the corpus")]
+    MissingFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The corpus was embedded by another model.
+    #[error(
+        "the corpus {path} was embedded by {corpus_embedder} ({corpus_dimensions} dimensions), not by {given_embedder} ({given_dimensions} dimensions)"
+    )]
+    OtherEmbedder {
+        /// The corpus folder.
+        path: PathBuf,
+        /// The reference of the corpus's embedder.
+        corpus_embedder: String,
+        /// The length of the corpus's vectors.
+        corpus_dimensions: usize,
+        /// The reference of the given embedder.
+        given_embedder: String,
+        /// The length of the given embedder's vectors.
+        given_dimensions: usize,
+    },
+    /// The corpus was cut into other passages.
+    #[error("the corpus {path} was cut by {corpus_segmentation}, not by {given_segmentation}")]
+    OtherSegmentation {
+        /// The corpus folder.
+        path: PathBuf,
+        /// How the corpus was cut.
+        corpus_segmentation: String,
+        /// How the new documents are cut.
+        given_segmentation: String,
+    },
+    /// One stage was given two documents of one id.
+    #[error("the document id {id:?} was added twice")]
+    DuplicateDocument {
+        /// The document id.
+        id: String,
+    },
+    /// A segment or corpus outgrew its counters.
+    #[error("the segment {path} is full: it holds at most {limit} documents")]
+    SegmentFull {
+        /// The staged segment.
+        path: PathBuf,
+        /// The most documents of a segment.
+        limit: u32,
+    },
+    /// The system refused to read or write.
+    #[error("cannot {action} {path}: {source}")]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl CorpusError {
+    /// A short stable name of the kind of error.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotACorpus { .. } => "not_a_corpus",
+            Self::FolderInUse { .. } => "folder_in_use",
+            Self::Locked { .. } => "corpus_locked",
+            Self::NewerFormat { .. } => "newer_format",
+            Self::Damaged { .. } => "corpus_damaged",
+            Self::MissingFile { .. } => "corpus_file_missing",
+            Self::OtherEmbedder { .. } => "other_embedder",
+            Self::OtherSegmentation { .. } => "other_segmentation",
+            Self::DuplicateDocument { .. } => "duplicate_document",
+            Self::SegmentFull { .. } => "segment_full",
+            Self::Io { source, .. } => io_kind(source.kind()),
+        }
+    }
+
+    /// The remedy, where one is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotACorpus { path } => Some(format!(
+                "make one with `ken ingest DOCUMENTS --corpus {}`",
+                path.display()
+            )),
+            Self::FolderInUse { .. } => Some("choose a new or an empty folder".to_owned()),
+            Self::Locked { .. } => {
+                Some("wait until it is done; searching is possible meanwhile".to_owned())
+            }
+            Self::NewerFormat { .. } => Some("use a newer version of ken".to_owned()),
+            Self::Damaged { .. } | Self::MissingFile { .. } => {
+                Some("ingest the documents again into a new corpus".to_owned())
+            }
+            Self::OtherEmbedder {
+                corpus_embedder, ..
+            } => Some(format!(
+                "use the embedder {corpus_embedder}, or ingest into a new corpus"
+            )),
+            Self::OtherSegmentation {
+                corpus_segmentation,
+                ..
+            } => Some(format!(
+                "use the segmentation {corpus_segmentation}, or ingest into a new corpus"
+            )),
+            Self::DuplicateDocument { .. } => {
+                Some("give each document an id of its own".to_owned())
+            }
+            Self::SegmentFull { .. } => Some("publish more often".to_owned()),
+            Self::Io { path, source, .. } => io_hint(source.kind(), path),
+        }
+    }
+
+    /// Wraps a system error with what was tried on which path.
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    pub(super) fn damaged(path: &Path, reason: impl ToString) -> Self {
+        Self::Damaged {
+            path: path.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}
