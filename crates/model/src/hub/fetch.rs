@@ -148,19 +148,21 @@ impl Client {
     /// are continued from by the next call, except where the checksum was wrong.
     pub(super) fn download(&self, job: &Download, watch: &mut Watch) -> Result<(), HubError> {
         let part = part_path(job.destination);
-        let mut resumed = job.sha256.is_some() && length(&part) > 0;
         if job.sha256.is_none() {
             remove_if_there(&part)?;
         }
+        let mut pieced_together = length(&part) > 0;
+        let mut started_over = false;
         let mut barren = 0;
         let mut furthest = length(&part);
         loop {
             match self.attempt(job, &part, watch)? {
                 Attempt::Complete => match check(job, &part, watch) {
                     Ok(()) => break,
-                    Err(HubError::ChecksumMismatch { .. }) if resumed => {
+                    Err(HubError::ChecksumMismatch { .. }) if pieced_together && !started_over => {
                         // The file may have changed since the earlier bytes were fetched.
-                        resumed = false;
+                        started_over = true;
+                        pieced_together = false;
                         remove_if_there(&part)?;
                     }
                     Err(e) => {
@@ -171,7 +173,7 @@ impl Client {
                     }
                 },
                 Attempt::CannotResume => {
-                    resumed = false;
+                    pieced_together = false;
                     remove_if_there(&part)?;
                     barren += 1;
                     if barren >= BARREN_ATTEMPTS {
@@ -180,6 +182,7 @@ impl Client {
                 }
                 Attempt::Cut(detail) => {
                     let reached = length(&part);
+                    pieced_together = reached > 0;
                     barren = if reached > furthest { 1 } else { barren + 1 };
                     furthest = furthest.max(reached);
                     if barren >= BARREN_ATTEMPTS {

@@ -101,7 +101,8 @@ fn local_and_remote_models_are_not_cached() {
         "not_managed"
     );
     assert!(path.exists());
-    bench.set("HOME", &bench.dir.path().to_string_lossy());
+    let home = bench.dir.path().to_string_lossy().into_owned();
+    bench.set("HOME", &home);
     assert_eq!(bench.cache().resolve(&parse("~/m.gguf")).unwrap(), path);
     let error = bench.cache().resolve(&parse("./missing.gguf")).unwrap_err();
     assert_eq!(error.kind(), "local_missing");
