@@ -110,13 +110,16 @@ fn map_file(path: PathBuf, passages: usize, dimensions: usize) -> Result<Option<
 /// that stands earlier in the corpus. A passage whose score is NaN is no result.
 ///
 /// # Shapes
-/// `query`: `[dimensions]`, the dimensions of all `segments`; not empty.
+/// `query`: `[dimensions]`, the dimensions of all `segments`.
 pub(crate) fn search(
     segments: &[Vectors],
     query: &[f32],
     k: usize,
     is_live: &(impl Fn(Place) -> bool + Sync),
 ) -> Vec<Candidate> {
+    if query.is_empty() {
+        return Vec::new();
+    }
     let rows_per_task = (NUMBERS_PER_TASK / query.len()).max(1);
     let tasks: Vec<(u32, Range<usize>)> = (0u32..)
         .zip(segments)
@@ -175,7 +178,7 @@ mod tests {
                 let products = row.iter().zip(query);
                 let score: f64 = products.map(|(&x, &y)| f64::from(x) * f64::from(y)).sum();
                 if is_live(place) && score.is_finite() {
-                    all.push((score, place));
+                    all.push((score + 0.0, place)); // -0.0 is 0.0
                 }
             }
         }
@@ -246,5 +249,28 @@ mod tests {
         let error = Vectors::open(dir.path(), 4, 4).unwrap_err();
         assert_eq!(error.kind(), "vectors_missing");
         assert!(error.to_string().contains("vectors.f32"), "{error}");
+    }
+
+    /// Run by hand, with `--ignored --nocapture`: how near the search comes to the bandwidth of
+    /// the memory.
+    #[test]
+    #[ignore = "a measurement"]
+    fn throughput() {
+        let (passages, dimensions, queries) = (100_000, 384, 50);
+        let vectors: Vec<f32> = (0..passages * dimensions)
+            .map(|n| ((n * 7919) % 2003) as f32 / 2003.0 - 0.5)
+            .collect();
+        let bytes = size_of_val(&vectors[..]);
+        let segments = segments(dimensions, std::slice::from_ref(&vectors));
+        let query = &vectors[..dimensions];
+        search(&segments, query, 10, &|_| true);
+        let start = std::time::Instant::now();
+        for _ in 0..queries {
+            search(&segments, query, 10, &|_| true);
+        }
+        let per_second = f64::from(queries) / start.elapsed().as_secs_f64();
+        let gigabytes = per_second * bytes as f64 / 1e9;
+        let threads = rayon::current_num_threads();
+        println!("{per_second:.0} queries/s, {gigabytes:.1} GB/s on {threads} threads");
     }
 }

@@ -34,12 +34,14 @@ fn dot_rows_avx2(rows: &[f32], query: &[f32], scores: &mut Vec<f32>) {
     dot_rows_with::<true>(rows, query, scores);
 }
 
+// Loops and no closures: a closure handed to a function that is not inlined would be compiled
+// without the processor's features.
 #[inline(always)]
 fn dot_rows_with<const FUSED: bool>(rows: &[f32], query: &[f32], scores: &mut Vec<f32>) {
-    scores.extend(
-        rows.chunks_exact(query.len())
-            .map(|row| dot::<FUSED>(row, query)),
-    );
+    scores.resize(rows.len() / query.len(), 0.0);
+    for (score, row) in scores.iter_mut().zip(rows.chunks_exact(query.len())) {
+        *score = dot::<FUSED>(row, query);
+    }
 }
 
 #[inline(always)]

@@ -97,6 +97,9 @@ pub enum Error {
         /// The name that was given.
         received: String,
     },
+    /// The corpus could not be read.
+    #[error(transparent)]
+    Corpus(#[from] ken_corpus::CorpusError),
 }
 
 impl Error {
@@ -114,6 +117,7 @@ impl Error {
             Error::LexicalDamaged { .. } => "lexical_damaged",
             Error::LexicalWrite { .. } => "lexical_write",
             Error::UnknownMode { .. } => "unknown_mode",
+            Error::Corpus(error) => error.kind(),
         }
     }
 
@@ -137,6 +141,7 @@ impl Error {
             Error::LexicalWrite { .. } => {
                 Some("check that the disk has space and that the folder can be written".to_owned())
             }
+            Error::Corpus(error) => error.hint(),
             Error::Io { .. } | Error::VectorCount { .. } => None,
         }
     }

@@ -1,14 +1,33 @@
-//! Search over a corpus: dense, lexical, and both fused.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+//! Search over a corpus: exact dense search, BM25, and both fused by reciprocal rank.
+//!
+//! Each segment of the corpus carries its own immutable index: [`write_segment`] writes it into a
+//! segment that is being staged, [`Index`] searches all segments of a published generation. This
+//! room takes vectors; it never computes one and never loads a model.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::print_stdout,
+        clippy::print_stderr
+    )
+)]
 
 mod dense;
 mod dot;
 mod error;
 mod fuse;
+mod index;
 mod lexical;
 mod mode;
+mod search;
 mod tokenize;
 mod top_k;
+mod write;
 
 pub use error::Error;
+pub use index::{Hit, Index};
 pub use mode::Mode;
+pub use search::Query;
+pub use write::write_segment;

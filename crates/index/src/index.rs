@@ -1,0 +1,73 @@
+//! The index of a corpus: what connects rankings of places with the passages that stand there.
+
+use std::sync::Arc;
+
+use ken_corpus::{Corpus, Passage};
+
+use crate::search::{Query, Rankings};
+use crate::top_k::Place;
+use crate::{Error, Mode};
+
+/// A passage that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The passage.
+    pub passage: Passage,
+    /// How relevant, the larger the more. The scale depends on the mode: the cosine in [-1, 1],
+    /// BM25 from 0 up, or the fused score in (0, 2/61].
+    pub score: f32,
+}
+
+/// One generation of a corpus, ready to search from any number of threads.
+pub struct Index {
+    corpus: Arc<Corpus>,
+    rankings: Rankings,
+}
+
+impl Index {
+    /// Opens the indexes of all segments. Vectors are mapped, not read; lexical indexes are read
+    /// once to verify their checksums.
+    ///
+    /// # Errors
+    /// Names the file of a segment that is missing or damaged.
+    pub fn open(corpus: Arc<Corpus>) -> Result<Index, Error> {
+        let segments: Vec<_> = corpus
+            .segments()
+            .iter()
+            .map(|segment| (segment.dir(), segment.passage_count()))
+            .collect();
+        let rankings = Rankings::open(&segments, corpus.embedder().dimensions)?;
+        Ok(Index { corpus, rankings })
+    }
+
+    /// The corpus that is searched.
+    pub fn corpus(&self) -> &Arc<Corpus> {
+        &self.corpus
+    }
+
+    /// The `k` best passages, best first; fewer where fewer match. Of equal scores, the passage
+    /// that was ingested earlier comes first. An empty corpus gives none.
+    ///
+    /// # Errors
+    /// Where the query's vector is missing, of the wrong size or not finite in a mode that needs
+    /// it, or a passage cannot be read.
+    pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, Error> {
+        let segments = self.corpus.segments();
+        let is_live = |place: Place| {
+            segments
+                .get(place.segment as usize)
+                .is_some_and(|segment| segment.is_live(place.ordinal as usize))
+        };
+        let ranking = self.rankings.rank(query, mode, k, &is_live)?;
+        ranking
+            .into_iter()
+            .map(|candidate| {
+                let Place { segment, ordinal } = candidate.place;
+                Ok(Hit {
+                    passage: segments[segment as usize].passage(ordinal as usize)?,
+                    score: candidate.score,
+                })
+            })
+            .collect()
+    }
+}

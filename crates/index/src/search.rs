@@ -1,0 +1,176 @@
+//! Ranking the passages of a corpus for a query: the mode decides which searches run.
+//!
+//! This works on the folders of segments and on places; which passages are live, and what they
+//! say, is the corpus's business.
+
+use std::path::Path;
+
+use crate::dense::{self, Vectors};
+use crate::lexical::LexicalIndex;
+use crate::top_k::{Candidate, Place};
+use crate::{Error, Mode, fuse};
+
+/// What is searched for.
+#[derive(Clone, Copy, Debug)]
+pub struct Query<'a> {
+    /// The words. No character of it is syntax.
+    pub text: &'a str,
+    /// The embedding of the words by the corpus's embedder, L2-normalized: `[dimensions]`.
+    /// Lexical search does without.
+    pub vector: Option<&'a [f32]>,
+}
+
+/// The indexes of all segments of a corpus.
+pub(crate) struct Rankings {
+    vectors: Vec<Vectors>,
+    lexical: LexicalIndex,
+    dimensions: usize,
+}
+
+impl Rankings {
+    /// Opens the indexes of segments given by folder and number of passages.
+    pub(crate) fn open(segments: &[(&Path, usize)], dimensions: usize) -> Result<Rankings, Error> {
+        let vectors = segments
+            .iter()
+            .map(|&(dir, passages)| Vectors::open(dir, passages, dimensions))
+            .collect::<Result<_, Error>>()?;
+        Ok(Rankings {
+            vectors,
+            lexical: LexicalIndex::open(segments.iter().copied())?,
+            dimensions,
+        })
+    }
+
+    /// The best `k` live passages, best first; of equal scores the one that stands earlier in the
+    /// corpus.
+    pub(crate) fn rank(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+        is_live: &(impl Fn(Place) -> bool + Sync),
+    ) -> Result<Vec<Candidate>, Error> {
+        let dense = |vector, k| dense::search(&self.vectors, vector, k, is_live);
+        let lexical = |k| self.lexical.search(query.text, k, is_live);
+        match mode {
+            Mode::Dense => Ok(dense(self.query_vector(query, mode)?, k)),
+            Mode::Lexical => lexical(k),
+            Mode::Hybrid => {
+                let vector = self.query_vector(query, mode)?;
+                let depth = fused_depth(k);
+                let (dense, lexical) = rayon::join(|| dense(vector, depth), || lexical(depth));
+                Ok(fuse::reciprocal_rank(&[dense, lexical?], k))
+            }
+        }
+    }
+
+    fn query_vector<'a>(&self, query: &Query<'a>, mode: Mode) -> Result<&'a [f32], Error> {
+        let vector = query.vector.ok_or(Error::QueryVectorMissing { mode })?;
+        if vector.len() != self.dimensions {
+            return Err(Error::QueryDimensions {
+                received: vector.len(),
+                expected: self.dimensions,
+            });
+        }
+        if !vector.iter().all(|number| number.is_finite()) {
+            return Err(Error::QueryNotFinite);
+        }
+        Ok(vector)
+    }
+}
+
+/// How much of each ranking is fused: deep enough that a passage in the middle of both can come
+/// before one at the top of either.
+fn fused_depth(k: usize) -> usize {
+    k.saturating_mul(10).max(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lexical;
+    use tempfile::TempDir;
+
+    const TEXTS: [&str; 3] = ["red fox", "blue whale", "red whale"];
+    const VECTORS: [f32; 6] = [1.0, 0.0, 0.0, 1.0, 0.6, 0.8];
+
+    /// One segment of three passages and one without any.
+    fn opened() -> (Rankings, [TempDir; 2]) {
+        let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        dense::write(dirs[0].path(), &VECTORS).unwrap();
+        lexical::write(dirs[0].path(), TEXTS.into_iter().map(|text| ("", text))).unwrap();
+        dense::write(dirs[1].path(), &[]).unwrap();
+        lexical::write(dirs[1].path(), std::iter::empty()).unwrap();
+        let segments = [(dirs[0].path(), 3), (dirs[1].path(), 0)];
+        (Rankings::open(&segments, 2).unwrap(), dirs)
+    }
+
+    fn found(query: &Query<'_>, mode: Mode, dead: Option<u32>) -> Vec<u32> {
+        let is_live = |place: Place| Some(place.ordinal) != dead;
+        let (rankings, _dirs) = opened();
+        let ranking = rankings.rank(query, mode, 10, &is_live).unwrap();
+        ranking.iter().map(|c| c.place.ordinal).collect()
+    }
+
+    #[test]
+    fn each_mode_ranks_by_its_own_lights() {
+        let query = Query {
+            text: "whale",
+            vector: Some(&[1.0, 0.0]),
+        };
+        assert_eq!(found(&query, Mode::Dense, None), [0, 2, 1]);
+        assert_eq!(found(&query, Mode::Lexical, None), [1, 2]);
+        // 2: 1/62 + 1/62; 1: 1/63 + 1/61, which is more; 0: 1/61.
+        assert_eq!(found(&query, Mode::Hybrid, None), [1, 2, 0]);
+        assert_eq!(found(&query, Mode::Hybrid, Some(1)), [2, 0]);
+    }
+
+    #[test]
+    fn without_words_hybrid_is_dense() {
+        let query = Query {
+            text: "",
+            vector: Some(&[0.0, 1.0]),
+        };
+        assert_eq!(found(&query, Mode::Hybrid, None), [1, 2, 0]);
+        assert_eq!(found(&query, Mode::Lexical, None), [0; 0]);
+    }
+
+    #[test]
+    fn a_query_that_does_not_fit_is_an_error() {
+        let (rankings, _dirs) = opened();
+        let fail = |vector: Option<&[f32]>, mode| {
+            let query = Query {
+                text: "fox",
+                vector,
+            };
+            rankings.rank(&query, mode, 1, &|_| true).unwrap_err()
+        };
+        assert_eq!(
+            fail(None, Mode::Hybrid).to_string(),
+            "hybrid search needs the vector of the query"
+        );
+        assert_eq!(
+            fail(Some(&[1.0]), Mode::Dense).to_string(),
+            "the query vector has 1 dimensions, but the corpus has 2"
+        );
+        let error = fail(Some(&[f32::NAN, 0.0]), Mode::Dense);
+        assert_eq!(error.kind(), "query_not_finite");
+    }
+
+    #[test]
+    fn no_segments_give_no_passages() {
+        let rankings = Rankings::open(&[], 2).unwrap();
+        let query = Query {
+            text: "fox",
+            vector: Some(&[1.0, 0.0]),
+        };
+        for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
+            assert!(
+                rankings
+                    .rank(&query, mode, 3, &|_| true)
+                    .unwrap()
+                    .is_empty()
+            );
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The index of a whole corpus: several generations and segments, replaced documents, threads.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ken_corpus::{Corpus, Document, EmbedderIdentity, Settings, Writer};
+use ken_index::{Error, Hit, Index, Mode, Query, write_segment};
+use tempfile::TempDir;
+
+const MODES: [Mode; 3] = [Mode::Dense, Mode::Lexical, Mode::Hybrid];
+const TIDE: Query<'static> = Query {
+    text: "who drives the tide",
+    vector: Some(&[1.0, 0.0]),
+};
+
+fn settings() -> Settings {
+    Settings {
+        embedder: EmbedderIdentity {
+            reference: "test".to_owned(),
+            fingerprint: "test".to_owned(),
+            dimensions: 2,
+        },
+        segmentation: "whole".to_owned(),
+    }
+}
+
+/// Publishes one generation of documents of one passage each: id, text, vector.
+fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
+    let mut writer = Writer::open(dir, settings()).unwrap();
+    let mut staged = writer.stage().unwrap();
+    let mut passages = Vec::new();
+    let mut vectors = Vec::new();
+    for &(id, text, vector) in documents {
+        let document = Document {
+            id: id.to_owned(),
+            title: String::new(),
+            text: text.to_owned(),
+            metadata: Default::default(),
+            record: true,
+        };
+        passages.extend(staged.push(&document, &[text.to_owned()]).unwrap());
+        vectors.extend(vector);
+    }
+    write_segment(staged.dir(), &passages, &vectors, 2).unwrap();
+    writer.publish(staged).unwrap();
+}
+
+fn open(dir: &Path) -> Result<Index, Error> {
+    Index::open(Arc::new(Corpus::open(dir).unwrap()))
+}
+
+fn two_segments() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    publish(
+        dir.path(),
+        &[
+            ("moon", "the moon drives the tide", [1.0, 0.0]),
+            ("fox", "a fox runs", [0.0, 1.0]),
+        ],
+    );
+    publish(dir.path(), &[("wind", "wind drives waves", [0.6, 0.8])]);
+    dir
+}
+
+fn ids(hits: &[Hit]) -> Vec<&str> {
+    hits.iter().map(|hit| hit.passage.id.as_str()).collect()
+}
+
+#[test]
+fn finds_passages_of_all_segments() {
+    let dir = two_segments();
+    let index = open(dir.path()).unwrap();
+    let dense = index.search(&TIDE, Mode::Dense, 10).unwrap();
+    assert_eq!(ids(&dense), ["moon#0", "wind#0", "fox#0"]);
+    assert_eq!(dense[0].passage.text, "the moon drives the tide");
+    assert!((dense[1].score - 0.6).abs() < 1e-6);
+    let lexical = index.search(&TIDE, Mode::Lexical, 10).unwrap();
+    assert_eq!(ids(&lexical), ["moon#0", "wind#0"]);
+    let hybrid = index.search(&TIDE, Mode::Hybrid, 2).unwrap();
+    assert_eq!(ids(&hybrid), ["moon#0", "wind#0"]);
+    assert!((hybrid[0].score - 2.0 / 61.0).abs() < 1e-7);
+}
+
+#[test]
+fn a_replaced_document_is_found_no_more() {
+    let dir = two_segments();
+    publish(dir.path(), &[("moon", "cheese", [-1.0, 0.0])]);
+    let index = open(dir.path()).unwrap();
+    for mode in MODES {
+        let hits = index.search(&TIDE, mode, 10).unwrap();
+        assert_eq!(hits[0].passage.id.as_str(), "wind#0", "{mode}");
+        let gone = "the moon drives the tide";
+        assert!(hits.iter().all(|hit| hit.passage.text != gone), "{mode}");
+    }
+}
+
+#[test]
+fn threads_share_an_index() {
+    let dir = two_segments();
+    let index = open(dir.path()).unwrap();
+    let expected = index.search(&TIDE, Mode::Hybrid, 3).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let hits = index.search(&TIDE, Mode::Hybrid, 3).unwrap();
+                    assert_eq!(hits, expected);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_generation_without_passages_gives_none() {
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &[]);
+    let index = open(dir.path()).unwrap();
+    for mode in MODES {
+        assert!(index.search(&TIDE, mode, 10).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_missing_or_cut_vectors_file_is_named() {
+    let dir = two_segments();
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let vectors = corpus.segments()[1].dir().join("vectors.f32");
+    std::fs::write(&vectors, [0; 7]).unwrap();
+    let error = open(dir.path()).err().unwrap();
+    assert_eq!(error.kind(), "vectors_size");
+    assert!(error.to_string().contains("it has 7 bytes"), "{error}");
+    std::fs::remove_file(&vectors).unwrap();
+    let error = open(dir.path()).err().unwrap();
+    assert_eq!(error.kind(), "vectors_missing");
+    assert!(error.to_string().contains("vectors.f32"), "{error}");
+    assert!(error.hint().is_some());
+}
+
+#[test]
+fn vectors_that_do_not_fit_are_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(dir.path(), settings()).unwrap();
+    let mut staged = writer.stage().unwrap();
+    let document = Document {
+        id: "a".to_owned(),
+        title: String::new(),
+        text: "text".to_owned(),
+        metadata: Default::default(),
+        record: true,
+    };
+    let passages = staged.push(&document, &["text".to_owned()]).unwrap();
+    let error = write_segment(staged.dir(), &passages, &[1.0], 2).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "received 1 numbers for 1 passages, but 1 vectors of 2 dimensions are 2"
+    );
+    let error = write_segment(staged.dir(), &passages, &[f32::NAN, 0.0], 2).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the vector of passage a#0 holds a number that is not finite"
+    );
+    write_segment(staged.dir(), &passages, &[1.0, 0.0], 2).unwrap();
+}
