@@ -98,6 +98,9 @@ pub struct DecoderConfig {
     pub sliding_window: Option<usize>,
 }
 
+/// No number of an architecture is larger; sums and products of two cannot overflow.
+const LARGEST_SIZE: usize = 1 << 31;
+
 /// The keys of a Hugging Face `config.json` that matter here.
 #[derive(Deserialize)]
 struct HuggingFaceConfig {
@@ -307,6 +310,8 @@ impl DecoderConfig {
         ];
         let reason = if positive.contains(&0) {
             Some("a size is zero".to_owned())
+        } else if let Some(size) = positive.into_iter().find(|&size| size > LARGEST_SIZE) {
+            Some(format!("a size of {size} is beyond reason"))
         } else if self.heads % self.kv_heads != 0 {
             Some(format!(
                 "{} query heads cannot share {} key heads",

@@ -107,6 +107,14 @@ pub enum DecoderError {
         /// Tokens that fit.
         context: usize,
     },
+    /// The tokenizer knows a token that the model does not.
+    #[error("the token {token} is not in the model's vocabulary of {vocabulary}")]
+    UnknownToken {
+        /// The token id.
+        token: u32,
+        /// Entries in the vocabulary.
+        vocabulary: usize,
+    },
     /// There is nothing to run the model on.
     #[error("the {what} is empty")]
     EmptyText {
@@ -139,6 +147,7 @@ impl DecoderError {
             Self::Tokenizer { .. } => "tokenizer",
             Self::ChatTemplate { .. } => "chat_template",
             Self::ContextExceeded { .. } => "context_exceeded",
+            Self::UnknownToken { .. } => "unknown_token",
             Self::EmptyText { .. } => "empty_text",
             Self::Compute(_) => "compute",
         }
@@ -157,7 +166,7 @@ impl DecoderError {
             Self::UnknownQuantization { .. } => {
                 Some("use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file".to_owned())
             }
-            Self::Tokenizer { .. } => {
+            Self::Tokenizer { .. } | Self::UnknownToken { .. } => {
                 Some("put the model's tokenizer.json beside its weights".to_owned())
             }
             Self::ContextExceeded { .. } => {

@@ -29,6 +29,13 @@ impl GgufFile {
         // renamed into place, so a process of ours never changes one that is mapped.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) }.map_err(|source| DecoderError::io(path, source))?;
+        if alignment_is_zero(&map) {
+            return Err(DecoderError::Corrupt {
+                path: path.to_path_buf(),
+                format: "GGUF",
+                reason: format!("`{ALIGNMENT_KEY}` is zero"),
+            });
+        }
         let content = gguf_file::Content::read(&mut Cursor::new(&map[..])).map_err(|e| {
             let reason = first_line(&e);
             if reason.contains("unknown dtype") {
@@ -100,6 +107,28 @@ impl GgufFile {
             }
         })
     }
+}
+
+const ALIGNMENT_KEY: &str = "general.alignment";
+
+/// The reader divides by the alignment, whatever it is. Metadata stand at the beginning.
+fn alignment_is_zero(file: &[u8]) -> bool {
+    /// Metadata with the largest vocabularies are an order of magnitude shorter.
+    const LONGEST_METADATA: usize = 64 << 20;
+    let head = &file[..file.len().min(LONGEST_METADATA)];
+    let key = ALIGNMENT_KEY.as_bytes();
+    // A key is followed by the type of its value, four bytes, then the value.
+    head.windows(key.len() + 8)
+        .filter(|window| window[0] == key[0] && window.starts_with(key))
+        .any(|window| {
+            let (kind, value) = window[key.len()..].split_at(4);
+            match kind[0] {
+                0 | 1 => value[0] == 0,
+                2 | 3 => value[..2] == [0; 2],
+                4 | 5 => value == [0; 4],
+                _ => false,
+            }
+        })
 }
 
 /// candle appends a backtrace to its messages; people want the first line.

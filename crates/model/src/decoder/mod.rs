@@ -139,8 +139,8 @@ impl Decoder {
     /// # Errors
     /// A text that the tokenizer refuses, or an empty one.
     pub fn prompt(&self, shared: &str, rest: &str) -> Result<Prompt, DecoderError> {
-        let tokens = self.tokenizer.encode(&format!("{shared}{rest}"), true)?;
-        Prompt::new(tokens, &self.tokenizer.encode(shared, true)?)
+        let tokens = self.encode(&format!("{shared}{rest}"), true)?;
+        Prompt::new(tokens, &self.encode(shared, true)?)
     }
 
     /// A prompt in the model's chat format that ends where the model is to answer. The first
@@ -152,13 +152,13 @@ impl Decoder {
         let template = self.chat.as_ref().ok_or_else(|| DecoderError::ChatTemplate {
             reason: "the model has none".to_owned(),
         })?;
-        let tokens = self.tokenizer.encode(&template.render(messages, true)?, false)?;
+        let tokens = self.encode(&template.render(messages, true)?, false)?;
         // Not every template takes a part of a conversation; then nothing is shared.
         let shared = messages
             .get(..shared)
             .filter(|part| !part.is_empty())
             .and_then(|part| template.render(part, false).ok())
-            .map_or(Ok(Vec::new()), |text| self.tokenizer.encode(&text, false))?;
+            .map_or(Ok(Vec::new()), |text| self.encode(&text, false))?;
         Prompt::new(tokens, &shared)
     }
 
@@ -168,6 +168,16 @@ impl Decoder {
     /// A text that the tokenizer refuses.
     pub fn count_tokens(&self, text: &str) -> Result<usize, DecoderError> {
         Ok(self.tokenizer.encode(text, false)?.len())
+    }
+
+    /// The ids of a text, all of which the model knows.
+    fn encode(&self, text: &str, add_special: bool) -> Result<Vec<u32>, DecoderError> {
+        let tokens = self.tokenizer.encode(text, add_special)?;
+        let vocabulary = self.graph.config().vocabulary;
+        match tokens.iter().find(|&&token| token as usize >= vocabulary) {
+            Some(&token) => Err(DecoderError::UnknownToken { token, vocabulary }),
+            None => Ok(tokens),
+        }
     }
 }
 

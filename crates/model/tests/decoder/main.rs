@@ -4,9 +4,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bad_files;
+mod behaviour;
 mod checkpoint;
 mod families;
 mod folder;
 mod gguf;
+mod parrot;
 mod reference;
+mod tokenizers;
 mod vocabulary;

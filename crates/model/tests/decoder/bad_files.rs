@@ -1,0 +1,459 @@
+//! Broken and unsupported models: each has its error, and none a panic.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use candle_core::quantized::GgmlDType;
+use candle_core::quantized::gguf_file::Value as Gguf;
+use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, Sampling};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::checkpoint::{Rope, Tensors, Tiny};
+use super::folder::{self, Layout};
+use super::{gguf, vocabulary};
+
+fn tiny() -> Tiny {
+    Tiny {
+        layers: 1,
+        tied: false,
+        ..Tiny::new("llama")
+    }
+}
+
+fn gguf_bytes(tiny: &Tiny, weights: &Tensors) -> Vec<u8> {
+    let metadata = gguf::metadata(tiny, vocabulary::gguf_metadata());
+    gguf::bytes(tiny, weights, GgmlDType::Q8_0, metadata).0
+}
+
+fn refusal(path: &Path) -> DecoderError {
+    match Decoder::load(path) {
+        Ok(_) => panic!("{} was loaded", path.display()),
+        Err(error) => error,
+    }
+}
+
+fn gguf_refusal(bytes: &[u8]) -> DecoderError {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("tiny.gguf");
+    std::fs::write(&path, bytes).unwrap();
+    refusal(&path)
+}
+
+/// The refusal of a folder whose `config.json` was changed.
+fn config_refusal(tiny: &Tiny, change: impl FnOnce(&mut Value)) -> DecoderError {
+    let dir = TempDir::new().unwrap();
+    folder::write(tiny, Layout::F32, dir.path());
+    let mut config = tiny.config();
+    change(&mut config);
+    folder::write_json(&dir.path().join("config.json"), &config);
+    refusal(dir.path())
+}
+
+/// Where the tensors begin in a file that ends with them, whose sizes are all multiples of 32.
+fn header_length(bytes: &[u8]) -> usize {
+    let name = b"output_norm.weight";
+    let last = bytes
+        .windows(name.len())
+        .rposition(|window| window == name)
+        .unwrap();
+    last + name.len()
+}
+
+#[test]
+fn a_truncated_gguf_is_refused_wherever_it_ends() {
+    let bytes = gguf_bytes(&tiny(), &tiny().weights());
+    let header = header_length(&bytes);
+    let lengths = (0..header)
+        .step_by(13)
+        .chain((header..bytes.len()).step_by(997));
+    for length in lengths.chain([bytes.len() - 1]) {
+        let error = gguf_refusal(&bytes[..length]);
+        let typed = matches!(
+            error,
+            DecoderError::Corrupt { .. } | DecoderError::Truncated { .. }
+        );
+        assert!(typed, "{length}: {error:?}");
+        assert!(error.hint().is_some());
+    }
+    let error = gguf_refusal(&bytes[..bytes.len() - 1]);
+    let DecoderError::Truncated {
+        expected, received, ..
+    } = error
+    else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        (expected, received),
+        (bytes.len() as u64, bytes.len() as u64 - 1)
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// A changed header may describe another model that works, but nothing may panic.
+    #[test]
+    fn a_gguf_with_changed_bytes_does_not_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut bytes = gguf_bytes(&tiny(), &tiny().weights());
+        let header = header_length(&bytes);
+        for (place, byte) in changes {
+            bytes[place.index(header)] = byte;
+        }
+        let dir = TempDir::new().unwrap();
+        let path = dir.path().join("tiny.gguf");
+        std::fs::write(&path, bytes).unwrap();
+        let options = GenerateOptions {
+            sampling: Sampling::Greedy,
+            max_tokens: 2,
+            stop: Vec::new(),
+        };
+        if let Ok(decoder) = Decoder::load(&path)
+            && let Ok(prompt) = decoder.prompt("", "the thing")
+        {
+            let _ = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
+            let _ = decoder.score(&prompt, &[" a"]);
+        }
+    }
+}
+
+#[test]
+fn numbers_beyond_reason_are_refused() {
+    let weights = tiny().weights();
+    let keys = [
+        "llama.embedding_length",
+        "llama.feed_forward_length",
+        "llama.block_count",
+        "llama.attention.head_count",
+        "llama.attention.head_count_kv",
+        "llama.context_length",
+        "general.alignment",
+    ];
+    for key in keys {
+        for value in [
+            Gguf::U64(u64::MAX),
+            Gguf::U32(0),
+            Gguf::F64(f64::NAN),
+            Gguf::I8(-1),
+        ] {
+            if key == "general.alignment" && !matches!(value, Gguf::U32(_)) {
+                continue;
+            }
+            let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
+            metadata.retain(|(name, _)| name != key);
+            metadata.push((key.to_owned(), value.clone()));
+            let (bytes, _) = gguf::bytes(&tiny(), &weights, GgmlDType::F32, metadata);
+            let error = gguf_refusal(&bytes);
+            let typed = matches!(
+                error,
+                DecoderError::InvalidConfig { .. } | DecoderError::Corrupt { .. }
+            );
+            assert!(typed, "{key} {value:?}: {error:?}");
+        }
+    }
+}
+
+/// The writer pads to 32 bytes; of eight fillers one puts the tensors at a multiple of 256.
+#[test]
+fn other_alignments_are_read() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("tiny.gguf");
+    for alignment in [Gguf::U32(256), Gguf::U16(256)] {
+        let loads = |filler: usize| {
+            let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
+            metadata.push(("general.alignment".to_owned(), alignment.clone()));
+            metadata.push(("general.name".to_owned(), Gguf::String("x".repeat(filler))));
+            let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+            std::fs::write(&path, bytes).unwrap();
+            Decoder::load(&path).is_ok()
+        };
+        let loaded = (0..256).step_by(32).filter(|&filler| loads(filler)).count();
+        assert_eq!(loaded, 1, "{alignment:?}");
+    }
+}
+
+#[test]
+fn unknown_architectures_are_named() {
+    let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
+    for (key, value) in &mut metadata {
+        if key == "general.architecture" {
+            *value = Gguf::String("mamba".to_owned());
+        }
+    }
+    let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+    let errors = [
+        gguf_refusal(&bytes),
+        config_refusal(&tiny(), |config| config["model_type"] = json!("mamba")),
+    ];
+    for error in errors {
+        let DecoderError::UnknownArchitecture { architecture, .. } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(architecture, "mamba");
+        assert!(error.hint().unwrap().contains("qwen3"));
+    }
+    let error = config_refusal(&tiny(), |config| {
+        config.as_object_mut().unwrap().remove("model_type");
+    });
+    assert_eq!(error.kind(), "unknown_architecture");
+}
+
+#[test]
+fn unknown_quantizations_are_named() {
+    let mut bytes = gguf_bytes(&tiny(), &tiny().weights());
+    let name = b"token_embd.weight";
+    let at = bytes
+        .windows(name.len())
+        .position(|window| window == name)
+        .unwrap();
+    // Behind the name: the number of dimensions, two of them, then the type.
+    let dtype = at + name.len() + 4 + 16;
+    assert_eq!(bytes[dtype], 8, "Q8_0");
+    for unknown in [20, 77] {
+        bytes[dtype] = unknown;
+        let error = gguf_refusal(&bytes);
+        assert!(
+            matches!(error, DecoderError::UnknownQuantization { .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains(&unknown.to_string()), "{error}");
+    }
+}
+
+/// Every tensor but the output projection, which may be the embedding.
+fn needed_tensors() -> Vec<String> {
+    tiny()
+        .weights()
+        .into_keys()
+        .filter(|name| name != "lm_head.weight")
+        .collect()
+}
+
+#[test]
+fn every_missing_tensor_is_named() {
+    let dir = TempDir::new().unwrap();
+    folder::write(&tiny(), Layout::F32, dir.path());
+    for missing in needed_tensors() {
+        let mut weights = tiny().weights();
+        weights.remove(&missing);
+        folder::write_tensors(&dir.path().join("model.safetensors"), &weights, Layout::F32);
+        let error = refusal(dir.path());
+        let DecoderError::MissingTensor { name, .. } = error else {
+            panic!("{error}")
+        };
+        assert_eq!(name, missing);
+        let error = gguf_refusal(&gguf_bytes(&tiny(), &weights));
+        assert!(
+            matches!(error, DecoderError::MissingTensor { .. }),
+            "{missing}: {error}"
+        );
+    }
+}
+
+#[test]
+fn every_misshapen_tensor_is_named() {
+    let dir = TempDir::new().unwrap();
+    folder::write(&tiny(), Layout::F32, dir.path());
+    for misshapen in tiny().weights().into_keys() {
+        let mut weights = tiny().weights();
+        let (shape, numbers) = weights.get_mut(&misshapen).unwrap();
+        // One head less, or one row.
+        let row = if shape.len() == 1 { 1 } else { shape[1] };
+        let rows = if shape.len() == 1 { 1 } else { 8 };
+        shape[0] -= rows;
+        numbers.truncate(numbers.len() - rows * row);
+        let short = shape.clone();
+        folder::write_tensors(&dir.path().join("model.safetensors"), &weights, Layout::F32);
+        let error = refusal(dir.path());
+        let DecoderError::WrongShape {
+            name,
+            received,
+            expected,
+            ..
+        } = error
+        else {
+            panic!("{misshapen}: {error}");
+        };
+        assert_eq!((name, received), (misshapen.clone(), short));
+        assert_eq!(expected, tiny().weights()[&misshapen].0);
+        let error = gguf_refusal(&gguf_bytes(&tiny(), &weights));
+        assert!(
+            matches!(error, DecoderError::WrongShape { .. }),
+            "{misshapen}: {error}"
+        );
+    }
+}
+
+#[test]
+fn every_missing_key_of_the_configuration_is_named() {
+    let keys = [
+        "vocab_size",
+        "hidden_size",
+        "intermediate_size",
+        "num_hidden_layers",
+        "num_attention_heads",
+        "max_position_embeddings",
+    ];
+    for key in keys {
+        let error = config_refusal(&tiny(), |config| {
+            config.as_object_mut().unwrap().remove(key);
+        });
+        assert!(
+            matches!(error, DecoderError::InvalidConfig { .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains(key), "{error}");
+    }
+    let needed = [
+        "embedding_length",
+        "block_count",
+        "attention.head_count",
+        "context_length",
+    ];
+    for key in needed {
+        let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
+        metadata.retain(|(name, _)| name != &format!("llama.{key}"));
+        let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+        let error = gguf_refusal(&bytes);
+        assert!(error.to_string().contains(key), "{error}");
+    }
+}
+
+#[test]
+fn impossible_configurations_are_refused() {
+    let long = Tiny {
+        rope: Rope::Long(vec![1.0; 4], 64),
+        ..Tiny::new("phi3")
+    };
+    let refusals = [
+        config_refusal(&tiny(), |config| config["num_key_value_heads"] = json!(3)),
+        config_refusal(&tiny(), |config| config["num_key_value_heads"] = json!(0)),
+        config_refusal(&tiny(), |config| config["head_dim"] = json!(7)),
+        config_refusal(&tiny(), |config| config["num_attention_heads"] = json!(0)),
+        config_refusal(&tiny(), |config| {
+            config["intermediate_size"] = json!(u64::MAX)
+        }),
+        config_refusal(&tiny(), |config| config["head_dim"] = json!(u64::MAX - 1)),
+        config_refusal(&tiny(), |config| config["hidden_size"] = json!(-32)),
+        config_refusal(&tiny(), |config| {
+            config["partial_rotary_factor"] = json!(0.5)
+        }),
+        config_refusal(&tiny(), |config| {
+            config["rope_scaling"] = json!({"rope_type": "yarn", "factor": 2.0});
+        }),
+        config_refusal(&tiny(), |config| {
+            config["rope_scaling"] = json!({"type": "linear"})
+        }),
+        config_refusal(&long, |config| {
+            config["rope_scaling"] = json!({"type": "longrope"})
+        }),
+        config_refusal(&long, |config| {
+            config["rope_scaling"] = json!({"type": "longrope", "short_factor": [1.0]});
+        }),
+        config_refusal(&tiny(), |config| *config = json!({"model_type": "llama"})),
+    ];
+    for error in refusals {
+        assert!(
+            matches!(error, DecoderError::InvalidConfig { .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn truncated_safetensors_are_refused_wherever_they_end() {
+    let dir = TempDir::new().unwrap();
+    folder::write(&tiny(), Layout::F32, dir.path());
+    let path = dir.path().join("model.safetensors");
+    let bytes = std::fs::read(&path).unwrap();
+    for length in (0..bytes.len())
+        .step_by(773)
+        .chain([1, 7, 8, 9, bytes.len() - 1])
+    {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        let error = refusal(dir.path());
+        assert!(
+            matches!(error, DecoderError::Corrupt { .. }),
+            "{length}: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn incomplete_folders_are_refused() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let kind = || refusal(dir.path()).kind();
+    assert_eq!(kind(), "not_a_model");
+
+    folder::write(&tiny(), Layout::Sharded, dir.path());
+    std::fs::remove_file(path(&folder::shard_name(1))).unwrap();
+    let error = refusal(dir.path());
+    assert!(matches!(error, DecoderError::Io { .. }), "{error:?}");
+    assert!(error.to_string().contains("00002-of-00002"), "{error}");
+    folder::write_json(
+        &path("model.safetensors.index.json"),
+        &json!({"weight_map": [1]}),
+    );
+    assert_eq!(kind(), "corrupt_model");
+    std::fs::remove_file(path("model.safetensors.index.json")).unwrap();
+    assert_eq!(kind(), "not_a_model");
+
+    folder::write(&tiny(), Layout::F32, dir.path());
+    std::fs::write(path("tokenizer.json"), "{\"model\": 1}").unwrap();
+    assert_eq!(kind(), "tokenizer");
+    std::fs::remove_file(path("tokenizer.json")).unwrap();
+    let error = refusal(dir.path());
+    assert!(matches!(error, DecoderError::Tokenizer { .. }), "{error:?}");
+    assert!(error.to_string().contains("tokenizer.json"), "{error}");
+
+    std::fs::write(path("config.json"), "{").unwrap();
+    assert_eq!(kind(), "invalid_config");
+}
+
+#[test]
+fn paths_that_are_no_models_are_refused() {
+    let dir = TempDir::new().unwrap();
+    let text = dir.path().join("notes.txt");
+    std::fs::write(&text, "not a model").unwrap();
+    assert_eq!(refusal(&text).kind(), "not_a_model");
+    assert_eq!(refusal(&dir.path().join("absent.gguf")).kind(), "io");
+    assert_eq!(refusal(&dir.path().join("absent")).kind(), "io");
+    assert_eq!(gguf_refusal(b"not a model").kind(), "corrupt_model");
+    assert_eq!(gguf_refusal(b"").kind(), "corrupt_model");
+}
+
+#[test]
+fn unusable_tokenizers_in_gguf_are_refused() {
+    let changes: [(&str, Option<Gguf>); 8] = [
+        ("tokens", None),
+        ("merges", None),
+        ("model", None),
+        ("model", Some(Gguf::String("bert".to_owned()))),
+        ("model", Some(Gguf::String("llama".to_owned()))),
+        ("pre", Some(Gguf::String("tekken".to_owned()))),
+        (
+            "merges",
+            Some(Gguf::Array(vec![Gguf::String("th".to_owned())])),
+        ),
+        (
+            "merges",
+            Some(Gguf::Array(vec![Gguf::String("t Ж".to_owned())])),
+        ),
+    ];
+    for (key, value) in changes {
+        let key = format!("tokenizer.ggml.{key}");
+        let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
+        metadata.retain(|(name, _)| *name != key);
+        metadata.extend(value.clone().map(|value| (key.clone(), value)));
+        let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+        let error = gguf_refusal(&bytes);
+        assert!(
+            matches!(error, DecoderError::Tokenizer { .. }),
+            "{key} {value:?}: {error:?}"
+        );
+    }
+}

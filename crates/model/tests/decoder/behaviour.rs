@@ -1,0 +1,436 @@
+//! What must hold of prompts, generation, scores and choices, whatever the weights.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use ken_model::decoder::{
+    Decoder, DecoderError, Finish, GenerateOptions, Generation, Message, Prompt, Role, Sampling,
+};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::checkpoint::{Tensors, Tiny};
+use super::folder::{self, Layout};
+use super::parrot::{chain, parrot};
+use super::reference;
+use super::vocabulary::{BEGINNING, END, TOKENS};
+
+static TINY: LazyLock<(TempDir, Tensors, Decoder)> = LazyLock::new(|| {
+    let dir = TempDir::new().unwrap();
+    let weights = folder::write(&tiny(), Layout::F32, dir.path());
+    let decoder = Decoder::load(dir.path()).unwrap();
+    (dir, weights, decoder)
+});
+
+fn tiny() -> Tiny {
+    Tiny {
+        tied: false,
+        ..Tiny::new("qwen2")
+    }
+}
+
+fn decoder() -> &'static Decoder {
+    &TINY.2
+}
+
+fn id(token: &str) -> u32 {
+    TOKENS.iter().position(|t| *t == token).unwrap() as u32
+}
+
+/// A decoder that writes these tokens one after the other, then the end.
+fn writing(tokens: &[&str]) -> (TempDir, Decoder) {
+    let dir = TempDir::new().unwrap();
+    let ids: Vec<u32> = tokens.iter().map(|token| id(token)).collect();
+    let (tiny, weights) = parrot(TOKENS.len(), chain(&ids, END));
+    folder::write(&tiny, Layout::F32, dir.path());
+    folder::write_tensors(&dir.path().join("model.safetensors"), &weights, Layout::F32);
+    let decoder = Decoder::load(dir.path()).unwrap();
+    (dir, decoder)
+}
+
+fn greedy(max_tokens: usize, stop: &[&str]) -> GenerateOptions {
+    let stop = stop.iter().map(|stop| (*stop).to_owned()).collect();
+    GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens,
+        stop,
+    }
+}
+
+/// The generation and the pieces of text as they came.
+fn generate(
+    decoder: &Decoder,
+    prompt: &Prompt,
+    options: &GenerateOptions,
+) -> (Generation, Vec<String>) {
+    let mut pieces = Vec::new();
+    let generation = decoder
+        .generate(prompt, options, &mut |piece| {
+            pieces.push(piece.to_owned());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    (generation, pieces)
+}
+
+fn close(a: &[f32], b: &[f32], tolerance: f32) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < tolerance)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn sharing_a_part_of_the_prompt_changes_nothing(
+        text in "[a-z ,.]{1,40}",
+        place in any::<prop::sample::Index>(),
+    ) {
+        let (shared, rest) = text.split_at(place.index(text.len() + 1));
+        let whole = decoder().prompt("", &text).unwrap();
+        let split = decoder().prompt(shared, rest).unwrap();
+        prop_assert_eq!(split.tokens(), whole.tokens());
+        let (expected, _) = generate(decoder(), &whole, &greedy(8, &[]));
+        // Twice: the shared part is computed, then kept.
+        for _ in 0..2 {
+            let (found, pieces) = generate(decoder(), &split, &greedy(8, &[]));
+            prop_assert_eq!(&found.tokens, &expected.tokens);
+            prop_assert!(close(&found.logprobs, &expected.logprobs, 1e-4));
+            prop_assert_eq!(pieces.concat(), found.text);
+        }
+    }
+
+    #[test]
+    fn scores_do_not_depend_on_their_company(
+        prompt in "[a-z ]{1,20}",
+        continuations in prop::collection::vec("[a-z ,.]{1,12}", 1..5),
+    ) {
+        let prompt = decoder().prompt(&prompt, "").unwrap();
+        let texts: Vec<&str> = continuations.iter().map(String::as_str).collect();
+        let together = decoder().score(&prompt, &texts).unwrap();
+        prop_assert_eq!(together.len(), texts.len());
+        for (text, score) in texts.iter().zip(&together) {
+            let alone = decoder().score(&prompt, &[text]).unwrap().remove(0);
+            prop_assert_eq!(&alone.tokens, &score.tokens);
+            prop_assert!(close(&alone.logprobs, &score.logprobs, 1e-5));
+        }
+        let chances = decoder().choose(&prompt, &texts).unwrap();
+        prop_assert!((chances.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        for (a, x) in together.iter().zip(&chances) {
+            for (b, y) in together.iter().zip(&chances) {
+                prop_assert!(((a.sum() - b.sum()).exp() - x / y).abs() < 1e-6 * (x / y));
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_seed_writes_the_same(seed in any::<u64>()) {
+        let prompt = decoder().prompt("", "a thing").unwrap();
+        let sampling =
+            Sampling::Random { temperature: 1.3, top_k: Some(30), top_p: Some(0.95), seed };
+        let options = GenerateOptions { sampling, max_tokens: 10, stop: Vec::new() };
+        let (first, _) = generate(decoder(), &prompt, &options);
+        let (second, _) = generate(decoder(), &prompt, &options);
+        prop_assert_eq!(first.tokens, second.tokens);
+    }
+}
+
+#[test]
+fn greedy_generation_follows_the_reference() {
+    let prompt = decoder().prompt("", "the wren").unwrap();
+    let (found, _) = generate(decoder(), &prompt, &greedy(12, &[]));
+    let mut tokens = prompt.tokens().to_vec();
+    for (&token, &logprob) in found.tokens.iter().zip(&found.logprobs) {
+        let table = reference::log_probabilities(&tiny(), &TINY.1, &tokens)
+            .pop()
+            .unwrap();
+        let best = (0..table.len())
+            .max_by(|&a, &b| table[a].total_cmp(&table[b]))
+            .unwrap();
+        assert_eq!(token as usize, best);
+        assert!((f64::from(logprob) - table[best]).abs() < 1e-4);
+        tokens.push(token);
+    }
+    assert!(!found.tokens.is_empty());
+    assert_eq!(found.prompt_tokens, prompt.tokens().len());
+}
+
+#[test]
+fn different_seeds_write_different_texts() {
+    let prompt = decoder().prompt("", "a thing").unwrap();
+    let texts: std::collections::BTreeSet<Vec<u32>> = (0..8)
+        .map(|seed| {
+            let sampling = Sampling::Random {
+                temperature: 1.0,
+                top_k: None,
+                top_p: None,
+                seed,
+            };
+            let options = GenerateOptions {
+                sampling,
+                max_tokens: 6,
+                stop: Vec::new(),
+            };
+            generate(decoder(), &prompt, &options).0.tokens
+        })
+        .collect();
+    assert!(texts.len() > 4, "{texts:?}");
+}
+
+#[test]
+fn results_do_not_depend_on_what_was_asked_before_or_at_the_same_time() {
+    let ask = |n: usize| {
+        let shared = format!("{} sings", TOKENS[2 + n].repeat(n + 1));
+        let prompt = decoder().prompt(&shared, " the song").unwrap();
+        generate(decoder(), &prompt, &greedy(5, &[])).0.logprobs
+    };
+    // More beginnings than are kept.
+    let first: Vec<Vec<f32>> = (0..12).map(ask).collect();
+    std::thread::scope(|scope| {
+        let rounds: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| (0..12).rev().map(ask).collect::<Vec<_>>()))
+            .collect();
+        for round in rounds {
+            let mut round = round.join().unwrap();
+            round.reverse();
+            assert_eq!(round, first);
+        }
+    });
+}
+
+#[test]
+fn the_end_token_ends_the_answer_and_is_no_part_of_it() {
+    let (_dir, decoder) = writing(&[".", "Ġthe", "Ġ", "the", "ing", "a"]);
+    let prompt = decoder.prompt("", "x.").unwrap();
+    let (found, pieces) = generate(&decoder, &prompt, &greedy(20, &[]));
+    assert_eq!(found.finish, Finish::End);
+    assert_eq!(found.text, " the theinga");
+    assert_eq!(found.tokens, ["Ġthe", "Ġ", "the", "ing", "a"].map(id));
+    assert_eq!(pieces.concat(), found.text);
+    assert_eq!(pieces.len(), 5, "each token's text comes at once");
+}
+
+#[test]
+fn a_stop_string_ends_the_answer_and_is_no_part_of_it() {
+    let (_dir, decoder) = writing(&[".", "Ġthe", "Ġ", "the", "ing", "a"]);
+    let prompt = decoder.prompt("", "x.").unwrap();
+    for (stop, text) in [
+        (vec!["einga"], " the th"),
+        (vec!["the"], " "),
+        (vec!["nobody", "in"], " the the"),
+        (vec!["he i", "g"], " the thein"),
+    ] {
+        let (found, pieces) = generate(&decoder, &prompt, &greedy(20, &stop));
+        assert_eq!(
+            (found.finish, found.text.as_str()),
+            (Finish::StopString, text),
+            "{stop:?}"
+        );
+        assert_eq!(pieces.concat(), text);
+    }
+    let (found, pieces) = generate(&decoder, &prompt, &greedy(20, &["ab", ""]));
+    assert_eq!(
+        (found.finish, found.text.as_str()),
+        (Finish::End, " the theinga")
+    );
+    assert_eq!(
+        pieces.concat(),
+        found.text,
+        "what could have become a stop string is given out"
+    );
+}
+
+#[test]
+fn the_caller_may_break_off() {
+    let (_dir, decoder) = writing(&[".", "Ġthe", "Ġ", "the", "ing", "a"]);
+    let prompt = decoder.prompt("", "x.").unwrap();
+    let mut pieces = Vec::new();
+    let found = decoder
+        .generate(&prompt, &greedy(20, &[]), &mut |piece| {
+            pieces.push(piece.to_owned());
+            if pieces.len() == 2 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+        .unwrap();
+    assert_eq!(found.finish, Finish::Cancelled);
+    assert_eq!(pieces, [" the", " "]);
+    assert_eq!(found.text, " the ");
+    assert_eq!(found.tokens.len(), 2);
+}
+
+#[test]
+fn the_length_of_an_answer_is_limited() {
+    let (_dir, decoder) = writing(&[".", "Ġthe", "Ġ", "the", "ing", "a"]);
+    let prompt = decoder.prompt("", "x.").unwrap();
+    let (found, pieces) = generate(&decoder, &prompt, &greedy(0, &[]));
+    assert_eq!((found.finish, found.text.as_str()), (Finish::Length, ""));
+    assert!(found.tokens.is_empty() && pieces.is_empty());
+    let (found, _) = generate(&decoder, &prompt, &greedy(3, &[]));
+    assert_eq!(
+        (found.finish, found.text.as_str()),
+        (Finish::Length, " the the")
+    );
+}
+
+/// A decoder of a context of twelve tokens that writes `a` and `b` in turns.
+fn short_sighted(dir: &Path) -> Decoder {
+    let (tiny, weights) = parrot(TOKENS.len(), |token| {
+        if token == id("a") { id("b") } else { id("a") }
+    });
+    folder::write(
+        &Tiny {
+            context: 12,
+            ..tiny
+        },
+        Layout::F32,
+        dir,
+    );
+    folder::write_tensors(&dir.join("model.safetensors"), &weights, Layout::F32);
+    Decoder::load(dir).unwrap()
+}
+
+#[test]
+fn the_context_limits_prompt_and_answer_together() {
+    let dir = TempDir::new().unwrap();
+    let decoder = short_sighted(dir.path());
+    let prompt = |letters: usize| decoder.prompt("", &"c".repeat(letters)).unwrap();
+    let (found, _) = generate(&decoder, &prompt(8), &greedy(100, &[]));
+    assert_eq!((found.finish, found.text.as_str()), (Finish::Length, "aba"));
+    let (found, _) = generate(&decoder, &prompt(8), &greedy(usize::MAX, &[]));
+    assert_eq!(found.tokens.len(), 3);
+
+    for letters in [11, 40] {
+        let error = decoder
+            .generate(&prompt(letters), &greedy(1, &[]), &mut |_| {
+                ControlFlow::Continue(())
+            })
+            .unwrap_err();
+        let DecoderError::ContextExceeded { received, context } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((received, context), (letters + 1, 12));
+    }
+    // The prompt has nine tokens with the beginning.
+    assert!(decoder.score(&prompt(8), &["abc"]).is_ok());
+    let error = decoder.score(&prompt(8), &["a", "abcd"]).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            DecoderError::ContextExceeded {
+                received: 13,
+                context: 12
+            }
+        ),
+        "{error}"
+    );
+    assert!(error.hint().is_some());
+}
+
+#[test]
+fn empty_texts_are_refused() {
+    let prompt = decoder().prompt("", "").unwrap();
+    assert_eq!(
+        prompt.tokens(),
+        [BEGINNING],
+        "the tokenizer puts a token before every text"
+    );
+    for texts in [&[""][..], &["a", ""], &["Ж"]] {
+        let error = decoder().score(&prompt, texts).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                DecoderError::EmptyText {
+                    what: "continuation"
+                }
+            ),
+            "{error}"
+        );
+        assert_eq!(error.kind(), "empty_text");
+    }
+    assert_eq!(decoder().score(&prompt, &[]).unwrap(), []);
+}
+
+#[test]
+fn special_tokens_in_a_text_are_read_as_such() {
+    let prompt = decoder().prompt("a</s>", "the<s>").unwrap();
+    assert_eq!(
+        prompt.tokens(),
+        [BEGINNING, id("a"), END, id("the"), BEGINNING]
+    );
+    assert_eq!(
+        decoder().count_tokens("a</s>the").unwrap(),
+        3,
+        "the text alone is counted"
+    );
+}
+
+#[test]
+fn a_conversation_is_rendered_by_the_template() {
+    assert!(decoder().has_chat_template());
+    let messages = [
+        Message::new(Role::System, "be brief"),
+        Message::new(Role::User, "the thing"),
+    ];
+    let whole = decoder().chat_prompt(&messages, 0).unwrap();
+    // The template writes the beginning itself, so it must not be added again.
+    let text = "system,be brief.user,the thing.assistant,";
+    assert_eq!(whole.tokens(), decoder().prompt("", text).unwrap().tokens());
+    let (expected, _) = generate(decoder(), &whole, &greedy(6, &[]));
+    for shared in [1, 2, 3] {
+        let prompt = decoder().chat_prompt(&messages, shared).unwrap();
+        assert_eq!(prompt.tokens(), whole.tokens());
+        let (found, _) = generate(decoder(), &prompt, &greedy(6, &[]));
+        assert_eq!(found.tokens, expected.tokens);
+    }
+}
+
+#[test]
+fn without_a_template_there_is_no_chat() {
+    let dir = TempDir::new().unwrap();
+    folder::write(&tiny(), Layout::F32, dir.path());
+    std::fs::remove_file(dir.path().join("tokenizer_config.json")).unwrap();
+    let decoder = Decoder::load(dir.path()).unwrap();
+    assert!(!decoder.has_chat_template());
+    let error = decoder
+        .chat_prompt(&[Message::new(Role::User, "a")], 0)
+        .unwrap_err();
+    assert!(
+        matches!(error, DecoderError::ChatTemplate { .. }),
+        "{error}"
+    );
+}
+
+/// Some tokenizers know tokens that were added after the model was trained.
+#[test]
+fn tokens_that_the_model_does_not_know_are_refused() {
+    let dir = TempDir::new().unwrap();
+    folder::write(
+        &Tiny {
+            vocabulary: 37,
+            ..tiny()
+        },
+        Layout::F32,
+        dir.path(),
+    );
+    let decoder = Decoder::load(dir.path()).unwrap();
+    let known = decoder.prompt("", "the thin").unwrap();
+    assert!(decoder.score(&known, &["er"]).is_ok());
+    let errors = [
+        decoder.prompt("", "ringing").unwrap_err(),
+        decoder.prompt(" a", "b").unwrap_err(),
+        decoder.score(&known, &["re"]).unwrap_err(),
+        decoder.score(&known, &["b", "b a"]).unwrap_err(),
+        decoder
+            .chat_prompt(&[Message::new(Role::User, "ing")], 0)
+            .unwrap_err(),
+    ];
+    for error in errors {
+        assert!(
+            matches!(error, DecoderError::UnknownToken { .. }),
+            "{error}"
+        );
+    }
+}

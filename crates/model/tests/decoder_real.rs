@@ -1,0 +1,144 @@
+//! The decoder on the real SmolLM2-135M-Instruct, quantized to 4 bits: token ids, probabilities
+//! and texts as an independent f64 forward pass gave them (`fixtures/record_smollm2.py`).
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use ken_model::decoder::{Decoder, Finish, GenerateOptions, Message, Role, Sampling};
+use serde::Deserialize;
+
+static MODEL: LazyLock<Decoder> = LazyLock::new(|| {
+    let models = std::env::var_os("KEN_TEST_MODELS").expect(
+        "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
+    );
+    let file = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+    Decoder::load(&PathBuf::from(models).join(file)).unwrap()
+});
+
+static RECORDED: LazyLock<Recorded> =
+    LazyLock::new(|| serde_json::from_str(include_str!("fixtures/smollm2.json")).unwrap());
+
+#[derive(Deserialize)]
+struct Recorded {
+    cases: Vec<Case>,
+    greedy: Greedy,
+    chat: Chat,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    prompt: String,
+    prompt_tokens: Vec<u32>,
+    continuation: String,
+    continuation_tokens: Vec<u32>,
+    logprobs: Vec<f32>,
+}
+
+#[derive(Deserialize)]
+struct Greedy {
+    prompt: String,
+    tokens: Vec<u32>,
+    text: String,
+    /// The least by which a chosen token was likelier than the second.
+    smallest_margin: f32,
+}
+
+#[derive(Deserialize)]
+struct Chat {
+    messages: Vec<Turn>,
+    tokens: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct Turn {
+    role: String,
+    content: String,
+}
+
+#[test]
+fn tokens_and_probabilities_are_as_recorded() {
+    for case in &RECORDED.cases {
+        let prompt = MODEL.prompt("", &case.prompt).unwrap();
+        assert_eq!(prompt.tokens(), case.prompt_tokens, "{:?}", case.prompt);
+        let score = MODEL
+            .score(&prompt, &[&case.continuation])
+            .unwrap()
+            .remove(0);
+        assert_eq!(
+            score.tokens, case.continuation_tokens,
+            "{:?}",
+            case.continuation
+        );
+        assert_eq!(score.logprobs.len(), case.logprobs.len());
+        for (found, expected) in score.logprobs.iter().zip(&case.logprobs) {
+            assert!((found - expected).abs() < 5e-4, "{found} is not {expected}");
+        }
+    }
+}
+
+#[test]
+fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
+    let recorded = &RECORDED.greedy;
+    assert!(
+        recorded.smallest_margin > 0.01,
+        "a prompt without close calls is needed"
+    );
+    let prompt = MODEL.prompt("", &recorded.prompt).unwrap();
+    let options = GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: recorded.tokens.len(),
+        stop: Vec::new(),
+    };
+    let mut pieces = Vec::new();
+    let answer = MODEL
+        .generate(&prompt, &options, &mut |piece| {
+            pieces.push(piece.to_owned());
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(answer.tokens, recorded.tokens);
+    assert_eq!(answer.text, recorded.text);
+    assert_eq!(answer.finish, Finish::Length);
+    assert!(pieces.len() > 1);
+    assert_eq!(pieces.concat(), answer.text);
+}
+
+#[test]
+fn a_conversation_is_rendered_as_the_model_was_trained() {
+    let recorded = &RECORDED.chat;
+    let messages: Vec<Message> = recorded
+        .messages
+        .iter()
+        .map(|turn| {
+            let role = match turn.role.as_str() {
+                "system" => Role::System,
+                "user" => Role::User,
+                other => panic!("unexpected role {other}"),
+            };
+            Message::new(role, turn.content.clone())
+        })
+        .collect();
+    for shared in 0..=messages.len() {
+        let prompt = MODEL.chat_prompt(&messages, shared).unwrap();
+        assert_eq!(prompt.tokens(), recorded.tokens);
+    }
+}
+
+#[test]
+fn what_is_shared_does_not_change_the_probabilities() {
+    let text = "The capital of Norway is Oslo.\nThe capital of Peru is";
+    let (shared, rest) = text.split_at(31);
+    let split = MODEL
+        .score(&MODEL.prompt(shared, rest).unwrap(), &[" Lima", " Quito"])
+        .unwrap();
+    let whole = MODEL
+        .score(&MODEL.prompt("", text).unwrap(), &[" Lima", " Quito"])
+        .unwrap();
+    for (split, whole) in split.iter().zip(&whole) {
+        assert!((split.sum() - whole.sum()).abs() < 1e-4);
+    }
+    assert!(whole[0].sum() > whole[1].sum(), "the model knows this one");
+}
