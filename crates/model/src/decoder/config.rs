@@ -312,12 +312,12 @@ impl DecoderConfig {
             Some("a size is zero".to_owned())
         } else if let Some(size) = positive.into_iter().find(|&size| size > LARGEST_SIZE) {
             Some(format!("a size of {size} is beyond reason"))
-        } else if self.heads % self.kv_heads != 0 {
+        } else if !self.heads.is_multiple_of(self.kv_heads) {
             Some(format!(
                 "{} query heads cannot share {} key heads",
                 self.heads, self.kv_heads
             ))
-        } else if self.head_width % 2 != 0 {
+        } else if !self.head_width.is_multiple_of(2) {
             Some(format!("a head width of {} cannot be rotated", self.head_width))
         } else if let RopeScaling::PerFrequency { factors } = &self.rope_scaling {
             (factors.len() != self.head_width / 2).then(|| {

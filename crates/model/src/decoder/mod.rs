@@ -172,7 +172,11 @@ impl Decoder {
 
     /// The ids of a text, all of which the model knows.
     fn encode(&self, text: &str, add_special: bool) -> Result<Vec<u32>, DecoderError> {
-        let tokens = self.tokenizer.encode(text, add_special)?;
+        self.known(self.tokenizer.encode(text, add_special)?)
+    }
+
+    /// Refuses token ids that the model does not know.
+    fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {
         let vocabulary = self.graph.config().vocabulary;
         match tokens.iter().find(|&&token| token as usize >= vocabulary) {
             Some(&token) => Err(DecoderError::UnknownToken { token, vocabulary }),

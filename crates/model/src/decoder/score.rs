@@ -34,7 +34,7 @@ impl Decoder {
     ) -> Result<Vec<Score>, DecoderError> {
         let continuations = continuations
             .iter()
-            .map(|text| match self.encode(text, false)? {
+            .map(|text| match self.known(self.tokenizer.encode_continuation(text)?)? {
                 tokens if tokens.is_empty() => {
                     Err(DecoderError::EmptyText { what: "continuation" })
                 }

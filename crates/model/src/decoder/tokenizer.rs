@@ -74,6 +74,21 @@ impl TextTokenizer {
         Ok(encoding.get_ids().to_vec())
     }
 
+    /// The ids of a text that stands behind another. SentencePiece puts a space before a text,
+    /// which is wanted at its beginning only.
+    pub(super) fn encode_continuation(&self, text: &str) -> Result<Vec<u32>, DecoderError> {
+        /// Merged with nothing that follows.
+        const ANCHOR: &str = "\n";
+        let tokens = self.encode(text, false)?;
+        let first = tokens.first().and_then(|&id| self.tokenizer.id_to_token(id));
+        if !first.is_some_and(|token| token.starts_with('▁')) {
+            return Ok(tokens);
+        }
+        let anchor = self.encode(ANCHOR, false)?;
+        let anchored = self.encode(&format!("{ANCHOR}{text}"), false)?;
+        Ok(anchored.strip_prefix(anchor.as_slice()).map_or(tokens, <[u32]>::to_vec))
+    }
+
     /// The text of token ids, special tokens left out. Bytes that are no character yet become
     /// the replacement character.
     pub(super) fn decode(&self, ids: &[u32]) -> Result<String, DecoderError> {

@@ -24,7 +24,7 @@ fn tiny() -> Tiny {
 
 fn gguf_bytes(tiny: &Tiny, weights: &Tensors) -> Vec<u8> {
     let metadata = gguf::metadata(tiny, vocabulary::gguf_metadata());
-    gguf::bytes(tiny, weights, GgmlDType::Q8_0, metadata).0
+    gguf::bytes(tiny, weights, GgmlDType::Q8_0, &metadata).0
 }
 
 fn refusal(path: &Path) -> DecoderError {
@@ -145,7 +145,7 @@ fn numbers_beyond_reason_are_refused() {
             let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
             metadata.retain(|(name, _)| name != key);
             metadata.push((key.to_owned(), value.clone()));
-            let (bytes, _) = gguf::bytes(&tiny(), &weights, GgmlDType::F32, metadata);
+            let (bytes, _) = gguf::bytes(&tiny(), &weights, GgmlDType::F32, &metadata);
             let error = gguf_refusal(&bytes);
             let typed = matches!(
                 error,
@@ -166,7 +166,7 @@ fn other_alignments_are_read() {
             let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
             metadata.push(("general.alignment".to_owned(), alignment.clone()));
             metadata.push(("general.name".to_owned(), Gguf::String("x".repeat(filler))));
-            let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+            let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, &metadata);
             std::fs::write(&path, bytes).unwrap();
             Decoder::load(&path).is_ok()
         };
@@ -183,7 +183,7 @@ fn unknown_architectures_are_named() {
             *value = Gguf::String("mamba".to_owned());
         }
     }
-    let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+    let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, &metadata);
     let errors = [
         gguf_refusal(&bytes),
         config_refusal(&tiny(), |config| config["model_type"] = json!("mamba")),
@@ -316,7 +316,7 @@ fn every_missing_key_of_the_configuration_is_named() {
     for key in needed {
         let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
         metadata.retain(|(name, _)| name != &format!("llama.{key}"));
-        let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+        let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, &metadata);
         let error = gguf_refusal(&bytes);
         assert!(error.to_string().contains(key), "{error}");
     }
@@ -334,21 +334,21 @@ fn impossible_configurations_are_refused() {
         config_refusal(&tiny(), |config| config["head_dim"] = json!(7)),
         config_refusal(&tiny(), |config| config["num_attention_heads"] = json!(0)),
         config_refusal(&tiny(), |config| {
-            config["intermediate_size"] = json!(u64::MAX)
+            config["intermediate_size"] = json!(u64::MAX);
         }),
         config_refusal(&tiny(), |config| config["head_dim"] = json!(u64::MAX - 1)),
         config_refusal(&tiny(), |config| config["hidden_size"] = json!(-32)),
         config_refusal(&tiny(), |config| {
-            config["partial_rotary_factor"] = json!(0.5)
+            config["partial_rotary_factor"] = json!(0.5);
         }),
         config_refusal(&tiny(), |config| {
             config["rope_scaling"] = json!({"rope_type": "yarn", "factor": 2.0});
         }),
         config_refusal(&tiny(), |config| {
-            config["rope_scaling"] = json!({"type": "linear"})
+            config["rope_scaling"] = json!({"type": "linear"});
         }),
         config_refusal(&long, |config| {
-            config["rope_scaling"] = json!({"type": "longrope"})
+            config["rope_scaling"] = json!({"type": "longrope"});
         }),
         config_refusal(&long, |config| {
             config["rope_scaling"] = json!({"type": "longrope", "short_factor": [1.0]});
@@ -449,7 +449,7 @@ fn unusable_tokenizers_in_gguf_are_refused() {
         let mut metadata = gguf::metadata(&tiny(), vocabulary::gguf_metadata());
         metadata.retain(|(name, _)| *name != key);
         metadata.extend(value.clone().map(|value| (key.clone(), value)));
-        let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, metadata);
+        let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, &metadata);
         let error = gguf_refusal(&bytes);
         assert!(
             matches!(error, DecoderError::Tokenizer { .. }),

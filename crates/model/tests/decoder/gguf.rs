@@ -18,7 +18,7 @@ pub(super) fn write(tiny: &Tiny, dtype: GgmlDType, path: &Path) -> Tensors {
         tiny,
         &weights,
         dtype,
-        metadata(tiny, vocabulary::gguf_metadata()),
+        &metadata(tiny, vocabulary::gguf_metadata()),
     );
     std::fs::write(path, bytes).unwrap();
     kept
@@ -29,7 +29,7 @@ pub(super) fn bytes(
     tiny: &Tiny,
     weights: &Tensors,
     dtype: GgmlDType,
-    metadata: Vec<(String, Value)>,
+    metadata: &[(String, Value)],
 ) -> (Vec<u8>, Tensors) {
     let mut kept = Tensors::new();
     let mut tensors = Vec::new();

@@ -54,7 +54,7 @@ impl Described {
         let path = dir.path().join("tiny.gguf");
         std::fs::write(
             &path,
-            gguf::bytes(&tiny, &weights, GgmlDType::F32, metadata).0,
+            gguf::bytes(&tiny, &weights, GgmlDType::F32, &metadata).0,
         )
         .unwrap();
         Decoder::load(&path).unwrap()
@@ -147,6 +147,9 @@ fn byte_level(pre: &str) -> Described {
     Described { tokens, other }
 }
 
+/// A text and its tokens.
+type Expected = (&'static str, Vec<&'static str>);
+
 #[test]
 fn words_are_split_as_each_model_wants_it() {
     let gpt2 = [
@@ -179,7 +182,7 @@ fn words_are_split_as_each_model_wants_it() {
         // Composed before it is split into bytes.
         ("e\u{301}", vec!["Ã", "©"]),
     ];
-    let cases: [(&str, &[(&str, Vec<&str>)]); 5] = [
+    let cases: [(&str, &[Expected]); 5] = [
         ("gpt-2", &gpt2),
         ("default", &gpt2),
         ("smollm", &smollm),
@@ -388,5 +391,41 @@ fn sentence_piece_puts_no_space_before_a_text_where_none_is_wanted() {
     assert_eq!(
         described.decode(decoder.prompt("", " ab").unwrap().tokens()),
         " ab"
+    );
+}
+
+/// A continuation is not the beginning of a text, before which a space would be put.
+#[test]
+fn sentence_piece_reads_a_continuation_as_it_stands() {
+    let described = sentence_piece(&["▁ab", "ab", "▁c", "▁▁"].map(str::to_owned));
+    let decoder = described.decoder(&[]);
+    let prompt = decoder.prompt("", "c").unwrap();
+    let cases = [
+        (" ab c", vec!["▁ab", "▁c"]),
+        ("ab", vec!["ab"]),
+        ("  c", vec!["▁", "▁c"]),
+        ("\n c", vec!["<0x0A>", "▁c"]),
+        (" ", vec!["▁"]),
+    ];
+    for (text, expected) in cases {
+        let score = decoder.score(&prompt, &[text]).unwrap().remove(0);
+        assert_eq!(
+            score.tokens,
+            expected
+                .into_iter()
+                .map(|t| described.id(t))
+                .collect::<Vec<_>>(),
+            "{text:?}"
+        );
+    }
+    let error = decoder.score(&prompt, &[""]).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            DecoderError::EmptyText {
+                what: "continuation"
+            }
+        ),
+        "{error}"
     );
 }
