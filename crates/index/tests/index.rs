@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_corpus::{Corpus, Document, EmbedderIdentity, Settings, Writer};
-use ken_index::{Error, Hit, Index, Mode, Query, write_segment};
+use ken_index::{Hit, Index, Mode, Query, write_segment};
 use tempfile::TempDir;
 
 const MODES: [Mode; 3] = [Mode::Dense, Mode::Lexical, Mode::Hybrid];
@@ -25,7 +25,8 @@ fn settings() -> Settings {
     }
 }
 
-/// Publishes one generation of documents of one passage each: id, text, vector.
+/// Publishes one generation of documents, each of one passage, or of none where the text is empty:
+/// id, text, vector.
 fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
     let mut writer = Writer::open(dir, settings()).unwrap();
     let mut staged = writer.stage().unwrap();
@@ -39,15 +40,19 @@ fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
             metadata: Default::default(),
             record: true,
         };
-        passages.extend(staged.push(&document, &[text.to_owned()]).unwrap());
-        vectors.extend(vector);
+        if text.is_empty() {
+            staged.push(&document, &[]).unwrap();
+        } else {
+            passages.extend(staged.push(&document, &[text.to_owned()]).unwrap());
+            vectors.extend(vector);
+        }
     }
     write_segment(staged.dir(), &passages, &vectors, 2).unwrap();
     writer.publish(staged).unwrap();
 }
 
-fn open(dir: &Path) -> Result<Index, Error> {
-    Index::open(Arc::new(Corpus::open(dir).unwrap()))
+fn open(dir: &Path) -> Index {
+    Index::open(Arc::new(Corpus::open(dir).unwrap())).unwrap()
 }
 
 fn two_segments() -> TempDir {
@@ -70,7 +75,7 @@ fn ids(hits: &[Hit]) -> Vec<&str> {
 #[test]
 fn finds_passages_of_all_segments() {
     let dir = two_segments();
-    let index = open(dir.path()).unwrap();
+    let index = open(dir.path());
     let dense = index.search(&TIDE, Mode::Dense, 10).unwrap();
     assert_eq!(ids(&dense), ["moon#0", "wind#0", "fox#0"]);
     assert_eq!(dense[0].passage.text, "the moon drives the tide");
@@ -86,7 +91,7 @@ fn finds_passages_of_all_segments() {
 fn a_replaced_document_is_found_no_more() {
     let dir = two_segments();
     publish(dir.path(), &[("moon", "cheese", [-1.0, 0.0])]);
-    let index = open(dir.path()).unwrap();
+    let index = open(dir.path());
     for mode in MODES {
         let hits = index.search(&TIDE, mode, 10).unwrap();
         assert_eq!(hits[0].passage.id.as_str(), "wind#0", "{mode}");
@@ -98,7 +103,7 @@ fn a_replaced_document_is_found_no_more() {
 #[test]
 fn threads_share_an_index() {
     let dir = two_segments();
-    let index = open(dir.path()).unwrap();
+    let index = open(dir.path());
     let expected = index.search(&TIDE, Mode::Hybrid, 3).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -115,8 +120,8 @@ fn threads_share_an_index() {
 #[test]
 fn a_generation_without_passages_gives_none() {
     let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &[]);
-    let index = open(dir.path()).unwrap();
+    publish(dir.path(), &[("empty", "", [0.0; 2])]);
+    let index = open(dir.path());
     for mode in MODES {
         assert!(index.search(&TIDE, mode, 10).unwrap().is_empty());
     }
@@ -125,14 +130,14 @@ fn a_generation_without_passages_gives_none() {
 #[test]
 fn a_missing_or_cut_vectors_file_is_named() {
     let dir = two_segments();
-    let corpus = Corpus::open(dir.path()).unwrap();
+    let corpus = Arc::new(Corpus::open(dir.path()).unwrap());
     let vectors = corpus.segments()[1].dir().join("vectors.f32");
     std::fs::write(&vectors, [0; 7]).unwrap();
-    let error = open(dir.path()).err().unwrap();
+    let error = Index::open(corpus.clone()).err().unwrap();
     assert_eq!(error.kind(), "vectors_size");
     assert!(error.to_string().contains("it has 7 bytes"), "{error}");
     std::fs::remove_file(&vectors).unwrap();
-    let error = open(dir.path()).err().unwrap();
+    let error = Index::open(corpus).err().unwrap();
     assert_eq!(error.kind(), "vectors_missing");
     assert!(error.to_string().contains("vectors.f32"), "{error}");
     assert!(error.hint().is_some());
