@@ -166,10 +166,10 @@ impl CorpusError {
         }
     }
 
-    pub(super) fn damaged(path: &Path, reason: impl ToString) -> Self {
+    pub(super) fn damaged(path: &Path, reason: impl Into<String>) -> Self {
         Self::Damaged {
             path: path.to_owned(),
-            reason: reason.to_string(),
+            reason: reason.into(),
         }
     }
 }

@@ -108,7 +108,7 @@ pub(super) fn read_current(corpus: &Path) -> Result<Option<Manifest>, CorpusErro
         io::ErrorKind::NotFound => CorpusError::MissingFile { path: path.clone() },
         _ => CorpusError::io("read", &path)(error),
     })?;
-    let damaged = |error: serde_json::Error| CorpusError::damaged(&path, error);
+    let damaged = |error: serde_json::Error| CorpusError::damaged(&path, error.to_string());
     let format = serde_json::from_slice::<FormatOnly>(&text)
         .map_err(damaged)?
         .format;
@@ -132,7 +132,8 @@ pub(super) fn read_current(corpus: &Path) -> Result<Option<Manifest>, CorpusErro
 /// Writes a manifest to the disk. The generation is not published by this.
 pub(super) fn write(corpus: &Path, manifest: &Manifest) -> Result<(), CorpusError> {
     let path = layout::generation(corpus, manifest.number);
-    let json = serde_json::to_vec(manifest).map_err(|error| CorpusError::damaged(&path, error))?;
+    let json = serde_json::to_vec(manifest)
+        .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
     durable::replace_file(&path, &json)?;
     durable::sync_dir(&layout::generations(corpus))
 }

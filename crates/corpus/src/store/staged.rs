@@ -146,8 +146,8 @@ impl JsonLines {
     }
 
     fn write(&mut self, record: &impl Serialize) -> Result<(), CorpusError> {
-        let mut line =
-            serde_json::to_vec(record).map_err(|error| CorpusError::damaged(&self.path, error))?;
+        let mut line = serde_json::to_vec(record)
+            .map_err(|error| CorpusError::damaged(&self.path, error.to_string()))?;
         line.push(b'\n');
         self.file
             .write_all(&line)

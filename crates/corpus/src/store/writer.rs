@@ -283,7 +283,7 @@ fn read_live(
                 return Ok(());
             }
             let digest = blake3::Hash::from_hex(&record.digest)
-                .map_err(|error| CorpusError::damaged(&path, error))?;
+                .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
             let place = Place {
                 segment,
                 ordinal,
