@@ -1,1 +1,17 @@
-//! (opening)
+//! The online path: a question to a route, evidence, an answer with citations, and a trace of it
+//! all. Takes no documents in and opens no socket.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod answer;
+mod cite;
+mod error;
+mod evidence;
+mod pipeline;
+mod prompt;
+mod retrieve;
+
+pub use answer::{Answer, Citation, Retrieved, Tokens};
+pub use error::AnswerError;
+pub use pipeline::{Event, Pipeline, Settings};
+pub use retrieve::Retriever;

@@ -1,6 +1,13 @@
 //! The verbs: each file reads its arguments, calls the rooms, and prints what
 //! they give back. No verb computes anything that a library should.
 
+pub(crate) mod ask;
 pub(crate) mod completions;
+pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod eval;
+pub(crate) mod ingest;
 pub(crate) mod model;
+mod open;
+mod score;
+pub(crate) mod search;

@@ -4,7 +4,7 @@
 
 mod values;
 
-pub(crate) use values::{Segment, Temperature};
+pub(crate) use values::Temperature;
 
 use std::fmt::Display;
 use std::num::NonZeroUsize;
@@ -13,6 +13,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use ken_index::Mode;
+use ken_ingest::Cut;
 use ken_model::hub::ModelReference;
 use ken_route::Policy;
 use serde::{Serialize, Serializer};
@@ -23,9 +24,10 @@ use crate::failure::Refusal;
 const DEFAULT_FILE: &str = "ken.toml";
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "corpus",
     "embedder",
+    "evidence_tokens",
     "k",
     "max_tokens",
     "mode",
@@ -42,13 +44,14 @@ const KEYS: [&str; 11] = [
 pub(crate) struct Layer {
     pub(crate) corpus: Option<PathBuf>,
     pub(crate) embedder: Option<ModelReference>,
+    pub(crate) evidence_tokens: Option<NonZeroUsize>,
     pub(crate) k: Option<NonZeroUsize>,
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
     pub(crate) model: Option<ModelReference>,
     pub(crate) policy: Option<Policy>,
     pub(crate) seed: Option<u64>,
-    pub(crate) segment: Option<Segment>,
+    pub(crate) segment: Option<Cut>,
     pub(crate) temperature: Option<Temperature>,
     pub(crate) threads: Option<NonZeroUsize>,
 }
@@ -65,6 +68,7 @@ impl Layer {
         Self {
             corpus: self.corpus.or(lower.corpus),
             embedder: self.embedder.or(lower.embedder),
+            evidence_tokens: self.evidence_tokens.or(lower.evidence_tokens),
             k: self.k.or(lower.k),
             max_tokens: self.max_tokens.or(lower.max_tokens),
             mode: self.mode.or(lower.mode),
@@ -81,6 +85,7 @@ impl Layer {
         match key {
             "corpus" => self.corpus = Some(PathBuf::from(value)),
             "embedder" => self.embedder = Some(read(value)?),
+            "evidence_tokens" => self.evidence_tokens = Some(read(value)?),
             "k" => self.k = Some(read(value)?),
             "max_tokens" => self.max_tokens = Some(read(value)?),
             "mode" => self.mode = Some(read(value)?),
@@ -195,8 +200,10 @@ pub(crate) struct Settings {
     pub(crate) corpus: Option<PathBuf>,
     /// The embedder of a new corpus.
     pub(crate) embedder: ModelReference,
-    /// How many passages are retrieved.
-    pub(crate) k: usize,
+    /// The most evidence in a prompt, in tokens.
+    pub(crate) evidence_tokens: usize,
+    /// How many passages are retrieved, where somebody says.
+    pub(crate) k: Option<usize>,
     /// The longest answer, in tokens.
     pub(crate) max_tokens: usize,
     pub(crate) mode: Mode,
@@ -206,7 +213,7 @@ pub(crate) struct Settings {
     pub(crate) policy: Policy,
     pub(crate) seed: u64,
     #[serde(serialize_with = "as_text")]
-    pub(crate) segment: Segment,
+    pub(crate) segment: Cut,
     pub(crate) temperature: Temperature,
     /// `None` for one thread per core.
     pub(crate) threads: Option<NonZeroUsize>,
@@ -252,13 +259,14 @@ fn settings(layer: Layer) -> Result<Settings> {
     Ok(Settings {
         corpus: layer.corpus,
         embedder: reference(layer.embedder, ken_model::hub::DEFAULT_EMBEDDER)?,
-        k: layer.k.map_or(10, NonZeroUsize::get),
+        evidence_tokens: layer.evidence_tokens.map_or(1536, NonZeroUsize::get),
+        k: layer.k.map(NonZeroUsize::get),
         max_tokens: layer.max_tokens.map_or(64, NonZeroUsize::get),
         mode: layer.mode.unwrap_or(Mode::Hybrid),
         model: reference(layer.model, ken_model::hub::DEFAULT_GENERATOR)?,
         policy: layer.policy.unwrap_or(Policy::Always),
         seed: layer.seed.unwrap_or(0),
-        segment: layer.segment.unwrap_or(Segment::Auto),
+        segment: layer.segment.unwrap_or(Cut::Auto),
         temperature: layer.temperature.unwrap_or_default(),
         threads: layer.threads,
     })

@@ -49,6 +49,7 @@ impl Refusal {
     }
 
     /// The remedy, where there is one.
+    #[cfg(test)]
     pub(crate) fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -157,13 +158,17 @@ fn kind_and_hint(
         return Some((refusal.kind, refusal.hint.clone()));
     }
     first_of!(
+        ken_answer::AnswerError,
         ken_corpus::CorpusError,
         ken_corpus::ReadError,
         ken_corpus::SegmentationError,
         ken_index::Error,
+        ken_ingest::IngestError,
         ken_model::decoder::DecoderError,
         ken_model::encoder::EncoderError,
         ken_model::hub::HubError,
+        ken_study::dataset::Error,
+        ken_study::results::Error,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {

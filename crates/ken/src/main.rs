@@ -1,7 +1,5 @@
 //! The command line: reads arguments and settings, runs one verb, and turns its
 //! outcome into output and an exit code. All work is done by the libraries.
-// Some settings are read only by verbs that are still to come.
-#![allow(dead_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod arguments;
@@ -19,7 +17,6 @@ use clap::Parser;
 
 use arguments::{Arguments, GlobalFlags, Verb};
 use config::{Layer, Settings};
-use failure::Refusal;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -39,13 +36,29 @@ fn run(arguments: &Arguments) -> Result<()> {
         Verb::Model(model) => commands::model::run(model, global.json, &stop),
         Verb::Doctor(_) => commands::doctor::run(&settings(global, Layer::default())?, global.json),
         Verb::Completions(completions) => commands::completions::run(completions),
-        Verb::Demo(_)
-        | Verb::Ingest(_)
-        | Verb::Search(_)
-        | Verb::Ask(_)
-        | Verb::Chat(_)
-        | Verb::Eval(_) => {
-            Err(Refusal::new("not_built", "this verb is not in this build of ken yet").into())
+        Verb::Demo(demo) => {
+            let settings = settings(global, Layer::default())?;
+            commands::demo::run(demo, &settings, global.json, &stop)
+        }
+        Verb::Ingest(ingest) => {
+            let settings = settings(global, ingest.layer())?;
+            commands::ingest::run(ingest, &settings, global.json, &stop)
+        }
+        Verb::Search(search) => {
+            let settings = settings(global, search.layer())?;
+            commands::search::run(search, &settings, global.json, &stop)
+        }
+        Verb::Ask(ask) => {
+            let settings = settings(global, ask.layer())?;
+            commands::ask::run(ask, &settings, global.json, &stop)
+        }
+        Verb::Chat(chat) => {
+            let settings = settings(global, chat.layer())?;
+            commands::ask::chat(&settings, global.json, &stop)
+        }
+        Verb::Eval(eval) => {
+            let settings = settings(global, eval.layer())?;
+            commands::eval::run(eval, &settings, global.json, &stop)
         }
     }
 }

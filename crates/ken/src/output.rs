@@ -51,6 +51,16 @@ pub(crate) fn bytes(data: &[u8]) -> Result<()> {
     }
 }
 
+/// The first `most` characters of a text on one line.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= most {
+        return line;
+    }
+    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
 /// A size as people read it: `90.9 MB`, in powers of 1000.
 pub(crate) fn size(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];

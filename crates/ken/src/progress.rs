@@ -47,6 +47,20 @@ impl Display {
         self.bar.set_position(done);
     }
 
+    /// Shows how far documents are taken in, by the bytes of their files.
+    pub(crate) fn show_ingest(&mut self, step: &ken_ingest::Progress) {
+        self.show(
+            "ingest",
+            Unit::Bytes,
+            step.read.bytes_read,
+            Some(step.read.bytes_total),
+        );
+        self.bar.set_prefix(format!(
+            "{} documents, {} passages",
+            step.documents, step.passages
+        ));
+    }
+
     /// Shows one step of the model hub.
     pub(crate) fn show_hub(&mut self, step: &hub::Progress) {
         let doing = match step.stage {

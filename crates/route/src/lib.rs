@@ -1,1 +1,32 @@
-//! (opening)
+//! From signals to a source: which policy sends which question where. Maps numbers to a choice;
+//! never calls a model.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod choice;
+mod policy;
+
+pub use choice::{Choice, MissingSignal, Signals};
+pub use policy::{Policy, UnknownPolicy};
+
+use serde::{Deserialize, Serialize};
+
+/// Where the knowledge for an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Source {
+    /// The model itself.
+    #[serde(rename = "self")]
+    SelfKnowledge,
+    /// The corpus.
+    #[serde(rename = "corpus")]
+    Corpus,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::SelfKnowledge => "self",
+            Self::Corpus => "corpus",
+        })
+    }
+}

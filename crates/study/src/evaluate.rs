@@ -4,8 +4,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_answer::Answer;
+
 use crate::dataset::Question;
-use crate::record::{Outcome, Record};
+use crate::record::Record;
 use crate::results::{self, ResultsFile};
 
 /// How far an evaluation is.
@@ -76,7 +78,7 @@ impl<E: std::error::Error + 'static> Error<E> {
     }
 }
 
-/// Answers every one of `questions` that `results` does not hold yet, under `policy`, and keeps
+/// Answers every one of `questions` that `results` does not hold yet, and keeps
 /// each result as soon as there is one. `progress` is called once at the start and after each
 /// answer; `cancel` is looked at before each question.
 ///
@@ -85,9 +87,8 @@ impl<E: std::error::Error + 'static> Error<E> {
 /// evaluation; calling it again with the same file goes on from there.
 pub fn evaluate<E: std::error::Error + 'static>(
     questions: &[Question],
-    policy: &str,
     results: &mut ResultsFile,
-    answer_one: &mut dyn FnMut(&Question) -> Result<Outcome, E>,
+    answer_one: &mut dyn FnMut(&Question) -> Result<Answer, E>,
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Evaluation, Error<E>> {
@@ -124,11 +125,11 @@ pub fn evaluate<E: std::error::Error + 'static>(
             interrupted = true;
             break;
         }
-        let outcome = answer_one(question).map_err(|source| Error::Answer {
+        let answer = answer_one(question).map_err(|source| Error::Answer {
             id: question.id.clone(),
             source,
         })?;
-        let record = Record::new(question, policy, outcome);
+        let record = Record::new(question, answer);
         state.done += 1;
         state.exact_matches += usize::from(record.em);
         results.append(record)?;

@@ -28,6 +28,6 @@ pub mod summary;
 pub use dataset::{Question, read_questions, sample};
 pub use evaluate::{Evaluation, Progress, evaluate};
 pub use metrics::{Scores, score};
-pub use record::{Hit, Outcome, Record, Source, Tokens};
+pub use record::Record;
 pub use results::{ResultsFile, Settings};
 pub use summary::{Summary, summarize};

@@ -4,58 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use ken_answer::{Answer, Retrieved, Tokens};
+use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::metrics::{covers, score};
-
-/// Where the knowledge for an answer came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Source {
-    /// The model itself.
-    #[serde(rename = "self")]
-    SelfKnowledge,
-    /// The corpus.
-    #[serde(rename = "corpus")]
-    Corpus,
-}
-
-/// One retrieved passage, as far as the evaluation looks at it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    /// `{doc_id}#{n}`.
-    pub passage_id: String,
-    /// The document that the passage is part of.
-    pub doc_id: String,
-    /// The passage's text as the model would read it.
-    pub text: String,
-    /// Whether the passage stood in the prompt; `false` if it was cut to fit.
-    pub in_prompt: bool,
-}
-
-/// Tokens read and written for one question, over all its model calls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
-    /// Tokens that the model read.
-    pub prompt: usize,
-    /// Tokens that the model wrote.
-    pub completion: usize,
-}
-
-/// What answering one question gave.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// The answer as given.
-    pub answer: String,
-    /// Where its knowledge came from.
-    pub route: Source,
-    /// The retrieved passages, best first; none if nothing was retrieved.
-    pub hits: Vec<Hit>,
-    /// Tokens spent.
-    pub tokens: Tokens,
-    /// Milliseconds by stage, and the whole under `total`.
-    pub timing_ms: BTreeMap<String, f64>,
-}
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,26 +48,30 @@ pub struct Record {
 }
 
 impl Record {
-    /// Scores `outcome` as the answer to `question` under `policy`.
-    pub fn new(question: &Question, policy: &str, outcome: Outcome) -> Self {
-        let scores = score(&outcome.answer, &question.golden_answers);
+    /// Scores `answer` as the answer to `question`.
+    pub fn new(question: &Question, answer: Answer) -> Self {
+        let scores = score(&answer.answer, &question.golden_answers);
         let gold_passage = question.gold_passage();
         Self {
             id: question.id.clone(),
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
-            policy: policy.to_owned(),
-            route: outcome.route,
+            policy: answer.policy,
+            route: answer.route,
             em: scores.exact_match,
             f1: scores.f1,
             contains: scores.contains,
-            gold_rank: gold_passage.and_then(|gold| rank_of(gold, &outcome.hits)),
+            gold_rank: gold_passage.and_then(|gold| rank_of(gold, &answer.retrieved)),
             gold_passage: gold_passage.map(str::to_owned),
-            gold_covered: coverage(&outcome.hits, &question.golden_answers),
-            retrieved: outcome.hits.into_iter().map(|hit| hit.passage_id).collect(),
-            answer: outcome.answer,
-            tokens: outcome.tokens,
-            timing_ms: outcome.timing_ms,
+            gold_covered: coverage(&answer.retrieved, &question.golden_answers),
+            retrieved: answer
+                .retrieved
+                .into_iter()
+                .map(|hit| hit.passage_id)
+                .collect(),
+            answer: answer.answer,
+            tokens: answer.tokens,
+            timing_ms: answer.timing_ms,
         }
     }
 
@@ -124,14 +82,14 @@ impl Record {
 }
 
 /// The rank from 1 of the first hit that is the passage `gold` or a passage of the document `gold`.
-fn rank_of(gold: &str, hits: &[Hit]) -> Option<usize> {
+fn rank_of(gold: &str, hits: &[Retrieved]) -> Option<usize> {
     let position = hits
         .iter()
         .position(|hit| hit.passage_id == gold || hit.doc_id == gold)?;
     Some(position + 1)
 }
 
-fn coverage(hits: &[Hit], golds: &[String]) -> Option<bool> {
+fn coverage(hits: &[Retrieved], golds: &[String]) -> Option<bool> {
     if hits.is_empty() {
         return None;
     }
@@ -157,24 +115,30 @@ mod tests {
         .unwrap()
     }
 
-    fn hit(doc_id: &str, n: usize, text: &str, in_prompt: bool) -> Hit {
-        Hit {
+    fn hit(doc_id: &str, n: usize, text: &str, in_prompt: bool) -> Retrieved {
+        Retrieved {
             passage_id: format!("{doc_id}#{n}"),
             doc_id: doc_id.to_owned(),
+            title: String::new(),
             text: text.to_owned(),
+            score: 0.5,
             in_prompt,
         }
     }
 
-    fn record(question: &Question, hits: Vec<Hit>) -> Record {
-        let outcome = Outcome {
+    fn record(question: &Question, hits: Vec<Retrieved>) -> Record {
+        let answer = Answer {
+            question: question.question.clone(),
             answer: "in Paris".to_owned(),
+            policy: "always".to_owned(),
             route: Source::Corpus,
-            hits,
+            reason: String::new(),
+            citations: Vec::new(),
+            retrieved: hits,
             tokens: Tokens::default(),
             timing_ms: BTreeMap::new(),
         };
-        Record::new(question, "always", outcome)
+        Record::new(question, answer)
     }
 
     #[test]

@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_answer::{Answer, Retrieved, Tokens};
+use ken_route::Source;
 use ken_study::evaluate::Error;
 use ken_study::results::{self, Difference};
 use ken_study::{
-    Evaluation, Hit, Outcome, Progress, Question, ResultsFile, Settings, Source, Summary, Tokens,
-    evaluate, summarize,
+    Evaluation, Progress, Question, ResultsFile, Settings, Summary, evaluate, summarize,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -36,12 +37,14 @@ fn questions(n: usize) -> Vec<Question> {
 
 /// A made-up system: by the question's number it answers from itself, or finds the gold passage
 /// first, second or not at all.
-fn answer(question: &Question) -> Result<Outcome, std::io::Error> {
+fn answer(question: &Question) -> Result<Answer, std::io::Error> {
     let i: usize = question.id[1..].parse().unwrap();
-    let hit = |doc: String, text: String, in_prompt| Hit {
+    let hit = |doc: String, text: String, in_prompt| Retrieved {
         passage_id: format!("{doc}#0"),
         doc_id: doc,
+        title: String::new(),
         text,
+        score: 0.5,
         in_prompt,
     };
     let gold = hit(format!("d{i}"), format!("This is the Number {i}."), true);
@@ -62,10 +65,14 @@ fn answer(question: &Question) -> Result<Outcome, std::io::Error> {
         timing_ms.insert("retrieve".to_owned(), 1.0);
     }
     timing_ms.insert("total".to_owned(), timing_ms.values().sum());
-    Ok(Outcome {
+    Ok(Answer {
+        question: question.question.clone(),
         answer,
+        policy: "prompt".to_owned(),
         route,
-        hits,
+        reason: String::new(),
+        citations: Vec::new(),
+        retrieved: hits,
         tokens: Tokens {
             prompt: 100 + i,
             completion: 3,
@@ -77,15 +84,7 @@ fn answer(question: &Question) -> Result<Outcome, std::io::Error> {
 fn run(path: &Path, questions: &[Question]) -> Evaluation {
     let mut file = ResultsFile::open(path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
-    evaluate(
-        questions,
-        "prompt",
-        &mut file,
-        &mut answer,
-        &mut |_| {},
-        &cancel,
-    )
-    .unwrap()
+    evaluate(questions, &mut file, &mut answer, &mut |_| {}, &cancel).unwrap()
 }
 
 fn summary(path: &Path, questions: &[Question]) -> Summary {

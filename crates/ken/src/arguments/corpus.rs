@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ken_index::Mode;
+use ken_ingest::Cut;
 use ken_model::hub::ModelReference;
 
-use crate::config::{Layer, Segment};
+use crate::config::Layer;
 
 /// Where the corpus lies.
 #[derive(Debug, Clone, Args)]
@@ -73,7 +74,7 @@ pub(crate) struct IngestArguments {
     /// and auto means whole for JSON Lines records and words:100 for all else
     /// [setting: segment]
     #[arg(long, value_name = "HOW")]
-    pub(crate) segment: Option<Segment>,
+    pub(crate) segment: Option<Cut>,
 }
 
 impl IngestArguments {

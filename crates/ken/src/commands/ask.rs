@@ -67,7 +67,11 @@ fn answer(pipeline: &Pipeline, question: &str, json: bool, stop: &AtomicBool) ->
             unwritten = Some(error);
             return ControlFlow::Break(());
         }
-        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })?;
     if let Some(error) = unwritten {
         return Err(error);
@@ -75,22 +79,44 @@ fn answer(pipeline: &Pipeline, question: &str, json: bool, stop: &AtomicBool) ->
     if stop.load(Ordering::Relaxed) {
         return Err(Refusal::new("interrupted", "stopped while the answer was written").into());
     }
-    if json { output::json(&answer) } else { show(&answer) }
+    if json {
+        output::json(&answer)
+    } else {
+        show(&answer)
+    }
 }
 
 /// What follows the answer's text: the citations' numbers, the trace, the passages.
 fn show(answer: &Answer) -> Result<()> {
-    let marks: String = answer.citations.iter().map(|c| format!(" [{}]", c.number)).collect();
+    let marks: String = answer
+        .citations
+        .iter()
+        .map(|c| format!(" [{}]", c.number))
+        .collect();
     output::line(marks)?;
     for citation in &answer.citations {
-        output::line(format!("  [{}] {}  {}", citation.number, citation.passage_id, citation.title))?;
+        output::line(format!(
+            "  [{}] {}  {}",
+            citation.number, citation.passage_id, citation.title
+        ))?;
         output::line(format!("      {}", output::shortened(&citation.text, 200)))?;
     }
-    output::line(format!("route: {} ({}: {})", answer.route, answer.policy, answer.reason))?;
+    output::line(format!(
+        "route: {} ({}: {})",
+        answer.route, answer.policy, answer.reason
+    ))?;
     if !answer.retrieved.is_empty() {
-        let read = answer.retrieved.iter().filter(|passage| passage.in_prompt).count();
+        let read = answer
+            .retrieved
+            .iter()
+            .filter(|passage| passage.in_prompt)
+            .count();
         let found = answer.retrieved.len();
-        let cut = if read < found { ", the others did not fit" } else { "" };
+        let cut = if read < found {
+            ", the others did not fit"
+        } else {
+            ""
+        };
         output::line(format!("passages: {found} found, {read} read{cut}"))?;
         let mut number = 0;
         for passage in &answer.retrieved {
@@ -100,14 +126,20 @@ fn show(answer: &Answer) -> Result<()> {
             } else {
                 "cut".to_owned()
             };
-            output::line(format!("  {mark:>4} {:.4}  {}  {}", passage.score, passage.passage_id, passage.title))?;
+            output::line(format!(
+                "  {mark:>4} {:.4}  {}  {}",
+                passage.score, passage.passage_id, passage.title
+            ))?;
         }
     }
     output::line(format!(
         "tokens: {} read, {} written",
         answer.tokens.prompt, answer.tokens.completion
     ))?;
-    let stages: Vec<String> =
-        answer.timing_ms.iter().map(|(stage, ms)| format!("{stage} {ms:.0} ms")).collect();
+    let stages: Vec<String> = answer
+        .timing_ms
+        .iter()
+        .map(|(stage, ms)| format!("{stage} {ms:.0} ms"))
+        .collect();
     output::line(format!("time: {}", stages.join(", ")))
 }

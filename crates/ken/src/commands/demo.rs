@@ -78,10 +78,18 @@ pub(crate) fn run(
     let total = (questions.len() * policies.len()) as u64;
     let mut display = Display::new();
     for policy in policies {
-        pipeline.set(ken_answer::Settings { policy, ..open::answering(settings) });
+        pipeline.set(ken_answer::Settings {
+            policy,
+            ..open::answering(settings)
+        });
         let mut answers = Vec::new();
         for question in &questions {
-            display.show("answering", Unit::Items, (rows.len() + answers.len()) as u64, Some(total));
+            display.show(
+                "answering",
+                Unit::Items,
+                (rows.len() + answers.len()) as u64,
+                Some(total),
+            );
             let answer = pipeline.answer(&question.question, &mut |_| ControlFlow::Continue(()))?;
             if stop.load(Ordering::Relaxed) {
                 return Err(Refusal::new("interrupted", "stopped before the demo ended").into());
@@ -103,11 +111,15 @@ fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let folder = ModelCache::of_user()?.home().join("demo");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     let documents = folder.join("corpus.jsonl");
-    fs::write(&documents, CORPUS).with_context(|| format!("cannot write {}", documents.display()))?;
+    fs::write(&documents, CORPUS)
+        .with_context(|| format!("cannot write {}", documents.display()))?;
     let embedder = open::encoder(&settings.embedder, stop)?;
     let corpus = folder.join(format!("{}.ken", &embedder.fingerprint()[..16]));
     fill(&corpus, documents, &embedder, settings, stop)?;
-    Ok(Retriever::new(Index::open(Corpus::open(&corpus)?.into())?, embedder)?)
+    Ok(Retriever::new(
+        Index::open(Corpus::open(&corpus)?.into())?,
+        embedder,
+    )?)
 }
 
 fn fill(
@@ -128,7 +140,11 @@ fn fill(
     let mut display = Display::new();
     let report = ingest(&work, &mut |step| display.show_ingest(&step), stop)?;
     if report.interrupted {
-        return Err(Refusal::new("interrupted", "stopped while the demo's documents were taken in").into());
+        return Err(Refusal::new(
+            "interrupted",
+            "stopped while the demo's documents were taken in",
+        )
+        .into());
     }
     Ok(())
 }
@@ -141,13 +157,27 @@ fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
         .collect::<Result<Vec<Question>, _>>()
         .context("the demo's questions are broken")?;
     let Some(limit) = limit else { return Ok(all) };
-    let of_kind = |wanted: &str| all.iter().filter(|q| kind(q) == wanted).cloned().collect::<Vec<_>>();
+    let of_kind = |wanted: &str| {
+        all.iter()
+            .filter(|q| kind(q) == wanted)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
     let [public, invented] = KINDS.map(of_kind);
-    Ok(public.into_iter().zip(invented).flat_map(<[Question; 2]>::from).take(limit).collect())
+    Ok(public
+        .into_iter()
+        .zip(invented)
+        .flat_map(<[Question; 2]>::from)
+        .take(limit)
+        .collect())
 }
 
 fn kind(question: &Question) -> &str {
-    question.metadata.get("kind").and_then(serde_json::Value::as_str).unwrap_or_default()
+    question
+        .metadata
+        .get("kind")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default()
 }
 
 fn row(question: &Question, answer: &Answer) -> Row {
@@ -159,14 +189,20 @@ fn row(question: &Question, answer: &Answer) -> Row {
         correct: score(&answer.answer, &question.golden_answers).exact_match,
         kind: kind(question).to_owned(),
         ms: answer.timing_ms.get("total").copied().unwrap_or_default(),
-        cited: answer.citations.first().map(|citation| citation.passage_id.clone()),
+        cited: answer
+            .citations
+            .first()
+            .map(|citation| citation.passage_id.clone()),
     }
 }
 
 fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
     let share = |counts: &dyn Fn(&Row) -> bool, hits: &dyn Fn(&Row) -> bool| {
         let counted = answers.iter().filter(|(row, _)| counts(row)).count();
-        let hit = answers.iter().filter(|(row, _)| counts(row) && hits(row)).count();
+        let hit = answers
+            .iter()
+            .filter(|(row, _)| counts(row) && hits(row))
+            .count();
         hit as f64 / counted.max(1) as f64
     };
     let of_kind = |kind: &str| share(&|row| row.kind == kind, &|row| row.correct);
@@ -187,7 +223,9 @@ fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
 
 fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
     let cells = |texts: [&str; 7]| texts.map(str::to_owned).to_vec();
-    let mut table = vec![cells(["question", "policy", "route", "answer", "", "cited", "time"])];
+    let mut table = vec![cells([
+        "question", "policy", "route", "answer", "", "cited", "time",
+    ])];
     for row in rows {
         table.push(cells([
             &output::shortened(&row.question, 58),
@@ -231,9 +269,15 @@ mod tests {
 
     #[test]
     fn a_limit_takes_both_kinds_by_turns() {
-        let kinds: Vec<String> =
-            questions(Some(5)).unwrap().iter().map(|q| kind(q).to_owned()).collect();
-        assert_eq!(kinds, ["public", "invented", "public", "invented", "public"]);
+        let kinds: Vec<String> = questions(Some(5))
+            .unwrap()
+            .iter()
+            .map(|q| kind(q).to_owned())
+            .collect();
+        assert_eq!(
+            kinds,
+            ["public", "invented", "public", "invented", "public"]
+        );
     }
 
     #[test]
@@ -250,11 +294,16 @@ mod tests {
 
     #[test]
     fn every_answer_stands_in_its_gold_passage() {
-        let records: Vec<serde_json::Value> =
-            CORPUS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let records: Vec<serde_json::Value> = CORPUS
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
         for question in questions(None).unwrap() {
             let gold = question.gold_passage().unwrap().to_owned();
-            let record = records.iter().find(|record| record["id"] == gold.as_str()).unwrap();
+            let record = records
+                .iter()
+                .find(|record| record["id"] == gold.as_str())
+                .unwrap();
             let text = record["contents"].as_str().unwrap();
             let covered = ken_study::metrics::covers(text, &question.golden_answers);
             assert_eq!(covered, Some(true), "{}", question.id);

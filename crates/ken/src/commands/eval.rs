@@ -35,13 +35,25 @@ pub(crate) fn run(
     let mut results = ResultsFile::open(&out, run_settings(&pipeline, settings))?;
     let evaluation = {
         let mut display = Display::new();
-        let mut answer_one =
-            |question: &ken_study::Question| pipeline.answer(&question.question, &mut |_| ControlFlow::Continue(()));
+        let mut answer_one = |question: &ken_study::Question| {
+            pipeline.answer(&question.question, &mut |_| ControlFlow::Continue(()))
+        };
         let mut progress = |step: ken_study::Progress| {
             let label = format!("{policy}, {} right", step.exact_matches);
-            display.show(&label, Unit::Items, step.done as u64, Some(step.total as u64));
+            display.show(
+                &label,
+                Unit::Items,
+                step.done as u64,
+                Some(step.total as u64),
+            );
         };
-        evaluate(&questions, &mut results, &mut answer_one, &mut progress, stop)?
+        evaluate(
+            &questions,
+            &mut results,
+            &mut answer_one,
+            &mut progress,
+            stop,
+        )?
     };
     if evaluation.interrupted {
         let message = format!(
@@ -55,7 +67,11 @@ pub(crate) fn run(
             .into());
     }
     let summary = summarize(&policy, &evaluation.records);
-    if json { output::json(&summary) } else { show(&summary, &out) }
+    if json {
+        output::json(&summary)
+    } else {
+        show(&summary, &out)
+    }
 }
 
 /// Where results go if nobody says: into the working directory, named after questions and policy.
@@ -72,7 +88,11 @@ fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings
         || "none".to_owned(),
         |retriever| {
             let corpus = retriever.corpus();
-            format!("{}, generation {}", corpus.dir().display(), corpus.generation())
+            format!(
+                "{}, generation {}",
+                corpus.dir().display(),
+                corpus.generation()
+            )
         },
     );
     let pairs = [
@@ -86,15 +106,18 @@ fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings
         ("temperature", settings.temperature.to_string()),
         ("seed", settings.seed.to_string()),
     ];
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    pairs
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
 }
 
 fn show(summary: &Summary, out: &Path) -> Result<()> {
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
-    let interval = summary
-        .em_interval
-        .map_or_else(String::new, |[low, high]| format!(" (95%: {low:.3} to {high:.3})"));
+    let interval = summary.em_interval.map_or_else(String::new, |[low, high]| {
+        format!(" (95%: {low:.3} to {high:.3})")
+    });
     let mut rows = vec![
         ("questions", summary.n.to_string()),
         ("policy", summary.policy.clone()),
@@ -123,8 +146,10 @@ fn show(summary: &Summary, out: &Path) -> Result<()> {
         .collect();
     rows.push(("by stage", stages.join(", ")));
     rows.push(("per question", out.display().to_string()));
-    let rows: Vec<Vec<String>> =
-        rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
     output::table(&rows)
 }
 

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::{ModelArguments, ModelVerb};
+use crate::commands::score;
 use crate::failure::Refusal;
 use crate::output;
 use crate::progress::Display;
@@ -50,9 +51,12 @@ pub(crate) fn run(arguments: &ModelArguments, json: bool, stop: &AtomicBool) -> 
         ModelVerb::Info(one) => info(&cache, &one.model, json),
         ModelVerb::Verify { model } => verify(&cache, model.as_ref(), json, stop),
         ModelVerb::Remove(one) => remove(&cache, &one.model, json),
-        ModelVerb::Score { .. } | ModelVerb::Embed { .. } => {
-            Err(Refusal::new("not_built", "this verb is not in this build of ken yet").into())
-        }
+        ModelVerb::Score {
+            model,
+            prompt,
+            continuation,
+        } => score::score(&model.model, prompt, continuation, json, stop),
+        ModelVerb::Embed { model, text } => score::embed(&model.model, text, json, stop),
     }
 }
 

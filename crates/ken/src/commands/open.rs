@@ -15,6 +15,9 @@ use ken_route::Policy;
 use crate::config::Settings;
 use crate::progress::Display;
 
+/// Passages retrieved for an answer where nobody says how many.
+const PASSAGES_READ: usize = 3;
+
 /// The language model, fetched first where it is not cached.
 pub(crate) fn decoder(reference: &ModelReference, stop: &AtomicBool) -> Result<Decoder> {
     Ok(Decoder::load(&fetched(reference, stop)?)?)
@@ -35,23 +38,30 @@ pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retrie
 /// Everything that answering takes.
 pub(crate) fn pipeline(settings: &Settings, stop: &AtomicBool) -> Result<Pipeline> {
     let needs_corpus = settings.policy != Policy::Never || settings.corpus.is_some();
-    let retriever = needs_corpus.then(|| retriever(settings, stop)).transpose()?;
+    let retriever = needs_corpus
+        .then(|| retriever(settings, stop))
+        .transpose()?;
     let model = decoder(&settings.model, stop)?;
     Ok(Pipeline::new(model, retriever, answering(settings)))
 }
 
 /// The settings of the pipeline.
 pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
-    let temperature = settings.temperature.value();
+    let temperature = settings.temperature.get() as f32;
     let sampling = if temperature > 0.0 {
-        Sampling::Random { temperature, top_k: None, top_p: None, seed: settings.seed }
+        Sampling::Random {
+            temperature,
+            top_k: None,
+            top_p: None,
+            seed: settings.seed,
+        }
     } else {
         Sampling::Greedy
     };
     ken_answer::Settings {
         policy: settings.policy,
         mode: settings.mode,
-        k: settings.k,
+        k: settings.k.unwrap_or(PASSAGES_READ),
         evidence_tokens: settings.evidence_tokens,
         max_tokens: settings.max_tokens,
         sampling,

@@ -42,12 +42,11 @@ pub(crate) fn score(
 pub(crate) fn embed(
     model: &ModelReference,
     text: &str,
-    role: Role,
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
     let model = open::encoder(model, stop)?;
-    for embedding in model.embed(&[text], role)? {
+    for embedding in model.embed(&[text], Role::Passage)? {
         if json {
             output::json(&json!({ "embedding": embedding }))?;
         } else {

@@ -10,6 +10,9 @@ use crate::commands::open;
 use crate::config::Settings;
 use crate::output;
 
+/// Passages shown where nobody says how many.
+const HITS_SHOWN: usize = 10;
+
 /// Runs `ken search`.
 pub(crate) fn run(
     arguments: &SearchArguments,
@@ -18,7 +21,11 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let retriever = open::retriever(settings, stop)?;
-    let hits = retriever.search(&arguments.query, settings.mode, settings.k)?;
+    let hits = retriever.search(
+        &arguments.query,
+        settings.mode,
+        settings.k.unwrap_or(HITS_SHOWN),
+    )?;
     if json {
         let hits: Vec<_> = hits
             .iter()
@@ -36,7 +43,10 @@ pub(crate) fn run(
     }
     for (rank, hit) in (1..).zip(&hits) {
         let passage = &hit.passage;
-        output::line(format!("{rank:>2}. {:.4}  {}  {}", hit.score, passage.id, passage.title))?;
+        output::line(format!(
+            "{rank:>2}. {:.4}  {}  {}",
+            hit.score, passage.id, passage.title
+        ))?;
         output::line(format!("      {}", output::shortened(&passage.text, 200)))?;
     }
     if hits.is_empty() {

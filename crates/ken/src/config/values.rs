@@ -4,55 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_corpus::Segmentation;
 use serde::Serialize;
-
-/// How many words a passage has where nothing else is said.
-const DEFAULT_WORDS: usize = 100;
-
-/// How documents are cut into passages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Segment {
-    /// JSON Lines records are passages already; all else is cut by words.
-    Auto,
-    /// The same way for all documents.
-    Fixed(Segmentation),
-}
-
-impl Segment {
-    /// The segmentation of a document; `record` tells that it is one record of
-    /// a JSON Lines file.
-    pub(crate) fn of_document(self, record: bool) -> Segmentation {
-        match self {
-            Self::Auto if record => Segmentation::Whole,
-            Self::Auto => Segmentation::Words {
-                size: DEFAULT_WORDS,
-                overlap: 0,
-            },
-            Self::Fixed(segmentation) => segmentation,
-        }
-    }
-}
-
-impl FromStr for Segment {
-    type Err = <Segmentation as FromStr>::Err;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            other => other.parse().map(Self::Fixed),
-        }
-    }
-}
-
-impl fmt::Display for Segment {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => formatter.write_str("auto"),
-            Self::Fixed(segmentation) => segmentation.fmt(formatter),
-        }
-    }
-}
 
 /// The temperature of sampling: 0 is greedy. Finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
@@ -61,6 +13,12 @@ pub(crate) struct Temperature(f64);
 impl Temperature {
     pub(crate) fn get(self) -> f64 {
         self.0
+    }
+}
+
+impl fmt::Display for Temperature {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 
@@ -78,22 +36,6 @@ impl FromStr for Temperature {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn auto_keeps_records_whole_and_cuts_all_else() {
-        let auto: Segment = "auto".parse().unwrap();
-        assert_eq!(auto.of_document(true).to_string(), "whole");
-        assert_eq!(auto.of_document(false).to_string(), "words:100");
-        let fixed: Segment = "sentence".parse().unwrap();
-        assert_eq!(fixed.of_document(true).to_string(), "sentence");
-    }
-
-    #[test]
-    fn segmentations_print_as_they_are_read() {
-        for text in ["auto", "whole", "sentence", "words:100/20", "tokens:256"] {
-            assert_eq!(text.parse::<Segment>().unwrap().to_string(), text);
-        }
-    }
 
     #[test]
     fn a_temperature_is_a_number_from_zero_up() {

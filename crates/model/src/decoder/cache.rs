@@ -16,8 +16,14 @@ impl KvCache {
     /// An empty cache.
     pub(super) fn new(layers: usize, kv_heads: usize, head_width: usize) -> Result<Self> {
         let empty = || Tensor::zeros((kv_heads, 0, head_width), DType::F32, &Device::Cpu);
-        let layers = (0..layers).map(|_| Ok((empty()?, empty()?))).collect::<Result<_>>()?;
-        Ok(Self { layers, length: 0, capacity: 0 })
+        let layers = (0..layers)
+            .map(|_| Ok((empty()?, empty()?)))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            layers,
+            length: 0,
+            capacity: 0,
+        })
     }
 
     /// Tokens read so far.
@@ -27,8 +33,11 @@ impl KvCache {
 
     /// A copy that can be filled without touching this one, with room for `more` tokens.
     pub(super) fn branch(&self, more: usize) -> Result<Self> {
-        let mut copy =
-            Self { layers: self.layers.clone(), length: self.length, capacity: self.capacity };
+        let mut copy = Self {
+            layers: self.layers.clone(),
+            length: self.length,
+            capacity: self.capacity,
+        };
         copy.grow(self.length + more)?;
         Ok(copy)
     }
@@ -41,7 +50,11 @@ impl KvCache {
     /// Makes room for `more` tokens. Call once before the layers of a forward pass append.
     pub(super) fn reserve(&mut self, more: usize) -> Result<()> {
         let needed = self.length + more;
-        if needed > self.capacity { self.grow(needed.next_multiple_of(GROWTH_TOKENS)) } else { Ok(()) }
+        if needed > self.capacity {
+            self.grow(needed.next_multiple_of(GROWTH_TOKENS))
+        } else {
+            Ok(())
+        }
     }
 
     /// Counts `more` tokens as read. Call once after the layers of a forward pass appended.
@@ -76,8 +89,11 @@ impl KvCache {
         for (keys, values) in &mut self.layers {
             for tensor in [keys, values] {
                 let (kv_heads, _, head_width) = tensor.dims3()?;
-                let larger =
-                    Tensor::zeros((kv_heads, capacity, head_width), DType::F32, tensor.device())?;
+                let larger = Tensor::zeros(
+                    (kv_heads, capacity, head_width),
+                    DType::F32,
+                    tensor.device(),
+                )?;
                 if length > 0 {
                     larger.slice_set(&tensor.narrow(1, 0, length)?.contiguous()?, 1, 0)?;
                 }

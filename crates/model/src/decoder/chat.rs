@@ -34,7 +34,10 @@ impl Message {
     /// A turn.
     #[must_use]
     pub fn new(role: Role, content: impl Into<String>) -> Self {
-        Self { role, content: content.into() }
+        Self {
+            role,
+            content: content.into(),
+        }
     }
 }
 
@@ -48,8 +51,12 @@ pub(super) struct ChatTemplate {
 impl ChatTemplate {
     /// Reads the template from GGUF metadata; `None` where the model has none.
     pub(super) fn from_gguf(metadata: &Metadata<'_>) -> Option<Self> {
-        let source = metadata.optional_string("tokenizer.chat_template")?.to_owned();
-        let tokens = metadata.strings("tokenizer.ggml.tokens").unwrap_or_default();
+        let source = metadata
+            .optional_string("tokenizer.chat_template")?
+            .to_owned();
+        let tokens = metadata
+            .strings("tokenizer.ggml.tokens")
+            .unwrap_or_default();
         let token = |key: &str| {
             metadata
                 .optional_number(key)
@@ -91,7 +98,11 @@ impl ChatTemplate {
                 .unwrap_or_default()
                 .to_owned()
         };
-        Some(Self { source, beginning: token("bos_token"), end: token("eos_token") })
+        Some(Self {
+            source,
+            beginning: token("bos_token"),
+            end: token("eos_token"),
+        })
     }
 
     /// The text of a conversation; `open_answer` ends it where the model is to answer.
@@ -100,15 +111,23 @@ impl ChatTemplate {
         messages: &[Message],
         open_answer: bool,
     ) -> Result<String, DecoderError> {
-        let refuse = |e: Error| DecoderError::ChatTemplate { reason: e.to_string() };
+        let refuse = |e: Error| DecoderError::ChatTemplate {
+            reason: e.to_string(),
+        };
         let mut environment = Environment::new();
         environment.set_trim_blocks(true);
         environment.set_lstrip_blocks(true);
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.add_function("raise_exception", |message: String| -> Result<String, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message))
-        });
-        environment.add_template("chat", &self.source).map_err(refuse)?;
+        environment
+            .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.add_function(
+            "raise_exception",
+            |message: String| -> Result<String, Error> {
+                Err(Error::new(ErrorKind::InvalidOperation, message))
+            },
+        );
+        environment
+            .add_template("chat", &self.source)
+            .map_err(refuse)?;
         environment
             .get_template("chat")
             .and_then(|template| {
@@ -139,7 +158,10 @@ mod tests {
     #[test]
     fn renders_roles_and_special_tokens() {
         let source = "{{ bos_token }}{% for m in messages %}[{{ m['role'] }}]{{ m.content.strip() }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}";
-        let messages = [Message::new(Role::System, " be brief "), Message::new(Role::User, "hi")];
+        let messages = [
+            Message::new(Role::System, " be brief "),
+            Message::new(Role::User, "hi"),
+        ];
         assert_eq!(
             render(source, &messages).unwrap(),
             "<s>[system]be brief</s>[user]hi</s>[assistant]"

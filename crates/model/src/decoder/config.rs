@@ -138,18 +138,31 @@ impl DecoderConfig {
     /// # Errors
     /// An unreadable file, a missing key, or an architecture or rotary scaling that is not supported.
     pub fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
-        let invalid = |reason: String| DecoderError::InvalidConfig { path: path.to_path_buf(), reason };
-        let text = std::fs::read_to_string(path).map_err(|source| DecoderError::io(path, source))?;
-        let value: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
-        let model_type = value.get("model_type").and_then(Value::as_str).unwrap_or("(none)");
-        let family = Family::parse(model_type).ok_or_else(|| DecoderError::UnknownArchitecture {
+        let invalid = |reason: String| DecoderError::InvalidConfig {
             path: path.to_path_buf(),
-            architecture: model_type.to_owned(),
-        })?;
+            reason,
+        };
+        let text =
+            std::fs::read_to_string(path).map_err(|source| DecoderError::io(path, source))?;
+        let value: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
+        let model_type = value
+            .get("model_type")
+            .and_then(Value::as_str)
+            .unwrap_or("(none)");
+        let family =
+            Family::parse(model_type).ok_or_else(|| DecoderError::UnknownArchitecture {
+                path: path.to_path_buf(),
+                architecture: model_type.to_owned(),
+            })?;
         let raw: HuggingFaceConfig =
             serde_json::from_value(value).map_err(|e| invalid(e.to_string()))?;
-        if raw.partial_rotary_factor.is_some_and(|f| (f - 1.0).abs() > 1e-9) {
-            return Err(invalid("partial rotary embeddings are not supported".to_owned()));
+        if raw
+            .partial_rotary_factor
+            .is_some_and(|f| (f - 1.0).abs() > 1e-9)
+        {
+            return Err(invalid(
+                "partial rotary embeddings are not supported".to_owned(),
+            ));
         }
         let mut context = raw.max_position_embeddings;
         let parameters = raw.rope_scaling.as_ref().or(raw.rope_parameters.as_ref());
@@ -173,7 +186,9 @@ impl DecoderConfig {
                 };
                 match kind {
                     "default" => RopeScaling::None,
-                    "linear" => RopeScaling::Linear { factor: number("factor")? },
+                    "linear" => RopeScaling::Linear {
+                        factor: number("factor")?,
+                    },
                     "llama3" => RopeScaling::Llama3 {
                         factor: number("factor")?,
                         low_freq_factor: number("low_freq_factor")?,
@@ -186,7 +201,9 @@ impl DecoderConfig {
                         context = raw
                             .original_max_position_embeddings
                             .or_else(|| {
-                                number("original_max_position_embeddings").ok().map(|n| n as usize)
+                                number("original_max_position_embeddings")
+                                    .ok()
+                                    .map(|n| n as usize)
                             })
                             .ok_or_else(|| {
                                 invalid("`original_max_position_embeddings` is missing".to_owned())
@@ -206,7 +223,9 @@ impl DecoderConfig {
                 }
             }
         };
-        let window_in_use = raw.use_sliding_window.unwrap_or(family != Family::Qwen2 && family != Family::Qwen3);
+        let window_in_use = raw
+            .use_sliding_window
+            .unwrap_or(family != Family::Qwen2 && family != Family::Qwen3);
         Self {
             family,
             vocabulary: raw.vocab_size,
@@ -285,7 +304,9 @@ impl DecoderConfig {
                 .optional_number(&key("attention.key_length"))
                 .map_or(hidden / heads.max(1), |n| n as usize),
             norm_epsilon: metadata.number(&key("attention.layer_norm_rms_epsilon"))? as f32,
-            rope_base: metadata.optional_number(&key("rope.freq_base")).unwrap_or(10_000.0),
+            rope_base: metadata
+                .optional_number(&key("rope.freq_base"))
+                .unwrap_or(10_000.0),
             rope_scaling,
             context,
             sliding_window: metadata
@@ -318,7 +339,10 @@ impl DecoderConfig {
                 self.heads, self.kv_heads
             ))
         } else if !self.head_width.is_multiple_of(2) {
-            Some(format!("a head width of {} cannot be rotated", self.head_width))
+            Some(format!(
+                "a head width of {} cannot be rotated",
+                self.head_width
+            ))
         } else if let RopeScaling::PerFrequency { factors } = &self.rope_scaling {
             (factors.len() != self.head_width / 2).then(|| {
                 format!(
@@ -332,9 +356,10 @@ impl DecoderConfig {
         };
         match reason {
             None => Ok(self),
-            Some(reason) => {
-                Err(DecoderError::InvalidConfig { path: path.to_path_buf(), reason })
-            }
+            Some(reason) => Err(DecoderError::InvalidConfig {
+                path: path.to_path_buf(),
+                reason,
+            }),
         }
     }
 
@@ -344,8 +369,9 @@ impl DecoderConfig {
         let half = self.head_width / 2;
         (0..half)
             .map(|i| {
-                let frequency =
-                    self.rope_base.powf(-2.0 * i as f64 / self.head_width as f64);
+                let frequency = self
+                    .rope_base
+                    .powf(-2.0 * i as f64 / self.head_width as f64);
                 match &self.rope_scaling {
                     RopeScaling::None => frequency,
                     RopeScaling::Linear { factor } => frequency / factor,

@@ -128,7 +128,10 @@ pub enum DecoderError {
 
 impl DecoderError {
     pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
-        Self::Io { path: path.to_path_buf(), source }
+        Self::Io {
+            path: path.to_path_buf(),
+            source,
+        }
     }
 
     /// A short name of the error for machines.
@@ -157,9 +160,10 @@ impl DecoderError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Truncated { .. } | Self::Corrupt { .. } => {
-                Some("pull the model again: `ken model remove REF`, then `ken model pull REF`".to_owned())
-            }
+            Self::Truncated { .. } | Self::Corrupt { .. } => Some(
+                "pull the model again: `ken model remove REF`, then `ken model pull REF`"
+                    .to_owned(),
+            ),
             Self::UnknownArchitecture { .. } => {
                 Some(format!("supported architectures: {}", Family::NAMES))
             }

@@ -16,7 +16,11 @@ pub(super) fn causal_softmax(
     scale: f32,
     window: Option<usize>,
 ) -> Result<()> {
-    scores.inplace_op1(&CausalSoftmax { tokens, scale, window })
+    scores.inplace_op1(&CausalSoftmax {
+        tokens,
+        scale,
+        window,
+    })
 }
 
 struct CausalSoftmax {
@@ -38,13 +42,18 @@ impl InplaceOp1 for CausalSoftmax {
         let Some(&length) = layout.dims().last() else {
             candle_core::bail!("causal softmax needs at least one dimension");
         };
-        values[start..end].par_chunks_mut(length).enumerate().for_each(|(row, scores)| {
-            let position = length - self.tokens + row % self.tokens;
-            let first = self.window.map_or(0, |window| (position + 1).saturating_sub(window));
-            scores[..first].fill(0.0);
-            scores[position + 1..].fill(0.0);
-            softmax(&mut scores[first..=position], self.scale);
-        });
+        values[start..end]
+            .par_chunks_mut(length)
+            .enumerate()
+            .for_each(|(row, scores)| {
+                let position = length - self.tokens + row % self.tokens;
+                let first = self
+                    .window
+                    .map_or(0, |window| (position + 1).saturating_sub(window));
+                scores[..first].fill(0.0);
+                scores[position + 1..].fill(0.0);
+                softmax(&mut scores[first..=position], self.scale);
+            });
         Ok(())
     }
 }
@@ -88,8 +97,10 @@ impl CustomOp1 for GatedSilu {
         let (tokens, double) = layout.shape().dims2()?;
         let width = double / 2;
         let mut output = vec![0.0f32; tokens * width];
-        output.par_chunks_mut(width).zip(values[start..end].par_chunks(double)).for_each(
-            |(out, both)| {
+        output
+            .par_chunks_mut(width)
+            .zip(values[start..end].par_chunks(double))
+            .for_each(|(out, both)| {
                 let (gate, up) = both.split_at(width);
                 for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
                     // x * sigmoid(x), with the exponential of a number that is never positive.
@@ -97,8 +108,7 @@ impl CustomOp1 for GatedSilu {
                     let sigmoid = if gate >= 0.0 { 1.0 } else { e } / (1.0 + e);
                     *out = gate * sigmoid * up;
                 }
-            },
-        );
+            });
         Ok((CpuStorage::F32(output), Shape::from((tokens, width))))
     }
 }

@@ -66,7 +66,10 @@ impl Decoder {
         let prompt_tokens = prompt.tokens().len();
         let context = self.context_tokens();
         if prompt_tokens >= context {
-            return Err(DecoderError::ContextExceeded { received: prompt_tokens, context });
+            return Err(DecoderError::ContextExceeded {
+                received: prompt_tokens,
+                context,
+            });
         }
         let started = Instant::now();
         let room = options.max_tokens.min(context - prompt_tokens);
@@ -131,7 +134,12 @@ struct Certain<'a> {
 
 impl<'a> Certain<'a> {
     fn new(stop: &'a [String]) -> Self {
-        Self { stop, text: String::new(), released: 0, stopped: false }
+        Self {
+            stop,
+            text: String::new(),
+            released: 0,
+            stopped: false,
+        }
     }
 
     /// Takes the whole text so far and returns what became certain.
@@ -148,7 +156,10 @@ impl<'a> Certain<'a> {
             self.stopped = true;
             at
         } else {
-            let whole = self.text.trim_end_matches(char::REPLACEMENT_CHARACTER).len();
+            let whole = self
+                .text
+                .trim_end_matches(char::REPLACEMENT_CHARACTER)
+                .len();
             whole - self.overlap_with_stop(&self.text[..whole])
         };
         self.release(certain)

@@ -39,14 +39,25 @@ impl GgufFile {
         let content = gguf_file::Content::read(&mut Cursor::new(&map[..])).map_err(|e| {
             let reason = first_line(&e);
             if reason.contains("unknown dtype") {
-                DecoderError::UnknownQuantization { path: path.to_path_buf(), reason }
+                DecoderError::UnknownQuantization {
+                    path: path.to_path_buf(),
+                    reason,
+                }
             } else {
-                DecoderError::Corrupt { path: path.to_path_buf(), format: "GGUF", reason }
+                DecoderError::Corrupt {
+                    path: path.to_path_buf(),
+                    format: "GGUF",
+                    reason,
+                }
             }
         })?;
         let mut expected = 0;
         for info in content.tensor_infos.values() {
-            let elements = info.shape.dims().iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64));
+            let elements = info
+                .shape
+                .dims()
+                .iter()
+                .try_fold(1u64, |n, &d| n.checked_mul(d as u64));
             let end = elements
                 .map(|n| n.div_ceil(info.ggml_dtype.block_size() as u64))
                 .and_then(|blocks| blocks.checked_mul(info.ggml_dtype.type_size() as u64))
@@ -62,7 +73,11 @@ impl GgufFile {
                 received: map.len() as u64,
             });
         }
-        Ok(Self { path: path.to_path_buf(), map, content })
+        Ok(Self {
+            path: path.to_path_buf(),
+            map,
+            content,
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -75,17 +90,27 @@ impl GgufFile {
     }
 
     pub(super) fn metadata(&self) -> Metadata<'_> {
-        Metadata { path: &self.path, content: &self.content }
+        Metadata {
+            path: &self.path,
+            content: &self.content,
+        }
     }
 
     /// The shape of a tensor, rows first; `None` where the file has no such tensor.
     pub(super) fn shape(&self, name: &str) -> Option<&[usize]> {
-        self.content.tensor_infos.get(name).map(|info| info.shape.dims())
+        self.content
+            .tensor_infos
+            .get(name)
+            .map(|info| info.shape.dims())
     }
 
     /// Elements of all tensors together.
     pub(super) fn parameters(&self) -> usize {
-        self.content.tensor_infos.values().map(|info| info.shape.elem_count()).sum()
+        self.content
+            .tensor_infos
+            .values()
+            .map(|info| info.shape.elem_count())
+            .sum()
     }
 
     /// Reads a tensor as it is stored.
@@ -99,13 +124,13 @@ impl GgufFile {
                 name: name.to_owned(),
             });
         }
-        self.content.tensor(&mut Cursor::new(&self.map[..]), name, &Device::Cpu).map_err(|e| {
-            DecoderError::Corrupt {
+        self.content
+            .tensor(&mut Cursor::new(&self.map[..]), name, &Device::Cpu)
+            .map_err(|e| DecoderError::Corrupt {
                 path: self.path.clone(),
                 format: "GGUF",
                 reason: format!("tensor `{name}`: {}", first_line(&e)),
-            }
-        })
+            })
     }
 }
 
@@ -133,7 +158,12 @@ fn alignment_is_zero(file: &[u8]) -> bool {
 
 /// candle appends a backtrace to its messages; people want the first line.
 fn first_line(error: &candle_core::Error) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Typed access to GGUF metadata.

@@ -57,7 +57,14 @@ impl Graph {
             .map(|layer| Block::load(&config, weights, layer))
             .collect::<Result2<Vec<_>>>()?;
         let frequencies = config.rope_frequencies();
-        Ok(Self { config, frequencies, embedding, blocks, norm, output })
+        Ok(Self {
+            config,
+            frequencies,
+            embedding,
+            blocks,
+            norm,
+            output,
+        })
     }
 
     pub(super) fn config(&self) -> &DecoderConfig {
@@ -66,7 +73,11 @@ impl Graph {
 
     /// A cache for one sequence.
     pub(super) fn empty_cache(&self) -> Result<KvCache> {
-        KvCache::new(self.config.layers, self.config.kv_heads, self.config.head_width)
+        KvCache::new(
+            self.config.layers,
+            self.config.kv_heads,
+            self.config.head_width,
+        )
     }
 
     /// Reads tokens behind those in the cache and returns their final, normalized hidden states.
@@ -93,8 +104,10 @@ impl Graph {
 
     fn rotation(&self, start: usize, tokens: usize) -> Result<Rotation> {
         let half = self.frequencies.len();
-        let (mut cos, mut sin) =
-            (Vec::with_capacity(tokens * half), Vec::with_capacity(tokens * half));
+        let (mut cos, mut sin) = (
+            Vec::with_capacity(tokens * half),
+            Vec::with_capacity(tokens * half),
+        );
         for position in start..start + tokens {
             for frequency in &self.frequencies {
                 let (s, c) = (position as f64 * frequency).sin_cos();
@@ -121,8 +134,15 @@ impl Block {
                 vec![(Part::GateUp, 2 * config.intermediate)],
             ),
             Family::Llama | Family::Qwen2 | Family::Qwen3 => (
-                vec![(Part::Query, queries), (Part::Key, keys), (Part::Value, keys)],
-                vec![(Part::Gate, config.intermediate), (Part::Up, config.intermediate)],
+                vec![
+                    (Part::Query, queries),
+                    (Part::Key, keys),
+                    (Part::Value, keys),
+                ],
+                vec![
+                    (Part::Gate, config.intermediate),
+                    (Part::Up, config.intermediate),
+                ],
             ),
         };
         let query_key_value_bias = if config.family == Family::Qwen2 {
@@ -142,7 +162,8 @@ impl Block {
         } else {
             None
         };
-        let linear = |parts: &[(Part, usize)], columns| weights.linear(config, layer, parts, columns);
+        let linear =
+            |parts: &[(Part, usize)], columns| weights.linear(config, layer, parts, columns);
         let norm = |part| weights.vector(layer, part, "weight", config.hidden);
         Ok(Self {
             attention_norm: norm(Part::AttentionNorm)?,
@@ -193,12 +214,9 @@ impl Block {
             projected = projected.broadcast_add(bias)?;
         }
         let split = |start: usize, heads: usize| {
-            projected.narrow(D::Minus1, start * width, heads * width)?.reshape((
-                1,
-                tokens,
-                heads,
-                width,
-            ))
+            projected
+                .narrow(D::Minus1, start * width, heads * width)?
+                .reshape((1, tokens, heads, width))
         };
         let mut queries = split(0, heads)?.contiguous()?;
         let mut keys = split(heads, kv_heads)?.contiguous()?;

@@ -27,8 +27,10 @@ impl Linear {
             Self::Quantized(parts) => match parts.as_slice() {
                 [one] => one.forward(x),
                 several => {
-                    let outputs =
-                        several.iter().map(|part| part.forward(x)).collect::<Result<Vec<_>>>()?;
+                    let outputs = several
+                        .iter()
+                        .map(|part| part.forward(x))
+                        .collect::<Result<Vec<_>>>()?;
                     Tensor::cat(&outputs, 1)
                 }
             },

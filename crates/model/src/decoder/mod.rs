@@ -5,6 +5,7 @@ mod cache;
 mod chat;
 mod config;
 mod error;
+mod examples;
 mod fused;
 mod generate;
 mod gguf;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 pub use chat::{Message, Role};
 pub use config::{DecoderConfig, Family, RopeScaling};
 pub use error::DecoderError;
+pub use examples::WorkedExample;
 pub use generate::{Finish, GenerateOptions, Generation};
 pub use prefix::Prompt;
 pub use sampling::Sampling;
@@ -50,17 +52,27 @@ impl Decoder {
     /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer
     /// that is not supported.
     pub fn load(path: &Path) -> Result<Self, DecoderError> {
-        if path.is_dir() { Self::load_folder(path) } else { Self::load_gguf(path) }
+        if path.is_dir() {
+            Self::load_folder(path)
+        } else {
+            Self::load_gguf(path)
+        }
     }
 
     fn load_gguf(path: &Path) -> Result<Self, DecoderError> {
-        let is_gguf = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
+        let is_gguf = path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
         if path.exists() && !is_gguf {
-            return Err(DecoderError::NotAModel { path: path.to_path_buf() });
+            return Err(DecoderError::NotAModel {
+                path: path.to_path_buf(),
+            });
         }
         let file = GgufFile::open(path)?;
         let metadata = file.metadata();
-        let vocabulary = file.shape("token_embd.weight").and_then(|shape| shape.first().copied());
+        let vocabulary = file
+            .shape("token_embd.weight")
+            .and_then(|shape| shape.first().copied());
         let vocabulary = vocabulary.ok_or_else(|| DecoderError::MissingTensor {
             path: path.to_path_buf(),
             name: "token_embd.weight".to_owned(),
@@ -89,13 +101,22 @@ impl Decoder {
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         let fingerprint = crate::fingerprint::of_bytes(file.bytes());
         let graph = Graph::load(config, &Weights::Gguf(file))?;
-        Ok(Self { graph, tokenizer, chat, end_tokens, fingerprint, prefixes: PrefixCaches::default() })
+        Ok(Self {
+            graph,
+            tokenizer,
+            chat,
+            end_tokens,
+            fingerprint,
+            prefixes: PrefixCaches::default(),
+        })
     }
 
     fn load_folder(folder: &Path) -> Result<Self, DecoderError> {
         let config_path = folder.join("config.json");
         if !config_path.exists() {
-            return Err(DecoderError::NotAModel { path: folder.to_path_buf() });
+            return Err(DecoderError::NotAModel {
+                path: folder.to_path_buf(),
+            });
         }
         let config = DecoderConfig::from_hugging_face(&config_path)?;
         let tokenizer = TextTokenizer::from_file(&folder.join("tokenizer.json"))?;
@@ -106,7 +127,14 @@ impl Decoder {
         let fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
             .map_err(|source| DecoderError::io(folder, source))?;
         let graph = Graph::load(config, &weights)?;
-        Ok(Self { graph, tokenizer, chat, end_tokens, fingerprint, prefixes: PrefixCaches::default() })
+        Ok(Self {
+            graph,
+            tokenizer,
+            chat,
+            end_tokens,
+            fingerprint,
+            prefixes: PrefixCaches::default(),
+        })
     }
 
     /// The architecture's numbers.
@@ -149,9 +177,12 @@ impl Decoder {
     /// # Errors
     /// A model without a chat template, or a conversation that the template refuses.
     pub fn chat_prompt(&self, messages: &[Message], shared: usize) -> Result<Prompt, DecoderError> {
-        let template = self.chat.as_ref().ok_or_else(|| DecoderError::ChatTemplate {
-            reason: "the model has none".to_owned(),
-        })?;
+        let template = self
+            .chat
+            .as_ref()
+            .ok_or_else(|| DecoderError::ChatTemplate {
+                reason: "the model has none".to_owned(),
+            })?;
         let tokens = self.encode(&template.render(messages, true)?, false)?;
         // Not every template takes a part of a conversation; then nothing is shared.
         let shared = messages
@@ -187,7 +218,13 @@ impl Decoder {
 
 /// Chat formats end a turn by tokens that not every checkpoint declares as an end.
 fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
-    let known = ["<|im_end|>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>"];
+    let known = [
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+    ];
     end_tokens.extend(known.iter().filter_map(|token| tokenizer.id(token)));
     end_tokens.sort_unstable();
     end_tokens.dedup();
@@ -200,9 +237,12 @@ fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
         .filter_map(|name| std::fs::read_to_string(folder.join(name)).ok())
         .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
         .find_map(|config| match config.get("eos_token_id")? {
-            serde_json::Value::Array(ids) => {
-                Some(ids.iter().filter_map(|id| id.as_u64()).map(|id| id as u32).collect())
-            }
+            serde_json::Value::Array(ids) => Some(
+                ids.iter()
+                    .filter_map(|id| id.as_u64())
+                    .map(|id| id as u32)
+                    .collect(),
+            ),
             id => Some(vec![id.as_u64()? as u32]),
         })
         .unwrap_or_default()

@@ -30,7 +30,11 @@ impl Prompt {
         if tokens.is_empty() {
             return Err(DecoderError::EmptyText { what: "prompt" });
         }
-        let common = tokens.iter().zip(shared).take_while(|(a, b)| a == b).count();
+        let common = tokens
+            .iter()
+            .zip(shared)
+            .take_while(|(a, b)| a == b)
+            .count();
         // At least one token is left to give the logits of what comes next.
         let shared = common.min(tokens.len() - 1);
         Ok(Self { tokens, shared })
@@ -81,7 +85,12 @@ impl Decoder {
     }
 
     fn shared_part(&self, tokens: &[u32]) -> Result<Arc<KvCache>, DecoderError> {
-        let lock = || self.prefixes.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || {
+            self.prefixes
+                .kept
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         {
             let mut kept = lock();
             if let Some(found) = kept.iter().position(|(key, _)| key == tokens) {

@@ -33,7 +33,10 @@ impl Sampler {
             Sampling::Greedy => 0,
             Sampling::Random { seed, .. } => seed,
         };
-        Self { sampling, random: StdRng::seed_from_u64(seed) }
+        Self {
+            sampling,
+            random: StdRng::seed_from_u64(seed),
+        }
     }
 
     /// Chooses a token.
@@ -43,7 +46,12 @@ impl Sampler {
     pub(super) fn next(&mut self, logits: &[f32]) -> u32 {
         match self.sampling {
             Sampling::Greedy => greatest(logits),
-            Sampling::Random { temperature, top_k, top_p, .. } => {
+            Sampling::Random {
+                temperature,
+                top_k,
+                top_p,
+                ..
+            } => {
                 let candidates = nucleus(logits, temperature, top_k, top_p);
                 let total: f64 = candidates.iter().map(|&(_, weight)| weight).sum();
                 let mut left = self.random.random::<f64>() * total;
@@ -53,7 +61,9 @@ impl Sampler {
                         return token;
                     }
                 }
-                candidates.last().map_or_else(|| greatest(logits), |&(token, _)| token)
+                candidates
+                    .last()
+                    .map_or_else(|| greatest(logits), |&(token, _)| token)
             }
         }
     }
@@ -113,7 +123,10 @@ fn nucleus(
 /// `logits`: `[vocabulary]`.
 pub(super) fn log_probability(logits: &[f32], token: u32) -> f32 {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = logits.iter().map(|&logit| f64::from(logit - top).exp()).sum();
+    let sum: f64 = logits
+        .iter()
+        .map(|&logit| f64::from(logit - top).exp())
+        .sum();
     (f64::from(logits[token as usize] - top) - sum.ln()) as f32
 }
 
@@ -132,7 +145,10 @@ mod tests {
     fn top_k_and_top_p_keep_the_likeliest() {
         let logits = [0.0f32, 2.0, 1.0, -1.0].map(|x| x * std::f32::consts::LN_2);
         let tokens = |k, p| {
-            nucleus(&logits, 1.0, k, p).into_iter().map(|(token, _)| token).collect::<Vec<_>>()
+            nucleus(&logits, 1.0, k, p)
+                .into_iter()
+                .map(|(token, _)| token)
+                .collect::<Vec<_>>()
         };
         assert_eq!(tokens(Some(2), None), [1, 2]);
         // The probabilities are 8/15, 4/15, 2/15, 1/15.
@@ -144,7 +160,12 @@ mod tests {
     #[test]
     fn frequencies_follow_the_probabilities() {
         let logits = [0.0f32, (3.0f32).ln(), f32::NEG_INFINITY];
-        let sampling = Sampling::Random { temperature: 1.0, top_k: None, top_p: None, seed: 7 };
+        let sampling = Sampling::Random {
+            temperature: 1.0,
+            top_k: None,
+            top_p: None,
+            seed: 7,
+        };
         let mut sampler = Sampler::new(sampling);
         let ones = (0..20_000).filter(|_| sampler.next(&logits) == 1).count();
         // A share of 3/4, and five standard deviations around it.

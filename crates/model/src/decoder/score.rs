@@ -18,7 +18,10 @@ impl Score {
     /// Natural-log probability of the whole continuation.
     #[must_use]
     pub fn sum(&self) -> f64 {
-        self.logprobs.iter().map(|&logprob| f64::from(logprob)).sum()
+        self.logprobs
+            .iter()
+            .map(|&logprob| f64::from(logprob))
+            .sum()
     }
 }
 
@@ -34,12 +37,14 @@ impl Decoder {
     ) -> Result<Vec<Score>, DecoderError> {
         let continuations = continuations
             .iter()
-            .map(|text| match self.known(self.tokenizer.encode_continuation(text)?)? {
-                tokens if tokens.is_empty() => {
-                    Err(DecoderError::EmptyText { what: "continuation" })
-                }
-                tokens => Ok(tokens),
-            })
+            .map(
+                |text| match self.known(self.tokenizer.encode_continuation(text)?)? {
+                    tokens if tokens.is_empty() => Err(DecoderError::EmptyText {
+                        what: "continuation",
+                    }),
+                    tokens => Ok(tokens),
+                },
+            )
             .collect::<Result<Vec<_>, _>>()?;
         let longest = continuations.iter().map(Vec::len).max().unwrap_or(0);
         let received = prompt.tokens().len() + longest;
@@ -56,7 +61,9 @@ impl Decoder {
                 let mut logprobs = vec![log_probability(&first, tokens[0])];
                 if tokens.len() > 1 {
                     cache.truncate(read);
-                    let hidden = self.graph.forward(&tokens[..tokens.len() - 1], &mut cache)?;
+                    let hidden = self
+                        .graph
+                        .forward(&tokens[..tokens.len() - 1], &mut cache)?;
                     let logits = self.graph.logits(&hidden)?.to_vec2::<f32>()?;
                     let later = logits.iter().zip(&tokens[1..]);
                     logprobs.extend(later.map(|(logits, &token)| log_probability(logits, token)));
@@ -71,7 +78,11 @@ impl Decoder {
     /// # Errors
     /// As [`Decoder::score`].
     pub fn choose(&self, prompt: &Prompt, choices: &[&str]) -> Result<Vec<f64>, DecoderError> {
-        let sums: Vec<f64> = self.score(prompt, choices)?.iter().map(Score::sum).collect();
+        let sums: Vec<f64> = self
+            .score(prompt, choices)?
+            .iter()
+            .map(Score::sum)
+            .collect();
         let top = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let weights: Vec<f64> = sums.iter().map(|sum| (sum - top).exp()).collect();
         let total: f64 = weights.iter().sum();

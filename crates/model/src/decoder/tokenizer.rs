@@ -41,8 +41,13 @@ impl TextTokenizer {
         let mut tokenizer = Tokenizer::from_file(path).map_err(|e| refuse(path, &e.to_string()))?;
         // Neither is wanted here, whatever was saved with the file.
         tokenizer.with_padding(None);
-        tokenizer.with_truncation(None).map_err(|e| refuse(path, &e.to_string()))?;
-        Ok(Self { tokenizer, path: path.to_path_buf() })
+        tokenizer
+            .with_truncation(None)
+            .map_err(|e| refuse(path, &e.to_string()))?;
+        Ok(Self {
+            tokenizer,
+            path: path.to_path_buf(),
+        })
     }
 
     /// Rebuilds the tokenizer that llama.cpp's converter wrote into the metadata.
@@ -55,13 +60,21 @@ impl TextTokenizer {
             let mut tokenizer = match metadata.optional_string("tokenizer.ggml.model") {
                 Some("gpt2") => byte_level_bpe(metadata, &tokens)?,
                 Some("llama") => sentence_piece_bpe(metadata, &tokens)?,
-                other => return Err(format!("the kind `{}` is not supported (gpt2 and llama are)", other.unwrap_or("(none)"))),
+                other => {
+                    return Err(format!(
+                        "the kind `{}` is not supported (gpt2 and llama are)",
+                        other.unwrap_or("(none)")
+                    ));
+                }
             };
             add_special_tokens(metadata, &tokens, &mut tokenizer)?;
             Ok(tokenizer)
         };
         let tokenizer = build().map_err(|reason| refuse(path, &reason))?;
-        Ok(Self { tokenizer, path: path.to_path_buf() })
+        Ok(Self {
+            tokenizer,
+            path: path.to_path_buf(),
+        })
     }
 
     /// The ids of a text. Special tokens written in the text are read as such; `add_special`
@@ -80,19 +93,25 @@ impl TextTokenizer {
         /// Merged with nothing that follows.
         const ANCHOR: &str = "\n";
         let tokens = self.encode(text, false)?;
-        let first = tokens.first().and_then(|&id| self.tokenizer.id_to_token(id));
+        let first = tokens
+            .first()
+            .and_then(|&id| self.tokenizer.id_to_token(id));
         if !first.is_some_and(|token| token.starts_with('▁')) {
             return Ok(tokens);
         }
         let anchor = self.encode(ANCHOR, false)?;
         let anchored = self.encode(&format!("{ANCHOR}{text}"), false)?;
-        Ok(anchored.strip_prefix(anchor.as_slice()).map_or(tokens, <[u32]>::to_vec))
+        Ok(anchored
+            .strip_prefix(anchor.as_slice())
+            .map_or(tokens, <[u32]>::to_vec))
     }
 
     /// The text of token ids, special tokens left out. Bytes that are no character yet become
     /// the replacement character.
     pub(super) fn decode(&self, ids: &[u32]) -> Result<String, DecoderError> {
-        self.tokenizer.decode(ids, true).map_err(|e| refuse(&self.path, &e.to_string()))
+        self.tokenizer
+            .decode(ids, true)
+            .map_err(|e| refuse(&self.path, &e.to_string()))
     }
 
     /// The id of one token.
@@ -102,11 +121,18 @@ impl TextTokenizer {
 }
 
 fn refuse(path: &Path, reason: &str) -> DecoderError {
-    DecoderError::Tokenizer { path: path.to_path_buf(), reason: reason.to_owned() }
+    DecoderError::Tokenizer {
+        path: path.to_path_buf(),
+        reason: reason.to_owned(),
+    }
 }
 
 fn vocabulary(tokens: &[&str]) -> Vocab {
-    tokens.iter().enumerate().map(|(id, token)| ((*token).to_owned(), id as u32)).collect()
+    tokens
+        .iter()
+        .enumerate()
+        .map(|(id, token)| ((*token).to_owned(), id as u32))
+        .collect()
 }
 
 /// Byte-level BPE, as GPT-2 introduced it.
@@ -122,7 +148,9 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
                 .ok_or_else(|| format!("`{merge}` is not a merge of two tokens"))
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let pre = metadata.optional_string("tokenizer.ggml.pre").unwrap_or("default");
+    let pre = metadata
+        .optional_string("tokenizer.ggml.pre")
+        .unwrap_or("default");
     let ignore_merges = matches!(pre, "llama-bpe" | "llama3" | "llama-v3");
     let words = |pattern: &str| -> Result<PreTokenizerWrapper, String> {
         Split::new(
@@ -135,12 +163,25 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
     };
     let steps: Vec<PreTokenizerWrapper> = match pre {
         "default" | "gpt-2" | "gpt2" => vec![ByteLevel::new(false, true, true).into()],
-        "smollm" => vec![Digits::new(true).into(), ByteLevel::new(false, true, true).into()],
+        "smollm" => vec![
+            Digits::new(true).into(),
+            ByteLevel::new(false, true, true).into(),
+        ],
         "llama-bpe" | "llama3" | "llama-v3" | "smaug-bpe" => {
-            vec![words(LLAMA3_WORDS)?, ByteLevel::new(false, true, false).into()]
+            vec![
+                words(LLAMA3_WORDS)?,
+                ByteLevel::new(false, true, false).into(),
+            ]
         }
-        "qwen2" => vec![words(QWEN2_WORDS)?, ByteLevel::new(false, true, false).into()],
-        other => return Err(format!("its way of splitting words, `{other}`, is not supported")),
+        "qwen2" => vec![
+            words(QWEN2_WORDS)?,
+            ByteLevel::new(false, true, false).into(),
+        ],
+        other => {
+            return Err(format!(
+                "its way of splitting words, `{other}`, is not supported"
+            ));
+        }
     };
     let model = BPE::builder()
         .vocab_and_merges(vocabulary(tokens), merges)
@@ -154,7 +195,9 @@ fn byte_level_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokenizer,
             .map_err(|e| e.to_string())?;
     }
     tokenizer
-        .with_pre_tokenizer(Some(tokenizers::pre_tokenizers::sequence::Sequence::new(steps)))
+        .with_pre_tokenizer(Some(tokenizers::pre_tokenizers::sequence::Sequence::new(
+            steps,
+        )))
         .with_decoder(Some(ByteLevel::default()));
     Ok(tokenizer)
 }
@@ -165,7 +208,9 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
         .numbers("tokenizer.ggml.scores")
         .filter(|scores| scores.len() == tokens.len())
         .ok_or("`tokenizer.ggml.scores` is missing or of another length than the tokens")?;
-    let types = metadata.numbers("tokenizer.ggml.token_type").unwrap_or_default();
+    let types = metadata
+        .numbers("tokenizer.ggml.token_type")
+        .unwrap_or_default();
     let is_normal = |id: usize| types.get(id).is_none_or(|&kind| kind == NORMAL);
     let vocabulary = vocabulary(tokens);
     let mut merges = Vec::new();
@@ -174,13 +219,22 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
             let (left, right) = piece.split_at(cut);
             if let (Some(&left_id), Some(&right_id)) = (vocabulary.get(left), vocabulary.get(right))
             {
-                merges.push((scores[id], left_id, right_id, left.to_owned(), right.to_owned()));
+                merges.push((
+                    scores[id],
+                    left_id,
+                    right_id,
+                    left.to_owned(),
+                    right.to_owned(),
+                ));
             }
         }
     }
     // The best score is merged first; among equals, the pieces with the lower ids.
     merges.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
-    let merges = merges.into_iter().map(|(.., left, right)| (left, right)).collect::<Vec<_>>();
+    let merges = merges
+        .into_iter()
+        .map(|(.., left, right)| (left, right))
+        .collect::<Vec<_>>();
     let unknown = metadata
         .optional_number("tokenizer.ggml.unknown_token_id")
         .and_then(|id| tokens.get(id as usize))
@@ -193,11 +247,16 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
         .build()
         .map_err(|e| e.to_string())?;
     let mut tokenizer = Tokenizer::new(model);
-    let space_before = metadata.optional_bool("tokenizer.ggml.add_space_prefix").unwrap_or(true);
+    let space_before = metadata
+        .optional_bool("tokenizer.ggml.add_space_prefix")
+        .unwrap_or(true);
     let replace = |from: &str, to: &str| Replace::new(from, to).map_err(|e| e.to_string());
     let mut normalizers: Vec<NormalizerWrapper> = Vec::new();
-    let mut decoders: Vec<DecoderWrapper> =
-        vec![replace("▁", " ")?.into(), ByteFallback::default().into(), Fuse::default().into()];
+    let mut decoders: Vec<DecoderWrapper> = vec![
+        replace("▁", " ")?.into(),
+        ByteFallback::default().into(),
+        Fuse::default().into(),
+    ];
     if space_before {
         normalizers.push(Prepend::new("▁".to_owned()).into());
         decoders.push(Strip::new(' ', 1, 0).into());
@@ -206,7 +265,9 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
     tokenizer
         .with_normalizer(Some(tokenizers::normalizers::Sequence::new(normalizers)))
         .map_err(|e| e.to_string())?;
-    tokenizer.with_decoder(Some(tokenizers::decoders::sequence::Sequence::new(decoders)));
+    tokenizer.with_decoder(Some(tokenizers::decoders::sequence::Sequence::new(
+        decoders,
+    )));
     Ok(tokenizer)
 }
 
@@ -216,7 +277,9 @@ fn add_special_tokens(
     tokens: &[&str],
     tokenizer: &mut Tokenizer,
 ) -> Result<(), String> {
-    let types = metadata.numbers("tokenizer.ggml.token_type").unwrap_or_default();
+    let types = metadata
+        .numbers("tokenizer.ggml.token_type")
+        .unwrap_or_default();
     let of_type = |wanted: f64| {
         tokens
             .iter()
@@ -232,8 +295,9 @@ fn add_special_tokens(
         .map_err(|e| e.to_string())?;
 
     let sentence_piece = metadata.optional_string("tokenizer.ggml.model") == Some("llama");
-    let add_beginning =
-        metadata.optional_bool("tokenizer.ggml.add_bos_token").unwrap_or(sentence_piece);
+    let add_beginning = metadata
+        .optional_bool("tokenizer.ggml.add_bos_token")
+        .unwrap_or(sentence_piece);
     let beginning = metadata
         .optional_number("tokenizer.ggml.bos_token_id")
         .and_then(|id| Some((*tokens.get(id as usize)?, id as u32)));

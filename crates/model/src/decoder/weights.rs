@@ -77,7 +77,10 @@ impl Part {
 /// Where the weights lie.
 pub(super) enum Weights {
     Gguf(GgufFile),
-    Safetensors { folder: PathBuf, tensors: MmapedSafetensors },
+    Safetensors {
+        folder: PathBuf,
+        tensors: MmapedSafetensors,
+    },
 }
 
 impl Weights {
@@ -96,9 +99,15 @@ impl Weights {
         // renamed into place, so a process of ours never changes one that is mapped.
         #[allow(unsafe_code)]
         let tensors = unsafe { MmapedSafetensors::multi(&files) }.map_err(|e| {
-            corrupt(folder, e.to_string().lines().next().unwrap_or_default().to_owned())
+            corrupt(
+                folder,
+                e.to_string().lines().next().unwrap_or_default().to_owned(),
+            )
         })?;
-        Ok(Self::Safetensors { folder: folder.to_path_buf(), tensors })
+        Ok(Self::Safetensors {
+            folder: folder.to_path_buf(),
+            tensors,
+        })
     }
 
     fn path(&self) -> &Path {
@@ -127,10 +136,12 @@ impl Weights {
     }
 
     fn check_shape(&self, name: &str, expected: &[usize]) -> Result<(), DecoderError> {
-        let received = self.shape(name).ok_or_else(|| DecoderError::MissingTensor {
-            path: self.path().to_path_buf(),
-            name: name.to_owned(),
-        })?;
+        let received = self
+            .shape(name)
+            .ok_or_else(|| DecoderError::MissingTensor {
+                path: self.path().to_path_buf(),
+                name: name.to_owned(),
+            })?;
         if received == expected {
             Ok(())
         } else {
@@ -215,19 +226,29 @@ impl Weights {
     ) -> Result<(Embedding, Tensor, Linear), DecoderError> {
         let (embedding, norm, output) = match self {
             Self::Gguf(_) => ("token_embd.weight", "output_norm.weight", "output.weight"),
-            Self::Safetensors { .. } => {
-                ("model.embed_tokens.weight", "model.norm.weight", "lm_head.weight")
-            }
+            Self::Safetensors { .. } => (
+                "model.embed_tokens.weight",
+                "model.norm.weight",
+                "lm_head.weight",
+            ),
         };
         let shape = [config.vocabulary, config.hidden];
         let norm = self.dense(norm, &[config.hidden])?;
-        let output_name = if self.shape(output).is_some() { output } else { embedding };
+        let output_name = if self.shape(output).is_some() {
+            output
+        } else {
+            embedding
+        };
         if let (Self::Gguf(file), true) = (self, self.keeps_quantized()) {
             self.check_shape(embedding, &shape)?;
             self.check_shape(output_name, &shape)?;
             let table = Arc::new(file.tensor(embedding)?);
             let output = QMatMul::from_qtensor(file.tensor(output_name)?)?;
-            return Ok((Embedding::Quantized(table), norm, Linear::Quantized(vec![output])));
+            return Ok((
+                Embedding::Quantized(table),
+                norm,
+                Linear::Quantized(vec![output]),
+            ));
         }
         let table = self.dense(embedding, &shape)?;
         let projection = if output_name == embedding {
@@ -264,14 +285,19 @@ fn safetensors_files(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
     }
     let index = folder.join("model.safetensors.index.json");
     if !index.exists() {
-        return Err(DecoderError::NotAModel { path: folder.to_path_buf() });
+        return Err(DecoderError::NotAModel {
+            path: folder.to_path_buf(),
+        });
     }
-    let text = std::fs::read_to_string(&index).map_err(|source| DecoderError::io(&index, source))?;
+    let text =
+        std::fs::read_to_string(&index).map_err(|source| DecoderError::io(&index, source))?;
     let shards = serde_json::from_str::<serde_json::Value>(&text)
         .ok()
         .and_then(|value| {
             let map = value.get("weight_map")?.as_object()?;
-            map.values().map(|file| file.as_str().map(str::to_owned)).collect()
+            map.values()
+                .map(|file| file.as_str().map(str::to_owned))
+                .collect()
         })
         .ok_or_else(|| DecoderError::Corrupt {
             path: index.clone(),

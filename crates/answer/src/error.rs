@@ -1,0 +1,93 @@
+//! What can go wrong while a question is answered.
+
+use ken_model::decoder::DecoderError;
+use ken_model::encoder::EncoderError;
+use ken_route::MissingSignal;
+
+/// Why a question could not be answered.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerError {
+    /// Nothing was asked.
+    #[error("the question is empty")]
+    EmptyQuestion,
+    /// The question alone fills the model's context.
+    #[error(
+        "the question has {received} tokens; at most {limit} fit beside the instructions and the answer"
+    )]
+    QuestionTooLong {
+        /// Tokens of the question.
+        received: usize,
+        /// Tokens that fit.
+        limit: usize,
+    },
+    /// The policy chose the corpus, and there is none.
+    #[error("the policy retrieves, but no corpus is open")]
+    NoCorpus,
+    /// There is nothing to retrieve from.
+    #[error("the corpus {path} holds no passages")]
+    EmptyCorpus {
+        /// The corpus folder.
+        path: std::path::PathBuf,
+    },
+    /// The corpus was embedded by another model.
+    #[error("the corpus {path} was embedded by {expected}, not by the embedder given ({received})")]
+    OtherEmbedder {
+        /// The corpus folder.
+        path: std::path::PathBuf,
+        /// What the corpus names.
+        expected: String,
+        /// The fingerprint of the embedder given.
+        received: String,
+    },
+    /// The language model failed.
+    #[error(transparent)]
+    Model(#[from] DecoderError),
+    /// The embedder failed.
+    #[error(transparent)]
+    Embed(#[from] EncoderError),
+    /// The search failed.
+    #[error(transparent)]
+    Search(#[from] ken_index::Error),
+    /// The policy was not given what it needs.
+    #[error(transparent)]
+    Route(#[from] MissingSignal),
+}
+
+impl AnswerError {
+    /// A short name of the error for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::EmptyQuestion => "empty_question",
+            Self::QuestionTooLong { .. } => "question_too_long",
+            Self::NoCorpus => "no_corpus",
+            Self::EmptyCorpus { .. } => "empty_corpus",
+            Self::OtherEmbedder { .. } => "other_embedder",
+            Self::Model(e) => e.kind(),
+            Self::Embed(e) => e.kind(),
+            Self::Search(e) => e.kind(),
+            Self::Route(_) => "missing_signal",
+        }
+    }
+
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::EmptyQuestion => Some("write the question in quotes".to_owned()),
+            Self::QuestionTooLong { .. } => Some("shorten the question".to_owned()),
+            Self::NoCorpus => Some("name a corpus, or use the policy `never`".to_owned()),
+            Self::EmptyCorpus { path } => Some(format!(
+                "add documents: `ken ingest PATH… --corpus {}`",
+                path.display()
+            )),
+            Self::OtherEmbedder { expected, .. } => Some(format!(
+                "leave the embedder out to use the corpus's own ({expected}), or ingest the documents into a new corpus"
+            )),
+            Self::Model(e) => e.hint(),
+            Self::Embed(e) => e.hint(),
+            Self::Search(e) => e.hint(),
+            Self::Route(_) => None,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Fitting passages into the model's context: whole passages only, best first.
+
+use ken_model::decoder::Decoder;
+
+use crate::AnswerError;
+use crate::answer::Retrieved;
+use crate::prompt;
+
+/// Marks the passages that the model is to read: going down the ranking, every one that still
+/// fits into `budget` tokens.
+pub(crate) fn fit(
+    model: &Decoder,
+    retrieved: &mut [Retrieved],
+    budget: usize,
+) -> Result<(), AnswerError> {
+    let mut left = budget;
+    let mut number = 1;
+    for passage in retrieved {
+        let tokens = model.count_tokens(&prompt::numbered(number, passage))?;
+        if tokens <= left {
+            passage.in_prompt = true;
+            left -= tokens;
+            number += 1;
+        }
+    }
+    Ok(())
+}

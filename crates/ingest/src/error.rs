@@ -1,0 +1,55 @@
+//! What can go wrong while documents are taken in.
+
+use ken_corpus::{CorpusError, ReadError};
+use ken_model::encoder::EncoderError;
+
+/// Why documents could not be taken in. What was published before stays.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// A document could not be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Two documents of one run have the same id.
+    #[error("two documents have the id `{id}`")]
+    DuplicateDocument {
+        /// The id.
+        id: String,
+    },
+    /// A passage could not be embedded.
+    #[error(transparent)]
+    Embed(#[from] EncoderError),
+    /// The corpus could not be written.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    /// The indexes could not be written.
+    #[error(transparent)]
+    Index(#[from] ken_index::Error),
+}
+
+impl IngestError {
+    /// A short name of the error for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Read(e) => e.kind(),
+            Self::DuplicateDocument { .. } => "duplicate_document",
+            Self::Embed(e) => e.kind(),
+            Self::Corpus(e) => e.kind(),
+            Self::Index(e) => e.kind(),
+        }
+    }
+
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Read(e) => e.hint(),
+            Self::DuplicateDocument { .. } => Some(
+                "give every document an id of its own, or ingest the files one by one".to_owned(),
+            ),
+            Self::Embed(e) => e.hint(),
+            Self::Corpus(e) => e.hint(),
+            Self::Index(e) => e.hint(),
+        }
+    }
+}
