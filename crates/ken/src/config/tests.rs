@@ -25,13 +25,16 @@ fn flags_win_over_variables_and_those_over_the_file() {
         ..Layer::default()
     };
     let settings = settings(flags.over(from_environment).over(from_file)).unwrap();
-    assert_eq!((settings.k, settings.seed, settings.max_tokens), (3, 2, 1));
+    assert_eq!(
+        (settings.k, settings.seed, settings.max_tokens),
+        (Some(3), 2, 1)
+    );
     assert_eq!(settings.mode, Mode::Hybrid);
 }
 
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
-    let text = "corpus = \"c\"\nembedder = \"./e\"\nk = 2\nmax_tokens = 3\nmode = \"dense\"\n\
+    let text = "corpus = \"c\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nmax_tokens = 3\nmode = \"dense\"\n\
         model = \"./m.gguf\"\npolicy = \"never\"\nseed = 4\nsegment = \"sentence\"\n\
         temperature = 0.5\nthreads = 6\n";
     let table: toml::Table = toml::from_str(text).unwrap();
