@@ -129,7 +129,7 @@ fn fill(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let reference = settings.embedder.to_string();
+    let reference = open::embedder_name(settings)?;
     let work = Ingest {
         paths: &[documents],
         corpus,

@@ -22,7 +22,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     let corpus = settings.corpus()?;
     let embedder = open::encoder(&settings.embedder, stop)?;
-    let reference = settings.embedder.to_string();
+    let reference = open::embedder_name(settings)?;
     let work = Ingest {
         paths: &arguments.paths,
         corpus,

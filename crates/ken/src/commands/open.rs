@@ -28,6 +28,20 @@ pub(crate) fn encoder(reference: &ModelReference, stop: &AtomicBool) -> Result<E
     Ok(Encoder::load(&fetched(reference, stop)?)?)
 }
 
+/// What a corpus calls its embedder: a path is made absolute, so that the embedder is found from
+/// any folder.
+pub(crate) fn embedder_name(settings: &Settings) -> Result<String> {
+    let name = match &settings.embedder {
+        ModelReference::Local { .. } => {
+            let path = ModelCache::of_user()?.resolve(&settings.embedder)?;
+            let path = std::path::absolute(path)?;
+            ModelReference::Local { path }.to_string()
+        }
+        fetched => fetched.to_string(),
+    };
+    Ok(name)
+}
+
 /// The corpus with its index and the embedder that it was made with.
 pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let corpus = Arc::new(Corpus::open(settings.corpus()?)?);
