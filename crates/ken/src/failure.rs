@@ -6,6 +6,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Error;
+use ken_answer::AnswerError;
+use ken_study::evaluate;
 use serde::Serialize;
 use serde_json::json;
 
@@ -157,8 +159,14 @@ fn kind_and_hint(
     if let Some(refusal) = cause.downcast_ref::<Refusal>() {
         return Some((refusal.kind, refusal.hint.clone()));
     }
+    if let Some(error) = cause.downcast_ref::<evaluate::Error<AnswerError>>() {
+        // What a question could not be answered for says more than that it could not.
+        let evaluate::Error::Answer { .. } = error else {
+            return Some((error.kind(), error.hint()));
+        };
+    }
     first_of!(
-        ken_answer::AnswerError,
+        AnswerError,
         ken_corpus::CorpusError,
         ken_corpus::ReadError,
         ken_corpus::SegmentationError,
@@ -212,6 +220,25 @@ mod tests {
             .context("cannot write x: disk full")
             .unwrap_err();
         assert_eq!(message(&error), "cannot write x: disk full");
+    }
+
+    #[test]
+    fn an_evaluation_tells_what_a_question_failed_for() {
+        let failed = evaluate::Error::Answer {
+            id: "q1".to_owned(),
+            source: AnswerError::EmptyQuestion,
+        };
+        let shown = describe(&Error::new(failed));
+        assert_eq!(shown.kind, "empty_question");
+        assert!(shown.message.contains("\"q1\""), "{}", shown.message);
+
+        let other = evaluate::Error::<AnswerError>::OtherQuestion {
+            id: "q1".to_owned(),
+            recorded: "Why?".to_owned(),
+        };
+        let shown = describe(&Error::new(other));
+        assert_eq!(shown.kind, "other_question");
+        assert!(shown.hint.is_some());
     }
 
     #[test]
