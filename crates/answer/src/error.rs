@@ -29,8 +29,10 @@ pub enum AnswerError {
         /// The corpus folder.
         path: std::path::PathBuf,
     },
-    /// The corpus was embedded by another model.
-    #[error("the corpus {path} was embedded by {expected}, not by the embedder given ({received})")]
+    /// The corpus was embedded by another model than the one that now has that name.
+    #[error(
+        "the corpus {path} was embedded by {expected}, which has changed since: its fingerprint is now {received}"
+    )]
     OtherEmbedder {
         /// The corpus folder.
         path: std::path::PathBuf,
@@ -82,7 +84,7 @@ impl AnswerError {
                 path.display()
             )),
             Self::OtherEmbedder { expected, .. } => Some(format!(
-                "leave the embedder out to use the corpus's own ({expected}), or ingest the documents into a new corpus"
+                "bring back the model that {expected} was, or ingest the documents into a new corpus"
             )),
             Self::Model(e) => e.hint(),
             Self::Embed(e) => e.hint(),
