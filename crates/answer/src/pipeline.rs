@@ -125,7 +125,7 @@ impl Pipeline {
             } else {
                 0
             },
-            stop: vec!["\n".to_owned()],
+            stop: prompt::ENDS.map(str::to_owned).to_vec(),
         };
         let written = self
             .model
@@ -136,7 +136,7 @@ impl Pipeline {
         trace.took("write", written.write_time);
         trace.took("total", started.elapsed());
 
-        let answer = written.text.trim().to_owned();
+        let answer = prompt::answer_in(&written.text).to_owned();
         Ok(Answer {
             question: question.to_owned(),
             policy: self.settings.policy.to_string(),

@@ -54,18 +54,31 @@ pub(crate) fn from_memory(model: &Decoder, question: &str) -> Result<Prompt, Dec
     model.prompt_with_examples(FROM_MEMORY, &FROM_MEMORY_EXAMPLES, &input)
 }
 
-/// Asks the model to answer from passages.
+/// Asks the model to answer from passages, given best first. The best stands last in the prompt,
+/// next to the question, where small models read best.
 pub(crate) fn from_evidence(
     model: &Decoder,
     question: &str,
     evidence: &[&Retrieved],
 ) -> Result<Prompt, DecoderError> {
     let mut input = String::new();
-    for (at, passage) in evidence.iter().enumerate() {
+    for (at, passage) in evidence.iter().enumerate().rev() {
         input.push_str(&numbered(at + 1, passage));
     }
     input.push_str(&format!("Question: {question}\nAnswer:"));
     model.prompt_with_examples(FROM_EVIDENCE, &FROM_EVIDENCE_EXAMPLES, &input)
+}
+
+/// What ends an answer: the blank line between examples, or the start of another one.
+pub(crate) const ENDS: [&str; 3] = ["\n\n", "\nQuestion:", "\n["];
+
+/// The answer in what the model wrote: its first line that is not blank.
+pub(crate) fn answer_in(written: &str) -> &str {
+    written
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
 }
 
 /// A passage as it stands in the prompt.

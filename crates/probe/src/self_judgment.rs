@@ -6,8 +6,8 @@ use ken_model::decoder::{Decoder, DecoderError, WorkedExample};
 const INSTRUCTION: &str = "Decide whether you must look the question up before you answer it. \
 Say no if you are sure of the answer, and yes if it asks about something you have never read about.";
 
-/// What the model chooses between.
-const CHOICES: [&str; 2] = ["yes", "no"];
+/// What the model chooses between to go on with.
+const CHOICES: [&str; 2] = [" yes", " no"];
 
 /// As many of one kind as of the other, so that the examples favour neither.
 const EXAMPLES: [WorkedExample<'static>; 4] = [

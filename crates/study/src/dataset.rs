@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::json_line;
@@ -23,7 +23,9 @@ pub struct Question {
     pub id: String,
     /// The question as asked.
     pub question: String,
-    /// Every answer that counts as right; none for an unanswerable question.
+    /// Every answer that counts as right; none for an unanswerable question. A file may give a
+    /// single one as a plain string.
+    #[serde(deserialize_with = "one_or_several")]
     pub golden_answers: Vec<String>,
     /// What else the file says of the question.
     #[serde(default, deserialize_with = "object_or_null")]
@@ -253,6 +255,20 @@ fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>
         });
     }
     Ok(Some(question))
+}
+
+/// Reads a string as a list of one.
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a list of strings")]
+    enum OneOrSeveral {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match OneOrSeveral::deserialize(deserializer)? {
+        OneOrSeveral::One(answer) => vec![answer],
+        OneOrSeveral::Several(answers) => answers,
+    })
 }
 
 fn object_or_null<'de, D>(deserializer: D) -> Result<Map<String, Value>, D::Error>

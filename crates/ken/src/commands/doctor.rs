@@ -3,6 +3,7 @@
 
 mod machine;
 mod network;
+mod speed;
 
 use std::path::PathBuf;
 
@@ -24,6 +25,7 @@ struct Findings<'s> {
     cache: Cache,
     model: Ready,
     embedder: Ready,
+    speed: speed::Speed,
     settings: &'s Settings,
 }
 
@@ -31,6 +33,8 @@ struct Findings<'s> {
 #[derive(Debug, Serialize)]
 struct Ready {
     reference: String,
+    /// Where it lies, if it can be used.
+    path: Option<PathBuf>,
     ready: bool,
     /// Why it cannot be used, and the remedy.
     problem: Option<String>,
@@ -62,6 +66,7 @@ struct CachedModel {
 /// Runs `ken doctor`.
 pub(crate) fn run(settings: &Settings, json: bool) -> Result<()> {
     let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let (model, embedder) = (ready(&settings.model), ready(&settings.embedder));
     let findings = Findings {
         version: env!("CARGO_PKG_VERSION"),
         machine: machine::look(),
@@ -69,8 +74,9 @@ pub(crate) fn run(settings: &Settings, json: bool) -> Result<()> {
         pip: program(&python, &["-m", "pip", "--version"]),
         hub: network::reach_hub(),
         cache: cache(),
-        model: ready(&settings.model),
-        embedder: ready(&settings.embedder),
+        speed: speed::measure(model.path.as_deref(), embedder.path.as_deref()),
+        model,
+        embedder,
         settings,
     };
     if json {
@@ -130,13 +136,20 @@ fn cache() -> Cache {
 
 fn ready(reference: &ModelReference) -> Ready {
     let resolved = ModelCache::of_user().and_then(|cache| cache.resolve(reference));
-    let problem = resolved.err().map(|error| match error.hint() {
-        Some(hint) => format!("{error}: {hint}"),
-        None => error.to_string(),
-    });
+    let (path, problem) = match resolved {
+        Ok(path) => (Some(path), None),
+        Err(error) => {
+            let hint = error
+                .hint()
+                .map(|hint| format!(": {hint}"))
+                .unwrap_or_default();
+            (None, Some(format!("{error}{hint}")))
+        }
+    };
     Ready {
         reference: reference.to_string(),
-        ready: problem.is_none(),
+        ready: path.is_some(),
+        path,
         problem,
     }
 }
@@ -188,6 +201,14 @@ fn rows(findings: &Findings) -> Vec<Vec<String>> {
             Some(problem) => format!("not ready: {problem}"),
         };
         rows.push(row(name, state));
+    }
+    let speed = &findings.speed;
+    for (name, rate) in [
+        ("reads", speed.read_tokens_per_s),
+        ("writes", speed.write_tokens_per_s),
+        ("embeds", speed.embed_tokens_per_s),
+    ] {
+        rows.extend(rate.map(|rate| row(name, format!("{rate:.0} tokens/s"))));
     }
     rows
 }

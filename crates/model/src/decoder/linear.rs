@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use candle_core::quantized::{QMatMul, QTensor};
-use candle_core::{Module, Result, Tensor};
+use candle_core::{CpuStorage, CustomOp1, Layout, Module, Result, Shape, Tensor};
+use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
+use rten_tensor::NdTensorView;
 
 /// A projection without bias.
 pub(super) enum Linear {
-    /// An f32 matrix, transposed: `[columns, rows]`.
-    Dense(Tensor),
+    /// An f32 matrix.
+    Dense(PackedMatrix),
     /// Quantized matrices `[rows, columns]`, whose outputs stand side by side.
     Quantized(Vec<QMatMul>),
 }
@@ -16,14 +18,22 @@ pub(super) enum Linear {
 impl Linear {
     /// Takes an f32 matrix `[rows, columns]`.
     pub(super) fn dense(weight: &Tensor) -> Result<Self> {
-        Ok(Self::Dense(weight.t()?))
+        let (rows, columns) = weight.dims2()?;
+        let data = weight.flatten_all()?.to_vec1::<f32>()?;
+        let matrix = NdTensorView::from_data([rows, columns], data.as_slice());
+        let packed = GemmExecutor::<f32>::new().prepack_b(matrix.transposed());
+        Ok(Self::Dense(PackedMatrix {
+            packed,
+            rows,
+            columns,
+        }))
     }
 
     /// # Shapes
-    /// `x`: `[tokens, columns]`; returns `[tokens, rows]`.
+    /// `x`: `[tokens, columns]`, contiguous; returns `[tokens, rows]`.
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor> {
         match self {
-            Self::Dense(transposed) => x.matmul(transposed),
+            Self::Dense(matrix) => x.apply_op1_no_bwd(matrix),
             Self::Quantized(parts) => match parts.as_slice() {
                 [one] => one.forward(x),
                 several => {
@@ -35,6 +45,42 @@ impl Linear {
                 }
             },
         }
+    }
+}
+
+/// An f32 matrix laid out once in the order in which the matrix product reads it, which makes
+/// products of few rows, as in decoding, about twice as fast as candle's own.
+pub(super) struct PackedMatrix {
+    packed: PackedBMatrix<f32>,
+    rows: usize,
+    columns: usize,
+}
+
+impl CustomOp1 for PackedMatrix {
+    fn name(&self) -> &'static str {
+        "packed-matrix-product"
+    }
+
+    fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (CpuStorage::F32(values), Some((start, end))) = (storage, layout.contiguous_offsets())
+        else {
+            candle_core::bail!("the matrix product needs a contiguous f32 tensor");
+        };
+        let (tokens, columns) = layout.shape().dims2()?;
+        if columns != self.columns {
+            candle_core::bail!("{columns} columns given, {} expected", self.columns);
+        }
+        let left = NdTensorView::from_data([tokens, columns], &values[start..end]);
+        let mut output = vec![0.0f32; tokens * self.rows];
+        GemmExecutor::<f32>::new()
+            .gemm(
+                &mut output,
+                GemmInputA::Unpacked(left),
+                GemmInputB::Packed(&self.packed),
+                GemmOptions::default(),
+            )
+            .map_err(|e| candle_core::Error::msg(format!("matrix product: {e:?}")))?;
+        Ok((CpuStorage::F32(output), Shape::from((tokens, self.rows))))
     }
 }
 

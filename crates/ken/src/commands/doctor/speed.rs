@@ -1,0 +1,59 @@
+//! How fast the models that are ready run here: a few seconds of real work on made-up text.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::Instant;
+
+use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, Sampling};
+use ken_model::encoder::{Encoder, EncoderError, Role};
+use serde::Serialize;
+
+/// Text to read, embed and go on with.
+const TEXT: &str = "The keeper of the lighthouse wrote down the wind, the weather and the ships \
+that passed, every evening for thirty years, and nobody ever asked to see the books. ";
+
+/// Tokens a second; `None` where the model is not ready or failed.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Speed {
+    pub(super) read_tokens_per_s: Option<f64>,
+    pub(super) write_tokens_per_s: Option<f64>,
+    pub(super) embed_tokens_per_s: Option<f64>,
+}
+
+/// Runs the models at these paths for a moment.
+pub(super) fn measure(model: Option<&Path>, embedder: Option<&Path>) -> Speed {
+    let generation = model.and_then(|path| decode(path).ok());
+    Speed {
+        read_tokens_per_s: generation.map(|(read, _)| read),
+        write_tokens_per_s: generation.map(|(_, write)| write),
+        embed_tokens_per_s: embedder.and_then(|path| embed(path).ok()),
+    }
+}
+
+/// Tokens read and written a second, at a prompt of about 250 tokens and one stream.
+fn decode(path: &Path) -> Result<(f64, f64), DecoderError> {
+    let model = Decoder::load(path)?;
+    let prompt = model.prompt("", &TEXT.repeat(8))?;
+    let options = GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: 32,
+        stop: Vec::new(),
+    };
+    let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
+    let rate = |tokens: usize, time: std::time::Duration| tokens as f64 / time.as_secs_f64();
+    Ok((
+        rate(written.prompt_tokens, written.prompt_time),
+        rate(written.tokens.len(), written.write_time),
+    ))
+}
+
+/// Tokens embedded a second, at texts of about 100 tokens.
+fn embed(path: &Path) -> Result<f64, EncoderError> {
+    let embedder = Encoder::load(path)?;
+    let text = TEXT.repeat(3);
+    let texts = vec![text.as_str(); 32];
+    let started = Instant::now();
+    embedder.embed(&texts, Role::Passage)?;
+    let tokens = embedder.token_count(&text)? * texts.len();
+    Ok(tokens as f64 / started.elapsed().as_secs_f64())
+}

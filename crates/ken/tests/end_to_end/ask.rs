@@ -1,0 +1,169 @@
+//! `ken ask` and `ken chat`: the answer, its citations and its trace.
+
+use serde_json::Value;
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number, refusal_in};
+
+const QUESTION: &str = "Who is the keeper of the Orrin lighthouse?";
+
+/// Checks all that holds of every answer.
+fn check_answer(answer: &Value, question: &str, policy: &str) {
+    assert_eq!(
+        keys(answer),
+        [
+            "question",
+            "answer",
+            "policy",
+            "route",
+            "reason",
+            "citations",
+            "retrieved",
+            "tokens",
+            "timing_ms"
+        ]
+    );
+    assert_eq!(answer["question"], question);
+    assert_eq!(answer["policy"], policy);
+    assert!(answer["answer"].is_string());
+    assert_ne!(answer["reason"], "");
+    assert_eq!(keys(&answer["tokens"]), ["prompt", "completion"]);
+    assert!(answer["tokens"]["prompt"].as_u64().unwrap() > 20);
+    assert!(answer["tokens"]["completion"].as_u64().unwrap() <= 64);
+
+    let retrieved = answer["retrieved"].as_array().unwrap();
+    let read: Vec<&Value> = retrieved
+        .iter()
+        .filter(|passage| passage["in_prompt"] == true)
+        .collect();
+    for passage in retrieved {
+        assert_eq!(
+            keys(passage),
+            [
+                "passage_id",
+                "doc_id",
+                "title",
+                "text",
+                "score",
+                "in_prompt"
+            ]
+        );
+    }
+    for citation in answer["citations"].as_array().unwrap() {
+        assert_eq!(
+            keys(citation),
+            ["number", "passage_id", "doc_id", "title", "text"]
+        );
+        let place = citation["number"].as_u64().unwrap() as usize - 1;
+        for field in ["passage_id", "doc_id", "title", "text"] {
+            assert_eq!(citation[field], read[place][field]);
+        }
+    }
+
+    let mut stages = vec!["read", "total", "write"];
+    match answer["route"].as_str().unwrap() {
+        "corpus" => {
+            assert_eq!(retrieved.len(), 3);
+            stages.extend(["embed", "search"]);
+        }
+        "self" => assert!(retrieved.is_empty()),
+        other => panic!("{other}"),
+    }
+    if policy == "prompt" {
+        stages.push("judge");
+    }
+    stages.sort_unstable();
+    let timing = &answer["timing_ms"];
+    assert_eq!(keys(timing), stages);
+    let sum: f64 = stages
+        .iter()
+        .filter(|stage| **stage != "total")
+        .map(|stage| number(&timing[*stage]))
+        .sum();
+    let total = number(&timing["total"]);
+    assert!(sum > 0.0 && sum <= total, "{timing}");
+}
+
+#[test]
+fn always_answers_from_the_corpus() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let ask = ["ask", "--corpus", "island", "--policy", "always", QUESTION];
+    let answer = ken.json(&ask);
+    check_answer(&answer, QUESTION, "always");
+    assert_eq!(answer["route"], "corpus");
+    assert_eq!(answer["retrieved"][0]["passage_id"], "harbour.txt#0");
+    let said = answer["answer"].as_str().unwrap();
+    assert!(said.contains("Ilse Marrow"), "{said}");
+    assert_eq!(answer["citations"][0]["passage_id"], "harbour.txt#0");
+    assert_eq!(answer["citations"][0]["number"], 1);
+
+    let text = ken.text(&ask);
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(format!("{said} [1]").as_str()));
+    assert_eq!(lines.next(), Some("  [1] harbour.txt#0  harbour"));
+    for part in [
+        "route: corpus (always: the policy always retrieves)",
+        "passages: 3 found, 3 read\n",
+        "   [1] ",
+        "tokens: ",
+        "time: ",
+        "total ",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+}
+
+#[test]
+fn never_needs_no_corpus() {
+    let ken = Ken::new();
+    let question = "What is the capital of France?";
+    let answer = ken.json(&["ask", "--policy", "never", question]);
+    check_answer(&answer, question, "never");
+    assert_eq!(answer["route"], "self");
+    assert!(answer["citations"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn prompt_asks_the_model_and_says_so() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let arguments = ["ask", "--corpus", "island", "--policy", "prompt", QUESTION];
+    let answer = ken.json(&arguments);
+    check_answer(&answer, QUESTION, "prompt");
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.contains("need "), "{reason}");
+}
+
+#[test]
+fn passages_that_do_not_fit_are_cut_and_named() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("ken.toml", "evidence_tokens = 60\n");
+    let answer = ken.json(&["ask", "--corpus", "island", QUESTION]);
+    check_answer(&answer, QUESTION, "always");
+    let passages = answer["retrieved"].as_array().unwrap();
+    let read = passages.iter().filter(|p| p["in_prompt"] == true).count();
+    assert!(read >= 1 && read < passages.len(), "{passages:?}");
+}
+
+#[test]
+fn chat_answers_line_by_line_and_survives_a_bad_question() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let other = "How long is the rope bridge over the Lenn?";
+    let long = "why ".repeat(25_000);
+    let output = ken.text_of_input(
+        &["chat", "--corpus", "island", "--json"],
+        &format!("{QUESTION}\n\n{long}\n{other}\n"),
+    );
+    let lines: Vec<Value> = output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 3, "{output}");
+    check_answer(&lines[0], QUESTION, "always");
+    refusal_in(&lines[1]).is("question_too_long", "tokens", "shorten");
+    check_answer(&lines[2], other, "always");
+    assert_eq!(lines[2]["retrieved"][0]["passage_id"], "bridge-1#0");
+}

@@ -1,0 +1,214 @@
+//! Documents, questions and folders that cannot be used: each is refused by its name.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, Refusal};
+
+fn ingested(ken: &Ken, path: &str) -> Refusal {
+    ken.refusal(&["ingest", path, "--corpus", "c"])
+}
+
+/// Lines of records or questions, of which line 17 is `bad`.
+fn with_bad_line(bad: &[u8]) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for line in 1..=20 {
+        if line == 17 {
+            lines.extend(bad);
+        } else {
+            let good = json!({
+                "id": line.to_string(),
+                "contents": format!("Passage {line}."),
+                "question": format!("Question {line}?"),
+                "golden_answers": ["yes"],
+            });
+            lines.extend(good.to_string().bytes());
+        }
+        lines.push(b'\n');
+    }
+    lines
+}
+
+#[test]
+fn broken_lines_are_named() {
+    let ken = Ken::new();
+    ken.write("c.jsonl", with_bad_line(b"{\"id\": \"17\", \"contents\": "));
+    ingested(&ken, "c.jsonl").is("broken_json", "c.jsonl:17: broken JSON", "one JSON object");
+
+    ken.write("c.jsonl", with_bad_line(b"{\"id\": \"17\"}"));
+    ingested(&ken, "c.jsonl").is("missing_field", "c.jsonl:17: ", "\"contents\"");
+
+    ken.write(
+        "c.jsonl",
+        with_bad_line(b"{\"id\": \"17\", \"contents\": \"\xff\"}"),
+    );
+    ingested(&ken, "c.jsonl").is("invalid_utf8", "c.jsonl:17: invalid UTF-8", "iconv");
+
+    ken.write(
+        "c.jsonl",
+        with_bad_line(b"{\"id\": \"3\", \"contents\": \"again\"}"),
+    );
+    ingested(&ken, "c.jsonl").is("duplicate_id", "c.jsonl:17: ", "an id of its own");
+
+    let eval = ["eval", "q.jsonl", "--policy", "never"];
+    ken.write("q.jsonl", with_bad_line(b"{\"id\": \"17\", \"question\": "));
+    ken.refusal(&eval).is(
+        "not_a_question",
+        "q.jsonl, line 17, column",
+        "golden_answers",
+    );
+
+    ken.write("q.jsonl", with_bad_line(b"{\"id\": \"\xff\"}"));
+    ken.refusal(&eval).is(
+        "questions_not_utf8",
+        "q.jsonl, line 17: not valid UTF-8",
+        "iconv",
+    );
+
+    fs::remove_file(ken.path("q.jsonl")).unwrap();
+    ken.refusal(&eval)
+        .is("questions_unreadable", "q.jsonl", "check the path");
+}
+
+#[test]
+fn a_broken_line_costs_nothing_that_was_published() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    ken.write("notes/z.jsonl", with_bad_line(b"{"));
+    let refusal = ken.refusal(&["ingest", "notes", "--corpus", "island"]);
+    refusal.is("broken_json", "z.jsonl:17", "");
+    ken.write("notes/z.jsonl", with_bad_line(b""));
+    let report = ken.json(&["ingest", "notes", "--corpus", "island"]);
+    assert_eq!(
+        report["documents"],
+        json!({ "added": 19, "replaced": 0, "unchanged": 5 })
+    );
+}
+
+#[test]
+fn documents_that_cannot_be_read() {
+    let ken = Ken::new();
+    ken.write("latin.txt", b"caf\xe9");
+    ingested(&ken, "latin.txt").is(
+        "invalid_utf8",
+        "latin.txt:1: invalid UTF-8 at byte 3",
+        "iconv",
+    );
+
+    ken.write("pictures/a.png", "");
+    ingested(&ken, "pictures").is("no_documents", "pictures holds no documents", ".jsonl");
+    ingested(&ken, "pictures/a.png").is("unknown_format", "a.png is of no known format", ".md");
+    ingested(&ken, "gone").is("missing_path", "gone does not exist", "spelling");
+
+    ken.write(
+        "cut.txt.gz",
+        &crate::documents::gzip("The keeper sleeps.")[..15],
+    );
+    ingested(&ken, "cut.txt.gz").is("truncated_gzip", "cut.txt.gz is cut off", "again");
+}
+
+#[test]
+fn an_empty_corpus() {
+    let ken = Ken::new();
+    ken.write("empty.txt", " \n");
+    let report = ken.json(&["ingest", "empty.txt", "--corpus", "c"]);
+    assert_eq!(report["documents"]["added"], 1);
+    assert_eq!(report["passages"], 0);
+    for arguments in [
+        ["search", "--corpus", "c", "anything"],
+        ["ask", "--corpus", "c", "Anything?"],
+    ] {
+        let refusal = ken.refusal(&arguments);
+        refusal.is(
+            "empty_corpus",
+            "the corpus c holds no passages",
+            "ken ingest PATH… --corpus c",
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_corpus() {
+    let ken = Ken::new();
+    ken.write("c/letter.txt", "Dear Ilse");
+    for arguments in [
+        ["search", "--corpus", "c", "anything"],
+        ["ask", "--corpus", "gone", "Anything?"],
+    ] {
+        let refusal = ken.refusal(&arguments);
+        refusal.is("not_a_corpus", "is not a corpus", "ken ingest");
+    }
+    ken.write("a.txt", "The keeper sleeps.");
+    ingested(&ken, "a.txt").is("folder_in_use", "c holds other files", "an empty folder");
+    assert_eq!(ken.read("c/letter.txt"), "Dear Ilse");
+}
+
+#[test]
+fn questions_without_words_or_with_too_many() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    for question in ["", "  \n"] {
+        ken.refusal(&["ask", "--corpus", "island", question]).is(
+            "empty_question",
+            "the question is empty",
+            "",
+        );
+        ken.refusal(&["search", "--corpus", "island", question]).is(
+            "empty_question",
+            "is empty",
+            "",
+        );
+    }
+    let long = "why ".repeat(25_000);
+    assert_eq!(long.len(), 100_000);
+    for policy in ["never", "prompt"] {
+        let refusal = ken.refusal(&["ask", "--corpus", "island", "--policy", policy, &long]);
+        refusal.is("question_too_long", "25", "shorten the question");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let ken = Ken::new();
+    ken.write("a.txt", "The keeper sleeps.");
+    ken.write("locked/x", "");
+    fs::set_permissions(ken.path("locked"), fs::Permissions::from_mode(0o555)).unwrap();
+    // The superuser may write everywhere, but to no folder of processes.
+    let superuser = fs::write(ken.path("locked/y"), "").is_ok();
+    let corpus = match superuser {
+        true if cfg!(target_os = "linux") => "/proc/self/corpus",
+        true => return,
+        false => "locked/corpus",
+    };
+    let refusal = ken.refusal(&["ingest", "a.txt", "--corpus", corpus]);
+    assert!(
+        refusal
+            .message
+            .starts_with(&format!("cannot create {corpus}")),
+        "{}",
+        refusal.message
+    );
+    if !superuser {
+        refusal.is("permission_denied", "", "permissions");
+    }
+}
+
+#[test]
+fn an_error_as_text_goes_to_stderr() {
+    let ken = Ken::new();
+    let output = ken
+        .command(&["search", "--corpus", "gone", "x"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "error: gone is not a corpus\nhint: make one with `ken ingest DOCUMENTS --corpus gone`\n"
+    );
+}

@@ -1,0 +1,160 @@
+//! Models that cannot be used: each is refused by its name, with the remedy.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, Refusal, embedder, generator};
+use crate::ingest::copy_embedder;
+
+/// What asking the model at `reference` ends in.
+fn asked(ken: &Ken, reference: &str) -> Refusal {
+    ken.refusal(&["ask", "--policy", "never", "--model", reference, "Why?"])
+}
+
+/// The first bytes of the language model, metadata included.
+fn head(bytes: usize) -> Vec<u8> {
+    let mut head = vec![0; bytes];
+    let mut file = File::open(generator()).unwrap();
+    file.read_exact(&mut head).unwrap();
+    head
+}
+
+/// The language model with other bytes from `offset` bytes behind the first `name` on.
+fn patched(ken: &Ken, name: &[u8], offset: usize, bytes: &[u8]) {
+    let head = head(4 << 20);
+    let found = head.windows(name.len()).position(|window| window == name);
+    let place = found.unwrap() + name.len() + offset;
+    let path = ken.path("patched.gguf");
+    fs::copy(generator(), &path).unwrap();
+    let mut file = File::options().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(place as u64)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+#[test]
+fn a_model_that_is_not_there() {
+    let ken = Ken::new();
+    let refusal = asked(&ken, "./gone.gguf");
+    refusal.is("local_missing", "gone.gguf", "");
+    let refusal = ken.refusal(&["model", "embed", "./gone", "--text", "x"]);
+    refusal.is("local_missing", "./gone", "");
+    let refusal = asked(&ken, "hf:org/model");
+    refusal.is("network", "127.0.0.1", "check the network");
+}
+
+#[test]
+fn a_truncated_gguf_file() {
+    let ken = Ken::new();
+    ken.write("weights.gguf", head(20 << 20));
+    let refusal = asked(&ken, "./weights.gguf");
+    refusal.is(
+        "truncated_model",
+        "weights.gguf is truncated",
+        "pull the model again",
+    );
+    assert!(refusal.message.contains("20971520"), "{}", refusal.message);
+
+    ken.write("metadata.gguf", head(100_000));
+    let refusal = asked(&ken, "./metadata.gguf");
+    refusal.is("corrupt_model", "metadata.gguf", "pull the model again");
+
+    ken.write("empty.gguf", "");
+    let refusal = asked(&ken, "./empty.gguf");
+    refusal.is("corrupt_model", "empty.gguf", "pull the model again");
+}
+
+#[test]
+fn a_file_that_is_no_model() {
+    let ken = Ken::new();
+    ken.write("notes.txt", "a text");
+    asked(&ken, "./notes.txt").is("not_a_model", "notes.txt", ".gguf");
+    ken.write("notes.gguf", "a text");
+    asked(&ken, "./notes.gguf").is("corrupt_model", "notes.gguf", "");
+}
+
+#[test]
+fn an_unknown_architecture() {
+    let ken = Ken::new();
+    // Behind the key: the type of the value in 4 bytes, its length in 8, then `llama`.
+    patched(&ken, b"general.architecture", 12, b"mamba");
+    let refusal = asked(&ken, "./patched.gguf");
+    refusal.is("unknown_architecture", "`mamba`", "llama");
+}
+
+#[test]
+fn an_unknown_quantization() {
+    let ken = Ken::new();
+    // Behind the name: the number of dimensions in 4 bytes, two dimensions in 16, then the type.
+    patched(&ken, b"token_embd.weight", 20, &[77]);
+    let refusal = asked(&ken, "./patched.gguf");
+    refusal.is("unknown_quantization", "77", "Q4_0");
+}
+
+#[test]
+fn a_truncated_embedder() {
+    let ken = Ken::new();
+    copy_embedder(&ken, "minilm");
+    let weights = ken.path("minilm/model.safetensors");
+    let file = File::options().write(true).open(weights).unwrap();
+    file.set_len(1_000_000).unwrap();
+    let refusal = ken.refusal(&["model", "embed", "./minilm", "--text", "x"]);
+    refusal.is("encoder_weights_corrupt", "model.safetensors", "pull");
+}
+
+#[test]
+fn a_corpus_of_another_embedder() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    copy_embedder(&ken, "other");
+    let pooling = fs::read_to_string(embedder().join("1_Pooling/config.json")).unwrap();
+    let pooling = pooling
+        .replace(
+            "\"pooling_mode_cls_token\": false",
+            "\"pooling_mode_cls_token\": true",
+        )
+        .replace(
+            "\"pooling_mode_mean_tokens\": true",
+            "\"pooling_mode_mean_tokens\": false",
+        );
+    ken.write("other/1_Pooling/config.json", &pooling);
+
+    let arguments = [
+        "ingest",
+        "notes",
+        "--corpus",
+        "island",
+        "--embedder",
+        "./other",
+    ];
+    let refusal = ken.refusal(&arguments);
+    refusal.is("other_embedder", "island", "ingest into a new corpus");
+    assert!(refusal.message.contains("minilm"), "{}", refusal.message);
+    let hits = ken.json(&["search", "--corpus", "island", "seals"]);
+    assert_eq!(hits["hits"][0]["passage_id"], "harbour.txt#0");
+}
+
+#[test]
+fn an_embedder_that_changed_since_the_corpus_was_made() {
+    let ken = Ken::new();
+    copy_embedder(&ken, "own");
+    ken.write("a.txt", "The keeper sleeps.");
+    ken.text(&["ingest", "a.txt", "--corpus", "c", "--embedder", "./own"]);
+    let config = ken.read("own/1_Pooling/config.json");
+    let config = config
+        .replace(
+            "\"pooling_mode_cls_token\": false",
+            "\"pooling_mode_cls_token\": true",
+        )
+        .replace(
+            "\"pooling_mode_mean_tokens\": true",
+            "\"pooling_mode_mean_tokens\": false",
+        );
+    ken.write("own/1_Pooling/config.json", &config);
+    let refusal = ken.refusal(&["search", "--corpus", "c", "keeper"]);
+    refusal.is("other_embedder", "changed", "a new corpus");
+
+    fs::remove_dir_all(ken.path("own")).unwrap();
+    let refusal = ken.refusal(&["search", "--corpus", "c", "keeper"]);
+    refusal.is("local_missing", "own", "");
+}

@@ -1,0 +1,40 @@
+//! `ken demo` on its own corpus.
+
+use crate::harness::{Ken, keys, number};
+
+#[test]
+fn the_demo_compares_every_policy_on_both_kinds() {
+    let ken = Ken::new();
+    let demo = ken.json(&["demo", "--limit", "2"]);
+    assert_eq!(keys(&demo), ["questions", "summary"]);
+    let rows = demo["questions"].as_array().unwrap();
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        assert_eq!(
+            keys(row),
+            [
+                "question", "policy", "route", "answer", "correct", "kind", "ms", "cited"
+            ]
+        );
+        assert!(row["correct"].is_boolean());
+        assert!(number(&row["ms"]) > 0.0);
+    }
+    for kind in ["public", "invented"] {
+        assert_eq!(rows.iter().filter(|row| row["kind"] == kind).count(), 3);
+    }
+    let summaries = demo["summary"].as_array().unwrap();
+    let of_policy = |policy: &str| {
+        let found = summaries.iter().find(|s| s["policy"] == policy);
+        found.unwrap_or_else(|| panic!("{policy} is not in {summaries:?}"))
+    };
+    assert_eq!(summaries.len(), 3);
+    assert_eq!(of_policy("never")["retrieval_ratio"], 0.0);
+    assert_eq!(of_policy("always")["retrieval_ratio"], 1.0);
+    assert_eq!(of_policy("prompt")["n"], 2);
+
+    let text = ken.text(&["demo", "--policy", "never", "--limit", "1"]);
+    let header = text.lines().next().unwrap();
+    for column in ["question", "policy", "route", "answer", "cited", "time"] {
+        assert!(header.contains(column), "{column:?} is not in {header}");
+    }
+}

@@ -1,0 +1,48 @@
+//! The documents that most tests take in: an invented island, in every format that is read.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::harness::Ken;
+
+/// Writes the documents to the folder `notes`: five of them, each short enough for one passage.
+pub(crate) fn write_notes(ken: &Ken) {
+    ken.write("notes/harbour.txt", HARBOUR);
+    ken.write(
+        "notes/town/bakery.md",
+        "# The bakery of Tollen\n\nThe bakery opens at **five**. Its stone oven was built by \
+         [Anders Pell](https://example.org) in 1902.\n",
+    );
+    ken.write(
+        "notes/ferry.html",
+        "<html><head><title>Ferry times</title><script>let hidden = 'zeppelin';</script></head>\
+         <body><p>The ferry to Sandrey leaves at 7:40 from pier four &amp; takes an hour.</p>\
+         </body></html>",
+    );
+    let records = concat!(
+        r#"{"id": "museum-1", "contents": "\"Clock museum\"\nThe clock museum of Tollen shows 312 clocks."}"#,
+        "\n",
+        r#"{"_id": "bridge-1", "title": "Rope bridge", "text": "The rope bridge over the Lenn is 48 metres long."}"#,
+        "\n",
+    );
+    ken.write("notes/records.jsonl.gz", gzip(records));
+    ken.write("notes/picture.png", "no document");
+}
+
+/// The document of which most is asked.
+pub(crate) const HARBOUR: &str = "The lighthouse of Orrin was built in 1871. The keeper of the \
+Orrin lighthouse is Ilse Marrow. She feeds the seals every morning.\n";
+
+/// Takes the documents into the corpus `island`.
+pub(crate) fn ingest_notes(ken: &Ken) {
+    write_notes(ken);
+    ken.text(&["ingest", "notes", "--corpus", "island"]);
+}
+
+pub(crate) fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}

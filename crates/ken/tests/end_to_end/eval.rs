@@ -1,0 +1,167 @@
+//! `ken eval`: its summary, its file of results, and going on after a stop.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number};
+
+/// Writes three questions about the documents; the gold passage is named by passage and document.
+fn write_questions(ken: &Ken) {
+    let questions = [
+        json!({"id": "q1", "question": "Who is the keeper of the Orrin lighthouse?",
+               "golden_answers": ["Ilse Marrow"], "metadata": {"gold_passage": "harbour.txt"}}),
+        json!({"id": "q2", "question": "How many clocks are in the clock museum of Tollen?",
+               "golden_answers": ["312"], "metadata": {"gold_passage": "museum-1#0"}}),
+        json!({"id": "q3", "question": "Who built the oven of the bakery?",
+               "golden_answers": ["Anders Pell", "Pell"]}),
+    ];
+    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
+    ken.write("questions.jsonl", lines.join("\n"));
+}
+
+fn eval<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let base = ["eval", "questions.jsonl", "--corpus", "island"];
+    [&base[..], more].concat()
+}
+
+#[test]
+fn a_run_is_resumed_and_keeps_the_contract() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let out = ["--policy", "always", "--out", "results.jsonl"];
+
+    let summary = ken.json(&eval(&[&out[..], &["--limit", "1"]].concat()));
+    assert_eq!(summary["n"], 1);
+    let first = ken.read("results.jsonl");
+    assert_eq!(first.lines().count(), 2, "settings and one result: {first}");
+
+    let summary = ken.json(&eval(&[&out[..], &["--limit", "3"]].concat()));
+    let all = ken.read("results.jsonl");
+    assert!(all.starts_with(&first), "what was answered is kept");
+    assert_eq!(all.lines().count(), 4, "{all}");
+    check_summary(&summary);
+    for line in all.lines().skip(1) {
+        check_result(&serde_json::from_str(line).unwrap());
+    }
+    let text = ken.text(&eval(&out));
+    assert_eq!(ken.read("results.jsonl"), all, "nothing is asked again");
+    for part in [
+        "questions        3\n",
+        "exact match",
+        "by stage",
+        "results.jsonl",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+
+    let refusal = ken.refusal(&eval(&[
+        "--policy",
+        "always",
+        "--out",
+        "results.jsonl",
+        "--k",
+        "2",
+    ]));
+    refusal.is(
+        "other_settings",
+        "k was 3 and is now 2",
+        "name a new file for this run",
+    );
+    let questions = ken.read("questions.jsonl");
+    ken.write(
+        "questions.jsonl",
+        questions.replace("Who built", "Who made"),
+    );
+    let refusal = ken.refusal(&eval(&out));
+    refusal.is("other_question", "\"q3\"", "new results file");
+    assert_eq!(
+        ken.read("results.jsonl"),
+        all,
+        "a refused run changes nothing"
+    );
+}
+
+/// Three questions under the policy that always retrieves.
+fn check_summary(summary: &Value) {
+    assert_eq!(
+        keys(summary),
+        [
+            "n",
+            "policy",
+            "em",
+            "em_interval",
+            "f1",
+            "contains",
+            "retrieval_ratio",
+            "gold_coverage",
+            "gold_recall",
+            "gold_first",
+            "tokens",
+            "latency_ms"
+        ]
+    );
+    assert_eq!(summary["n"], 3);
+    assert_eq!(summary["policy"], "always");
+    assert_eq!(summary["retrieval_ratio"], 1.0);
+    assert_eq!(summary["gold_coverage"], 1.0);
+    assert_eq!(summary["gold_recall"], 1.0);
+    for share in ["em", "f1", "contains", "gold_first"] {
+        let value = number(&summary[share]);
+        assert!((0.0..=1.0).contains(&value), "{share}: {value}");
+    }
+    assert!(number(&summary["contains"]) > 0.0, "all answers are wrong");
+    let latency = &summary["latency_ms"];
+    assert_eq!(keys(latency), ["p50", "p95", "stages"]);
+    assert_eq!(
+        keys(&latency["stages"]),
+        ["embed", "read", "search", "write"]
+    );
+    assert!(number(&latency["p50"]) <= number(&latency["p95"]));
+    assert!(summary["tokens"]["prompt"]["total"].as_u64().unwrap() > 60);
+}
+
+fn check_result(result: &Value) {
+    for field in [
+        "id",
+        "question",
+        "golden_answers",
+        "answer",
+        "policy",
+        "route",
+        "em",
+        "f1",
+        "contains",
+        "retrieved",
+        "gold_rank",
+        "gold_covered",
+        "tokens",
+        "timing_ms",
+    ] {
+        assert!(result.get(field).is_some(), "{field} is not in {result}");
+    }
+    assert_eq!(result["retrieved"].as_array().unwrap().len(), 3);
+    let named = result["id"] != "q3";
+    assert_eq!(result["gold_rank"].is_u64(), named, "{result}");
+}
+
+#[test]
+fn without_a_corpus_only_never_can_be_measured() {
+    let ken = Ken::new();
+    write_questions(&ken);
+    let refusal = ken.refusal(&["eval", "questions.jsonl"]);
+    refusal.is("corpus_not_named", "no corpus is named", "--corpus DIR");
+
+    let eval = [
+        "eval",
+        "questions.jsonl",
+        "--policy",
+        "never",
+        "--limit",
+        "1",
+    ];
+    let summary = ken.json(&eval);
+    assert_eq!(summary["retrieval_ratio"], 0.0);
+    assert_eq!(summary["gold_coverage"], Value::Null);
+    assert!(ken.path("questions.never.results.jsonl").is_file());
+}

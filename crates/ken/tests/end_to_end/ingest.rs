@@ -1,0 +1,211 @@
+//! Taking documents in: every format, changes, segmentations.
+
+use serde_json::{Value, json};
+
+use crate::documents::{HARBOUR, ingest_notes, write_notes};
+use crate::harness::{Ken, keys};
+
+/// The passages that hold a word, best first, as `(passage_id, text)`.
+fn found(ken: &Ken, corpus: &str, words: &str) -> Vec<(String, String)> {
+    let arguments = ["search", "--corpus", corpus, "--mode", "lexical"];
+    let result = ken.json(&[&arguments[..], &["--k", "50", words]].concat());
+    let text = |hit: &Value, field: &str| hit[field].as_str().unwrap().to_owned();
+    let hits = result["hits"].as_array().unwrap();
+    hits.iter()
+        .map(|hit| (text(hit, "passage_id"), text(hit, "text")))
+        .collect()
+}
+
+fn ids(ken: &Ken, words: &str) -> Vec<String> {
+    let found = found(ken, "island", words);
+    found.into_iter().map(|(id, _)| id).collect()
+}
+
+#[test]
+fn every_format_is_read_once_and_changes_replace() {
+    let ken = Ken::new();
+    write_notes(&ken);
+    let ingest = ["ingest", "notes", "--corpus", "island"];
+    let report = ken.json(&ingest);
+    assert_eq!(
+        keys(&report),
+        [
+            "corpus",
+            "generation",
+            "documents",
+            "passages",
+            "longer_than_embedder"
+        ]
+    );
+    assert_eq!(
+        report,
+        json!({
+            "corpus": "island",
+            "generation": 1,
+            "documents": { "added": 5, "replaced": 0, "unchanged": 0 },
+            "passages": 5,
+            "longer_than_embedder": 0,
+        })
+    );
+    for (word, id) in [
+        ("seals", "harbour.txt#0"),
+        ("oven", "town/bakery.md#0"),
+        ("pier", "ferry.html#0"),
+        ("312", "museum-1#0"),
+        ("Lenn", "bridge-1#0"),
+    ] {
+        assert_eq!(ids(&ken, word), [id], "{word}");
+    }
+    for absent in ["zeppelin", "document", "example"] {
+        assert!(ids(&ken, absent).is_empty(), "{absent}");
+    }
+
+    let again = ken.json(&ingest);
+    assert_eq!(again["generation"], 1);
+    assert_eq!(
+        again["documents"],
+        json!({ "added": 0, "replaced": 0, "unchanged": 5 })
+    );
+    assert_eq!(again["passages"], 0);
+
+    ken.write("notes/harbour.txt", HARBOUR.replace("seals", "otters"));
+    let changed = ken.json(&ingest);
+    assert_eq!(changed["generation"], 2);
+    assert_eq!(
+        changed["documents"],
+        json!({ "added": 0, "replaced": 1, "unchanged": 4 })
+    );
+    assert_eq!(changed["passages"], 1);
+    assert!(ids(&ken, "seals").is_empty());
+    assert_eq!(ids(&ken, "otters"), ["harbour.txt#0"]);
+    assert_eq!(ids(&ken, "oven"), ["town/bakery.md#0"]);
+}
+
+#[test]
+fn documents_are_cut_as_asked() {
+    let ken = Ken::new();
+    ken.write(
+        "en.txt",
+        "Dr. Ito keeps a log. Is it dry? It is dry. 今天有雨。明天呢？",
+    );
+    let count: Vec<String> = (1..=50).map(|n| format!("word{n}")).collect();
+    ken.write("count.txt", count.join(" "));
+
+    ken.text(&[
+        "ingest",
+        "en.txt",
+        "--corpus",
+        "sentences",
+        "--segment",
+        "sentence",
+    ]);
+    let mut sentences = found(&ken, "sentences", "ito log dry 今天有雨 明天呢");
+    sentences.sort();
+    let texts: Vec<&str> = sentences.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "Dr. Ito keeps a log.",
+            "Is it dry?",
+            "It is dry.",
+            "今天有雨。",
+            "明天呢？"
+        ]
+    );
+
+    ken.text(&[
+        "ingest",
+        "count.txt",
+        "--corpus",
+        "words",
+        "--segment",
+        "words:20/5",
+    ]);
+    let mut windows = found(&ken, "words", "word1 word16 word36");
+    windows.sort();
+    let windows: Vec<String> = windows.into_iter().map(|(_, text)| text).collect();
+    assert_eq!(
+        windows,
+        [
+            count[..20].join(" "),
+            count[15..35].join(" "),
+            count[30..].join(" ")
+        ]
+    );
+
+    let report = ken.json(&[
+        "ingest",
+        "count.txt",
+        "--corpus",
+        "tokens",
+        "--segment",
+        "tokens:32",
+    ]);
+    let mut pieces = found(&ken, "tokens", &count.join(" "));
+    assert_eq!(report["passages"], pieces.len());
+    assert!(pieces.len() > 2, "{pieces:?}");
+    pieces.sort_by_key(|(id, _)| id.rsplit_once('#').unwrap().1.parse::<usize>().unwrap());
+    let joined: String = pieces
+        .iter()
+        .map(|(_, text)| text.replace(' ', ""))
+        .collect();
+    assert_eq!(joined, count.concat());
+
+    let refusal = ken.refusal(&[
+        "ingest",
+        "count.txt",
+        "--corpus",
+        "words",
+        "--segment",
+        "sentence",
+    ]);
+    refusal.is("other_segmentation", "words:20/5", "words:20/5");
+}
+
+#[test]
+fn a_corpus_finds_its_embedder_from_any_folder() {
+    let ken = Ken::new();
+    copy_embedder(&ken, "here/minilm");
+    ken.write("here/a.txt", "The keeper sleeps.");
+    ken.write("there/b.txt", "");
+    let status = ken
+        .command(&["ingest", "a.txt", "--corpus", "c"])
+        .current_dir(ken.path("here"))
+        .env("KEN_EMBEDDER", "./minilm")
+        .output()
+        .unwrap();
+    assert!(status.status.success());
+    let output = ken
+        .command(&["search", "--corpus", "../here/c", "keeper", "--json"])
+        .current_dir(ken.path("there"))
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.contains("a.txt#0"), "{stdout}");
+}
+
+#[test]
+fn a_corpus_inside_its_documents_is_no_document() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let arguments = ["ingest", "notes", "--corpus", "notes/corpus"];
+    assert_eq!(ken.json(&arguments)["documents"]["added"], 5);
+    assert_eq!(ken.json(&arguments)["documents"]["unchanged"], 5);
+}
+
+/// Copies the embedder below the working folder.
+pub(crate) fn copy_embedder(ken: &Ken, name: &str) {
+    fn copy(from: &std::path::Path, to: &std::path::Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let from = entry.unwrap().path();
+            let to = to.join(from.file_name().unwrap());
+            if from.is_dir() {
+                copy(&from, &to);
+            } else {
+                std::fs::copy(&from, &to).unwrap();
+            }
+        }
+    }
+    copy(&crate::harness::embedder(), &ken.path(name));
+}

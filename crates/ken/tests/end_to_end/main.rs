@@ -1,0 +1,18 @@
+//! The whole of ken on real models: the binary takes documents in, finds, answers, measures, and
+//! refuses what it must. What needs no model is tested in `command_line`.
+//!
+//! The models come from `KEN_TEST_MODELS`, which `cargo xtask test` fills.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod ask;
+mod bad_input;
+mod bad_models;
+mod demo;
+mod documents;
+mod eval;
+mod harness;
+mod ingest;
+mod models;
+mod search;
+#[cfg(unix)]
+mod stopped;

@@ -1,0 +1,160 @@
+//! Runs that are stopped by Ctrl-C or killed: what was published stays, and the next run goes on.
+
+use std::fs::{self, DirEntry};
+use std::path::Path;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::json;
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, refused};
+
+/// Passages that are published together, as `ken_ingest` has it.
+const PUBLISHED_TOGETHER: u64 = 4096;
+
+/// Writes so many documents of a few words each to `many.jsonl`.
+fn write_many(ken: &Ken, documents: u64) {
+    let lines: Vec<String> = (0..documents)
+        .map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}).to_string())
+        .collect();
+    ken.write("many.jsonl", lines.join("\n"));
+}
+
+/// Documents enough to be stopped between the first and the last.
+const DOCUMENTS: u64 = 1200;
+
+const INGEST: [&str; 5] = ["ingest", "many.jsonl", "--corpus", "c", "--json"];
+
+/// Waits for something to become true while the process runs.
+fn wait_for(child: &mut Child, what: &str, mut happened: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(120);
+    while !happened() {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "it ended before: {what}"
+        );
+        assert!(Instant::now() < deadline, "it never happened: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether documents wait to be published that were read after `start`.
+fn has_staged(corpus: &Path, start: SystemTime) -> bool {
+    let Ok(stages) = fs::read_dir(corpus.join("staging")) else {
+        return false;
+    };
+    let written = |stage: DirEntry| {
+        let file = fs::metadata(stage.path().join("passages.jsonl")).ok()?;
+        Some(file.len() > 0 && file.modified().ok()? > start)
+    };
+    stages.flatten().any(|stage| written(stage) == Some(true))
+}
+
+fn interrupt(child: &Child) {
+    let kill = format!("kill -INT {}", child.id());
+    let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn an_interrupted_ingest_publishes_what_it_has_and_goes_on() {
+    let ken = Ken::new();
+    write_many(&ken, DOCUMENTS);
+    let (corpus, start) = (ken.path("c"), SystemTime::now());
+    let mut child = ken.command(&INGEST).spawn().unwrap();
+    wait_for(&mut child, "a stage", || has_staged(&corpus, start));
+    interrupt(&child);
+    let refusal = refused(child.wait_with_output().unwrap());
+    refusal.is(
+        "interrupted",
+        "stopped after ",
+        "run the same command again",
+    );
+    let published: u64 = refusal
+        .message
+        .split_whitespace()
+        .find_map(|word| word.parse().ok())
+        .unwrap();
+    assert!((1..DOCUMENTS).contains(&published), "{}", refusal.message);
+
+    let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "vane 0"]);
+    assert_eq!(hits["hits"][0]["doc_id"], "d0");
+    let report = ken.json(&["ingest", "many.jsonl", "--corpus", "c"]);
+    assert_eq!(
+        report["documents"],
+        json!({ "added": DOCUMENTS - published, "replaced": 0, "unchanged": published })
+    );
+}
+
+#[test]
+fn a_killed_ingest_loses_nothing_that_was_published() {
+    let ken = Ken::new();
+    let documents = PUBLISHED_TOGETHER + 900;
+    write_many(&ken, documents);
+    let corpus = ken.path("c");
+
+    let start = SystemTime::now();
+    let mut child = ken.command(&INGEST).spawn().unwrap();
+    wait_for(&mut child, "a stage", || has_staged(&corpus, start));
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "it was not killed");
+    let refusal = ken.refusal(&["search", "--corpus", "c", "vane"]);
+    refusal.is("not_a_corpus", "c is not a corpus", "ken ingest");
+
+    let start = SystemTime::now();
+    let mut child = ken.command(&INGEST).spawn().unwrap();
+    wait_for(&mut child, "a stage", || has_staged(&corpus, start));
+    let refusal = ken.refusal(&INGEST[..4]);
+    refusal.is("corpus_locked", "another process", "wait");
+    let current = corpus.join("CURRENT");
+    wait_for(&mut child, "the first generation", || current.exists());
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "it was not killed");
+    let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "4000"]);
+    assert_eq!(hits["hits"][0]["doc_id"], "d4000");
+
+    let report = ken.json(&INGEST[..4]);
+    assert_eq!(
+        report["documents"],
+        json!({
+            "added": documents - PUBLISHED_TOGETHER,
+            "replaced": 0,
+            "unchanged": PUBLISHED_TOGETHER,
+        })
+    );
+    let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "4990"]);
+    assert_eq!(hits["hits"][0]["doc_id"], "d4990");
+}
+
+#[test]
+fn an_interrupted_evaluation_keeps_its_results() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let questions: Vec<String> = (0..200)
+        .map(|n| {
+            let question = format!("What is {n} and {n}?");
+            json!({"id": format!("q{n}"), "question": question, "golden_answers": ["0"]})
+                .to_string()
+        })
+        .collect();
+    ken.write("questions.jsonl", questions.join("\n"));
+    let eval = [
+        "eval",
+        "questions.jsonl",
+        "--policy",
+        "never",
+        "--out",
+        "results.jsonl",
+        "--json",
+    ];
+    let results = || fs::read_to_string(ken.path("results.jsonl")).unwrap_or_default();
+    let mut child = ken.command(&eval).spawn().unwrap();
+    wait_for(&mut child, "a result", || results().lines().count() > 1);
+    interrupt(&child);
+    let refusal = refused(child.wait_with_output().unwrap());
+    let kept = results().lines().count() - 1;
+    let message =
+        format!("stopped after {kept} of 200 questions, whose results are in results.jsonl");
+    refusal.is("interrupted", &message, "run the same command again");
+}
