@@ -36,7 +36,8 @@ pub(crate) fn cite(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
             .count();
         2 * common >= answer_words.len()
     };
-    let tests: [&dyn Fn(usize, &Retrieved) -> bool; 3] = [&named, &says, &shares];
+    type Test<'t> = &'t dyn Fn(usize, &Retrieved) -> bool;
+    let tests: [Test<'_>; 3] = [&named, &says, &shares];
     tests
         .into_iter()
         .map(|rests_on| {

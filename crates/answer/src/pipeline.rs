@@ -127,9 +127,14 @@ impl Pipeline {
             },
             stop: prompt::ENDS.map(str::to_owned).to_vec(),
         };
-        let written = self
-            .model
-            .generate(&prompt, &options, &mut |text| watch(Event::Text(text)))?;
+        let mut line = FirstLine::default();
+        let written = self.model.generate(&prompt, &options, &mut |text| {
+            let (part, ended) = line.part(text);
+            if !part.is_empty() && watch(Event::Text(part)).is_break() || ended {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
         trace.tokens.prompt += written.prompt_tokens;
         trace.tokens.completion += written.tokens.len();
         trace.took("read", written.prompt_time);
@@ -201,6 +206,24 @@ impl Pipeline {
     }
 }
 
+/// Takes the answer, which is the first line that is not blank, out of what is written bit by bit.
+#[derive(Default)]
+struct FirstLine {
+    begun: bool,
+}
+
+impl FirstLine {
+    /// What of the next bit belongs to the line, and whether the line ends in it.
+    fn part<'t>(&mut self, text: &'t str) -> (&'t str, bool) {
+        let text = if self.begun { text } else { text.trim_start() };
+        self.begun |= !text.is_empty();
+        match text.split_once('\n') {
+            Some((line, _)) => (line, true),
+            None => (text, false),
+        }
+    }
+}
+
 /// Tokens and times of one answer.
 #[derive(Default)]
 struct Trace {
@@ -212,5 +235,32 @@ impl Trace {
     fn took(&mut self, stage: &str, time: Duration) {
         self.timing_ms
             .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_watched_is_the_answer() {
+        for written in [
+            &[" Ilse", " Marrow"][..],
+            &["\n", " ", "\n Ilse Mar", "row\nQuestion"],
+            &[" Ilse Marrow", "\n", "more"],
+            &["\n\n"],
+            &[],
+        ] {
+            let mut line = FirstLine::default();
+            let mut watched = String::new();
+            for text in written {
+                let (part, ended) = line.part(text);
+                watched.push_str(part);
+                if ended {
+                    break;
+                }
+            }
+            assert_eq!(watched, prompt::answer_in(&written.concat()), "{written:?}");
+        }
     }
 }

@@ -96,9 +96,10 @@ impl IngestArguments {
 Examples:
   ken search --corpus notes.ken \"oil change interval\"
   ken search --corpus notes.ken \"error E1347\" --mode lexical --k 3
-  ken search --corpus notes.ken \"oil change interval\" --json")]
+  ken search --corpus notes.ken \"oil change interval\" --json
+  ken search --corpus notes.ken --json - < queries.txt")]
 pub(crate) struct SearchArguments {
-    /// What to look for
+    /// What to look for; - reads queries from stdin, one a line
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
 

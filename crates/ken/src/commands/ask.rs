@@ -60,16 +60,12 @@ pub(crate) fn chat(settings: &Settings, json: bool, stop: &AtomicBool) -> Result
 /// Answers one question and prints it; as text the answer appears while it is written.
 fn answer(pipeline: &Pipeline, question: &str, json: bool, stop: &AtomicBool) -> Result<()> {
     let mut unwritten = None;
-    let mut begun = false;
     let answer = pipeline.answer(question, &mut |event| {
-        if let (Event::Text(text), false) = (&event, json) {
-            // Models begin with a space, which is no part of the answer.
-            let text = if begun { text } else { text.trim_start() };
-            begun |= !text.is_empty();
-            if let Err(error) = output::text(text) {
-                unwritten = Some(error);
-                return ControlFlow::Break(());
-            }
+        if let (Event::Text(text), false) = (&event, json)
+            && let Err(error) = output::text(text)
+        {
+            unwritten = Some(error);
+            return ControlFlow::Break(());
         }
         if stop.load(Ordering::Relaxed) {
             ControlFlow::Break(())

@@ -1,8 +1,10 @@
-//! `ken search`: the passages that fit a query.
+//! `ken search`: the passages that fit a query, or each of many queries.
 
-use std::sync::atomic::AtomicBool;
+use std::io::BufRead;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
+use ken_index::Hit;
 use serde_json::json;
 
 use crate::arguments::SearchArguments;
@@ -13,6 +15,9 @@ use crate::output;
 /// Passages shown where nobody says how many.
 const HITS_SHOWN: usize = 10;
 
+/// The query that stands for those on standard input, one a line.
+const FROM_STDIN: &str = "-";
+
 /// Runs `ken search`.
 pub(crate) fn run(
     arguments: &SearchArguments,
@@ -21,27 +26,52 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let retriever = open::retriever(settings, stop)?;
-    let hits = retriever.search(
-        &arguments.query,
-        settings.mode,
-        settings.k.unwrap_or(HITS_SHOWN),
-    )?;
-    if json {
-        let hits: Vec<_> = hits
-            .iter()
-            .map(|hit| {
-                json!({
-                    "passage_id": hit.passage.id,
-                    "doc_id": hit.passage.doc_id,
-                    "title": hit.passage.title,
-                    "text": hit.passage.text,
-                    "score": hit.score,
-                })
-            })
-            .collect();
-        return output::json(&json!({ "query": arguments.query, "hits": hits }));
+    let k = settings.k.unwrap_or(HITS_SHOWN);
+    let search = |query: &str| -> Result<()> {
+        let hits = retriever.search(query, settings.mode, k)?;
+        if json {
+            show_json(query, &hits)
+        } else {
+            show(&hits)
+        }
+    };
+    if arguments.query != FROM_STDIN {
+        return search(&arguments.query);
     }
-    for (rank, hit) in (1..).zip(&hits) {
+    for query in std::io::stdin().lock().lines() {
+        let query = query?;
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if query.trim().is_empty() {
+            continue;
+        }
+        if !json {
+            output::line(&query)?;
+        }
+        search(&query)?;
+    }
+    Ok(())
+}
+
+fn show_json(query: &str, hits: &[Hit]) -> Result<()> {
+    let hits: Vec<_> = hits
+        .iter()
+        .map(|hit| {
+            json!({
+                "passage_id": hit.passage.id,
+                "doc_id": hit.passage.doc_id,
+                "title": hit.passage.title,
+                "text": hit.passage.text,
+                "score": hit.score,
+            })
+        })
+        .collect();
+    output::json(&json!({ "query": query, "hits": hits }))
+}
+
+fn show(hits: &[Hit]) -> Result<()> {
+    for (rank, hit) in (1..).zip(hits) {
         let passage = &hit.passage;
         output::line(format!(
             "{rank:>2}. {:.4}  {}  {}",

@@ -163,10 +163,8 @@ fn questions_without_words_or_with_too_many() {
     }
     let long = "why ".repeat(25_000);
     assert_eq!(long.len(), 100_000);
-    for policy in ["never", "prompt"] {
-        let refusal = ken.refusal(&["ask", "--corpus", "island", "--policy", policy, &long]);
-        refusal.is("question_too_long", "25", "shorten the question");
-    }
+    let refusal = ken.refusal(&["ask", "--policy", "never", &long]);
+    refusal.is("question_too_long", "25", "shorten the question");
 }
 
 #[cfg(unix)]

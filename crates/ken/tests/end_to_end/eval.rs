@@ -31,8 +31,15 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     write_questions(&ken);
     let out = ["--policy", "always", "--out", "results.jsonl"];
 
-    let summary = ken.json(&eval(&[&out[..], &["--limit", "1"]].concat()));
-    assert_eq!(summary["n"], 1);
+    let text = ken.text(&eval(&[&out[..], &["--limit", "1"]].concat()));
+    for part in [
+        "questions        1\n",
+        "exact match",
+        "by stage",
+        "results.jsonl",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
     let first = ken.read("results.jsonl");
     assert_eq!(first.lines().count(), 2, "settings and one result: {first}");
 
@@ -44,37 +51,13 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     for line in all.lines().skip(1) {
         check_result(&serde_json::from_str(line).unwrap());
     }
-    let text = ken.text(&eval(&out));
-    assert_eq!(ken.read("results.jsonl"), all, "nothing is asked again");
-    for part in [
-        "questions        3\n",
-        "exact match",
-        "by stage",
-        "results.jsonl",
-    ] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
 
-    let refusal = ken.refusal(&eval(&[
-        "--policy",
-        "always",
-        "--out",
-        "results.jsonl",
-        "--k",
-        "2",
-    ]));
+    let refusal = ken.refusal(&eval(&[&out[..], &["--k", "2"]].concat()));
     refusal.is(
         "other_settings",
         "k was 3 and is now 2",
         "name a new file for this run",
     );
-    let questions = ken.read("questions.jsonl");
-    ken.write(
-        "questions.jsonl",
-        questions.replace("Who built", "Who made"),
-    );
-    let refusal = ken.refusal(&eval(&out));
-    refusal.is("other_question", "\"q3\"", "new results file");
     assert_eq!(
         ken.read("results.jsonl"),
         all,

@@ -97,7 +97,7 @@ mod tests {
         );
         let bge = "Represent this sentence for searching relevant passages: ";
         assert_eq!(query("BAAI/bge-small-en-v1.5").as_deref(), Some(bge));
-        assert_eq!(query("/root/cache/BAAI_bge-base-en/").as_deref(), Some(bge));
+        assert_eq!(query("/models/cache/BAAI_bge-base-en/").as_deref(), Some(bge));
         assert!(
             query("BAAI/bge-large-zh")
                 .unwrap()
@@ -116,6 +116,6 @@ mod tests {
             of("/hub/models--intfloat--e5-small/snapshots/0a1b").as_deref(),
             Some("passage: ")
         );
-        assert_eq!(of("/home/me/e5-notes/minilm"), None);
+        assert_eq!(of("/data/e5-notes/minilm"), None);
     }
 }
