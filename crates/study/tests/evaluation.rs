@@ -154,7 +154,6 @@ fn a_cancelled_run_resumes_without_asking_again() {
     let mut seen = Vec::new();
     let first = evaluate(
         &questions,
-        "prompt",
         &mut file,
         &mut |question| {
             cancel.store(question.id == "q3", Ordering::Relaxed);
@@ -173,7 +172,6 @@ fn a_cancelled_run_resumes_without_asking_again() {
     let (mut asked, mut last) = (Vec::new(), None);
     let second = evaluate(
         &questions,
-        "prompt",
         &mut file,
         &mut |question| {
             asked.push(question.id.clone());
@@ -201,7 +199,6 @@ fn a_failing_question_keeps_the_results_before_it() {
     let mut file = ResultsFile::open(&folder.path().join("r.jsonl"), settings("prompt")).unwrap();
     let error = evaluate(
         &questions(5),
-        "prompt",
         &mut file,
         &mut |question| match question.id.as_str() {
             "q2" => Err(std::io::Error::other("the endpoint is down")),
@@ -229,7 +226,6 @@ fn another_question_under_the_same_id_is_refused() {
     let cancel = AtomicBool::new(false);
     let error = evaluate(
         &changed,
-        "prompt",
         &mut file,
         &mut answer,
         &mut |_| {},

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::arguments::SearchArguments;
 use crate::commands::open;
 use crate::config::Settings;
+use crate::failure::Refusal;
 use crate::output;
 
 /// Passages shown where nobody says how many.
@@ -41,7 +42,7 @@ pub(crate) fn run(
     for query in std::io::stdin().lock().lines() {
         let query = query?;
         if stop.load(Ordering::Relaxed) {
-            break;
+            return Err(Refusal::new("interrupted", "stopped before the last query").into());
         }
         if query.trim().is_empty() {
             continue;

@@ -1,5 +1,7 @@
 //! `ken search`: its output in every mode.
 
+use serde_json::{Value, json};
+
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, number};
 
@@ -38,6 +40,29 @@ fn every_mode_finds_and_keeps_the_contract() {
     assert!(first.starts_with(" 1. "), "{text}");
     assert!(first.contains("bridge-1#0  Rope bridge"), "{text}");
     assert!(text.contains("48 metres"), "{text}");
+}
+
+#[test]
+fn queries_on_stdin_are_searched_for_line_by_line() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let search = ["search", "--corpus", "island", "--k", "1", "-", "--json"];
+    let output = ken.text_of_input(&search, "seals\n\nstone oven\n");
+    let found: Vec<Value> = output
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let passages: Vec<(&Value, &Value)> = found
+        .iter()
+        .map(|result| (&result["query"], &result["hits"][0]["passage_id"]))
+        .collect();
+    assert_eq!(
+        json!(passages),
+        json!([
+            ["seals", "harbour.txt#0"],
+            ["stone oven", "town/bakery.md#0"]
+        ])
+    );
 }
 
 #[test]

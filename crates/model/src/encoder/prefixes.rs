@@ -97,7 +97,10 @@ mod tests {
         );
         let bge = "Represent this sentence for searching relevant passages: ";
         assert_eq!(query("BAAI/bge-small-en-v1.5").as_deref(), Some(bge));
-        assert_eq!(query("/models/cache/BAAI_bge-base-en/").as_deref(), Some(bge));
+        assert_eq!(
+            query("/models/cache/BAAI_bge-base-en/").as_deref(),
+            Some(bge)
+        );
         assert!(
             query("BAAI/bge-large-zh")
                 .unwrap()

@@ -6,25 +6,25 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
-pub const HIDDEN: usize = 24;
-pub const HEADS: usize = 3;
-pub const LAYERS: usize = 2;
-pub const INTERMEDIATE: usize = 40;
-pub const POSITIONS: usize = 24;
-pub const WORDS: usize = 16;
-pub const EPSILON: f64 = 1e-5;
+pub(crate) const HIDDEN: usize = 24;
+pub(crate) const HEADS: usize = 3;
+pub(crate) const LAYERS: usize = 2;
+pub(crate) const INTERMEDIATE: usize = 40;
+pub(crate) const POSITIONS: usize = 24;
+pub(crate) const WORDS: usize = 16;
+pub(crate) const EPSILON: f64 = 1e-5;
 const SPECIAL: [&str; 4] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"];
 
 /// Tensors by name: shape and numbers.
-pub type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+pub(crate) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
 /// What distinguishes one tiny embedder from another.
-pub struct Tiny {
-    pub model_type: &'static str,
-    pub pooling: &'static str,
-    pub normalize: bool,
-    pub tensor_prefix: &'static str,
-    pub halves: bool,
+pub(crate) struct Tiny {
+    pub(crate) model_type: &'static str,
+    pub(crate) pooling: &'static str,
+    pub(crate) normalize: bool,
+    pub(crate) tensor_prefix: &'static str,
+    pub(crate) halves: bool,
 }
 
 impl Default for Tiny {
@@ -41,7 +41,7 @@ impl Default for Tiny {
 
 impl Tiny {
     /// Writes the embedder to `dir` and returns its weights.
-    pub fn write(&self, dir: &Path) -> Tensors {
+    pub(crate) fn write(&self, dir: &Path) -> Tensors {
         write_json(&dir.join("config.json"), &config(self.model_type));
         write_json(&dir.join("tokenizer.json"), &tokenizer());
         write_json(
@@ -69,7 +69,7 @@ impl Tiny {
     }
 }
 
-pub fn config(model_type: &str) -> Value {
+pub(crate) fn config(model_type: &str) -> Value {
     json!({
         "model_type": model_type,
         "hidden_size": HIDDEN,
@@ -85,7 +85,7 @@ pub fn config(model_type: &str) -> Value {
     })
 }
 
-pub fn write_json(path: &Path, value: &Value) {
+pub(crate) fn write_json(path: &Path, value: &Value) {
     std::fs::write(path, serde_json::to_vec_pretty(value).unwrap()).unwrap();
 }
 
@@ -125,7 +125,7 @@ fn tokenizer() -> Value {
 }
 
 /// The model's input for a text of known words.
-pub fn ids(text: &str) -> Vec<usize> {
+pub(crate) fn ids(text: &str) -> Vec<usize> {
     let word = |word: &str| SPECIAL.len() + word[1..].parse::<usize>().unwrap();
     let mut ids = vec![2];
     ids.extend(text.split_whitespace().map(word));
@@ -213,7 +213,7 @@ fn random_tensors(halves: bool) -> Tensors {
     tensors
 }
 
-pub fn write_tensors(dir: &Path, prefix: &str, tensors: &Tensors, halves: bool) {
+pub(crate) fn write_tensors(dir: &Path, prefix: &str, tensors: &Tensors, halves: bool) {
     let dtype = if halves { Dtype::F16 } else { Dtype::F32 };
     let encode = |value: &f32| match halves {
         true => half::f16::from_f32(*value).to_le_bytes().to_vec(),

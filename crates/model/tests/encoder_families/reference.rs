@@ -6,7 +6,7 @@ use crate::checkpoint::{EPSILON, HEADS, HIDDEN, LAYERS, Tensors};
 type Rows = Vec<Vec<f64>>;
 
 /// The final hidden state of each token.
-pub fn hidden_states(tensors: &Tensors, ids: &[usize], first_position: usize) -> Rows {
+pub(crate) fn hidden_states(tensors: &Tensors, ids: &[usize], first_position: usize) -> Rows {
     let row = |name: &str, number: usize| -> Vec<f64> {
         let (shape, values) = &tensors[&format!("embeddings.{name}.weight")];
         values[number * shape[1]..][..shape[1]]
@@ -51,14 +51,14 @@ pub fn hidden_states(tensors: &Tensors, ids: &[usize], first_position: usize) ->
 }
 
 /// The mean of the rows.
-pub fn mean(rows: &[Vec<f64>]) -> Vec<f64> {
+pub(crate) fn mean(rows: &[Vec<f64>]) -> Vec<f64> {
     let mut mean = vec![0.0; HIDDEN];
     rows.iter().for_each(|row| add(&mut mean, row));
     mean.iter().map(|x| x / rows.len() as f64).collect()
 }
 
 /// The vector scaled to length 1.
-pub fn normalized(vector: &[f64]) -> Vec<f64> {
+pub(crate) fn normalized(vector: &[f64]) -> Vec<f64> {
     let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
     vector.iter().map(|x| x / length).collect()
 }
