@@ -224,13 +224,7 @@ fn another_question_under_the_same_id_is_refused() {
     changed[1].golden_answers.push("another".to_owned());
     let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
-    let error = evaluate(
-        &changed,
-        &mut file,
-        &mut answer,
-        &mut |_| {},
-        &cancel,
-    );
+    let error = evaluate(&changed, &mut file, &mut answer, &mut |_| {}, &cancel);
     assert!(matches!(error, Err(Error::OtherQuestion { id, .. }) if id == "q1"));
 }
 
