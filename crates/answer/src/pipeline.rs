@@ -14,6 +14,7 @@ use crate::answer::{Answer, Retrieved, Tokens};
 use crate::cite::cite;
 use crate::error::AnswerError;
 use crate::evidence;
+use crate::first_line::FirstLine;
 use crate::prompt;
 use crate::retrieve::Retriever;
 
@@ -125,12 +126,12 @@ impl Pipeline {
             } else {
                 0
             },
-            stop: prompt::ENDS.map(str::to_owned).to_vec(),
+            stop: Vec::new(),
         };
         let mut line = FirstLine::default();
         let written = self.model.generate(&prompt, &options, &mut |text| {
-            let (part, ended) = line.part(text);
-            if !part.is_empty() && watch(Event::Text(part)).is_break() || ended {
+            let part = line.take(text);
+            if !part.is_empty() && watch(Event::Text(part)).is_break() || line.has_ended() {
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
@@ -141,7 +142,7 @@ impl Pipeline {
         trace.took("write", written.write_time);
         trace.took("total", started.elapsed());
 
-        let answer = prompt::answer_in(&written.text).to_owned();
+        let answer = line.answer().to_owned();
         Ok(Answer {
             question: question.to_owned(),
             policy: self.settings.policy.to_string(),
@@ -206,24 +207,6 @@ impl Pipeline {
     }
 }
 
-/// Takes the answer, which is the first line that is not blank, out of what is written bit by bit.
-#[derive(Default)]
-struct FirstLine {
-    begun: bool,
-}
-
-impl FirstLine {
-    /// What of the next bit belongs to the line, and whether the line ends in it.
-    fn part<'t>(&mut self, text: &'t str) -> (&'t str, bool) {
-        let text = if self.begun { text } else { text.trim_start() };
-        self.begun |= !text.is_empty();
-        match text.split_once('\n') {
-            Some((line, _)) => (line, true),
-            None => (text, false),
-        }
-    }
-}
-
 /// Tokens and times of one answer.
 #[derive(Default)]
 struct Trace {
@@ -235,32 +218,5 @@ impl Trace {
     fn took(&mut self, stage: &str, time: Duration) {
         self.timing_ms
             .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_watched_is_the_answer() {
-        for written in [
-            &[" Ilse", " Marrow"][..],
-            &["\n", " ", "\n Ilse Mar", "row\nQuestion"],
-            &[" Ilse Marrow", "\n", "more"],
-            &["\n\n"],
-            &[],
-        ] {
-            let mut line = FirstLine::default();
-            let mut watched = String::new();
-            for text in written {
-                let (part, ended) = line.part(text);
-                watched.push_str(part);
-                if ended {
-                    break;
-                }
-            }
-            assert_eq!(watched, prompt::answer_in(&written.concat()), "{written:?}");
-        }
     }
 }

@@ -69,18 +69,6 @@ pub(crate) fn from_evidence(
     model.prompt_with_examples(FROM_EVIDENCE, &FROM_EVIDENCE_EXAMPLES, &input)
 }
 
-/// What ends an answer: the blank line between examples, or the start of another one.
-pub(crate) const ENDS: [&str; 3] = ["\n\n", "\nQuestion:", "\n["];
-
-/// The answer in what the model wrote: its first line that is not blank.
-pub(crate) fn answer_in(written: &str) -> &str {
-    written
-        .lines()
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .unwrap_or_default()
-}
-
 /// A passage as it stands in the prompt.
 pub(crate) fn numbered(number: usize, passage: &Retrieved) -> String {
     if passage.title.is_empty() {
