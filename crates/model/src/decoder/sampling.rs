@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(tokens(Some(2), None), [1, 2]);
         // The probabilities are 8/15, 4/15, 2/15, 1/15.
         assert_eq!(tokens(None, Some(0.5)), [1]);
-        assert_eq!(tokens(None, Some(0.8)), [1, 2]);
+        assert_eq!(tokens(None, Some(0.79)), [1, 2]);
         assert_eq!(tokens(None, Some(0.81)), [1, 2, 0]);
     }
 
