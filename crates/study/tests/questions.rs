@@ -92,12 +92,15 @@ fn missing_and_empty_questions_are_named() {
         (message.as_str(), kind),
         ("line 1: the question \"a\" is empty", "empty_question")
     );
-    let (message, _) =
-        complaint(b"{\"id\": \"a\", \"question\": \"Q\", \"golden_answers\": \"x\"}\n");
-    assert!(
-        message.contains("invalid type: string \"x\", expected a sequence"),
-        "{message}"
-    );
+    let (message, _) = complaint(b"{\"id\": \"a\", \"question\": \"Q\", \"golden_answers\": 7}\n");
+    assert!(message.contains("expected a list of strings"), "{message}");
+}
+
+#[test]
+fn a_single_golden_answer_may_stand_without_a_list() {
+    let questions =
+        read(b"{\"id\": \"a\", \"question\": \"Q\", \"golden_answers\": \"x\"}\n").unwrap();
+    assert_eq!(questions[0].golden_answers, ["x"]);
 }
 
 #[test]
