@@ -3,36 +3,54 @@
 
 use ken_model::decoder::{Decoder, DecoderError, WorkedExample};
 
-const INSTRUCTION: &str = "Decide whether you must look the question up before you answer it. \
-Say no if you are sure of the answer, and yes if it asks about something you have never read about.";
+// Small models lean to one word whatever is asked. Of nine wordings tried, this one, a statement to
+// be called true or false, follows the question most (results/2026-11-22-main-job).
+const INSTRUCTION: &str =
+    "For each question, it is written whether a search is needed to answer it.";
 
 /// What the model chooses between to go on with.
-const CHOICES: [&str; 2] = [" yes", " no"];
+const CHOICES: [&str; 2] = [" True", " False"];
 
-/// As many of one kind as of the other, so that the examples favour neither.
-const EXAMPLES: [WorkedExample<'static>; 4] = [
+/// By turns what everyone knows and what nobody has read about, as many of one as of the other.
+const EXAMPLES: [WorkedExample<'static>; 8] = [
     WorkedExample {
-        input: "Question: How many legs does a spider have?\nLook up:",
-        output: "no",
+        input: "Question: How many legs does a spider have?\nA search is needed:",
+        output: "False",
     },
     WorkedExample {
-        input: "Question: Who was the night porter of the Hotel Aldemar in 1962?\nLook up:",
-        output: "yes",
+        input: "Question: Who was the night porter of the Hotel Aldemar in 1962?\nA search is needed:",
+        output: "True",
     },
     WorkedExample {
-        input: "Question: What did the town of Quellmark pay for its second bridge?\nLook up:",
-        output: "yes",
+        input: "Question: Which ocean lies west of Portugal?\nA search is needed:",
+        output: "False",
     },
     WorkedExample {
-        input: "Question: Which ocean lies west of Portugal?\nLook up:",
-        output: "no",
+        input: "Question: What did the town of Quellmark pay for its second bridge?\nA search is needed:",
+        output: "True",
+    },
+    WorkedExample {
+        input: "Question: What is the boiling point of water in Celsius?\nA search is needed:",
+        output: "False",
+    },
+    WorkedExample {
+        input: "Question: When was the Tessin street library in Borowold repainted?\nA search is needed:",
+        output: "True",
+    },
+    WorkedExample {
+        input: "Question: Who wrote Romeo and Juliet?\nA search is needed:",
+        output: "False",
+    },
+    WorkedExample {
+        input: "Question: Which song did Ilka Dornath sing at the harbour fair?\nA search is needed:",
+        output: "True",
     },
 ];
 
 /// The model's own judgment of a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SelfJudgment {
-    /// Probability in `[0, 1]` of "yes, I must look it up" against "no".
+    /// Probability in `[0, 1]` of "a search is needed" against "it is not".
     pub need: f64,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
@@ -43,7 +61,7 @@ pub struct SelfJudgment {
 /// # Errors
 /// A question that does not fit into the model's context.
 pub fn judge_need(model: &Decoder, question: &str) -> Result<SelfJudgment, DecoderError> {
-    let input = format!("Question: {question}\nLook up:");
+    let input = format!("Question: {question}\nA search is needed:");
     let prompt = model.prompt_with_examples(INSTRUCTION, &EXAMPLES, &input)?;
     let probabilities = model.choose(&prompt, &CHOICES)?;
     Ok(SelfJudgment {
