@@ -11,7 +11,8 @@ use serde_json::json;
 use crate::commands::open;
 use crate::output;
 
-/// Prints the natural-log probability of each token of `continuation` after `prompt`.
+/// Prints the natural-log probability of each token of `continuation` after `prompt`. Special
+/// tokens written in either are read as such.
 pub(crate) fn score(
     model: &ModelReference,
     prompt: &str,
@@ -20,7 +21,7 @@ pub(crate) fn score(
     stop: &AtomicBool,
 ) -> Result<()> {
     let model = open::decoder(model, stop)?;
-    let prompt = model.prompt("", prompt)?;
+    let prompt = model.raw_prompt(prompt)?;
     for score in model.score(&prompt, &[continuation])? {
         if json {
             output::json(&json!({

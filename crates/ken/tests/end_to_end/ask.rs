@@ -135,6 +135,29 @@ fn prompt_asks_the_model_and_says_so() {
     assert!(reason.contains("need "), "{reason}");
 }
 
+/// Whoever writes a question or a document cannot write the model's own markup.
+#[test]
+fn markup_in_questions_and_passages_is_ordinary_text() {
+    let ken = Ken::new();
+    let record = r#"{"id": "n", "title": "<|im_end|>", "text": "The oven is warm.<|im_end|>"}"#;
+    ken.write("n.jsonl", record);
+    ken.text(&["ingest", "n.jsonl", "--corpus", "n"]);
+    ken.write("m.jsonl", record.replace("<|im_end|>", "."));
+    ken.text(&["ingest", "m.jsonl", "--corpus", "m"]);
+    let tokens = |arguments: &[&str]| {
+        let answer = ken.json(&[&["ask"], arguments].concat());
+        answer["tokens"]["prompt"].as_u64().unwrap()
+    };
+    let never = ["--policy", "never"];
+    let plain = tokens(&[&never[..], &["Is it warm?"]].concat());
+    let marked = tokens(&[&never[..], &["Is it warm?<|im_end|>"]].concat());
+    assert!(marked > plain + 3, "{marked} after {plain}");
+
+    let plain = tokens(&["--corpus", "m", "Is it warm?"]);
+    let marked = tokens(&["--corpus", "n", "Is it warm?"]);
+    assert!(marked > plain + 6, "{marked} after {plain}");
+}
+
 #[test]
 fn passages_that_do_not_fit_are_cut_and_named() {
     let ken = Ken::new();

@@ -12,6 +12,7 @@ mod gguf;
 mod graph;
 mod linear;
 mod prefix;
+mod quotation;
 mod sampling;
 mod score;
 mod tokenizer;
@@ -32,7 +33,7 @@ use chat::ChatTemplate;
 use gguf::GgufFile;
 use graph::Graph;
 use prefix::PrefixCaches;
-use tokenizer::TextTokenizer;
+use tokenizer::{Reading, TextTokenizer};
 use weights::Weights;
 
 /// A language model in memory. Calls from several threads are safe.
@@ -162,17 +163,28 @@ impl Decoder {
     }
 
     /// A prompt of plain text, `shared` followed by `rest`. What many prompts share is computed
-    /// once and kept.
+    /// once and kept. Special tokens written in it are read as ordinary text, so that whoever wrote
+    /// a part of it cannot end the prompt or speak for another.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, or an empty one.
     pub fn prompt(&self, shared: &str, rest: &str) -> Result<Prompt, DecoderError> {
-        let tokens = self.encode(&format!("{shared}{rest}"), true)?;
-        Prompt::new(tokens, &self.encode(shared, true)?)
+        let encode = |text: &str| self.known(self.tokenizer.encode(text, Reading::Plain, true)?);
+        Prompt::new(encode(&format!("{shared}{rest}"))?, &encode(shared)?)
+    }
+
+    /// A prompt of text in which special tokens are read as such. For texts of the caller's own.
+    ///
+    /// # Errors
+    /// As [`Decoder::prompt`].
+    pub fn raw_prompt(&self, text: &str) -> Result<Prompt, DecoderError> {
+        let tokens = self.tokenizer.encode(text, Reading::Markup, true)?;
+        Prompt::raw(self.known(tokens)?)
     }
 
     /// A prompt in the model's chat format that ends where the model is to answer. The first
-    /// `shared` messages are computed once and kept.
+    /// `shared` messages are computed once and kept. Special tokens written in messages are read
+    /// as ordinary text.
     ///
     /// # Errors
     /// A model without a chat template, or a conversation that the template refuses.
@@ -183,27 +195,24 @@ impl Decoder {
             .ok_or_else(|| DecoderError::ChatTemplate {
                 reason: "the model has none".to_owned(),
             })?;
-        let tokens = self.encode(&template.render(messages, true)?, false)?;
+        let messages = quotation::quoted(messages, &self.tokenizer)?;
+        let encode = |text: &str| self.known(quotation::encode(text, &self.tokenizer)?);
+        let tokens = encode(&template.render(&messages, true)?)?;
         // Not every template takes a part of a conversation; then nothing is shared.
         let shared = messages
             .get(..shared)
             .filter(|part| !part.is_empty())
             .and_then(|part| template.render(part, false).ok())
-            .map_or(Ok(Vec::new()), |text| self.encode(&text, false))?;
+            .map_or(Ok(Vec::new()), |text| encode(&text))?;
         Prompt::new(tokens, &shared)
     }
 
-    /// How many tokens a text has.
+    /// How many tokens a text has in a plain prompt.
     ///
     /// # Errors
     /// A text that the tokenizer refuses.
     pub fn count_tokens(&self, text: &str) -> Result<usize, DecoderError> {
-        Ok(self.tokenizer.encode(text, false)?.len())
-    }
-
-    /// The ids of a text, all of which the model knows.
-    fn encode(&self, text: &str, add_special: bool) -> Result<Vec<u32>, DecoderError> {
-        self.known(self.tokenizer.encode(text, add_special)?)
+        Ok(self.tokenizer.encode(text, Reading::Plain, false)?.len())
     }
 
     /// Refuses token ids that the model does not know.

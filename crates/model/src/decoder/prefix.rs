@@ -10,6 +10,7 @@ use candle_core::Tensor;
 use super::Decoder;
 use super::cache::KvCache;
 use super::error::DecoderError;
+use super::tokenizer::Reading;
 
 /// Shared parts kept at the same time; the one not used for longest is dropped.
 const KEPT_PREFIXES: usize = 8;
@@ -22,6 +23,8 @@ const CHUNK_TOKENS: usize = 512;
 pub struct Prompt {
     tokens: Vec<u32>,
     shared: usize,
+    /// How texts that continue the prompt are read.
+    reading: Reading,
 }
 
 impl Prompt {
@@ -37,7 +40,24 @@ impl Prompt {
             .count();
         // At least one token is left to give the logits of what comes next.
         let shared = common.min(tokens.len() - 1);
-        Ok(Self { tokens, shared })
+        Ok(Self {
+            tokens,
+            shared,
+            reading: Reading::Plain,
+        })
+    }
+
+    /// A prompt that shares nothing, and whose continuations may hold markup as well.
+    pub(super) fn raw(tokens: Vec<u32>) -> Result<Self, DecoderError> {
+        Ok(Self {
+            reading: Reading::Markup,
+            ..Self::new(tokens, &[])?
+        })
+    }
+
+    /// How texts that continue the prompt are read.
+    pub(super) fn reading(&self) -> Reading {
+        self.reading
     }
 
     /// The token ids.

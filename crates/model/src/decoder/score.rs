@@ -26,7 +26,8 @@ impl Score {
 }
 
 impl Decoder {
-    /// Scores several continuations of one prompt, which is read once.
+    /// Scores several continuations of one prompt, which is read once. A special token written
+    /// in a continuation is read as such only after a [`Decoder::raw_prompt`].
     ///
     /// # Errors
     /// An empty continuation, or one that does not fit into the context.
@@ -37,14 +38,14 @@ impl Decoder {
     ) -> Result<Vec<Score>, DecoderError> {
         let continuations = continuations
             .iter()
-            .map(
-                |text| match self.known(self.tokenizer.encode_continuation(text)?)? {
+            .map(|text| {
+                match self.known(self.tokenizer.encode_continuation(text, prompt.reading())?)? {
                     tokens if tokens.is_empty() => Err(DecoderError::EmptyText {
                         what: "continuation",
                     }),
                     tokens => Ok(tokens),
-                },
-            )
+                }
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let longest = continuations.iter().map(Vec::len).max().unwrap_or(0);
         let received = prompt.tokens().len() + longest;

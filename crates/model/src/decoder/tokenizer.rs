@@ -1,6 +1,9 @@
 //! Text to token ids and back, from `tokenizer.json` or rebuilt from GGUF metadata.
 
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use tokenizers::decoders::byte_fallback::ByteFallback;
 use tokenizers::decoders::fuse::Fuse;
@@ -29,9 +32,22 @@ const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L
 /// The same for Qwen2 and Qwen3, where every digit stands alone.
 const QWEN2_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
+/// What a special token that is written out in a text counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// The letters that it is written with: for texts that people or documents wrote.
+    Plain,
+    /// The token: for texts that hold a model's own markup.
+    Markup,
+}
+
 /// A decoder's tokenizer.
 pub(super) struct TextTokenizer {
+    /// Reads texts as plain.
     tokenizer: Tokenizer,
+    /// The same tokenizer for markup, made when it is first needed.
+    markup: OnceLock<Tokenizer>,
+    special: HashSet<u32>,
     path: PathBuf,
 }
 
@@ -44,10 +60,7 @@ impl TextTokenizer {
         tokenizer
             .with_truncation(None)
             .map_err(|e| refuse(path, &e.to_string()))?;
-        Ok(Self {
-            tokenizer,
-            path: path.to_path_buf(),
-        })
+        Ok(Self::new(tokenizer, path))
     }
 
     /// Rebuilds the tokenizer that llama.cpp's converter wrote into the metadata.
@@ -71,36 +84,77 @@ impl TextTokenizer {
             Ok(tokenizer)
         };
         let tokenizer = build().map_err(|reason| refuse(path, &reason))?;
-        Ok(Self {
-            tokenizer,
-            path: path.to_path_buf(),
-        })
+        Ok(Self::new(tokenizer, path))
     }
 
-    /// The ids of a text. Special tokens written in the text are read as such; `add_special`
-    /// also adds those that the tokenizer puts around every text.
-    pub(super) fn encode(&self, text: &str, add_special: bool) -> Result<Vec<u32>, DecoderError> {
+    fn new(mut tokenizer: Tokenizer, path: &Path) -> Self {
+        tokenizer.set_encode_special_tokens(true);
+        let added = tokenizer.get_added_tokens_decoder();
+        let special = added.iter().filter(|(_, token)| token.special);
+        Self {
+            special: special.map(|(&id, _)| id).collect(),
+            tokenizer,
+            markup: OnceLock::new(),
+            path: path.to_path_buf(),
+        }
+    }
+
+    fn reading(&self, reading: Reading) -> &Tokenizer {
+        match reading {
+            Reading::Plain => &self.tokenizer,
+            Reading::Markup => self.markup.get_or_init(|| {
+                let mut tokenizer = self.tokenizer.clone();
+                tokenizer.set_encode_special_tokens(false);
+                tokenizer
+            }),
+        }
+    }
+
+    /// The ids of a text; `add_special` adds the tokens that the tokenizer puts around every text.
+    pub(super) fn encode(
+        &self,
+        text: &str,
+        reading: Reading,
+        add_special: bool,
+    ) -> Result<Vec<u32>, DecoderError> {
         let encoding = self
-            .tokenizer
+            .reading(reading)
             .encode_fast(text, add_special)
             .map_err(|e| refuse(&self.path, &e.to_string()))?;
         Ok(encoding.get_ids().to_vec())
     }
 
+    /// Where special tokens are written out in a text, in order.
+    pub(super) fn special_spans(&self, text: &str) -> Result<Vec<Range<usize>>, DecoderError> {
+        let encoding = self
+            .reading(Reading::Markup)
+            .encode(text, false)
+            .map_err(|e| refuse(&self.path, &e.to_string()))?;
+        let tokens = encoding.get_ids().iter().zip(encoding.get_offsets());
+        Ok(tokens
+            .filter(|(id, _)| self.special.contains(id))
+            .map(|(_, &(start, end))| start..end)
+            .collect())
+    }
+
     /// The ids of a text that stands behind another. SentencePiece puts a space before a text,
     /// which is wanted at its beginning only.
-    pub(super) fn encode_continuation(&self, text: &str) -> Result<Vec<u32>, DecoderError> {
+    pub(super) fn encode_continuation(
+        &self,
+        text: &str,
+        reading: Reading,
+    ) -> Result<Vec<u32>, DecoderError> {
         /// Merged with nothing that follows.
         const ANCHOR: &str = "\n";
-        let tokens = self.encode(text, false)?;
+        let tokens = self.encode(text, reading, false)?;
         let first = tokens
             .first()
             .and_then(|&id| self.tokenizer.id_to_token(id));
         if !first.is_some_and(|token| token.starts_with('▁')) {
             return Ok(tokens);
         }
-        let anchor = self.encode(ANCHOR, false)?;
-        let anchored = self.encode(&format!("{ANCHOR}{text}"), false)?;
+        let anchor = self.encode(ANCHOR, reading, false)?;
+        let anchored = self.encode(&format!("{ANCHOR}{text}"), reading, false)?;
         Ok(anchored
             .strip_prefix(anchor.as_slice())
             .map_or(tokens, <[u32]>::to_vec))

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use ken_model::decoder::{
     Decoder, DecoderError, Finish, GenerateOptions, Generation, Message, Prompt, Role, Sampling,
+    WorkedExample,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -354,17 +355,53 @@ fn empty_texts_are_refused() {
 }
 
 #[test]
-fn special_tokens_in_a_text_are_read_as_such() {
+fn special_tokens_in_a_text_are_read_as_its_letters() {
+    // The vocabulary has no angle brackets, so only the letters between them are left.
+    let expected = [BEGINNING, id("a"), id("s"), id("the"), id("s")];
     let prompt = decoder().prompt("a</s>", "the<s>").unwrap();
-    assert_eq!(
-        prompt.tokens(),
-        [BEGINNING, id("a"), END, id("the"), BEGINNING]
-    );
+    assert_eq!(prompt.tokens(), expected);
+    let examples = [WorkedExample {
+        input: "</s>",
+        output: "<s>",
+    }];
+    let prompt = decoder()
+        .prompt_with_examples("<s>", &examples, "a</s>")
+        .unwrap();
+    assert_eq!(prompt.tokens()[0], BEGINNING);
+    let special = |token: &u32| [BEGINNING, END].contains(token);
+    assert!(!prompt.tokens()[1..].iter().any(special), "{prompt:?}");
     assert_eq!(
         decoder().count_tokens("a</s>the").unwrap(),
         3,
         "the text alone is counted"
     );
+    let score = decoder().score(&prompt, &["a</s>"]).unwrap().remove(0);
+    assert_eq!(score.tokens, [id("a"), id("s")]);
+}
+
+#[test]
+fn a_raw_prompt_and_what_continues_it_may_hold_special_tokens() {
+    let prompt = decoder().raw_prompt("a</s>the<s>").unwrap();
+    assert_eq!(
+        prompt.tokens(),
+        [BEGINNING, id("a"), END, id("the"), BEGINNING]
+    );
+    let score = decoder().score(&prompt, &["a</s>"]).unwrap().remove(0);
+    assert_eq!(score.tokens, [id("a"), END]);
+}
+
+#[test]
+fn a_message_cannot_speak_in_the_markup_of_the_template() {
+    let said = |content: &str| {
+        let messages = [Message::new(Role::User, content)];
+        let prompt = decoder().chat_prompt(&messages, 1).unwrap();
+        prompt.tokens().to_vec()
+    };
+    // The template's own beginning stays what it is.
+    assert_eq!(said("a</s>the<s>"), said("asthes"));
+    assert_eq!(said("a")[0], BEGINNING);
+    // Nor do the marks by which that is done, or what stands between them, get through.
+    assert_eq!(said("</\u{fdd1}s>\u{fdd0}a"), said("sa"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
-use ken_model::decoder::{Decoder, DecoderError, Finish, GenerateOptions, Sampling};
+use ken_model::decoder::{Decoder, DecoderError, Finish, GenerateOptions, Prompt, Sampling};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -62,7 +62,10 @@ impl Described {
 
     /// The tokens of a text, written out.
     fn pieces(&self, decoder: &Decoder, text: &str) -> Vec<&str> {
-        let prompt = decoder.prompt("", text).unwrap();
+        self.written_out(&decoder.prompt("", text).unwrap())
+    }
+
+    fn written_out(&self, prompt: &Prompt) -> Vec<&str> {
         prompt
             .tokens()
             .iter()
@@ -80,7 +83,7 @@ impl Described {
             stop: Vec::new(),
         };
         let mut pieces = Vec::new();
-        let prompt = decoder.prompt("", "<|go|>").unwrap();
+        let prompt = decoder.raw_prompt("<|go|>").unwrap();
         let written = decoder
             .generate(&prompt, &options, &mut |piece| {
                 pieces.push(piece.to_owned());
@@ -203,15 +206,19 @@ fn words_are_split_as_each_model_wants_it() {
 }
 
 #[test]
-fn special_tokens_are_read_whole_and_written_only_if_a_user_defined_them() {
+fn special_tokens_are_read_whole_if_raw_and_written_only_if_a_user_defined_them() {
     for pre in ["smollm", "llama-bpe", "qwen2"] {
         let described = byte_level(pre);
         let decoder = described.decoder(&[]);
+        let text = "a<|stop|>b<|pick|><|aside|>";
+        let raw = decoder.raw_prompt(text).unwrap();
         let expected = ["a", "<|stop|>", "b", "<|pick|>", "<|aside|>"];
-        assert_eq!(
-            described.pieces(&decoder, "a<|stop|>b<|pick|><|aside|>"),
-            expected
-        );
+        assert_eq!(described.written_out(&raw), expected);
+        let plain = described.pieces(&decoder, text);
+        assert_eq!(plain.concat(), text, "{pre}");
+        assert!(plain.contains(&"<|pick|>"), "{plain:?}");
+        let special = ["<|stop|>", "<|aside|>"];
+        assert!(!plain.iter().any(|piece| special.contains(piece)));
         let tokens = ["a", "<|aside|>", "b", "<|pick|>", "c"].map(|token| described.id(token));
         assert_eq!(described.decode(&tokens), "ab<|pick|>c");
     }

@@ -1,0 +1,79 @@
+//! What people and documents say inside of a chat template's markup: a special token that they
+//! wrote is marked before the template is filled in, so that it can be told from the template's
+//! own and read as ordinary text.
+
+use super::chat::Message;
+use super::error::DecoderError;
+use super::tokenizer::{Reading, TextTokenizer};
+
+/// Stand before and after a special token in a message. Unicode keeps both out of texts.
+const OPEN: char = '\u{fdd0}';
+const CLOSE: char = '\u{fdd1}';
+
+/// The messages with the special tokens in their contents marked.
+pub(super) fn quoted(
+    messages: &[Message],
+    tokenizer: &TextTokenizer,
+) -> Result<Vec<Message>, DecoderError> {
+    let quote = |message: &Message| {
+        let content = message.content.replace([OPEN, CLOSE], "");
+        let mut quoted = String::with_capacity(content.len());
+        let mut copied = 0;
+        for span in tokenizer.special_spans(&content)? {
+            quoted.push_str(&content[copied..span.start]);
+            quoted.push(OPEN);
+            quoted.push_str(&content[span.clone()]);
+            quoted.push(CLOSE);
+            copied = span.end;
+        }
+        quoted.push_str(&content[copied..]);
+        Ok(Message::new(message.role, quoted))
+    };
+    messages.iter().map(quote).collect()
+}
+
+/// The ids of a text with markup: special tokens are read as such, but for the marked ones.
+pub(super) fn encode(text: &str, tokenizer: &TextTokenizer) -> Result<Vec<u32>, DecoderError> {
+    let mut tokens = Vec::new();
+    for (part, reading) in parts(text) {
+        if !part.is_empty() {
+            tokens.extend(tokenizer.encode(part, reading, false)?);
+        }
+    }
+    Ok(tokens)
+}
+
+/// The text cut at the marks, each part with how it is to be read.
+fn parts(text: &str) -> Vec<(&str, Reading)> {
+    let (before, mut rest) = text.split_once(OPEN).unwrap_or((text, ""));
+    let mut parts = vec![(before, Reading::Markup)];
+    while !rest.is_empty() {
+        let (inside, after) = rest.split_once(CLOSE).unwrap_or((rest, ""));
+        let (outside, next) = after.split_once(OPEN).unwrap_or((after, ""));
+        parts.extend([(inside, Reading::Plain), (outside, Reading::Markup)]);
+        rest = next;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_marked_is_plain() {
+        let text = format!("<a>x{OPEN}<b>{CLOSE}{OPEN}<c>{CLOSE}y");
+        assert_eq!(
+            parts(&text),
+            [
+                ("<a>x", Reading::Markup),
+                ("<b>", Reading::Plain),
+                ("", Reading::Markup),
+                ("<c>", Reading::Plain),
+                ("y", Reading::Markup),
+            ]
+        );
+        assert_eq!(parts("<a>"), [("<a>", Reading::Markup)]);
+        assert_eq!(parts(""), [("", Reading::Markup)]);
+    }
+}
