@@ -72,6 +72,20 @@ impl AnswerError {
         }
     }
 
+    /// Whether another question could still be answered: it is this one that does not fit.
+    #[must_use]
+    pub fn concerns_question(&self) -> bool {
+        matches!(
+            self,
+            Self::EmptyQuestion
+                | Self::QuestionTooLong { .. }
+                | Self::Model(
+                    DecoderError::ContextExceeded { .. } | DecoderError::UnknownToken { .. }
+                )
+                | Self::Embed(EncoderError::Tokenize { .. } | EncoderError::UnknownToken { .. })
+        )
+    }
+
     /// What the reader can do about it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {

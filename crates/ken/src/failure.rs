@@ -6,8 +6,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Error;
-use ken_answer::AnswerError;
-use ken_study::evaluate;
 use serde::Serialize;
 use serde_json::json;
 
@@ -159,14 +157,8 @@ fn kind_and_hint(
     if let Some(refusal) = cause.downcast_ref::<Refusal>() {
         return Some((refusal.kind, refusal.hint.clone()));
     }
-    if let Some(error) = cause.downcast_ref::<evaluate::Error<AnswerError>>() {
-        // What a question could not be answered for says more than that it could not.
-        let evaluate::Error::Answer { .. } = error else {
-            return Some((error.kind(), error.hint()));
-        };
-    }
     first_of!(
-        AnswerError,
+        ken_answer::AnswerError,
         ken_corpus::CorpusError,
         ken_corpus::ReadError,
         ken_corpus::SegmentationError,
@@ -176,6 +168,7 @@ fn kind_and_hint(
         ken_model::encoder::EncoderError,
         ken_model::hub::HubError,
         ken_study::dataset::Error,
+        ken_study::evaluate::Error,
         ken_study::results::Error,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
@@ -224,20 +217,13 @@ mod tests {
 
     #[test]
     fn an_evaluation_tells_what_a_question_failed_for() {
-        let failed = evaluate::Error::Answer {
+        let failed = ken_study::evaluate::Error::Answer {
             id: "q1".to_owned(),
-            source: AnswerError::EmptyQuestion,
+            source: ken_answer::AnswerError::NoCorpus,
         };
         let shown = describe(&Error::new(failed));
-        assert_eq!(shown.kind, "empty_question");
+        assert_eq!(shown.kind, "no_corpus");
         assert!(shown.message.contains("\"q1\""), "{}", shown.message);
-
-        let other = evaluate::Error::<AnswerError>::OtherQuestion {
-            id: "q1".to_owned(),
-            recorded: "Why?".to_owned(),
-        };
-        let shown = describe(&Error::new(other));
-        assert_eq!(shown.kind, "other_question");
         assert!(shown.hint.is_some());
     }
 

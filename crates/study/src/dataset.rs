@@ -74,16 +74,6 @@ pub enum Error {
         /// What is wrong with the line.
         reason: String,
     },
-    /// A question has no text.
-    #[error("{path}, line {line}: the question {id:?} is empty")]
-    EmptyQuestion {
-        /// The question file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// Its id.
-        id: String,
-    },
     /// Two questions have one id.
     #[error("{path}, line {line}: the id {id:?} is already that of line {first}")]
     DuplicateId {
@@ -111,7 +101,6 @@ impl Error {
             Self::Read { .. } => "questions_unreadable",
             Self::NotUtf8 { .. } => "questions_not_utf8",
             Self::NotAQuestion { .. } => "not_a_question",
-            Self::EmptyQuestion { .. } => "empty_question",
             Self::DuplicateId { .. } => "duplicate_question_id",
             Self::NoQuestions { .. } => "no_questions",
         }
@@ -125,7 +114,7 @@ impl Error {
             }
             Self::Read { .. } => "check that the file is complete and that you may read it",
             Self::NotUtf8 { .. } => "convert the file to UTF-8, for instance with iconv",
-            Self::NotAQuestion { .. } | Self::EmptyQuestion { .. } | Self::NoQuestions { .. } => {
+            Self::NotAQuestion { .. } | Self::NoQuestions { .. } => {
                 "each line is one object {\"id\", \"question\", \"golden_answers\": [..], \
                  \"metadata\": {..}}"
             }
@@ -240,21 +229,14 @@ fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let question: Question =
-        json_line::parse(text.as_bytes()).map_err(|fault| Error::NotAQuestion {
+    json_line::parse(text.as_bytes())
+        .map(Some)
+        .map_err(|fault| Error::NotAQuestion {
             path: path.to_owned(),
             line,
             column: fault.column,
             reason: fault.reason,
-        })?;
-    if question.question.trim().is_empty() {
-        return Err(Error::EmptyQuestion {
-            path: path.to_owned(),
-            line,
-            id: question.id,
-        });
-    }
-    Ok(Some(question))
+        })
 }
 
 /// Reads a string as a list of one.

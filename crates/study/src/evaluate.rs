@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::Answer;
+use ken_answer::{Answer, AnswerError};
 
 use crate::dataset::Question;
 use crate::record::Record;
@@ -34,14 +34,14 @@ pub struct Evaluation {
 
 /// Why an evaluation stopped. All results before it are in the file.
 #[derive(Debug, thiserror::Error)]
-pub enum Error<E: std::error::Error + 'static> {
-    /// A question could not be answered.
+pub enum Error {
+    /// Nothing can be answered any more.
     #[error("cannot answer the question {id:?}: {source}")]
     Answer {
-        /// The question's id.
+        /// The question at which that was found out.
         id: String,
         /// Why not.
-        source: E,
+        source: AnswerError,
     },
     /// The results file holds an answer to a question of this id with other words or gold answers.
     #[error("the results file answers another question under the id {id:?}: {recorded:?}")]
@@ -56,20 +56,20 @@ pub enum Error<E: std::error::Error + 'static> {
     Results(#[from] results::Error),
 }
 
-impl<E: std::error::Error + 'static> Error<E> {
+impl Error {
     /// A short name for machines.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Answer { .. } => "cannot_answer",
+            Self::Answer { source, .. } => source.kind(),
             Self::OtherQuestion { .. } => "other_question",
             Self::Results(error) => error.kind(),
         }
     }
 
-    /// What to do about it; for [`Error::Answer`] the source knows.
+    /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Answer { .. } => None,
+            Self::Answer { source, .. } => source.hint(),
             Self::OtherQuestion { .. } => {
                 Some("use the question file of that run, or name a new results file".to_owned())
             }
@@ -79,19 +79,21 @@ impl<E: std::error::Error + 'static> Error<E> {
 }
 
 /// Answers every one of `questions` that `results` does not hold yet, and keeps
-/// each result as soon as there is one. `progress` is called once at the start and after each
-/// answer; `cancel` is looked at before each question.
+/// each result as soon as there is one. A question that itself cannot be answered, as one that is
+/// too long, is kept as failed. `progress` is called once at the start and after each question;
+/// `cancel` is looked at before each.
 ///
 /// # Errors
-/// The first question that cannot be answered, or the first result that cannot be kept, ends the
-/// evaluation; calling it again with the same file goes on from there.
-pub fn evaluate<E: std::error::Error + 'static>(
+/// The first failure that other questions would meet as well, or the first result that cannot be
+/// kept, ends the evaluation; calling it again with the same file goes on from there.
+pub fn evaluate(
+    policy: &str,
     questions: &[Question],
     results: &mut ResultsFile,
-    answer_one: &mut dyn FnMut(&Question) -> Result<Answer, E>,
+    answer_one: &mut dyn FnMut(&Question) -> Result<Answer, AnswerError>,
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
-) -> Result<Evaluation, Error<E>> {
+) -> Result<Evaluation, Error> {
     let mut state = Progress {
         done: 0,
         total: questions.len(),
@@ -125,11 +127,16 @@ pub fn evaluate<E: std::error::Error + 'static>(
             interrupted = true;
             break;
         }
-        let answer = answer_one(question).map_err(|source| Error::Answer {
-            id: question.id.clone(),
-            source,
-        })?;
-        let record = Record::new(question, answer);
+        let record = match answer_one(question) {
+            Ok(answer) => Record::new(question, answer),
+            Err(error) if error.concerns_question() => Record::failed(question, policy, &error),
+            Err(source) => {
+                return Err(Error::Answer {
+                    id: question.id.clone(),
+                    source,
+                });
+            }
+        };
         state.done += 1;
         state.exact_matches += usize::from(record.em);
         results.append(record)?;

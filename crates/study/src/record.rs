@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::{Answer, Retrieved, Tokens};
+use ken_answer::{Answer, AnswerError, Retrieved, Tokens};
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +20,14 @@ pub struct Record {
     pub question: String,
     /// Its gold answers.
     pub golden_answers: Vec<String>,
-    /// The answer as given.
+    /// The answer as given; empty where there is none.
     pub answer: String,
     /// The policy that chose the route.
     pub policy: String,
-    /// Where the answer's knowledge came from.
-    pub route: Source,
+    /// Where the answer's knowledge came from; `None` where there is no answer.
+    pub route: Option<Source>,
+    /// Why the question could not be answered, which counts as a wrong answer.
+    pub error: Option<Failure>,
     /// Exact match.
     pub em: bool,
     /// Token F1, 0..=1.
@@ -47,6 +49,15 @@ pub struct Record {
     pub timing_ms: BTreeMap<String, f64>,
 }
 
+/// Why a question could not be answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The short name for machines.
+    pub kind: String,
+    /// The same for people.
+    pub message: String,
+}
+
 impl Record {
     /// Scores `answer` as the answer to `question`.
     pub fn new(question: &Question, answer: Answer) -> Self {
@@ -57,7 +68,8 @@ impl Record {
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
             policy: answer.policy,
-            route: answer.route,
+            route: Some(answer.route),
+            error: None,
             em: scores.exact_match,
             f1: scores.f1,
             contains: scores.contains,
@@ -75,9 +87,34 @@ impl Record {
         }
     }
 
+    /// Keeps that `question` could not be answered under `policy`.
+    pub fn failed(question: &Question, policy: &str, error: &AnswerError) -> Self {
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            golden_answers: question.golden_answers.clone(),
+            answer: String::new(),
+            policy: policy.to_owned(),
+            route: None,
+            error: Some(Failure {
+                kind: error.kind().to_owned(),
+                message: error.to_string(),
+            }),
+            em: false,
+            f1: 0.0,
+            contains: false,
+            retrieved: Vec::new(),
+            gold_passage: question.gold_passage().map(str::to_owned),
+            gold_rank: None,
+            gold_covered: None,
+            tokens: Tokens::default(),
+            timing_ms: BTreeMap::new(),
+        }
+    }
+
     /// Whether the corpus was searched for this question.
     pub fn searched(&self) -> bool {
-        self.route == Source::Corpus || !self.retrieved.is_empty()
+        self.route == Some(Source::Corpus) || !self.retrieved.is_empty()
     }
 }
 

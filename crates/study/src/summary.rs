@@ -15,6 +15,8 @@ use crate::statistics::{mean, percentile, wilson_interval};
 pub struct Summary {
     /// Number of questions.
     pub n: usize,
+    /// How many of them could not be answered; they count as wrong.
+    pub failed: usize,
     /// The policy that was evaluated.
     pub policy: String,
     /// Share of exact matches.
@@ -97,6 +99,7 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
     };
     Summary {
         n: records.len(),
+        failed: records.iter().filter(|r| r.error.is_some()).count(),
         policy: policy.to_owned(),
         em: share(records.iter().map(|r| r.em)),
         em_interval: wilson_interval(exact, records.len()),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{Answer, Retrieved, Tokens};
+use ken_answer::{Answer, AnswerError, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::evaluate::Error;
 use ken_study::results::{self, Difference};
@@ -37,7 +37,7 @@ fn questions(n: usize) -> Vec<Question> {
 
 /// A made-up system: by the question's number it answers from itself, or finds the gold passage
 /// first, second or not at all.
-fn answer(question: &Question) -> Result<Answer, std::io::Error> {
+fn answer(question: &Question) -> Result<Answer, AnswerError> {
     let i: usize = question.id[1..].parse().unwrap();
     let hit = |doc: String, text: String, in_prompt| Retrieved {
         passage_id: format!("{doc}#0"),
@@ -84,7 +84,8 @@ fn answer(question: &Question) -> Result<Answer, std::io::Error> {
 fn run(path: &Path, questions: &[Question]) -> Evaluation {
     let mut file = ResultsFile::open(path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
-    evaluate(questions, &mut file, &mut answer, &mut |_| {}, &cancel).unwrap()
+    let answer = &mut answer;
+    evaluate("prompt", questions, &mut file, answer, &mut |_| {}, &cancel).unwrap()
 }
 
 fn summary(path: &Path, questions: &[Question]) -> Summary {
@@ -118,7 +119,7 @@ fn the_summary_counts_what_it_says() {
 fn the_summary_has_the_names_of_the_contract() {
     let value = serde_json::to_value(summarize("never", &[])).unwrap();
     let expected = json!({
-        "n": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
+        "n": 0, "failed": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
         "retrieval_ratio": null, "gold_coverage": null, "gold_recall": null, "gold_first": null,
         "tokens": {
             "prompt": {"mean": null, "total": 0}, "completion": {"mean": null, "total": 0}
@@ -153,6 +154,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
     let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
     let mut seen = Vec::new();
     let first = evaluate(
+        "prompt",
         &questions,
         &mut file,
         &mut |question| {
@@ -171,6 +173,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
     let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
     let (mut asked, mut last) = (Vec::new(), None);
     let second = evaluate(
+        "prompt",
         &questions,
         &mut file,
         &mut |question| {
@@ -194,14 +197,54 @@ fn a_cancelled_run_resumes_without_asking_again() {
 }
 
 #[test]
-fn a_failing_question_keeps_the_results_before_it() {
+fn a_question_that_fails_alone_is_kept_as_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    let mut answer = |question: &Question| match question.id.as_str() {
+        "q1" => Err(AnswerError::QuestionTooLong {
+            received: 9,
+            limit: 4,
+        }),
+        _ => answer(question),
+    };
+    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let cancel = AtomicBool::new(false);
+    let questions = questions(5);
+    let outcome = evaluate(
+        "prompt",
+        &questions,
+        &mut file,
+        &mut answer,
+        &mut |_| {},
+        &cancel,
+    )
+    .unwrap();
+    drop(file);
+    assert_eq!(run(&path, &questions), outcome, "it is not asked again");
+    let record = serde_json::to_value(&outcome.records[1]).unwrap();
+    assert_eq!(record["error"]["kind"], "question_too_long");
+    assert!(record["error"]["message"].as_str().unwrap().contains('9'));
+    for (field, value) in [("em", json!(false)), ("route", json!(null))] {
+        assert_eq!(record[field], value);
+    }
+    assert_eq!(outcome.records[2].error, None);
+    let summary = summarize("prompt", &outcome.records);
+    assert_eq!((summary.n, summary.failed), (5, 1));
+    // Only number 4 matches, and 2 and 3 search.
+    assert_eq!(summary.em, Some(0.2));
+    assert_eq!(summary.retrieval_ratio, Some(0.4));
+}
+
+#[test]
+fn a_failure_that_concerns_all_keeps_the_results_before_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut file = ResultsFile::open(&folder.path().join("r.jsonl"), settings("prompt")).unwrap();
     let error = evaluate(
+        "prompt",
         &questions(5),
         &mut file,
         &mut |question| match question.id.as_str() {
-            "q2" => Err(std::io::Error::other("the endpoint is down")),
+            "q2" => Err(AnswerError::NoCorpus),
             _ => answer(question),
         },
         &mut |_| {},
@@ -210,8 +253,9 @@ fn a_failing_question_keeps_the_results_before_it() {
     .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot answer the question \"q2\": the endpoint is down"
+        "cannot answer the question \"q2\": the policy retrieves, but no corpus is open"
     );
+    assert_eq!(error.kind(), "no_corpus");
     assert!(file.get("q1").is_some() && file.get("q2").is_none());
 }
 
@@ -224,7 +268,8 @@ fn another_question_under_the_same_id_is_refused() {
     changed[1].golden_answers.push("another".to_owned());
     let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
-    let error = evaluate(&changed, &mut file, &mut answer, &mut |_| {}, &cancel);
+    let answer = &mut answer;
+    let error = evaluate("prompt", &changed, &mut file, answer, &mut |_| {}, &cancel);
     assert!(matches!(error, Err(Error::OtherQuestion { id, .. }) if id == "q1"));
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn run(
             );
         };
         evaluate(
+            &policy,
             &questions,
             &mut results,
             &mut answer_one,
@@ -120,6 +121,7 @@ fn show(summary: &Summary, out: &Path) -> Result<()> {
     });
     let mut rows = vec![
         ("questions", summary.n.to_string()),
+        ("failed", summary.failed.to_string()),
         ("policy", summary.policy.clone()),
         ("exact match", share(summary.em) + &interval),
         ("F1", share(summary.f1)),

@@ -71,6 +71,7 @@ fn check_summary(summary: &Value) {
         keys(summary),
         [
             "n",
+            "failed",
             "policy",
             "em",
             "em_interval",
@@ -126,6 +127,41 @@ fn check_result(result: &Value) {
     assert_eq!(result["retrieved"].as_array().unwrap().len(), 3);
     let named = result["id"] != "q3";
     assert_eq!(result["gold_rank"].is_u64(), named, "{result}");
+}
+
+#[test]
+fn a_question_that_cannot_be_answered_fails_alone() {
+    let ken = Ken::new();
+    let questions = [
+        json!({"id": "long", "question": "why ".repeat(25_000), "golden_answers": ["x"]}),
+        json!({"id": "empty", "question": " ", "golden_answers": ["x"]}),
+        json!({"id": "good", "question": "What is the capital of France?",
+               "golden_answers": ["Paris"]}),
+    ];
+    ken.write(
+        "questions.jsonl",
+        questions.map(|question| question.to_string()).join("\n"),
+    );
+    let eval = ["eval", "questions.jsonl", "--policy", "never", "--out", "r"];
+    let summary = ken.json(&eval);
+    assert_eq!((&summary["n"], &summary["failed"]), (&json!(3), &json!(2)));
+    assert!(number(&summary["em"]) <= 1.0 / 3.0);
+    let results = ken.read("r");
+    let results: Vec<Value> = results
+        .lines()
+        .skip(1)
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(results[0]["error"]["kind"], "question_too_long");
+    assert_eq!(results[1]["error"]["kind"], "empty_question");
+    assert_eq!(results[1]["error"]["message"], "the question is empty");
+    assert_eq!(results[2]["error"], Value::Null);
+    for result in &results[..2] {
+        assert_eq!(result["em"], false);
+        assert_eq!(result["route"], Value::Null);
+    }
+    let text = ken.text(&eval);
+    assert!(text.contains("failed           2\n"), "{text}");
 }
 
 #[test]
