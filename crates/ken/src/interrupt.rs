@@ -1,8 +1,8 @@
 //! Ctrl-C: the first asks the running work to stop where nothing is lost, the
-//! second ends the program at once.
+//! second ends the program at once. Where the program only waits for input there
+//! is nothing to lose, and the first ends it.
 
-use std::io::Write;
-use std::sync::Arc;
+use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
@@ -10,17 +10,39 @@ use anyhow::{Context, Result};
 /// What shells report for a program that ended by Ctrl-C.
 const ENDED_BY_INTERRUPT: i32 = 130;
 
+/// Whether Ctrl-C was pressed.
+static RAISED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program waits for input.
+static WAITING: AtomicBool = AtomicBool::new(false);
+
 /// Starts to listen. The flag rises at the first Ctrl-C; long work looks at it.
-pub(crate) fn listen() -> Result<Arc<AtomicBool>> {
-    let raised = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&raised);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::SeqCst) {
-            std::process::exit(ENDED_BY_INTERRUPT);
+pub(crate) fn listen() -> Result<&'static AtomicBool> {
+    ctrlc::set_handler(|| {
+        if RAISED.swap(true, Ordering::SeqCst) || WAITING.load(Ordering::SeqCst) {
+            leave();
         }
         // If stderr is gone there is nobody to tell.
-        let _ = writeln!(std::io::stderr(), "\nstopping (Ctrl-C again ends at once)");
+        let _ = writeln!(io::stderr(), "\nstopping (Ctrl-C again ends at once)");
     })
     .context("cannot listen for Ctrl-C")?;
-    Ok(raised)
+    Ok(&RAISED)
+}
+
+/// The next line of standard input, without its end; `None` where the input ends.
+/// Ctrl-C ends the program while it waits.
+pub(crate) fn next_line() -> io::Result<Option<String>> {
+    WAITING.store(true, Ordering::SeqCst);
+    if RAISED.load(Ordering::SeqCst) {
+        leave();
+    }
+    let line = io::stdin().lock().lines().next().transpose();
+    WAITING.store(false, Ordering::SeqCst);
+    line
+}
+
+/// Ends the program, with the prompt's line ended.
+fn leave() -> ! {
+    let _ = writeln!(io::stderr());
+    std::process::exit(ENDED_BY_INTERRUPT)
 }

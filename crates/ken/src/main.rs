@@ -33,32 +33,32 @@ fn run(arguments: &Arguments) -> Result<()> {
     let global = &arguments.global;
     let stop = interrupt::listen()?;
     match &arguments.verb {
-        Verb::Model(model) => commands::model::run(model, global.json, &stop),
+        Verb::Model(model) => commands::model::run(model, global.json, stop),
         Verb::Doctor(_) => commands::doctor::run(&settings(global, Layer::default())?, global.json),
         Verb::Completions(completions) => commands::completions::run(completions),
         Verb::Demo(demo) => {
             let settings = settings(global, Layer::default())?;
-            commands::demo::run(demo, &settings, global.json, &stop)
+            commands::demo::run(demo, &settings, global.json, stop)
         }
         Verb::Ingest(ingest) => {
             let settings = settings(global, ingest.layer())?;
-            commands::ingest::run(ingest, &settings, global.json, &stop)
+            commands::ingest::run(ingest, &settings, global.json, stop)
         }
         Verb::Search(search) => {
             let settings = settings(global, search.layer())?;
-            commands::search::run(search, &settings, global.json, &stop)
+            commands::search::run(search, &settings, global.json, stop)
         }
         Verb::Ask(ask) => {
             let settings = settings(global, ask.layer())?;
-            commands::ask::run(ask, &settings, global.json, &stop)
+            commands::ask::run(ask, &settings, global.json, stop)
         }
         Verb::Chat(chat) => {
             let settings = settings(global, chat.layer())?;
-            commands::ask::chat(&settings, global.json, &stop)
+            commands::ask::chat(&settings, global.json, stop)
         }
         Verb::Eval(eval) => {
             let settings = settings(global, eval.layer())?;
-            commands::eval::run(eval, &settings, global.json, &stop)
+            commands::eval::run(eval, &settings, global.json, stop)
         }
     }
 }

@@ -87,7 +87,7 @@ Examples:
   ken chat --corpus notes.ken --policy prompt
   ken chat --corpus notes.ken --json < questions.txt
 
-One question a line; an empty line is skipped, end of input (Ctrl-D) leaves.")]
+One question a line; an empty line is skipped, end of input (Ctrl-D) or Ctrl-C leaves.")]
 pub(crate) struct ChatArguments {
     #[command(flatten)]
     pub(crate) corpus: CorpusFlag,

@@ -1,6 +1,6 @@
 //! `ken ask` and `ken chat`: questions answered, with citations and the trace.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +11,7 @@ use crate::arguments::AskArguments;
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::{self, Refusal};
+use crate::interrupt;
 use crate::output;
 
 /// Runs `ken ask`.
@@ -31,19 +32,16 @@ pub(crate) fn run(
 /// be answered does not end the conversation.
 pub(crate) fn chat(settings: &Settings, json: bool, stop: &AtomicBool) -> Result<()> {
     let pipeline = open::pipeline(settings, stop)?;
-    let stdin = std::io::stdin();
-    let talk = stdin.is_terminal() && !json;
-    let mut line = String::new();
+    let talk = std::io::stdin().is_terminal() && !json;
     loop {
         if talk {
             let mut stderr = std::io::stderr();
             write!(stderr, "> ")?;
             stderr.flush()?;
         }
-        line.clear();
-        if stdin.lock().read_line(&mut line)? == 0 || stop.load(Ordering::Relaxed) {
+        let Some(line) = interrupt::next_line()? else {
             return Ok(());
-        }
+        };
         if line.trim().is_empty() {
             continue;
         }

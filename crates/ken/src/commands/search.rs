@@ -1,6 +1,5 @@
 //! `ken search`: the passages that fit a query, or each of many queries.
 
-use std::io::BufRead;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -11,6 +10,7 @@ use crate::arguments::SearchArguments;
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
+use crate::interrupt;
 use crate::output;
 
 /// Passages shown where nobody says how many.
@@ -39,8 +39,7 @@ pub(crate) fn run(
     if arguments.query != FROM_STDIN {
         return search(&arguments.query);
     }
-    for query in std::io::stdin().lock().lines() {
-        let query = query?;
+    while let Some(query) = interrupt::next_line()? {
         if stop.load(Ordering::Relaxed) {
             return Err(Refusal::new("interrupted", "stopped before the last query").into());
         }

@@ -1,8 +1,9 @@
 //! Runs that are stopped by Ctrl-C or killed: what was published stays, and the next run goes on.
 
 use std::fs::{self, DirEntry};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::json;
@@ -157,4 +158,29 @@ fn an_interrupted_evaluation_keeps_its_results() {
     let message =
         format!("stopped after {kept} of 200 questions, whose results are in results.jsonl");
     refusal.is("interrupted", &message, "run the same command again");
+}
+
+#[test]
+fn an_idle_chat_is_left_at_once() {
+    let ken = Ken::new();
+    let chat = ["chat", "--policy", "never", "--max-tokens", "1", "--json"];
+    let mut child = ken.command(&chat).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "What is the capital of France?").unwrap();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert!(line.starts_with("{\"question\":"), "{line}");
+    interrupt(&child);
+    // The input stays open: nothing but Ctrl-C can end it.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let code = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code();
+        }
+        assert!(Instant::now() < deadline, "it waits for another line");
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(code, Some(130));
+    drop(stdin);
 }
