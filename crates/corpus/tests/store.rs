@@ -128,6 +128,22 @@ fn new_unchanged_and_replaced_documents() {
 }
 
 #[test]
+fn a_fingerprint_follows_the_contents_and_not_the_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let (here, there) = (dir.path().join("here"), dir.path().join("there"));
+    let mut writer = Writer::open(&here, settings()).unwrap();
+    ingest(&mut writer, &[document("a", "one two")]);
+    let fingerprint = |dir: &Path| Corpus::open(dir).unwrap().fingerprint();
+    let first = fingerprint(&here);
+    assert_eq!(first.len(), 32);
+    copy(&here, &there);
+    assert_eq!(fingerprint(&there), first);
+    ingest(&mut writer, &[document("a", "three")]);
+    assert_ne!(fingerprint(&here), first);
+    assert_eq!(fingerprint(&there), first);
+}
+
+#[test]
 fn files_added_to_a_stage_are_published_with_it() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(dir.path(), settings()).unwrap();

@@ -56,6 +56,12 @@ impl Corpus {
         self.manifest.number
     }
 
+    /// Tells what the generation holds, wherever the folder lies: 32 hex digits.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        self.manifest.fingerprint()
+    }
+
     /// When the generation was published, in seconds since 1970 (UTC).
     #[must_use]
     pub fn created_unix_s(&self) -> u64 {

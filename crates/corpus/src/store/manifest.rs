@@ -42,6 +42,30 @@ pub(super) struct Manifest {
     pub(super) segments: Vec<SegmentManifest>,
 }
 
+impl Manifest {
+    /// A hash of the number, the embedder and all that can be read in the generation.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |part: &str| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        };
+        add(&self.number.to_string());
+        add(&self.embedder.fingerprint);
+        for segment in &self.segments {
+            add(&segment.id);
+            for file in &segment.files {
+                add(&file.name);
+                add(&file.blake3);
+            }
+            add(&format!("{:?}", segment.tombstones));
+        }
+        let mut hex = hasher.finalize().to_hex().to_string();
+        hex.truncate(32);
+        hex
+    }
+}
+
 /// One immutable segment as a generation sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SegmentManifest {

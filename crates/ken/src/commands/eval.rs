@@ -82,7 +82,8 @@ fn beside_here(questions: &Path, policy: &str) -> PathBuf {
     PathBuf::from(format!("{stem}.{policy}.results.jsonl"))
 }
 
-/// All that the results depend on. A results file is resumed under the same only.
+/// All that the results depend on. A results file is resumed under the same only. The corpus
+/// counts by what it holds, not by where it lies.
 fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings {
     let answering = pipeline.settings();
     let corpus = pipeline.retriever().map_or_else(
@@ -90,9 +91,9 @@ fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings
         |retriever| {
             let corpus = retriever.corpus();
             format!(
-                "{}, generation {}",
-                corpus.dir().display(),
-                corpus.generation()
+                "generation {} of fingerprint {}",
+                corpus.generation(),
+                corpus.fingerprint()
             )
         },
     );

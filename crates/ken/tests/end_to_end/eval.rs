@@ -65,6 +65,28 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     );
 }
 
+#[test]
+fn a_corpus_that_was_moved_is_the_same_and_one_that_changed_is_not() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let eval = |corpus: &'static str| {
+        let words = ["eval", "questions.jsonl", "--limit", "1", "--out", "r"];
+        [&words[..], &["--corpus", corpus]].concat()
+    };
+    ken.text(&eval("island"));
+    let first = ken.read("r");
+    ken.text(&eval("./island/"));
+    std::fs::rename(ken.path("island"), ken.path("isle")).unwrap();
+    ken.text(&eval("isle"));
+    assert_eq!(ken.read("r"), first, "nothing is answered again");
+
+    ken.write("new.txt", "The mill of Tollen has four sails.");
+    ken.text(&["ingest", "new.txt", "--corpus", "isle"]);
+    let refusal = ken.refusal(&eval("isle"));
+    refusal.is("other_settings", "corpus was generation 1 of", "new file");
+}
+
 /// Three questions under the policy that always retrieves.
 fn check_summary(summary: &Value) {
     assert_eq!(
