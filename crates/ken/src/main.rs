@@ -49,15 +49,15 @@ fn run(arguments: &Arguments) -> Result<()> {
             commands::search::run(search, &settings, global.json, stop)
         }
         Verb::Ask(ask) => {
-            let settings = settings(global, ask.layer())?;
+            let settings = settings(global, ask.pipeline.layer())?;
             commands::ask::run(ask, &settings, global.json, stop)
         }
         Verb::Chat(chat) => {
-            let settings = settings(global, chat.layer())?;
+            let settings = settings(global, chat.pipeline.layer())?;
             commands::ask::chat(&settings, global.json, stop)
         }
         Verb::Eval(eval) => {
-            let settings = settings(global, eval.layer())?;
+            let settings = settings(global, eval.pipeline.layer())?;
             commands::eval::run(eval, &settings, global.json, stop)
         }
     }

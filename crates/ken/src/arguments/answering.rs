@@ -42,13 +42,36 @@ impl AnswerFlags {
     }
 }
 
-/// What decides whether a question is looked up.
+/// All that an answer depends on but the question.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PolicyFlag {
+pub(crate) struct PipelineFlags {
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
     /// always, never, or prompt (the model is asked whether it needs to look the
     /// question up) [setting: policy]
     #[arg(long, value_name = "POLICY")]
-    pub(crate) policy: Option<Policy>,
+    policy: Option<Policy>,
+
+    #[command(flatten)]
+    search: SearchFlags,
+
+    #[command(flatten)]
+    answer: AnswerFlags,
+}
+
+impl PipelineFlags {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer {
+            policy: self.policy,
+            ..Layer::default()
+        };
+        self.corpus.onto(&mut layer);
+        self.search.onto(&mut layer);
+        self.answer.onto(&mut layer);
+        layer
+    }
 }
 
 /// `ken ask`.
@@ -67,16 +90,7 @@ pub(crate) struct AskArguments {
     pub(crate) question: String,
 
     #[command(flatten)]
-    pub(crate) corpus: CorpusFlag,
-
-    #[command(flatten)]
-    pub(crate) policy: PolicyFlag,
-
-    #[command(flatten)]
-    pub(crate) search: SearchFlags,
-
-    #[command(flatten)]
-    pub(crate) answer: AnswerFlags,
+    pub(crate) pipeline: PipelineFlags,
 }
 
 /// `ken chat`.
@@ -90,16 +104,7 @@ Examples:
 One question a line; an empty line is skipped, end of input (Ctrl-D) or Ctrl-C leaves.")]
 pub(crate) struct ChatArguments {
     #[command(flatten)]
-    pub(crate) corpus: CorpusFlag,
-
-    #[command(flatten)]
-    pub(crate) policy: PolicyFlag,
-
-    #[command(flatten)]
-    pub(crate) search: SearchFlags,
-
-    #[command(flatten)]
-    pub(crate) answer: AnswerFlags,
+    pub(crate) pipeline: PipelineFlags,
 }
 
 /// `ken eval`.
@@ -127,16 +132,7 @@ pub(crate) struct EvalArguments {
     pub(crate) out: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) corpus: CorpusFlag,
-
-    #[command(flatten)]
-    pub(crate) policy: PolicyFlag,
-
-    #[command(flatten)]
-    pub(crate) search: SearchFlags,
-
-    #[command(flatten)]
-    pub(crate) answer: AnswerFlags,
+    pub(crate) pipeline: PipelineFlags,
 }
 
 /// `ken demo`.
@@ -156,42 +152,4 @@ pub(crate) struct DemoArguments {
     /// Only N questions, of both kinds by turns
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<NonZeroUsize>,
-}
-
-/// What the flags of an answering verb say about settings.
-fn layer(
-    corpus: &CorpusFlag,
-    policy: &PolicyFlag,
-    search: &SearchFlags,
-    answer: &AnswerFlags,
-) -> Layer {
-    let mut layer = Layer {
-        policy: policy.policy,
-        ..Layer::default()
-    };
-    corpus.onto(&mut layer);
-    search.onto(&mut layer);
-    answer.onto(&mut layer);
-    layer
-}
-
-impl AskArguments {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        layer(&self.corpus, &self.policy, &self.search, &self.answer)
-    }
-}
-
-impl ChatArguments {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        layer(&self.corpus, &self.policy, &self.search, &self.answer)
-    }
-}
-
-impl EvalArguments {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        layer(&self.corpus, &self.policy, &self.search, &self.answer)
-    }
 }
