@@ -37,7 +37,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         Verb::Doctor(_) => commands::doctor::run(&settings(global, Layer::default())?, global.json),
         Verb::Completions(completions) => commands::completions::run(completions),
         Verb::Demo(demo) => {
-            let settings = settings(global, Layer::default())?;
+            let settings = settings(global, demo.layer())?;
             commands::demo::run(demo, &settings, global.json, stop)
         }
         Verb::Ingest(ingest) => {

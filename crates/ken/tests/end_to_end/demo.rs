@@ -1,6 +1,6 @@
 //! `ken demo` on its own corpus.
 
-use crate::harness::{Ken, keys, number};
+use crate::harness::{Ken, argument, generator, keys, number};
 
 #[test]
 fn the_demo_compares_every_policy_on_both_kinds() {
@@ -37,4 +37,26 @@ fn the_demo_compares_every_policy_on_both_kinds() {
     for column in ["question", "policy", "route", "answer", "cited", "time"] {
         assert!(header.contains(column), "{column:?} is not in {header}");
     }
+}
+
+#[test]
+fn the_demo_takes_the_flags_and_settings_of_answers() {
+    let ken = Ken::new();
+    let model = generator();
+    let demo = ["demo", "--policy", "never", "--limit", "1"];
+    let flags = ["--model", argument(&model), "--max-tokens", "1"];
+    let output = ken
+        .command(&[&demo[..], &flags, &["--json"]].concat())
+        .env("KEN_MODEL", "./gone.gguf")
+        .env("KEN_POLICY", "always")
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(shown["questions"][0]["policy"], "never", "{stdout}");
+    assert!(number(&shown["summary"][0]["mean_tokens"]) > 50.0);
+
+    let flags = ["--model", "./gone.gguf"];
+    ken.refusal(&[&demo[..], &flags].concat())
+        .is("local_missing", "gone.gguf", "");
 }
