@@ -3,12 +3,12 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{
-    Document, DocumentState, EmbedderIdentity, Passage, ReadProgress, Settings, StagedSegment,
-    Writer, read_documents, segment,
+    Document, DocumentState, Documents, EmbedderIdentity, Passage, ReadProgress, Settings,
+    StagedSegment, Writer, segment,
 };
 use ken_model::encoder::{Encoder, EncoderError, Role};
 
@@ -22,8 +22,8 @@ const PUBLISH_PASSAGES: usize = 4096;
 
 /// What to take in, and how.
 pub struct Ingest<'a> {
-    /// Files and folders.
-    pub paths: &'a [PathBuf],
+    /// The documents, of which none was read yet.
+    pub documents: Documents,
     /// The corpus folder; made where there is none.
     pub corpus: &'a Path,
     /// How documents are cut.
@@ -71,7 +71,7 @@ pub struct Report {
 /// The first document that cannot be read, cut, embedded or written ends the run; what was
 /// published before stays.
 pub fn ingest(
-    run: &Ingest<'_>,
+    mut run: Ingest<'_>,
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Report, IngestError> {
@@ -80,7 +80,6 @@ pub fn ingest(
         fingerprint: run.embedder.fingerprint().to_owned(),
         dimensions: run.embedder.dimensions(),
     };
-    let mut documents = read_documents(run.paths)?;
     let settings = Settings {
         embedder: identity,
         segmentation: run.cut.to_string(),
@@ -94,7 +93,7 @@ pub fn ingest(
     let mut pending = Pending::new(&mut writer)?;
     let mut looked_at = 0;
 
-    while let Some(document) = documents.next() {
+    while let Some(document) = run.documents.next() {
         if cancel.load(Ordering::Relaxed) {
             report.interrupted = true;
             break;
@@ -112,7 +111,7 @@ pub fn ingest(
             DocumentState::New => report.added += 1,
             DocumentState::Changed => report.replaced += 1,
         }
-        let texts = cut(&document, run)?;
+        let texts = cut(&document, run.cut, run.embedder)?;
         pending
             .passages
             .extend(pending.staged.push(&document, &texts)?);
@@ -120,7 +119,7 @@ pub fn ingest(
             report.longer_than_embedder += pending.embed(run.embedder)?;
             let passages = report.passages + pending.embedded();
             progress(Progress {
-                read: documents.progress(),
+                read: run.documents.progress(),
                 documents: looked_at,
                 passages,
             });
@@ -132,7 +131,7 @@ pub fn ingest(
     }
     publish(pending, &mut writer, run.embedder, &mut report)?;
     progress(Progress {
-        read: documents.progress(),
+        read: run.documents.progress(),
         documents: looked_at,
         passages: report.passages,
     });
@@ -149,15 +148,15 @@ fn embedded_text(passage: &Passage) -> String {
 }
 
 /// The texts of a document's passages.
-fn cut(document: &Document, run: &Ingest<'_>) -> Result<Vec<String>, EncoderError> {
+fn cut(document: &Document, cut: Cut, embedder: &Encoder) -> Result<Vec<String>, EncoderError> {
     let failure = Cell::new(None);
     let token_spans = |text: &str| -> Vec<Range<usize>> {
-        run.embedder.token_spans(text).unwrap_or_else(|error| {
+        embedder.token_spans(text).unwrap_or_else(|error| {
             failure.set(Some(error));
             Vec::new()
         })
     };
-    let texts = segment(&document.text, run.cut.of(document), &token_spans);
+    let texts = segment(&document.text, cut.of(document), &token_spans);
     let texts = texts.into_iter().map(str::to_owned).collect();
     failure.take().map_or(Ok(texts), Err)
 }

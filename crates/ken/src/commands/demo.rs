@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use ken_answer::{Answer, Pipeline, Retriever};
-use ken_corpus::Corpus;
+use ken_corpus::{Corpus, read_documents};
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::encoder::Encoder;
@@ -131,14 +131,14 @@ fn fill(
 ) -> Result<()> {
     let reference = open::embedder_name(settings)?;
     let work = Ingest {
-        paths: &[documents],
+        documents: read_documents(&[documents])?,
         corpus,
         cut: Cut::Auto,
         embedder,
         embedder_reference: &reference,
     };
     let mut display = Display::new();
-    let report = ingest(&work, &mut |step| display.show_ingest(&step), stop)?;
+    let report = ingest(work, &mut |step| display.show_ingest(&step), stop)?;
     if report.interrupted {
         return Err(Refusal::new(
             "interrupted",

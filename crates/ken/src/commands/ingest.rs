@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_corpus::read_documents;
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
@@ -21,10 +22,12 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let corpus = settings.corpus()?;
+    // A path that is wrong is told before a model is fetched.
+    let documents = read_documents(&arguments.paths)?;
     let embedder = open::encoder(&settings.embedder, stop)?;
     let reference = open::embedder_name(settings)?;
     let work = Ingest {
-        paths: &arguments.paths,
+        documents,
         corpus,
         cut: settings.segment,
         embedder: &embedder,
@@ -32,7 +35,7 @@ pub(crate) fn run(
     };
     let report = {
         let mut display = Display::new();
-        ingest(&work, &mut |step| display.show_ingest(&step), stop)?
+        ingest(work, &mut |step| display.show_ingest(&step), stop)?
     };
     show(&report, settings, json)?;
     if report.interrupted {

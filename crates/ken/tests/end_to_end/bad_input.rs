@@ -110,6 +110,15 @@ fn documents_that_cannot_be_read() {
 }
 
 #[test]
+fn paths_are_looked_at_before_the_embedder() {
+    let ken = Ken::new();
+    let ingest = ["ingest", "gone", "--corpus", "c", "--embedder", "./none"];
+    ken.refusal(&ingest)
+        .is("missing_path", "gone does not exist", "spelling");
+    assert!(!ken.path("c").exists());
+}
+
+#[test]
 fn an_empty_corpus() {
     let ken = Ken::new();
     ken.write("empty.txt", " \n");
