@@ -3,6 +3,7 @@
 
 mod cut;
 mod error;
+mod queue;
 mod run;
 
 pub use cut::Cut;

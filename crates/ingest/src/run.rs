@@ -10,12 +10,10 @@ use ken_corpus::{
     Document, DocumentState, Documents, EmbedderIdentity, Passage, ReadProgress, Settings,
     StagedSegment, Writer, segment,
 };
-use ken_model::encoder::{Encoder, EncoderError, Role};
+use ken_model::encoder::{Encoder, EncoderError};
 
+use crate::queue::{BATCH_PASSAGES, Queue, Queued};
 use crate::{Cut, IngestError};
-
-/// Passages embedded between two reports of progress.
-const EMBED_PASSAGES: usize = 256;
 
 /// Passages published together. A killed run loses at most the work on these.
 const PUBLISH_PASSAGES: usize = 4096;
@@ -64,7 +62,7 @@ pub struct Report {
     pub interrupted: bool,
 }
 
-/// Takes in the documents that are new or changed. `progress` is called about every 256
+/// Takes in the documents that are new or changed. `progress` is called after each batch of
 /// passages; `cancel` is looked at between documents and between batches.
 ///
 /// # Errors
@@ -75,76 +73,55 @@ pub fn ingest(
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Report, IngestError> {
-    let identity = EmbedderIdentity {
-        reference: run.embedder_reference.to_owned(),
-        fingerprint: run.embedder.fingerprint().to_owned(),
-        dimensions: run.embedder.dimensions(),
-    };
-    let settings = Settings {
-        embedder: identity,
-        segmentation: run.cut.to_string(),
-    };
-    let mut writer = Writer::open(run.corpus, settings)?;
-    let mut report = Report {
-        generation: writer.generation(),
-        ..Report::default()
-    };
+    let mut shelf = Shelf::open(&run)?;
+    let mut queue = Queue::new(run.embedder);
     let mut seen = HashSet::new();
-    let mut pending = Pending::new(&mut writer)?;
-    let mut looked_at = 0;
+    let mut all_read = false;
 
-    while let Some(document) = run.documents.next() {
-        if cancel.load(Ordering::Relaxed) {
-            report.interrupted = true;
+    loop {
+        // The last batch need not be full.
+        let batch = queue.unembedded() >= if all_read { 1 } else { BATCH_PASSAGES };
+        if all_read && !batch {
             break;
         }
-        let document = document?;
-        looked_at += 1;
+        if cancel.load(Ordering::Relaxed) {
+            shelf.report.interrupted = true;
+            break;
+        }
+        if batch {
+            queue.embed_batch()?;
+            shelf.take(&mut queue)?;
+            progress(Progress {
+                read: run.documents.progress(),
+                documents: seen.len(),
+                passages: shelf.passages() + queue.embedded(),
+            });
+            continue;
+        }
+        let Some(document) = run.documents.next().transpose()? else {
+            all_read = true;
+            continue;
+        };
         if !seen.insert(document.id.clone()) {
             return Err(IngestError::DuplicateDocument { id: document.id });
         }
-        match writer.state_of(&document) {
-            DocumentState::Unchanged => {
-                report.unchanged += 1;
-                continue;
-            }
-            DocumentState::New => report.added += 1,
-            DocumentState::Changed => report.replaced += 1,
+        let state = shelf.writer.state_of(&document);
+        if state == DocumentState::Unchanged {
+            shelf.report.unchanged += 1;
+            continue;
         }
         let texts = cut(&document, run.cut, run.embedder)?;
-        pending
-            .passages
-            .extend(pending.staged.push(&document, &texts)?);
-        while pending.unembedded() >= EMBED_PASSAGES {
-            report.longer_than_embedder += pending.embed(run.embedder)?;
-            let passages = report.passages + pending.embedded();
-            progress(Progress {
-                read: run.documents.progress(),
-                documents: looked_at,
-                passages,
-            });
-        }
-        if pending.passages.len() >= PUBLISH_PASSAGES {
-            publish(pending, &mut writer, run.embedder, &mut report)?;
-            pending = Pending::new(&mut writer)?;
-        }
+        queue.push(document, texts, state == DocumentState::Changed);
+        shelf.take(&mut queue)?;
     }
-    publish(pending, &mut writer, run.embedder, &mut report)?;
+    shelf.publish()?;
+    let report = shelf.report;
     progress(Progress {
         read: run.documents.progress(),
-        documents: looked_at,
+        documents: seen.len(),
         passages: report.passages,
     });
     Ok(report)
-}
-
-/// The text of a passage that is embedded: title and text.
-fn embedded_text(passage: &Passage) -> String {
-    if passage.title.is_empty() {
-        passage.text.clone()
-    } else {
-        format!("{}\n{}", passage.title, passage.text)
-    }
 }
 
 /// The texts of a document's passages.
@@ -161,73 +138,99 @@ fn cut(document: &Document, cut: Cut, embedder: &Encoder) -> Result<Vec<String>,
     failure.take().map_or(Ok(texts), Err)
 }
 
-/// A staged segment with the passages and vectors that belong into its indexes.
-struct Pending {
-    staged: StagedSegment,
-    passages: Vec<Passage>,
-    /// `[embedded, dimensions]`, row-major.
-    vectors: Vec<f32>,
+/// The corpus that is written, with the segment that is being filled.
+struct Shelf {
+    writer: Writer,
+    stage: Option<Stage>,
     dimensions: usize,
+    report: Report,
 }
 
-impl Pending {
-    fn new(writer: &mut Writer) -> Result<Self, IngestError> {
-        let staged = writer.stage()?;
+/// A staged segment with the passages and vectors that belong into its indexes.
+struct Stage {
+    segment: StagedSegment,
+    passages: Vec<Passage>,
+    /// `[passages, dimensions]`, row-major.
+    vectors: Vec<f32>,
+}
+
+impl Shelf {
+    fn open(run: &Ingest<'_>) -> Result<Self, IngestError> {
+        let settings = Settings {
+            embedder: EmbedderIdentity {
+                reference: run.embedder_reference.to_owned(),
+                fingerprint: run.embedder.fingerprint().to_owned(),
+                dimensions: run.embedder.dimensions(),
+            },
+            segmentation: run.cut.to_string(),
+        };
+        let writer = Writer::open(run.corpus, settings)?;
         Ok(Self {
-            staged,
-            passages: Vec::new(),
-            vectors: Vec::new(),
-            dimensions: 1,
+            stage: None,
+            dimensions: run.embedder.dimensions(),
+            report: Report {
+                generation: writer.generation(),
+                ..Report::default()
+            },
+            writer,
         })
     }
 
-    fn embedded(&self) -> usize {
-        self.vectors.len() / self.dimensions
-    }
-
-    fn unembedded(&self) -> usize {
-        self.passages.len() - self.embedded()
-    }
-
-    /// Embeds the next passages; returns how many of them are longer than the embedder reads.
-    fn embed(&mut self, embedder: &Encoder) -> Result<usize, IngestError> {
-        self.dimensions = embedder.dimensions();
-        let from = self.embedded();
-        let to = self.passages.len().min(from + EMBED_PASSAGES);
-        let texts: Vec<String> = self.passages[from..to].iter().map(embedded_text).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for vector in embedder.embed(&texts, Role::Passage)? {
-            self.vectors.extend(vector);
-        }
-        let mut longer = 0;
-        for text in texts {
-            // A token has at least one byte, so shorter texts need no counting.
-            if text.len() > embedder.max_tokens()
-                && embedder.token_count(text)? > embedder.max_tokens()
-            {
-                longer += 1;
+    /// Stages the documents in front of the queue that are done, and publishes where enough came
+    /// together.
+    fn take(&mut self, queue: &mut Queue<'_>) -> Result<(), IngestError> {
+        while let Some(done) = queue.pop_done() {
+            match done.replaces {
+                true => self.report.replaced += 1,
+                false => self.report.added += 1,
+            }
+            self.report.longer_than_embedder += done.longer;
+            self.stage(done)?;
+            if self.staged() >= PUBLISH_PASSAGES {
+                self.publish()?;
             }
         }
-        Ok(longer)
+        Ok(())
     }
-}
 
-fn publish(
-    mut pending: Pending,
-    writer: &mut Writer,
-    embedder: &Encoder,
-    report: &mut Report,
-) -> Result<(), IngestError> {
-    while pending.unembedded() > 0 {
-        report.longer_than_embedder += pending.embed(embedder)?;
+    fn stage(&mut self, done: Queued) -> Result<(), IngestError> {
+        let stage = match &mut self.stage {
+            Some(stage) => stage,
+            none => none.insert(Stage {
+                segment: self.writer.stage()?,
+                passages: Vec::new(),
+                vectors: Vec::new(),
+            }),
+        };
+        let passages = stage.segment.push(&done.document, &done.texts)?;
+        stage.passages.extend(passages);
+        stage.vectors.extend(done.vectors);
+        Ok(())
     }
-    ken_index::write_segment(
-        pending.staged.dir(),
-        &pending.passages,
-        &pending.vectors,
-        embedder.dimensions(),
-    )?;
-    report.passages += pending.passages.len();
-    report.generation = writer.publish(pending.staged)?;
-    Ok(())
+
+    /// Passages staged.
+    fn staged(&self) -> usize {
+        self.stage.as_ref().map_or(0, |stage| stage.passages.len())
+    }
+
+    /// Passages published or staged.
+    fn passages(&self) -> usize {
+        self.report.passages + self.staged()
+    }
+
+    /// Publishes what is staged.
+    fn publish(&mut self) -> Result<(), IngestError> {
+        let Some(stage) = self.stage.take() else {
+            return Ok(());
+        };
+        ken_index::write_segment(
+            stage.segment.dir(),
+            &stage.passages,
+            &stage.vectors,
+            self.dimensions,
+        )?;
+        self.report.passages += stage.passages.len();
+        self.report.generation = self.writer.publish(stage.segment)?;
+        Ok(())
+    }
 }

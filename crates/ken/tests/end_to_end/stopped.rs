@@ -89,6 +89,24 @@ fn an_interrupted_ingest_publishes_what_it_has_and_goes_on() {
 }
 
 #[test]
+fn an_ingest_can_be_stopped_inside_of_a_document() {
+    let ken = Ken::new();
+    ken.write("long.txt", "vane and weather ".repeat(20_000));
+    let long = ["ingest", "long.txt", "--corpus", "c", "--json"];
+    let long = [&long[..], &["--segment", "words:3"]].concat();
+    let mut child = ken.command(&long).spawn().unwrap();
+    let lock = ken.path("c/LOCK");
+    wait_for(&mut child, "an open corpus", || lock.exists());
+    let stopped = Instant::now();
+    interrupt(&child);
+    let refusal = refused(child.wait_with_output().unwrap());
+    refusal.is("interrupted", "stopped after 0 new", "run the same command");
+    assert!(stopped.elapsed() < Duration::from_secs(30));
+    let refusal = ken.refusal(&["search", "--corpus", "c", "vane"]);
+    refusal.is("not_a_corpus", "", "");
+}
+
+#[test]
 fn a_killed_ingest_loses_nothing_that_was_published() {
     let ken = Ken::new();
     let documents = PUBLISHED_TOGETHER + 900;
