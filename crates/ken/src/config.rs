@@ -49,6 +49,8 @@ pub(crate) struct Layer {
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
     pub(crate) model: Option<ModelReference>,
+    /// Said by flags only: a corpus knows its embedder, whatever new ones are made with.
+    pub(crate) moved_embedder: Option<ModelReference>,
     pub(crate) policy: Option<Policy>,
     pub(crate) seed: Option<u64>,
     pub(crate) segment: Option<Cut>,
@@ -73,6 +75,7 @@ impl Layer {
             max_tokens: self.max_tokens.or(lower.max_tokens),
             mode: self.mode.or(lower.mode),
             model: self.model.or(lower.model),
+            moved_embedder: self.moved_embedder.or(lower.moved_embedder),
             policy: self.policy.or(lower.policy),
             seed: self.seed.or(lower.seed),
             segment: self.segment.or(lower.segment),
@@ -209,6 +212,9 @@ pub(crate) struct Settings {
     pub(crate) mode: Mode,
     /// The model that answers.
     pub(crate) model: ModelReference,
+    /// Where the embedder of the corpus is, if not where it was when the corpus was made.
+    #[serde(skip)]
+    pub(crate) moved_embedder: Option<ModelReference>,
     #[serde(serialize_with = "as_text")]
     pub(crate) policy: Policy,
     pub(crate) seed: u64,
@@ -264,6 +270,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         max_tokens: layer.max_tokens.map_or(64, NonZeroUsize::get),
         mode: layer.mode.unwrap_or(Mode::Hybrid),
         model: reference(layer.model, ken_model::hub::DEFAULT_GENERATOR)?,
+        moved_embedder: layer.moved_embedder,
         policy: layer.policy.unwrap_or(Policy::Always),
         seed: layer.seed.unwrap_or(0),
         segment: layer.segment.unwrap_or(Cut::Auto),

@@ -35,6 +35,10 @@ pub(crate) struct SearchFlags {
     /// dense (by meaning), lexical (by words) or hybrid (both, fused) [setting: mode]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
+
+    /// Where the embedder of the corpus is now, if it was moved
+    #[arg(long, value_name = "REF")]
+    pub(crate) embedder: Option<ModelReference>,
 }
 
 impl SearchFlags {
@@ -42,6 +46,7 @@ impl SearchFlags {
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.k = self.k;
         layer.mode = self.mode;
+        layer.moved_embedder.clone_from(&self.embedder);
     }
 }
 

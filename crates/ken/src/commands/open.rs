@@ -9,10 +9,11 @@ use ken_corpus::Corpus;
 use ken_index::Index;
 use ken_model::decoder::{Decoder, Sampling};
 use ken_model::encoder::Encoder;
-use ken_model::hub::{ModelCache, ModelReference};
+use ken_model::hub::{HubError, ModelCache, ModelReference};
 use ken_route::Policy;
 
 use crate::config::Settings;
+use crate::failure::Refusal;
 use crate::progress::Display;
 
 /// Passages retrieved for an answer where nobody says how many.
@@ -45,8 +46,45 @@ pub(crate) fn embedder_name(settings: &Settings) -> Result<String> {
 /// The corpus with its index and the embedder that it was made with.
 pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let corpus = Arc::new(Corpus::open(settings.corpus()?)?);
-    let embedder = encoder(&corpus.embedder().reference.parse()?, stop)?;
+    let embedder = match &settings.moved_embedder {
+        Some(moved) => moved_embedder(&corpus, moved, stop)?,
+        None => own_embedder(&corpus, stop)?,
+    };
     Ok(Retriever::new(Index::open(corpus)?, embedder)?)
+}
+
+/// The embedder from where the corpus says that it is.
+fn own_embedder(corpus: &Corpus, stop: &AtomicBool) -> Result<Encoder> {
+    let reference = &corpus.embedder().reference;
+    encoder(&reference.parse()?, stop).map_err(|error| match error.downcast_ref() {
+        Some(HubError::LocalMissing { .. }) => Refusal::new(
+            "local_missing",
+            format!(
+                "the embedder of the corpus {} is no longer at {reference}",
+                corpus.dir().display()
+            ),
+        )
+        .hinting("name where it is now by --embedder REF")
+        .into(),
+        _ => error,
+    })
+}
+
+/// The embedder of the corpus from another place.
+fn moved_embedder(corpus: &Corpus, moved: &ModelReference, stop: &AtomicBool) -> Result<Encoder> {
+    let made_with = corpus.embedder();
+    let embedder = encoder(moved, stop)?;
+    if embedder.fingerprint() == made_with.fingerprint {
+        return Ok(embedder);
+    }
+    let message = format!(
+        "{moved} is not the embedder of the corpus {}, which was made with {}",
+        corpus.dir().display(),
+        made_with.reference
+    );
+    Err(Refusal::new("other_embedder", message)
+        .hinting("leave --embedder out, or name where the corpus's own embedder is now")
+        .into())
 }
 
 /// Everything that answering takes.

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, Refusal, embedder, generator};
+use crate::harness::{Ken, Refusal, generator};
 use crate::ingest::copy_embedder;
 
 /// What asking the model at `reference` ends in.
@@ -107,17 +107,7 @@ fn a_corpus_of_another_embedder() {
     let ken = Ken::new();
     ingest_notes(&ken);
     copy_embedder(&ken, "other");
-    let pooling = fs::read_to_string(embedder().join("1_Pooling/config.json")).unwrap();
-    let pooling = pooling
-        .replace(
-            "\"pooling_mode_cls_token\": false",
-            "\"pooling_mode_cls_token\": true",
-        )
-        .replace(
-            "\"pooling_mode_mean_tokens\": true",
-            "\"pooling_mode_mean_tokens\": false",
-        );
-    ken.write("other/1_Pooling/config.json", &pooling);
+    pool_by_first_token(&ken, "other");
 
     let arguments = [
         "ingest",
@@ -140,8 +130,38 @@ fn an_embedder_that_changed_since_the_corpus_was_made() {
     copy_embedder(&ken, "own");
     ken.write("a.txt", "The keeper sleeps.");
     ken.text(&["ingest", "a.txt", "--corpus", "c", "--embedder", "./own"]);
-    let config = ken.read("own/1_Pooling/config.json");
-    let config = config
+    pool_by_first_token(&ken, "own");
+    let refusal = ken.refusal(&["search", "--corpus", "c", "keeper"]);
+    refusal.is("other_embedder", "changed", "a new corpus");
+
+    fs::remove_dir_all(ken.path("own")).unwrap();
+    let refusal = ken.refusal(&["search", "--corpus", "c", "keeper"]);
+    refusal.is("local_missing", "own", "--embedder REF");
+}
+
+#[test]
+fn an_embedder_that_was_moved_can_be_named() {
+    let ken = Ken::new();
+    copy_embedder(&ken, "own");
+    ken.write("a.txt", "The keeper sleeps.");
+    ken.text(&["ingest", "a.txt", "--corpus", "c", "--embedder", "./own"]);
+    fs::rename(ken.path("own"), ken.path("moved")).unwrap();
+    let embedder = ["--corpus", "c", "--embedder", "./moved"];
+    let hits = ken.json(&[&["search", "keeper"], &embedder[..]].concat());
+    assert_eq!(hits["hits"][0]["passage_id"], "a.txt#0");
+    let answer = ken.json(&[&["ask", "Who sleeps?"], &embedder[..]].concat());
+    assert_eq!(answer["route"], "corpus");
+
+    pool_by_first_token(&ken, "moved");
+    let refusal = ken.refusal(&[&["search", "keeper"], &embedder[..]].concat());
+    refusal.is("other_embedder", "moved is not the embedder", "--embedder");
+}
+
+/// Makes another embedder of the one in a folder.
+fn pool_by_first_token(ken: &Ken, folder: &str) {
+    let path = format!("{folder}/1_Pooling/config.json");
+    let pooling = ken.read(&path);
+    let pooling = pooling
         .replace(
             "\"pooling_mode_cls_token\": false",
             "\"pooling_mode_cls_token\": true",
@@ -150,11 +170,5 @@ fn an_embedder_that_changed_since_the_corpus_was_made() {
             "\"pooling_mode_mean_tokens\": true",
             "\"pooling_mode_mean_tokens\": false",
         );
-    ken.write("own/1_Pooling/config.json", &config);
-    let refusal = ken.refusal(&["search", "--corpus", "c", "keeper"]);
-    refusal.is("other_embedder", "changed", "a new corpus");
-
-    fs::remove_dir_all(ken.path("own")).unwrap();
-    let refusal = ken.refusal(&["search", "--corpus", "c", "keeper"]);
-    refusal.is("local_missing", "own", "");
+    ken.write(&path, pooling);
 }
