@@ -241,7 +241,7 @@ impl DecoderConfig {
             rope_base,
             rope_scaling,
             context,
-            sliding_window: raw.sliding_window.filter(|_| window_in_use),
+            sliding_window: raw.sliding_window.filter(|&n| window_in_use && n > 0),
         }
         .checked(path)
     }

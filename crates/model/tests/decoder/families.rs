@@ -175,7 +175,7 @@ fn a_prompt_of_many_pieces_agrees_with_the_reference() {
     assert_agrees(&decoder, &tiny, &weights, &prompt);
 }
 
-/// Qwen's configurations name a window that is not in use.
+/// Qwen's configurations name a window that is not in use; others write none as 0.
 #[test]
 fn an_unused_window_is_ignored() {
     let dir = TempDir::new().unwrap();
@@ -188,6 +188,13 @@ fn an_unused_window_is_ignored() {
     let decoder = Decoder::load(dir.path()).unwrap();
     assert_eq!(decoder.config().sliding_window, None);
     assert_eq!(decoder.config().family, Family::Qwen2);
+    assert_agrees(&decoder, &tiny, &weights, PROMPT);
+
+    config["sliding_window"] = 0.into();
+    config["use_sliding_window"] = true.into();
+    folder::write_json(&dir.path().join("config.json"), &config);
+    let decoder = Decoder::load(dir.path()).unwrap();
+    assert_eq!(decoder.config().sliding_window, None);
     assert_agrees(&decoder, &tiny, &weights, PROMPT);
 }
 
