@@ -49,7 +49,7 @@ pub enum AnswerError {
     Embed(#[from] EncoderError),
     /// The search failed.
     #[error(transparent)]
-    Search(#[from] ken_index::Error),
+    Search(#[from] ken_index::IndexError),
     /// The policy was not given what it needs.
     #[error(transparent)]
     Route(#[from] MissingSignal),

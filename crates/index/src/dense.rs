@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 use rayon::prelude::*;
 
-use crate::Error;
+use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Candidate, Place, TopK};
 
@@ -38,18 +38,22 @@ pub(crate) struct Vectors {
 ///
 /// # Shapes
 /// `vectors`: `[n, dimensions]`, row-major, L2-normalized.
-pub(crate) fn write(dir: &Path, vectors: &[f32]) -> Result<(), Error> {
+pub(crate) fn write(dir: &Path, vectors: &[f32]) -> Result<(), IndexError> {
     let path = dir.join(FILE);
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(bytemuck::cast_slice(vectors))?;
         file.sync_all()
     });
-    written.map_err(|source| Error::Io { path, source })
+    written.map_err(|source| IndexError::Io { path, source })
 }
 
 impl Vectors {
     /// Maps the vectors of the segment in `dir`.
-    pub(crate) fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Vectors, Error> {
+    pub(crate) fn open(
+        dir: &Path,
+        passages: usize,
+        dimensions: usize,
+    ) -> Result<Vectors, IndexError> {
         let path = dir.join(FILE);
         let map = map_file(path, passages, dimensions)?;
         Ok(Vectors {
@@ -72,23 +76,23 @@ impl Vectors {
     }
 }
 
-fn map_file(path: PathBuf, passages: usize, dimensions: usize) -> Result<Option<Mmap>, Error> {
+fn map_file(path: PathBuf, passages: usize, dimensions: usize) -> Result<Option<Mmap>, IndexError> {
     let file = match File::open(&path) {
         Ok(file) => file,
         Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
-            return Err(Error::VectorsMissing { path });
+            return Err(IndexError::VectorsMissing { path });
         }
-        Err(source) => return Err(Error::Io { path, source }),
+        Err(source) => return Err(IndexError::Io { path, source }),
     };
     let received_bytes = match file.metadata() {
         Ok(metadata) => metadata.len(),
-        Err(source) => return Err(Error::Io { path, source }),
+        Err(source) => return Err(IndexError::Io { path, source }),
     };
     let expected_bytes = (passages as u64)
         .saturating_mul(dimensions as u64)
         .saturating_mul(size_of::<f32>() as u64);
     if received_bytes != expected_bytes {
-        return Err(Error::VectorsSize {
+        return Err(IndexError::VectorsSize {
             path,
             received_bytes,
             expected_bytes,
@@ -103,7 +107,8 @@ fn map_file(path: PathBuf, passages: usize, dimensions: usize) -> Result<Option<
     // leaves a mapping valid.
     #[allow(unsafe_code)]
     let map = unsafe { Mmap::map(&file) };
-    map.map(Some).map_err(|source| Error::Io { path, source })
+    map.map(Some)
+        .map_err(|source| IndexError::Io { path, source })
 }
 
 /// The best `k` live passages by dot product with `query`, best first; of equal scores the one

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// An error of writing, opening or searching an index.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum IndexError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
@@ -102,22 +102,22 @@ pub enum Error {
     Corpus(#[from] ken_corpus::CorpusError),
 }
 
-impl Error {
+impl IndexError {
     /// A short name of the kind of error, for machines.
     pub fn kind(&self) -> &'static str {
         match self {
-            Error::Io { .. } => "io",
-            Error::VectorsMissing { .. } => "vectors_missing",
-            Error::VectorsSize { .. } => "vectors_size",
-            Error::VectorCount { .. } => "vector_count",
-            Error::VectorNotFinite { .. } => "vector_not_finite",
-            Error::QueryDimensions { .. } => "query_dimensions",
-            Error::QueryNotFinite => "query_not_finite",
-            Error::QueryVectorMissing { .. } => "query_vector_missing",
-            Error::LexicalDamaged { .. } => "lexical_damaged",
-            Error::LexicalWrite { .. } => "lexical_write",
-            Error::UnknownMode { .. } => "unknown_mode",
-            Error::Corpus(error) => error.kind(),
+            Self::Io { .. } => "io",
+            Self::VectorsMissing { .. } => "vectors_missing",
+            Self::VectorsSize { .. } => "vectors_size",
+            Self::VectorCount { .. } => "vector_count",
+            Self::VectorNotFinite { .. } => "vector_not_finite",
+            Self::QueryDimensions { .. } => "query_dimensions",
+            Self::QueryNotFinite => "query_not_finite",
+            Self::QueryVectorMissing { .. } => "query_vector_missing",
+            Self::LexicalDamaged { .. } => "lexical_damaged",
+            Self::LexicalWrite { .. } => "lexical_write",
+            Self::UnknownMode { .. } => "unknown_mode",
+            Self::Corpus(error) => error.kind(),
         }
     }
 
@@ -125,24 +125,24 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let ingest_again = "the corpus is damaged: ingest the documents into a new corpus";
         match self {
-            Error::VectorsMissing { .. }
-            | Error::VectorsSize { .. }
-            | Error::LexicalDamaged { .. } => Some(ingest_again.to_owned()),
-            Error::QueryDimensions { .. } => Some(
+            Self::VectorsMissing { .. }
+            | Self::VectorsSize { .. }
+            | Self::LexicalDamaged { .. } => Some(ingest_again.to_owned()),
+            Self::QueryDimensions { .. } => Some(
                 "embed the query with the embedder that the corpus was ingested with".to_owned(),
             ),
-            Error::QueryVectorMissing { .. } => {
+            Self::QueryVectorMissing { .. } => {
                 Some("give the query a vector, or search in the mode lexical".to_owned())
             }
-            Error::VectorNotFinite { .. } | Error::QueryNotFinite => {
+            Self::VectorNotFinite { .. } | Self::QueryNotFinite => {
                 Some("the embedder is broken: verify its files".to_owned())
             }
-            Error::UnknownMode { .. } => Some("the modes are dense, lexical and hybrid".to_owned()),
-            Error::LexicalWrite { .. } => {
+            Self::UnknownMode { .. } => Some("the modes are dense, lexical and hybrid".to_owned()),
+            Self::LexicalWrite { .. } => {
                 Some("check that the disk has space and that the folder can be written".to_owned())
             }
-            Error::Corpus(error) => error.hint(),
-            Error::Io { .. } | Error::VectorCount { .. } => None,
+            Self::Corpus(error) => error.hint(),
+            Self::Io { .. } | Self::VectorCount { .. } => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use ken_corpus::{Corpus, Passage};
 
 use crate::search::{Query, Rankings};
 use crate::top_k::Place;
-use crate::{Error, Mode};
+use crate::{IndexError, Mode};
 
 /// A passage that was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ impl Index {
     ///
     /// # Errors
     /// Names the file of a segment that is missing or damaged.
-    pub fn open(corpus: Arc<Corpus>) -> Result<Index, Error> {
+    pub fn open(corpus: Arc<Corpus>) -> Result<Index, IndexError> {
         let segments: Vec<_> = corpus
             .segments()
             .iter()
@@ -51,7 +51,7 @@ impl Index {
     /// # Errors
     /// Where the query's vector is missing, of the wrong size or not finite in a mode that needs
     /// it, or a passage cannot be read.
-    pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, Error> {
+    pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, IndexError> {
         let segments = self.corpus.segments();
         let is_live = |place: Place| {
             segments

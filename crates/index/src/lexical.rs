@@ -19,7 +19,7 @@ use tantivy::schema::{
 };
 use tantivy::{Index, IndexBuilder, Score, Searcher, SegmentReader, TantivyError, Term};
 
-use crate::Error;
+use crate::IndexError;
 use crate::tokenize::analyzer;
 use crate::top_k::{Candidate, Place, TopK};
 
@@ -49,12 +49,12 @@ fn schema() -> (Schema, Field) {
 pub(crate) fn write<'a>(
     dir: &Path,
     passages: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<(), Error> {
+) -> Result<(), IndexError> {
     let path = dir.join(FOLDER);
     if let Err(source) = std::fs::create_dir(&path) {
-        return Err(Error::Io { path, source });
+        return Err(IndexError::Io { path, source });
     }
-    write_index(&path, passages).map_err(|source| Error::LexicalWrite {
+    write_index(&path, passages).map_err(|source| IndexError::LexicalWrite {
         path,
         source: Box::new(source),
     })
@@ -104,7 +104,7 @@ impl LexicalIndex {
     /// checksums of their files.
     pub(crate) fn open<'a>(
         segments: impl Iterator<Item = (&'a Path, usize)>,
-    ) -> Result<LexicalIndex, Error> {
+    ) -> Result<LexicalIndex, IndexError> {
         let (schema, field) = schema();
         let schema_holder = Index::create_in_ram(schema)
             .reader()
@@ -112,7 +112,7 @@ impl LexicalIndex {
             .searcher();
         let segments = segments
             .map(|(dir, passages)| LexicalSegment::open(dir.join(FOLDER), passages, field))
-            .collect::<Result<Vec<_>, Error>>()?;
+            .collect::<Result<Vec<_>, IndexError>>()?;
         Ok(LexicalIndex {
             passages: segments.iter().map(|s| u64::from(s.reader.max_doc())).sum(),
             tokens: segments.iter().map(|s| s.tokens).sum(),
@@ -129,7 +129,7 @@ impl LexicalIndex {
         text: &str,
         k: usize,
         is_live: &(impl Fn(Place) -> bool + Sync),
-    ) -> Result<Vec<Candidate>, Error> {
+    ) -> Result<Vec<Candidate>, IndexError> {
         let terms = self.query_terms(text);
         if terms.is_empty() || k == 0 || self.tokens == 0 {
             return Ok(Vec::new());
@@ -196,14 +196,14 @@ impl Bm25StatisticsProvider for LexicalIndex {
 }
 
 impl LexicalSegment {
-    fn open(path: PathBuf, passages: usize, field: Field) -> Result<LexicalSegment, Error> {
+    fn open(path: PathBuf, passages: usize, field: Field) -> Result<LexicalSegment, IndexError> {
         match read_segment(&path, field) {
             Ok((reader, tokens)) if reader.max_doc() as usize == passages => Ok(LexicalSegment {
                 path,
                 reader,
                 tokens,
             }),
-            Ok((reader, _)) => Err(Error::LexicalDamaged {
+            Ok((reader, _)) => Err(IndexError::LexicalDamaged {
                 path,
                 reason: format!("it holds {} passages, not {passages}", reader.max_doc()),
             }),
@@ -218,7 +218,7 @@ impl LexicalSegment {
         average_tokens: f32,
         k: usize,
         is_live: &impl Fn(Place) -> bool,
-    ) -> Result<TopK, Error> {
+    ) -> Result<TopK, IndexError> {
         let mut best = TopK::new(k);
         let slack = self.bound_slack(average_tokens);
         // tantivy calls back only where a score may exceed what the last call returned.
@@ -271,12 +271,12 @@ fn read_segment(path: &Path, field: Field) -> Result<(SegmentReader, u64), Tanti
     Ok((reader, tokens))
 }
 
-fn damaged(path: &Path, error: &TantivyError) -> Error {
+fn damaged(path: &Path, error: &TantivyError) -> IndexError {
     let reason = match error {
         TantivyError::InvalidArgument(reason) => reason.clone(),
         other => other.to_string(),
     };
-    Error::LexicalDamaged {
+    IndexError::LexicalDamaged {
         path: path.to_owned(),
         reason,
     }

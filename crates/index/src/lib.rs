@@ -26,7 +26,7 @@ mod tokenize;
 mod top_k;
 mod write;
 
-pub use error::Error;
+pub use error::IndexError;
 pub use index::{Hit, Index};
 pub use mode::Mode;
 pub use search::Query;

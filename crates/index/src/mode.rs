@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Error;
+use crate::IndexError;
 
 /// How passages are found and ranked.
 #[derive(
@@ -31,14 +31,14 @@ impl fmt::Display for Mode {
 }
 
 impl FromStr for Mode {
-    type Err = Error;
+    type Err = IndexError;
 
-    fn from_str(name: &str) -> Result<Mode, Error> {
+    fn from_str(name: &str) -> Result<Mode, IndexError> {
         match name {
             "dense" => Ok(Mode::Dense),
             "lexical" => Ok(Mode::Lexical),
             "hybrid" => Ok(Mode::Hybrid),
-            _ => Err(Error::UnknownMode {
+            _ => Err(IndexError::UnknownMode {
                 received: name.to_owned(),
             }),
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::dense::{self, Vectors};
 use crate::lexical::LexicalIndex;
 use crate::top_k::{Candidate, Place};
-use crate::{Error, Mode, fuse};
+use crate::{IndexError, Mode, fuse};
 
 /// What is searched for.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,14 @@ pub(crate) struct Rankings {
 
 impl Rankings {
     /// Opens the indexes of segments given by folder and number of passages.
-    pub(crate) fn open(segments: &[(&Path, usize)], dimensions: usize) -> Result<Rankings, Error> {
+    pub(crate) fn open(
+        segments: &[(&Path, usize)],
+        dimensions: usize,
+    ) -> Result<Rankings, IndexError> {
         let vectors = segments
             .iter()
             .map(|&(dir, passages)| Vectors::open(dir, passages, dimensions))
-            .collect::<Result<_, Error>>()?;
+            .collect::<Result<_, IndexError>>()?;
         Ok(Rankings {
             vectors,
             lexical: LexicalIndex::open(segments.iter().copied())?,
@@ -49,7 +52,7 @@ impl Rankings {
         mode: Mode,
         k: usize,
         is_live: &(impl Fn(Place) -> bool + Sync),
-    ) -> Result<Vec<Candidate>, Error> {
+    ) -> Result<Vec<Candidate>, IndexError> {
         let dense = |vector, k| dense::search(&self.vectors, vector, k, is_live);
         let lexical = |k| self.lexical.search(query.text, k, is_live);
         match mode {
@@ -64,16 +67,18 @@ impl Rankings {
         }
     }
 
-    fn query_vector<'a>(&self, query: &Query<'a>, mode: Mode) -> Result<&'a [f32], Error> {
-        let vector = query.vector.ok_or(Error::QueryVectorMissing { mode })?;
+    fn query_vector<'a>(&self, query: &Query<'a>, mode: Mode) -> Result<&'a [f32], IndexError> {
+        let vector = query
+            .vector
+            .ok_or(IndexError::QueryVectorMissing { mode })?;
         if vector.len() != self.dimensions {
-            return Err(Error::QueryDimensions {
+            return Err(IndexError::QueryDimensions {
                 received: vector.len(),
                 expected: self.dimensions,
             });
         }
         if !vector.iter().all(|number| number.is_finite()) {
-            return Err(Error::QueryNotFinite);
+            return Err(IndexError::QueryNotFinite);
         }
         Ok(vector)
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ken_corpus::Passage;
 
-use crate::{Error, dense, lexical};
+use crate::{IndexError, dense, lexical};
 
 /// Writes the vectors and the lexical index of `passages` into `dir`, the folder of a staged
 /// segment that has neither yet.
@@ -20,10 +20,10 @@ pub fn write_segment(
     passages: &[Passage],
     vectors: &[f32],
     dimensions: usize,
-) -> Result<(), Error> {
+) -> Result<(), IndexError> {
     let expected = passages.len().saturating_mul(dimensions);
     if vectors.len() != expected {
-        return Err(Error::VectorCount {
+        return Err(IndexError::VectorCount {
             received: vectors.len(),
             expected,
             passages: passages.len(),
@@ -33,7 +33,7 @@ pub fn write_segment(
     let rows = vectors.chunks_exact(dimensions.max(1));
     for (passage, vector) in passages.iter().zip(rows) {
         if !vector.iter().all(|number| number.is_finite()) {
-            return Err(Error::VectorNotFinite {
+            return Err(IndexError::VectorNotFinite {
                 passage_id: passage.id.to_string(),
             });
         }

@@ -23,7 +23,7 @@ pub enum IngestError {
     Corpus(#[from] CorpusError),
     /// The indexes could not be written.
     #[error(transparent)]
-    Index(#[from] ken_index::Error),
+    Index(#[from] ken_index::IndexError),
 }
 
 impl IngestError {

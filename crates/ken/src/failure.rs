@@ -162,14 +162,14 @@ fn kind_and_hint(
         ken_corpus::CorpusError,
         ken_corpus::ReadError,
         ken_corpus::SegmentationError,
-        ken_index::Error,
+        ken_index::IndexError,
         ken_ingest::IngestError,
         ken_model::decoder::DecoderError,
         ken_model::encoder::EncoderError,
         ken_model::hub::HubError,
-        ken_study::dataset::Error,
-        ken_study::evaluate::Error,
-        ken_study::results::Error,
+        ken_study::DatasetError,
+        ken_study::EvaluationError,
+        ken_study::ResultsError,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn an_evaluation_tells_what_a_question_failed_for() {
-        let failed = ken_study::evaluate::Error::Answer {
+        let failed = ken_study::EvaluationError::Answer {
             id: "q1".to_owned(),
             source: ken_answer::AnswerError::NoCorpus,
         };

@@ -41,7 +41,7 @@ impl Question {
 
 /// Why a question file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum DatasetError {
     /// The file cannot be opened or read.
     #[error("cannot read the questions in {path}, line {line}: {source}")]
     Read {
@@ -94,7 +94,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl DatasetError {
     /// A short name for machines.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -128,9 +128,9 @@ impl Error {
 /// skipped.
 ///
 /// # Errors
-/// The first line that is not a question, by its number; see [`Error`].
-pub fn read_questions(path: &Path) -> Result<Vec<Question>, Error> {
-    let mut lines = open(path).map_err(|source| Error::Read {
+/// The first line that is not a question, by its number; see [`DatasetError`].
+pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
+    let mut lines = open(path).map_err(|source| DatasetError::Read {
         path: path.to_owned(),
         line: 1,
         source,
@@ -142,7 +142,7 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, Error> {
         bytes.clear();
         let read = lines
             .read_until(b'\n', &mut bytes)
-            .map_err(|source| Error::Read {
+            .map_err(|source| DatasetError::Read {
                 path: path.to_owned(),
                 line,
                 source,
@@ -156,7 +156,7 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, Error> {
         match line_of_id.entry(question.id.clone()) {
             Entry::Vacant(slot) => slot.insert(line),
             Entry::Occupied(slot) => {
-                return Err(Error::DuplicateId {
+                return Err(DatasetError::DuplicateId {
                     path: path.to_owned(),
                     line,
                     first: *slot.get(),
@@ -167,7 +167,7 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, Error> {
         questions.push(question);
     }
     if questions.is_empty() {
-        return Err(Error::NoQuestions {
+        return Err(DatasetError::NoQuestions {
             path: path.to_owned(),
         });
     }
@@ -216,12 +216,12 @@ fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {
     }
 }
 
-fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>, Error> {
+fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>, DatasetError> {
     let bytes = match (line, bytes) {
         (1, [0xef, 0xbb, 0xbf, rest @ ..]) => rest,
         _ => bytes,
     };
-    let text = std::str::from_utf8(bytes).map_err(|error| Error::NotUtf8 {
+    let text = std::str::from_utf8(bytes).map_err(|error| DatasetError::NotUtf8 {
         path: path.to_owned(),
         line,
         column: error.valid_up_to() + 1,
@@ -231,7 +231,7 @@ fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>
     }
     json_line::parse(text.as_bytes())
         .map(Some)
-        .map_err(|fault| Error::NotAQuestion {
+        .map_err(|fault| DatasetError::NotAQuestion {
             path: path.to_owned(),
             line,
             column: fault.column,

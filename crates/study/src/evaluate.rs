@@ -8,7 +8,7 @@ use ken_answer::{Answer, AnswerError};
 
 use crate::dataset::Question;
 use crate::record::Record;
-use crate::results::{self, ResultsFile};
+use crate::results::{ResultsError, ResultsFile};
 
 /// How far an evaluation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Evaluation {
 
 /// Why an evaluation stopped. All results before it are in the file.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum EvaluationError {
     /// Nothing can be answered any more.
     #[error("cannot answer the question {id:?}: {source}")]
     Answer {
@@ -53,10 +53,10 @@ pub enum Error {
     },
     /// A result could not be kept.
     #[error(transparent)]
-    Results(#[from] results::Error),
+    Results(#[from] ResultsError),
 }
 
-impl Error {
+impl EvaluationError {
     /// A short name for machines.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ pub fn evaluate(
     answer_one: &mut dyn FnMut(&Question) -> Result<Answer, AnswerError>,
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
-) -> Result<Evaluation, Error> {
+) -> Result<Evaluation, EvaluationError> {
     let mut state = Progress {
         done: 0,
         total: questions.len(),
@@ -107,7 +107,7 @@ pub fn evaluate(
         let (question, record) = record;
         if record.question != question.question || record.golden_answers != question.golden_answers
         {
-            return Err(Error::OtherQuestion {
+            return Err(EvaluationError::OtherQuestion {
                 id: question.id.clone(),
                 recorded: record.question.clone(),
             });
@@ -131,7 +131,7 @@ pub fn evaluate(
             Ok(answer) => Record::new(question, answer),
             Err(error) if error.concerns_question() => Record::failed(question, policy, &error),
             Err(source) => {
-                return Err(Error::Answer {
+                return Err(EvaluationError::Answer {
                     id: question.id.clone(),
                     source,
                 });

@@ -25,9 +25,9 @@ pub mod results;
 pub mod statistics;
 pub mod summary;
 
-pub use dataset::{Question, read_questions, sample};
-pub use evaluate::{Evaluation, Progress, evaluate};
+pub use dataset::{DatasetError, Question, read_questions, sample};
+pub use evaluate::{Evaluation, EvaluationError, Progress, evaluate};
 pub use metrics::{Scores, score};
 pub use record::Record;
-pub use results::{ResultsFile, Settings};
+pub use results::{ResultsError, ResultsFile, Settings};
 pub use summary::{Summary, summarize};

@@ -22,7 +22,7 @@ const HEADER_START: &[u8] = b"{\"settings\":";
 
 /// Why a results file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ResultsError {
     /// The system refused to open, read or write the file.
     #[error("cannot {action} the results file {path}: {source}")]
     File {
@@ -87,7 +87,7 @@ fn describe(differences: &[Difference]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-impl Error {
+impl ResultsError {
     /// A short name for machines.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -137,9 +137,9 @@ impl ResultsFile {
     /// # Errors
     /// If the file cannot be written, is no results file, was begun with other settings or has a
     /// broken line other than the last. The file is then left as it was.
-    pub fn open(path: &Path, settings: Settings) -> Result<Self, Error> {
+    pub fn open(path: &Path, settings: Settings) -> Result<Self, ResultsError> {
         let failed = |action| {
-            move |source| Error::File {
+            move |source| ResultsError::File {
                 action,
                 path: path.to_owned(),
                 source,
@@ -153,7 +153,7 @@ impl ResultsFile {
             .open(path)
             .map_err(failed("open"))?;
         file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Error::Locked {
+            TryLockError::WouldBlock => ResultsError::Locked {
                 path: path.to_owned(),
             },
             TryLockError::Error(source) => failed("lock")(source),
@@ -167,7 +167,7 @@ impl ResultsFile {
             // Only a header that was cut short may be overwritten.
             let shared = rest.len().min(HEADER_START.len());
             if rest[..shared] != HEADER_START[..shared] {
-                return Err(Error::NotResults {
+                return Err(ResultsError::NotResults {
                     path: path.to_owned(),
                 });
             }
@@ -205,13 +205,13 @@ impl ResultsFile {
     ///
     /// # Errors
     /// If it cannot be written, for instance for want of space; the results before it are kept.
-    pub fn append(&mut self, record: Record) -> Result<(), Error> {
+    pub fn append(&mut self, record: Record) -> Result<(), ResultsError> {
         self.append_line(&record)?;
         self.records.insert(record.id.clone(), record);
         Ok(())
     }
 
-    fn append_line(&mut self, line: &impl Serialize) -> Result<(), Error> {
+    fn append_line(&mut self, line: &impl Serialize) -> Result<(), ResultsError> {
         let written = serde_json::to_vec(line)
             .map_err(std::io::Error::from)
             .and_then(|mut bytes| {
@@ -228,7 +228,7 @@ impl ResultsFile {
             Err(source) => {
                 // Part of the line may be there. If it cannot be cut off now, the next opening does.
                 let _ = self.cut_to_complete();
-                Err(Error::File {
+                Err(ResultsError::File {
                     action: "write",
                     path: self.path.clone(),
                     source,
@@ -246,24 +246,28 @@ impl ResultsFile {
 
 /// Reads complete lines: the header, which must have `settings`, and the records. Of two records of
 /// one question the later counts.
-fn parse(path: &Path, lines: &[u8], settings: &Settings) -> Result<HashMap<String, Record>, Error> {
+fn parse(
+    path: &Path,
+    lines: &[u8],
+    settings: &Settings,
+) -> Result<HashMap<String, Record>, ResultsError> {
     let mut numbered = lines.split_inclusive(|&b| b == b'\n').zip(1..);
     let header: Header = numbered
         .next()
         .and_then(|(line, _)| serde_json::from_slice(line).ok())
-        .ok_or_else(|| Error::NotResults {
+        .ok_or_else(|| ResultsError::NotResults {
             path: path.to_owned(),
         })?;
     let differences = compare(&header.settings, settings);
     if !differences.is_empty() {
-        return Err(Error::OtherSettings {
+        return Err(ResultsError::OtherSettings {
             path: path.to_owned(),
             differences,
         });
     }
     let mut records = HashMap::new();
     for (bytes, line) in numbered {
-        let record: Record = json_line::parse(bytes).map_err(|fault| Error::BadLine {
+        let record: Record = json_line::parse(bytes).map_err(|fault| ResultsError::BadLine {
             path: path.to_owned(),
             line,
             column: fault.column,

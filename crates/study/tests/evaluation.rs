@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Answer, AnswerError, Retrieved, Tokens};
 use ken_route::Source;
-use ken_study::evaluate::Error;
-use ken_study::results::{self, Difference};
+use ken_study::results::Difference;
 use ken_study::{
-    Evaluation, Progress, Question, ResultsFile, Settings, Summary, evaluate, summarize,
+    Evaluation, EvaluationError, Progress, Question, ResultsError, ResultsFile, Settings, Summary,
+    evaluate, summarize,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -270,7 +270,7 @@ fn another_question_under_the_same_id_is_refused() {
     let cancel = AtomicBool::new(false);
     let answer = &mut answer;
     let error = evaluate("prompt", &changed, &mut file, answer, &mut |_| {}, &cancel);
-    assert!(matches!(error, Err(Error::OtherQuestion { id, .. }) if id == "q1"));
+    assert!(matches!(error, Err(EvaluationError::OtherQuestion { id, .. }) if id == "q1"));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn other_settings_are_refused_by_name() {
         "other settings: k was 5 and is now unset, policy was prompt and is now always, \
          seed was unset and is now 1"
     ));
-    let results::Error::OtherSettings { differences, .. } = error else {
+    let ResultsError::OtherSettings { differences, .. } = error else {
         panic!("{error}");
     };
     let policy = Difference {

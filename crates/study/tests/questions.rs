@@ -17,7 +17,7 @@ fn line(n: usize) -> String {
     )
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<Question>, ken_study::dataset::Error> {
+fn read(bytes: &[u8]) -> Result<Vec<Question>, ken_study::DatasetError> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
     read_questions(file.path())
