@@ -219,7 +219,7 @@ mod tests {
     fn an_evaluation_tells_what_a_question_failed_for() {
         let failed = ken_study::EvaluationError::Answer {
             id: "q1".to_owned(),
-            source: ken_answer::AnswerError::NoCorpus,
+            source: Box::new(ken_answer::AnswerError::NoCorpus),
         };
         let shown = describe(&Error::new(failed));
         assert_eq!(shown.kind, "no_corpus");

@@ -41,7 +41,7 @@ pub enum EvaluationError {
         /// The question at which that was found out.
         id: String,
         /// Why not.
-        source: AnswerError,
+        source: Box<AnswerError>,
     },
     /// The results file holds an answer to a question of this id with other words or gold answers.
     #[error("the results file answers another question under the id {id:?}: {recorded:?}")]
@@ -133,7 +133,7 @@ pub fn evaluate(
             Err(source) => {
                 return Err(EvaluationError::Answer {
                     id: question.id.clone(),
-                    source,
+                    source: Box::new(source),
                 });
             }
         };
