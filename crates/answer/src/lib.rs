@@ -1,8 +1,6 @@
 //! The online path: a question to a route, evidence, an answer with citations, and a trace of it
 //! all. Takes no documents in and opens no socket.
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
-
 mod answer;
 mod cite;
 mod error;

@@ -4,16 +4,6 @@
 //! passages in immutable segments, published as numbered generations ([`Writer`], [`Corpus`]).
 //! It computes no vectors, builds no search index and loads no model: whoever needs such files
 //! beside the passages writes them into a staged segment before it is published.
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::print_stdout,
-        clippy::print_stderr
-    )
-)]
 
 mod document;
 mod io_hint;

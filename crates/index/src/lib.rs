@@ -3,16 +3,6 @@
 //! Each segment of the corpus carries its own immutable index: [`write_segment`] writes it into a
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
 //! room takes vectors; it never computes one and never loads a model.
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::print_stdout,
-        clippy::print_stderr
-    )
-)]
 
 mod dense;
 mod dot;

@@ -1,6 +1,5 @@
 //! The command line: reads arguments and settings, runs one verb, and turns its
 //! outcome into output and an exit code. All work is done by the libraries.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod arguments;
 mod commands;

@@ -4,17 +4,6 @@
 //! scored by [`metrics`] into a [`record`], which [`results`] keeps, and [`summary`] averages them.
 //! This room loads no model and opens no corpus: the caller answers.
 
-#![cfg_attr(
-    test,
-    allow(
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic,
-        clippy::print_stdout,
-        clippy::print_stderr
-    )
-)]
-
 pub mod dataset;
 pub mod evaluate;
 mod json_line;

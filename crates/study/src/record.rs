@@ -64,17 +64,11 @@ impl Record {
         let scores = score(&answer.answer, &question.golden_answers);
         let gold_passage = question.gold_passage();
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            policy: answer.policy,
             route: Some(answer.route),
-            error: None,
             em: scores.exact_match,
             f1: scores.f1,
             contains: scores.contains,
             gold_rank: gold_passage.and_then(|gold| rank_of(gold, &answer.retrieved)),
-            gold_passage: gold_passage.map(str::to_owned),
             gold_covered: coverage(&answer.retrieved, &question.golden_answers),
             retrieved: answer
                 .retrieved
@@ -84,22 +78,31 @@ impl Record {
             answer: answer.answer,
             tokens: answer.tokens,
             timing_ms: answer.timing_ms,
+            ..Self::unanswered(question, answer.policy)
         }
     }
 
     /// Keeps that `question` could not be answered under `policy`.
     pub fn failed(question: &Question, policy: &str, error: &AnswerError) -> Self {
         Self {
-            id: question.id.clone(),
-            question: question.question.clone(),
-            golden_answers: question.golden_answers.clone(),
-            answer: String::new(),
-            policy: policy.to_owned(),
-            route: None,
             error: Some(Failure {
                 kind: error.kind().to_owned(),
                 message: error.to_string(),
             }),
+            ..Self::unanswered(question, policy.to_owned())
+        }
+    }
+
+    /// What is known of a question without an answer.
+    fn unanswered(question: &Question, policy: String) -> Self {
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            golden_answers: question.golden_answers.clone(),
+            answer: String::new(),
+            policy,
+            route: None,
+            error: None,
             em: false,
             f1: 0.0,
             contains: false,
