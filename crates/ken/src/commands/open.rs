@@ -7,7 +7,7 @@ use anyhow::Result;
 use ken_answer::{Pipeline, Retriever};
 use ken_corpus::Corpus;
 use ken_index::Index;
-use ken_model::decoder::{Decoder, Sampling};
+use ken_model::decoder::{Decoder, LoadOptions, Sampling};
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
 use ken_route::Policy;
@@ -21,7 +21,10 @@ const PASSAGES_READ: usize = 3;
 
 /// The language model, fetched first where it is not cached.
 pub(crate) fn decoder(reference: &ModelReference, stop: &AtomicBool) -> Result<Decoder> {
-    Ok(Decoder::load(&fetched(reference, stop)?)?)
+    Ok(Decoder::load(
+        &fetched(reference, stop)?,
+        LoadOptions::default(),
+    )?)
 }
 
 /// The embedder, fetched first where it is not cached.

@@ -133,6 +133,14 @@ fn default_rope_base() -> f64 {
 }
 
 impl DecoderConfig {
+    /// Weights of all blocks, of the embedding and of the output projection, near enough.
+    #[must_use]
+    pub(super) fn parameters(&self) -> usize {
+        let attention = 2 * self.head_width * (self.heads + self.kv_heads);
+        let block = self.hidden * (attention + 3 * self.intermediate);
+        self.layers * block + 2 * self.vocabulary * self.hidden
+    }
+
     /// Reads a Hugging Face `config.json`.
     ///
     /// # Errors

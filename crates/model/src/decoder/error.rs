@@ -121,12 +121,41 @@ pub enum DecoderError {
         /// "prompt" or "continuation".
         what: &'static str,
     },
+    /// A layer that the model does not have.
+    #[error("there is no layer {layer}: the model has {layers}")]
+    NoSuchLayer {
+        /// The layer asked for.
+        layer: usize,
+        /// The model's blocks.
+        layers: usize,
+    },
+    /// A request for nothing.
+    #[error("0 samples were asked for")]
+    NoSamples,
+    /// The weights are broken.
+    #[error("the model computes values that are no numbers: its weights are damaged")]
+    NotFinite,
+    /// The device is not there, or `ken` was built without it.
+    #[error("the device `{device}` cannot be used: {reason}")]
+    NoSuchDevice {
+        /// Its name.
+        device: &'static str,
+        /// What candle says.
+        reason: String,
+    },
     /// A tensor operation failed.
     #[error("the model could not be computed: {0}")]
     Compute(#[from] candle_core::Error),
 }
 
 impl DecoderError {
+    /// A matrix product that failed.
+    pub(super) fn product(error: &impl std::fmt::Debug) -> Self {
+        Self::Compute(candle_core::Error::msg(format!(
+            "matrix product: {error:?}"
+        )))
+    }
+
     pub(super) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io {
             path: path.to_path_buf(),
@@ -152,6 +181,10 @@ impl DecoderError {
             Self::ContextExceeded { .. } => "context_exceeded",
             Self::UnknownToken { .. } => "unknown_token",
             Self::EmptyText { .. } => "empty_text",
+            Self::NoSuchLayer { .. } => "no_such_layer",
+            Self::NoSamples => "no_samples",
+            Self::NotFinite => "not_finite",
+            Self::NoSuchDevice { .. } => "no_such_device",
             Self::Compute(_) => "compute",
         }
     }
@@ -179,6 +212,12 @@ impl DecoderError {
             Self::NotAModel { .. } => {
                 Some("give a .gguf file, or a folder as Hugging Face lays it out".to_owned())
             }
+            Self::NoSamples => Some("ask for at least 1".to_owned()),
+            Self::NotFinite => Some("verify the file with `ken model verify REF`".to_owned()),
+            Self::NoSuchDevice { .. } => Some(
+                "build ken with the feature `cuda` or `metal`, or use the CPU: --device cpu"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 
 use super::Decoder;
 use super::error::DecoderError;
-use super::prefix::Prompt;
+use super::prompt::Prompt;
 
 /// An input and the output wanted for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,28 @@
-//! Writing an answer token by token.
+//! Writing continuations token by token: many prompts, and many samples of each, in one batch.
 
-use std::ops::ControlFlow;
+use std::collections::VecDeque;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+
 use super::Decoder;
+use super::backend::{Backend, Sequence};
+use super::certain::Certain;
+use super::engine::{Depth, Engine, Reading};
 use super::error::DecoderError;
-use super::prefix::Prompt;
-use super::sampling::{Sampler, Sampling, log_probability};
+use super::graph::Input;
+use super::prompt::Prompt;
+use super::runtime::with_engine;
+use super::sampling::{Sampler, Sampling};
+use super::tokenizer::TextTokenizer;
+
+/// Sequences that are written at the same time at most.
+const MOST_BRANCHES: usize = 128;
+
+/// Tokens that a sequence has room for at first; it grows where it needs more.
+const FIRST_ROOM: usize = 64;
 
 /// How an answer is written.
 #[derive(Debug, Clone)]
@@ -32,6 +48,28 @@ pub enum Finish {
     Cancelled,
 }
 
+/// A prompt that is to be continued.
+#[derive(Debug, Clone, Copy)]
+pub struct GenerateRequest<'a> {
+    /// What is continued.
+    pub prompt: &'a Prompt,
+    /// How many continuations are written; at least 1. They differ by their random numbers only.
+    pub samples: usize,
+    /// How they are written.
+    pub options: &'a GenerateOptions,
+}
+
+/// A piece of text that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The request's index.
+    pub request: usize,
+    /// The sample's index.
+    pub sample: usize,
+    /// What comes behind the pieces before.
+    pub text: &'a str,
+}
+
 /// A written answer.
 #[derive(Debug, Clone)]
 pub struct Generation {
@@ -52,206 +90,339 @@ pub struct Generation {
 }
 
 impl Decoder {
-    /// Writes a continuation of the prompt. `on_text` receives the text piece by piece as soon
-    /// as it is certain, and may break off.
+    /// Continues one prompt. `on_text` receives the text piece by piece as soon as it is certain,
+    /// and may break off.
     ///
     /// # Errors
-    /// A prompt that leaves no room in the context.
+    /// As [`Decoder::generate_many`].
     pub fn generate(
         &self,
         prompt: &Prompt,
         options: &GenerateOptions,
         on_text: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<Generation, DecoderError> {
-        let prompt_tokens = prompt.tokens().len();
-        let context = self.context_tokens();
-        if prompt_tokens >= context {
-            return Err(DecoderError::ContextExceeded {
-                received: prompt_tokens,
-                context,
-            });
-        }
-        let started = Instant::now();
-        let room = options.max_tokens.min(context - prompt_tokens);
-        let (mut cache, mut hidden) = self.read(prompt, room)?;
-        let prompt_time = started.elapsed();
+        let request = GenerateRequest {
+            prompt,
+            samples: 1,
+            options,
+        };
+        let answers = self.generate_many(&[request], &mut |piece| on_text(piece.text))?;
+        answers
+            .into_iter()
+            .flatten()
+            .next()
+            .ok_or(DecoderError::NoSamples)
+    }
 
-        let started = Instant::now();
-        let mut sampler = Sampler::new(options.sampling);
-        let mut tokens = Vec::new();
-        let mut logprobs = Vec::new();
-        let mut text = Certain::new(&options.stop);
-        let mut finish = Finish::Length;
-        while tokens.len() < room {
-            let logits = self.graph.logits(&hidden)?.squeeze(0)?.to_vec1::<f32>()?;
-            let token = sampler.next(&logits);
-            if self.end_tokens.binary_search(&token).is_ok() {
-                finish = Finish::End;
-                break;
+    /// Continues prompts. All are written in one batch, as many at a time as memory allows; where
+    /// one ends, the next takes its place. What is written does not depend on the batch.
+    /// `on_piece` receives each text piece by piece as soon as it is certain, and may break that
+    /// text off.
+    ///
+    /// # Shapes
+    /// Returns `[requests][samples]`.
+    ///
+    /// # Errors
+    /// A prompt that leaves no room in the context, a request for no sample, weights that give no
+    /// numbers.
+    pub fn generate_many(
+        &self,
+        requests: &[GenerateRequest<'_>],
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, DecoderError> {
+        let context = self.context_tokens();
+        for request in requests {
+            let received = request.prompt.tokens().len();
+            if received >= context {
+                return Err(DecoderError::ContextExceeded { received, context });
             }
-            logprobs.push(log_probability(&logits, token));
-            tokens.push(token);
-            let piece = text.extend(&self.tokenizer.decode(&tokens)?);
-            if !piece.is_empty() && on_text(piece).is_break() {
-                finish = Finish::Cancelled;
-                break;
-            }
-            if text.stopped {
-                finish = Finish::StopString;
-                break;
-            }
-            if tokens.len() < room {
-                hidden = self.graph.forward(&[token], &mut cache)?;
+            if request.samples == 0 {
+                return Err(DecoderError::NoSamples);
             }
         }
-        if finish != Finish::Cancelled {
-            let rest = text.finish();
-            if !rest.is_empty() {
-                // There is nothing left to break off.
-                let _ = on_text(rest);
-            }
-        }
-        Ok(Generation {
-            text: text.released().to_owned(),
-            tokens,
-            logprobs,
-            finish,
-            prompt_tokens,
-            prompt_time,
-            write_time: started.elapsed(),
+        let writer = Writer {
+            tokenizer: &self.tokenizer,
+            end_tokens: &self.end_tokens,
+            context,
+        };
+        with_engine!(&self.engines.writing, |engine| {
+            engine.generate(requests, &writer, on_piece)
         })
     }
 }
 
-/// The part of a growing text that can no longer change: whole characters that do not belong to
-/// the beginning of a stop string.
-struct Certain<'a> {
-    stop: &'a [String],
-    text: String,
-    released: usize,
-    stopped: bool,
+/// What turns logits into text.
+struct Writer<'a> {
+    tokenizer: &'a TextTokenizer,
+    end_tokens: &'a [u32],
+    context: usize,
 }
 
-impl<'a> Certain<'a> {
-    fn new(stop: &'a [String]) -> Self {
-        Self {
-            stop,
-            text: String::new(),
-            released: 0,
-            stopped: false,
-        }
-    }
-
-    /// Takes the whole text so far and returns what became certain.
-    fn extend(&mut self, whole: &str) -> &str {
-        self.text = whole.to_owned();
-        let found = self
-            .stop
-            .iter()
-            .filter(|stop| !stop.is_empty())
-            .filter_map(|stop| self.text.find(stop.as_str()))
-            .min();
-        let certain = if let Some(at) = found {
-            self.text.truncate(at);
-            self.stopped = true;
-            at
-        } else {
-            let whole = self
-                .text
-                .trim_end_matches(char::REPLACEMENT_CHARACTER)
-                .len();
-            whole - self.overlap_with_stop(&self.text[..whole])
-        };
-        self.release(certain)
-    }
-
-    /// Ends the text: what was held back is certain now.
-    fn finish(&mut self) -> &str {
-        self.release(self.text.len())
-    }
-
-    fn released(&self) -> &str {
-        &self.text[..self.released.min(self.text.len())]
-    }
-
-    fn release(&mut self, up_to: usize) -> &str {
-        let from = self.released.min(up_to);
-        if self.text.is_char_boundary(from) {
-            self.released = self.released.max(up_to);
-            &self.text[from..up_to]
-        } else {
-            // The tokenizer changed its mind about characters already given out.
-            ""
-        }
-    }
-
-    /// Bytes at the end of `text` that could become a stop string.
-    fn overlap_with_stop(&self, text: &str) -> usize {
-        self.stop
-            .iter()
-            .flat_map(|stop| stop.char_indices().map(|(at, _)| &stop[..at]))
-            .filter(|beginning| text.ends_with(*beginning))
-            .map(str::len)
-            .max()
-            .unwrap_or(0)
+impl Writer<'_> {
+    /// Most tokens that a sample of a request may have.
+    fn room(&self, request: &GenerateRequest<'_>) -> usize {
+        let left = self.context - request.prompt.tokens().len();
+        request.options.max_tokens.min(left)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+/// A sequence that waits to be written: its prompt has been read.
+struct Waiting<S> {
+    request: usize,
+    sample: usize,
+    prompt: Arc<ReadPrompt<S>>,
+}
 
-    fn stream(pieces: &[&str], stop: &[&str]) -> (Vec<String>, String, bool) {
-        let stop: Vec<String> = stop.iter().map(|s| (*s).to_owned()).collect();
-        let mut certain = Certain::new(&stop);
-        let (mut whole, mut out) = (String::new(), Vec::new());
-        for piece in pieces {
-            whole.push_str(piece);
-            out.push(certain.extend(&whole).to_owned());
-            if certain.stopped {
+/// A prompt that has been read.
+struct ReadPrompt<S> {
+    sequence: Arc<S>,
+    /// What comes next.
+    logits: Vec<f32>,
+    time: Duration,
+}
+
+/// A sequence that is being written.
+struct Branch<'a, S> {
+    request: usize,
+    sample: usize,
+    sequence: S,
+    sampler: Sampler,
+    text: Certain<'a>,
+    tokens: Vec<u32>,
+    logprobs: Vec<f32>,
+    /// Most tokens.
+    room: usize,
+    /// Tokens whose keys and values it is charged with.
+    held: usize,
+    /// What became certain by the last token.
+    piece: String,
+    finish: Option<Finish>,
+    prompt_tokens: usize,
+    prompt_time: Duration,
+    started: Instant,
+}
+
+impl<B: Backend> Engine<B> {
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_>],
+        writer: &Writer<'_>,
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, DecoderError> {
+        let mut done: Vec<Vec<Option<Generation>>> = requests
+            .iter()
+            .map(|request| vec![None; request.samples])
+            .collect();
+        let mut unread = 0..requests.len();
+        let mut waiting = VecDeque::new();
+        let mut active: Vec<Branch<'_, B::Sequence>> = Vec::new();
+        loop {
+            let free = MOST_BRANCHES.saturating_sub(active.len() + waiting.len());
+            if free > 0 && !unread.is_empty() {
+                let held = active.iter().map(|branch| branch.held).sum();
+                waiting.extend(self.read_prompts(requests, writer, &mut unread, free, held)?);
+            }
+            while active.len() < MOST_BRANCHES
+                && let Some(next) = waiting.pop_front()
+            {
+                active.push(Branch::begin(&next, requests, writer)?);
+            }
+            if active.is_empty() {
                 break;
             }
+            hand_out(&mut active, on_piece);
+            retire(&mut active, on_piece, &mut done);
+            self.step(&mut active, writer)?;
         }
-        out.push(certain.finish().to_owned());
-        (out, certain.released().to_owned(), certain.stopped)
+        Ok(done
+            .into_iter()
+            .map(|samples| samples.into_iter().flatten().collect())
+            .collect())
     }
 
-    #[test]
-    fn a_stop_string_is_held_back_until_it_is_whole() {
-        let (out, text, stopped) = stream(&["Paris", "\n", "\nQues", "tion"], &["\n\n"]);
-        assert_eq!(out, ["Paris", "", "", ""]);
-        assert_eq!((text.as_str(), stopped), ("Paris", true));
+    /// Reads the prompts of the next requests: as many as fill the free places, or as memory
+    /// allows, but at least one where nothing else is going on.
+    ///
+    /// # Units
+    /// `held`: tokens whose keys and values are held already.
+    fn read_prompts(
+        &self,
+        requests: &[GenerateRequest<'_>],
+        writer: &Writer<'_>,
+        unread: &mut Range<usize>,
+        free: usize,
+        mut held: usize,
+    ) -> Result<Vec<Waiting<B::Sequence>>, DecoderError> {
+        let started = Instant::now();
+        let (mut places, mut indices, mut readings) = (0, Vec::new(), Vec::new());
+        for index in unread.clone() {
+            let request = &requests[index];
+            let (shared, rest) = request.prompt.parts();
+            let more = rest.len() + request.samples.min(free) * writer.room(request);
+            if places >= free || (held > 0 && held + more > self.budget()) {
+                break;
+            }
+            held += more;
+            places += request.samples;
+            unread.start = index + 1;
+            indices.push(index);
+            readings.push(Reading {
+                tokens: rest.to_vec(),
+                sequence: self.after(shared, rest.len())?,
+                wanted: 1,
+            });
+        }
+        let hidden = self.read(&mut readings, Depth::Final)?.concat();
+        let mut rows: Vec<Vec<f32>> = Vec::with_capacity(indices.len());
+        self.logits(&hidden, |_, logits| {
+            rows.extend(logits.chunks(self.vocabulary()).map(<[f32]>::to_vec));
+            Ok(())
+        })?;
+        let time = started.elapsed();
+        let mut waiting = Vec::with_capacity(places);
+        for ((request, reading), logits) in indices.into_iter().zip(readings).zip(rows) {
+            let prompt = Arc::new(ReadPrompt {
+                sequence: Arc::new(reading.sequence),
+                logits,
+                time,
+            });
+            waiting.extend((0..requests[request].samples).map(|sample| Waiting {
+                request,
+                sample,
+                prompt: Arc::clone(&prompt),
+            }));
+        }
+        Ok(waiting)
     }
 
-    #[test]
-    fn what_was_held_back_for_nothing_is_given_out() {
-        let (out, text, stopped) = stream(&["a\n", "b", "\n"], &["\n\n"]);
-        assert_eq!(out, ["a", "\nb", "", "\n"]);
-        assert_eq!((text.as_str(), stopped), ("a\nb\n", false));
+    /// Writes one more token of every branch.
+    fn step(
+        &self,
+        active: &mut [Branch<'_, B::Sequence>],
+        writer: &Writer<'_>,
+    ) -> Result<(), DecoderError> {
+        let mut inputs: Vec<Input<'_, B::Sequence>> = active
+            .iter_mut()
+            .map(|branch| Input {
+                tokens: &branch.tokens[branch.tokens.len() - 1..],
+                sequence: &mut branch.sequence,
+            })
+            .collect();
+        let hidden = self.next(&mut inputs)?;
+        self.logits(&hidden, |first, logits| {
+            let rows = logits.par_chunks(self.vocabulary());
+            active[first..]
+                .par_iter_mut()
+                .zip(rows)
+                .try_for_each(|(branch, logits)| branch.take(logits, writer))
+        })
+    }
+}
+
+impl<'a, S: Sequence> Branch<'a, S> {
+    /// Begins a sequence and writes its first token.
+    fn begin(
+        waiting: &Waiting<S>,
+        requests: &[GenerateRequest<'a>],
+        writer: &Writer<'_>,
+    ) -> Result<Self, DecoderError> {
+        let request = &requests[waiting.request];
+        let prompt_tokens = request.prompt.tokens().len();
+        let room = writer.room(request);
+        let mut branch = Self {
+            request: waiting.request,
+            sample: waiting.sample,
+            sequence: waiting.prompt.sequence.branch(room.min(FIRST_ROOM))?,
+            sampler: Sampler::new(request.options.sampling, waiting.sample),
+            text: Certain::new(&request.options.stop),
+            tokens: Vec::new(),
+            logprobs: Vec::new(),
+            room,
+            held: room + request.prompt.parts().1.len().div_ceil(request.samples),
+            piece: String::new(),
+            finish: None,
+            prompt_tokens,
+            prompt_time: waiting.prompt.time,
+            started: Instant::now(),
+        };
+        if room == 0 {
+            branch.finish = Some(Finish::Length);
+        } else {
+            branch.take(&waiting.prompt.logits, writer)?;
+        }
+        Ok(branch)
     }
 
-    #[test]
-    fn half_a_character_waits() {
-        let (out, text, _) = stream(&["caf", "\u{fffd}"], &[]);
-        assert_eq!(out, ["caf", "", "\u{fffd}"]);
-        assert_eq!(text, "caf\u{fffd}");
+    /// Takes the logits of what comes next and writes a token.
+    fn take(&mut self, logits: &[f32], writer: &Writer<'_>) -> Result<(), DecoderError> {
+        let choice = self.sampler.next(logits).ok_or(DecoderError::NotFinite)?;
+        if writer.end_tokens.binary_search(&choice.token).is_ok() {
+            self.finish = Some(Finish::End);
+            return Ok(());
+        }
+        self.tokens.push(choice.token);
+        self.logprobs.push(choice.logprob);
+        let whole = writer.tokenizer.decode(&self.tokens)?;
+        self.piece.push_str(self.text.extend(&whole));
+        if self.text.stopped {
+            self.finish = Some(Finish::StopString);
+        } else if self.tokens.len() == self.room {
+            self.finish = Some(Finish::Length);
+        }
+        Ok(())
     }
 
-    proptest! {
-        #[test]
-        fn pieces_make_up_the_text_before_the_stop(pieces in prop::collection::vec("[ab.]{0,3}", 0..12)) {
-            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
-            let (out, text, stopped) = stream(&pieces, &["a.", "..b"]);
-            let whole = pieces.concat();
-            let end = [whole.find("a."), whole.find("..b")].into_iter().flatten().min();
-            prop_assert_eq!(out.concat(), &text[..]);
-            prop_assert_eq!(stopped, end.is_some());
-            if let Some(end) = end {
-                prop_assert_eq!(text, &whole[..end]);
-            } else {
-                prop_assert_eq!(text, whole);
+    fn end(self, finish: Finish) -> Generation {
+        Generation {
+            text: self.text.released().to_owned(),
+            tokens: self.tokens,
+            logprobs: self.logprobs,
+            finish,
+            prompt_tokens: self.prompt_tokens,
+            prompt_time: self.prompt_time,
+            write_time: self.started.elapsed(),
+        }
+    }
+}
+
+/// Hands out what became certain. Who does not want more gets no more.
+fn hand_out<S>(
+    active: &mut [Branch<'_, S>],
+    on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+) {
+    for branch in active {
+        let text = std::mem::take(&mut branch.piece);
+        let piece = Piece {
+            request: branch.request,
+            sample: branch.sample,
+            text: &text,
+        };
+        if !text.is_empty() && on_piece(piece).is_break() {
+            branch.finish = Some(Finish::Cancelled);
+        }
+    }
+}
+
+/// Takes out the branches that have ended.
+fn retire<S: Sequence>(
+    active: &mut Vec<Branch<'_, S>>,
+    on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    done: &mut [Vec<Option<Generation>>],
+) {
+    for mut branch in active.extract_if(.., |branch| branch.finish.is_some()) {
+        let finish = branch.finish.unwrap_or(Finish::Length);
+        if finish != Finish::Cancelled {
+            let text = branch.text.finish();
+            if !text.is_empty() {
+                // There is nothing left to break off.
+                let _ = on_piece(Piece {
+                    request: branch.request,
+                    sample: branch.sample,
+                    text,
+                });
             }
         }
+        let (request, sample) = (branch.request, branch.sample);
+        done[request][sample] = Some(branch.end(finish));
     }
 }

@@ -104,15 +104,6 @@ impl GgufFile {
             .map(|info| info.shape.dims())
     }
 
-    /// Elements of all tensors together.
-    pub(super) fn parameters(&self) -> usize {
-        self.content
-            .tensor_infos
-            .values()
-            .map(|info| info.shape.elem_count())
-            .sum()
-    }
-
     /// Reads a tensor as it is stored.
     ///
     /// # Errors

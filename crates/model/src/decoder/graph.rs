@@ -1,246 +1,257 @@
-//! The forward pass: tokens in, hidden states and logits out. One graph serves every family.
+//! The forward pass: tokens in, hidden states and logits out. One graph serves every family and
+//! every backend.
 
-use candle_core::{D, Device, Result, Tensor};
-use candle_nn::ops::rms_norm;
-use candle_nn::rotary_emb::rope_thd;
+use candle_core::Tensor;
 use rayon::prelude::*;
 
-use super::cache::KvCache;
+use super::backend::{AttentionLayer, Backend, HeadNorms, Heads, Run, Sequence};
 use super::config::{DecoderConfig, Family};
 use super::error::DecoderError;
-use super::fused::{causal_softmax, gated_silu};
-use super::linear::{Embedding, Linear};
 use super::weights::{Part, Weights};
 
+type Result<T> = std::result::Result<T, DecoderError>;
+
 /// A decoder's weights in the layout of the forward pass.
-pub(super) struct Graph {
-    config: DecoderConfig,
+pub(super) struct Graph<B: Backend> {
+    backend: B,
+    layers: usize,
+    heads: Heads,
+    epsilon: f32,
     frequencies: Vec<f64>,
-    embedding: Embedding,
-    blocks: Vec<Block>,
-    norm: Tensor,
-    output: Linear,
+    embedding: B::Table,
+    blocks: Vec<Block<B>>,
+    norm: B::Vector,
+    output: B::Matrix,
 }
 
-struct Block {
-    attention_norm: Tensor,
-    query_key_value: Linear,
-    query_key_value_bias: Option<Tensor>,
-    head_norms: Option<HeadNorms>,
-    attention_output: Linear,
-    feed_forward_norm: Tensor,
-    gate_up: Linear,
-    down: Linear,
+struct Block<B: Backend> {
+    attention_norm: B::Vector,
+    query_key_value: B::Matrix,
+    query_key_value_bias: Option<B::Vector>,
+    head_norms: Option<HeadNorms<B>>,
+    attention_output: B::Matrix,
+    feed_forward_norm: B::Vector,
+    gate: B::Matrix,
+    up: B::Matrix,
+    down: B::Matrix,
 }
 
-/// Qwen3's norms of each query and key head. Shapes `[head_width]`.
-struct HeadNorms {
-    query: Tensor,
-    key: Tensor,
+/// New tokens of one sequence.
+pub(super) struct Input<'a, S> {
+    pub(super) tokens: &'a [u32],
+    pub(super) sequence: &'a mut S,
 }
 
-/// Cosines and sines of the new tokens' positions. Shapes `[tokens, head_width / 2]`.
-struct Rotation {
-    cos: Tensor,
-    sin: Tensor,
-}
-
-impl Graph {
+impl<B: Backend> Graph<B> {
     /// Reads all weights; blocks are read in parallel.
     ///
     /// # Errors
     /// A missing, misshapen or unreadable tensor.
-    pub(super) fn load(config: DecoderConfig, weights: &Weights) -> Result2<Self> {
-        let (embedding, norm, output) = weights.ends(&config)?;
+    pub(super) fn load(config: &DecoderConfig, weights: &Weights, backend: B) -> Result<Self> {
+        let heads = Heads {
+            queries: config.heads,
+            keys: config.kv_heads,
+            width: config.head_width,
+            window: config.sliding_window,
+            epsilon: config.norm_epsilon,
+        };
+        let table = weights.embedding(config)?;
+        let output = match weights.output(config)? {
+            Some(own) => backend.matrix(&own)?,
+            None => backend.matrix(&table)?,
+        };
         let blocks = (0..config.layers)
             .into_par_iter()
-            .map(|layer| Block::load(&config, weights, layer))
-            .collect::<Result2<Vec<_>>>()?;
-        let frequencies = config.rope_frequencies();
+            .map(|layer| Block::load(&backend, config, weights, layer))
+            .collect::<Result<Vec<_>>>()?;
         Ok(Self {
-            config,
-            frequencies,
-            embedding,
+            layers: config.layers,
+            heads,
+            epsilon: config.norm_epsilon,
+            frequencies: config.rope_frequencies(),
+            embedding: backend.table(&table)?,
+            norm: backend.vector(&weights.norm(config)?)?,
             blocks,
-            norm,
             output,
+            backend,
         })
     }
 
-    pub(super) fn config(&self) -> &DecoderConfig {
-        &self.config
+    /// An empty sequence with room for some tokens.
+    pub(super) fn empty(&self, room: usize) -> Result<B::Sequence> {
+        self.backend.empty(self.layers, &self.heads, room)
     }
 
-    /// A cache for one sequence.
-    pub(super) fn empty_cache(&self) -> Result<KvCache> {
-        KvCache::new(
-            self.config.layers,
-            self.config.kv_heads,
-            self.config.head_width,
-        )
+    /// Bytes that a token's keys and values take.
+    pub(super) fn bytes_per_token(&self) -> usize {
+        2 * self.layers * self.heads.keys * self.heads.width * size_of::<f32>()
     }
 
-    /// Reads tokens behind those in the cache and returns their final, normalized hidden states.
+    /// Reads new tokens behind those of their sequences, all in one batch, and returns the final,
+    /// normalized hidden states of the selected rows, one behind the other. Rows are counted
+    /// through all inputs.
+    pub(super) fn forward(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+    ) -> Result<Vec<f32>> {
+        in_pool(|| {
+            let x = self.run(inputs, self.blocks.len())?;
+            let x = self.backend.select(&x, selected)?;
+            let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
+            self.backend.download(x)
+        })
+    }
+
+    /// As [`Graph::forward`], but returns the residual stream behind the first `blocks` blocks,
+    /// not normalized. The sequences are of no use afterwards.
+    pub(super) fn residual(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+        blocks: usize,
+    ) -> Result<Vec<f32>> {
+        in_pool(|| {
+            let x = self.run(inputs, blocks)?;
+            self.backend.download(self.backend.select(&x, selected)?)
+        })
+    }
+
+    fn run(&self, inputs: &mut [Input<'_, B::Sequence>], blocks: usize) -> Result<B::Rows> {
+        let backend = &self.backend;
+        let tokens: Vec<u32> = inputs.iter().flat_map(|i| i.tokens).copied().collect();
+        let rotation = self.rotation(inputs)?;
+        let mut runs: Vec<Run<'_, B::Sequence>> = inputs
+            .iter_mut()
+            .map(|input| Run {
+                tokens: input.tokens.len(),
+                sequence: input.sequence,
+            })
+            .collect();
+        let mut x = backend.embed(&self.embedding, &tokens)?;
+        for (layer, block) in self.blocks[..blocks].iter().enumerate() {
+            x = block.forward(self, layer, x, &rotation, &mut runs)?;
+        }
+        for run in runs {
+            run.sequence.advance(run.tokens);
+        }
+        Ok(x)
+    }
+
+    /// The logits of what comes next.
     ///
     /// # Shapes
-    /// Returns `[tokens, hidden]`.
-    pub(super) fn forward(&self, tokens: &[u32], cache: &mut KvCache) -> Result<Tensor> {
-        let ids = Tensor::new(tokens, &Device::Cpu)?;
-        let mut x = self.embedding.forward(&ids)?;
-        let rotation = self.rotation(cache.length(), tokens.len())?;
-        cache.reserve(tokens.len())?;
-        for (layer, block) in self.blocks.iter().enumerate() {
-            x = block.forward(&self.config, &x, &rotation, layer, cache)?;
-        }
-        cache.advance(tokens.len());
-        rms_norm(&x, &self.norm, self.config.norm_epsilon)
+    /// `hidden`: `[rows, hidden]`, normalized; returns `[rows, vocabulary]`.
+    pub(super) fn logits(&self, hidden: Vec<f32>, width: usize) -> Result<Vec<f32>> {
+        in_pool(|| {
+            let hidden = self.backend.upload(hidden, width)?;
+            let logits = self.backend.project(&hidden, &self.output)?;
+            self.backend.download(logits)
+        })
     }
 
-    /// # Shapes
-    /// `hidden`: `[tokens, hidden]`; returns `[tokens, vocabulary]`.
-    pub(super) fn logits(&self, hidden: &Tensor) -> Result<Tensor> {
-        self.output.forward(&hidden.contiguous()?)
-    }
-
-    fn rotation(&self, start: usize, tokens: usize) -> Result<Rotation> {
+    fn rotation(&self, inputs: &[Input<'_, B::Sequence>]) -> Result<B::Rotation> {
         let half = self.frequencies.len();
+        let rows: usize = inputs.iter().map(|input| input.tokens.len()).sum();
         let (mut cos, mut sin) = (
-            Vec::with_capacity(tokens * half),
-            Vec::with_capacity(tokens * half),
+            Vec::with_capacity(rows * half),
+            Vec::with_capacity(rows * half),
         );
-        for position in start..start + tokens {
-            for frequency in &self.frequencies {
-                let (s, c) = (position as f64 * frequency).sin_cos();
-                cos.push(c as f32);
-                sin.push(s as f32);
+        for input in inputs {
+            let start = input.sequence.length();
+            for position in start..start + input.tokens.len() {
+                for frequency in &self.frequencies {
+                    let (s, c) = (position as f64 * frequency).sin_cos();
+                    cos.push(c as f32);
+                    sin.push(s as f32);
+                }
             }
         }
-        Ok(Rotation {
-            cos: Tensor::from_vec(cos, (tokens, half), &Device::Cpu)?,
-            sin: Tensor::from_vec(sin, (tokens, half), &Device::Cpu)?,
-        })
+        self.backend.rotation(cos, sin, half)
     }
 }
 
-type Result2<T> = std::result::Result<T, DecoderError>;
+/// Runs a forward pass in a thread of the pool. From outside, each of its hundreds of parallel steps
+/// would wait for a thread to wake up.
+fn in_pool<R: Send>(pass: impl FnOnce() -> R + Send) -> R {
+    rayon::scope(|_| pass())
+}
 
-impl Block {
-    fn load(config: &DecoderConfig, weights: &Weights, layer: usize) -> Result2<Self> {
+impl<B: Backend> Block<B> {
+    fn load(backend: &B, config: &DecoderConfig, weights: &Weights, layer: usize) -> Result<Self> {
         let queries = config.heads * config.head_width;
         let keys = config.kv_heads * config.head_width;
-        let (attention_parts, feed_forward_parts) = match config.family {
-            Family::Phi3 => (
-                vec![(Part::QueryKeyValue, queries + 2 * keys)],
-                vec![(Part::GateUp, 2 * config.intermediate)],
-            ),
-            Family::Llama | Family::Qwen2 | Family::Qwen3 => (
-                vec![
-                    (Part::Query, queries),
-                    (Part::Key, keys),
-                    (Part::Value, keys),
-                ],
-                vec![
-                    (Part::Gate, config.intermediate),
-                    (Part::Up, config.intermediate),
-                ],
-            ),
+        let attention_parts = match config.family {
+            Family::Phi3 => vec![(Part::QueryKeyValue, queries + 2 * keys)],
+            Family::Llama | Family::Qwen2 | Family::Qwen3 => vec![
+                (Part::Query, queries),
+                (Part::Key, keys),
+                (Part::Value, keys),
+            ],
+        };
+        let (gate, up) = weights.gate_and_up(config, layer)?;
+        let vector = |part, suffix, width| -> Result<B::Vector> {
+            backend.vector(&weights.vector(layer, part, suffix, width)?)
         };
         let query_key_value_bias = if config.family == Family::Qwen2 {
             let biases = attention_parts
                 .iter()
                 .map(|&(part, rows)| weights.vector(layer, part, "bias", rows))
-                .collect::<Result2<Vec<_>>>()?;
-            Some(Tensor::cat(&biases, 0)?)
+                .collect::<Result<Vec<_>>>()?;
+            Some(backend.vector(&Tensor::cat(&biases, 0)?)?)
         } else {
             None
         };
         let head_norms = if config.family == Family::Qwen3 {
             Some(HeadNorms {
-                query: weights.vector(layer, Part::QueryNorm, "weight", config.head_width)?,
-                key: weights.vector(layer, Part::KeyNorm, "weight", config.head_width)?,
+                query: vector(Part::QueryNorm, "weight", config.head_width)?,
+                key: vector(Part::KeyNorm, "weight", config.head_width)?,
             })
         } else {
             None
         };
-        let linear =
-            |parts: &[(Part, usize)], columns| weights.linear(config, layer, parts, columns);
-        let norm = |part| weights.vector(layer, part, "weight", config.hidden);
+        let matrix = |parts: &[(Part, usize)], columns| -> Result<B::Matrix> {
+            backend.matrix(&weights.projection(config, layer, parts, columns)?)
+        };
         Ok(Self {
-            attention_norm: norm(Part::AttentionNorm)?,
-            query_key_value: linear(&attention_parts, config.hidden)?,
+            attention_norm: vector(Part::AttentionNorm, "weight", config.hidden)?,
+            query_key_value: matrix(&attention_parts, config.hidden)?,
             query_key_value_bias,
             head_norms,
-            attention_output: linear(&[(Part::AttentionOutput, config.hidden)], queries)?,
-            feed_forward_norm: norm(Part::FeedForwardNorm)?,
-            gate_up: linear(&feed_forward_parts, config.hidden)?,
-            down: linear(&[(Part::Down, config.hidden)], config.intermediate)?,
+            attention_output: matrix(&[(Part::AttentionOutput, config.hidden)], queries)?,
+            feed_forward_norm: vector(Part::FeedForwardNorm, "weight", config.hidden)?,
+            gate: backend.matrix(&gate)?,
+            up: backend.matrix(&up)?,
+            down: matrix(&[(Part::Down, config.hidden)], config.intermediate)?,
         })
     }
 
     /// # Shapes
-    /// `x`: `[tokens, hidden]`; returns the same.
+    /// `x`: `[rows, hidden]`; returns the same.
     fn forward(
         &self,
-        config: &DecoderConfig,
-        x: &Tensor,
-        rotation: &Rotation,
-        layer: usize,
-        cache: &KvCache,
-    ) -> Result<Tensor> {
-        let normalized = rms_norm(x, &self.attention_norm, config.norm_epsilon)?;
-        let attended = self.attend(config, &normalized, rotation, layer, cache)?;
-        let x = (x + self.attention_output.forward(&attended)?)?;
-        let normalized = rms_norm(&x, &self.feed_forward_norm, config.norm_epsilon)?;
-        let activated = gated_silu(&self.gate_up.forward(&normalized)?)?;
-        &x + self.down.forward(&activated)?
-    }
-
-    /// Grouped-query attention of the new tokens over all read so far.
-    ///
-    /// # Shapes
-    /// `x`: `[tokens, hidden]`; returns `[tokens, heads * head_width]`.
-    fn attend(
-        &self,
-        config: &DecoderConfig,
-        x: &Tensor,
-        rotation: &Rotation,
-        layer: usize,
-        cache: &KvCache,
-    ) -> Result<Tensor> {
-        let tokens = x.dim(0)?;
-        let (heads, kv_heads, width) = (config.heads, config.kv_heads, config.head_width);
-        let mut projected = self.query_key_value.forward(x)?;
+        graph: &Graph<B>,
+        index: usize,
+        x: B::Rows,
+        rotation: &B::Rotation,
+        runs: &mut [Run<'_, B::Sequence>],
+    ) -> Result<B::Rows> {
+        let backend = &graph.backend;
+        let normalized = backend.norm(&x, &self.attention_norm, graph.epsilon)?;
+        let mut projected = backend.project(&normalized, &self.query_key_value)?;
         if let Some(bias) = &self.query_key_value_bias {
-            projected = projected.broadcast_add(bias)?;
+            projected = backend.add_bias(projected, bias)?;
         }
-        let split = |start: usize, heads: usize| {
-            projected
-                .narrow(D::Minus1, start * width, heads * width)?
-                .reshape((1, tokens, heads, width))
+        let layer = AttentionLayer {
+            index,
+            heads: &graph.heads,
+            norms: self.head_norms.as_ref(),
         };
-        let mut queries = split(0, heads)?.contiguous()?;
-        let mut keys = split(heads, kv_heads)?.contiguous()?;
-        let values = split(heads + kv_heads, kv_heads)?;
-        if let Some(norms) = &self.head_norms {
-            queries = rms_norm(&queries, &norms.query, config.norm_epsilon)?;
-            keys = rms_norm(&keys, &norms.key, config.norm_epsilon)?;
-        }
-        let queries = rope_thd(&queries, &rotation.cos, &rotation.sin)?;
-        let keys = rope_thd(&keys, &rotation.cos, &rotation.sin)?;
-
-        // Heads first; the query heads that share a key head stand one below the other.
-        let heads_first = |t: &Tensor| t.squeeze(0)?.transpose(0, 1)?.contiguous();
-        let group = heads / kv_heads;
-        let queries = heads_first(&queries)?.reshape((kv_heads, group * tokens, width))?;
-        let (keys, values) = cache.append(layer, &heads_first(&keys)?, &heads_first(&values)?)?;
-
-        let weights = queries.matmul(&keys.transpose(1, 2)?)?;
-        let scale = 1.0 / (width as f32).sqrt();
-        causal_softmax(&weights, tokens, scale, config.sliding_window)?;
-        weights
-            .matmul(&values)?
-            .reshape((heads, tokens, width))?
-            .transpose(0, 1)?
-            .reshape((tokens, heads * width))
+        let attended = backend.attend(projected, &layer, rotation, runs)?;
+        let x = backend.add(x, &backend.project(&attended, &self.attention_output)?)?;
+        let normalized = backend.norm(&x, &self.feed_forward_norm, graph.epsilon)?;
+        let gate = backend.project(&normalized, &self.gate)?;
+        let gated = backend.gate(gate, &backend.project(&normalized, &self.up)?)?;
+        backend.add(x, &backend.project(&gated, &self.down)?)
     }
 }

@@ -1,22 +1,27 @@
 //! Decoder language models on this machine: loading, generating, scoring, choosing.
 //! Knows nothing of prompts' contents or of retrieval.
 
-mod cache;
+mod backend;
+mod certain;
 mod chat;
 mod config;
+mod cpu;
+mod engine;
 mod error;
 mod examples;
-mod fused;
 mod generate;
 mod gguf;
 mod graph;
-mod linear;
-mod prefix;
+mod hidden;
+mod prompt;
 mod quotation;
+mod runtime;
 mod sampling;
 mod score;
+mod tensors;
 mod tokenizer;
 mod weights;
+mod wide;
 
 use std::path::{Path, PathBuf};
 
@@ -24,26 +29,26 @@ pub use chat::{Message, Role};
 pub use config::{DecoderConfig, Family, RopeScaling};
 pub use error::DecoderError;
 pub use examples::WorkedExample;
-pub use generate::{Finish, GenerateOptions, Generation};
-pub use prefix::Prompt;
+pub use generate::{Finish, GenerateOptions, GenerateRequest, Generation, Piece};
+pub use prompt::Prompt;
+pub use runtime::{Device, LoadOptions, Precision};
 pub use sampling::Sampling;
-pub use score::Score;
+pub use score::{Score, ScoreRequest};
 
 use chat::ChatTemplate;
 use gguf::GgufFile;
-use graph::Graph;
-use prefix::PrefixCaches;
+use runtime::Engines;
 use tokenizer::{Reading, TextTokenizer};
 use weights::Weights;
 
 /// A language model in memory. Calls from several threads are safe.
 pub struct Decoder {
-    graph: Graph,
+    config: DecoderConfig,
+    engines: Engines,
     tokenizer: TextTokenizer,
     chat: Option<ChatTemplate>,
     end_tokens: Vec<u32>,
     fingerprint: String,
-    prefixes: PrefixCaches,
 }
 
 impl Decoder {
@@ -52,15 +57,15 @@ impl Decoder {
     /// # Errors
     /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer
     /// that is not supported.
-    pub fn load(path: &Path) -> Result<Self, DecoderError> {
+    pub fn load(path: &Path, options: LoadOptions) -> Result<Self, DecoderError> {
         if path.is_dir() {
-            Self::load_folder(path)
+            Self::load_folder(path, options)
         } else {
-            Self::load_gguf(path)
+            Self::load_gguf(path, options)
         }
     }
 
-    fn load_gguf(path: &Path) -> Result<Self, DecoderError> {
+    fn load_gguf(path: &Path, options: LoadOptions) -> Result<Self, DecoderError> {
         let is_gguf = path
             .extension()
             .is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
@@ -101,18 +106,18 @@ impl Decoder {
             .collect();
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         let fingerprint = crate::fingerprint::of_bytes(file.bytes());
-        let graph = Graph::load(config, &Weights::Gguf(file))?;
+        let engines = Engines::load(&config, &Weights::Gguf(file), options)?;
         Ok(Self {
-            graph,
+            config,
+            engines,
             tokenizer,
             chat,
             end_tokens,
             fingerprint,
-            prefixes: PrefixCaches::default(),
         })
     }
 
-    fn load_folder(folder: &Path) -> Result<Self, DecoderError> {
+    fn load_folder(folder: &Path, options: LoadOptions) -> Result<Self, DecoderError> {
         let config_path = folder.join("config.json");
         if !config_path.exists() {
             return Err(DecoderError::NotAModel {
@@ -127,27 +132,27 @@ impl Decoder {
         let weights = Weights::open_safetensors(folder)?;
         let fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
             .map_err(|source| DecoderError::io(folder, source))?;
-        let graph = Graph::load(config, &weights)?;
+        let engines = Engines::load(&config, &weights, options)?;
         Ok(Self {
-            graph,
+            config,
+            engines,
             tokenizer,
             chat,
             end_tokens,
             fingerprint,
-            prefixes: PrefixCaches::default(),
         })
     }
 
     /// The architecture's numbers.
     #[must_use]
     pub fn config(&self) -> &DecoderConfig {
-        self.graph.config()
+        &self.config
     }
 
     /// Most tokens that a prompt and its answer may have together.
     #[must_use]
     pub fn context_tokens(&self) -> usize {
-        self.graph.config().context
+        self.config.context
     }
 
     /// Identifies the weights: measurements made with one model must not be used with another.
@@ -217,7 +222,7 @@ impl Decoder {
 
     /// Refuses token ids that the model does not know.
     fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {
-        let vocabulary = self.graph.config().vocabulary;
+        let vocabulary = self.config.vocabulary;
         match tokens.iter().find(|&&token| token as usize >= vocabulary) {
             Some(&token) => Err(DecoderError::UnknownToken { token, vocabulary }),
             None => Ok(tokens),

@@ -3,6 +3,8 @@
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use super::wide::{exp_of_nonpositive, greatest, sum, widest};
+
 /// How tokens are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampling {
@@ -27,11 +29,22 @@ pub(super) struct Sampler {
     random: StdRng,
 }
 
+/// A chosen token.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Choice {
+    pub(super) token: u32,
+    /// Natural-log probability at temperature 1.
+    pub(super) logprob: f32,
+}
+
 impl Sampler {
-    pub(super) fn new(sampling: Sampling) -> Self {
+    /// The sampler of the `sample`th sequence of a request.
+    pub(super) fn new(sampling: Sampling, sample: usize) -> Self {
+        /// Far apart, so that neighbouring seeds share no sequence.
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let seed = match sampling {
             Sampling::Greedy => 0,
-            Sampling::Random { seed, .. } => seed,
+            Sampling::Random { seed, .. } => seed.wrapping_add(STEP.wrapping_mul(sample as u64)),
         };
         Self {
             sampling,
@@ -39,13 +52,27 @@ impl Sampler {
         }
     }
 
-    /// Chooses a token.
+    /// Chooses a token. `None` where the logits hold a number that is none.
     ///
     /// # Shapes
-    /// `logits`: `[vocabulary]`. A NaN is never chosen unless all are.
-    pub(super) fn next(&mut self, logits: &[f32]) -> u32 {
-        match self.sampling {
-            Sampling::Greedy => greatest(logits),
+    /// `logits`: `[vocabulary]`.
+    pub(super) fn next(&mut self, logits: &[f32]) -> Option<Choice> {
+        let distribution = Distribution::new(logits, 1.0)?;
+        let token = match self.sampling {
+            Sampling::Greedy => first_of_greatest(logits),
+            Sampling::Random {
+                temperature,
+                top_k: None,
+                top_p: None,
+                ..
+            } => {
+                let uniform = self.random.random::<f64>();
+                if temperature == 1.0 {
+                    distribution.at(uniform)
+                } else {
+                    Distribution::new(logits, temperature)?.at(uniform)
+                }
+            }
             Sampling::Random {
                 temperature,
                 top_k,
@@ -55,29 +82,107 @@ impl Sampler {
                 let candidates = nucleus(logits, temperature, top_k, top_p);
                 let total: f64 = candidates.iter().map(|&(_, weight)| weight).sum();
                 let mut left = self.random.random::<f64>() * total;
-                for &(token, weight) in &candidates {
-                    left -= weight;
-                    if left < 0.0 {
-                        return token;
-                    }
-                }
                 candidates
-                    .last()
-                    .map_or_else(|| greatest(logits), |&(token, _)| token)
+                    .iter()
+                    .find(|&&(_, weight)| {
+                        left -= weight;
+                        left < 0.0
+                    })
+                    .or(candidates.last())
+                    .map_or_else(|| first_of_greatest(logits), |&(token, _)| token)
             }
-        }
+        };
+        Some(Choice {
+            token,
+            logprob: distribution.log_probability(token),
+        })
     }
 }
 
-/// The index of the greatest value; the first among equals; 0 where there is none.
-fn greatest(values: &[f32]) -> u32 {
-    let mut best = 0;
-    for (index, &value) in values.iter().enumerate() {
-        if value > values[best] || values[best].is_nan() {
-            best = index;
-        }
+/// The probabilities that logits stand for, as weights in blocks.
+struct Distribution<'a> {
+    logits: &'a [f32],
+    top: f32,
+    temperature: f32,
+    /// The sum of each block's weights.
+    blocks: Vec<f64>,
+    total: f64,
+}
+
+/// Weights that are added up in 32 bits.
+const BLOCK: usize = 1024;
+
+impl<'a> Distribution<'a> {
+    /// `None` where a logit is NaN or positive infinity, or where there is no finite one.
+    fn new(logits: &'a [f32], temperature: f32) -> Option<Self> {
+        widest(
+            #[inline(always)]
+            || {
+                let top = greatest(logits);
+                let mut blocks = Vec::with_capacity(logits.len().div_ceil(BLOCK));
+                for block in logits.chunks(BLOCK) {
+                    let weight = |logit| exp_of_nonpositive((logit - top) / temperature);
+                    blocks.push(f64::from(sum(block, weight)));
+                }
+                let total: f64 = blocks.iter().sum();
+                (top.is_finite() && total.is_finite()).then_some(Self {
+                    logits,
+                    top,
+                    temperature,
+                    blocks,
+                    total,
+                })
+            },
+        )
     }
-    best as u32
+
+    fn log_probability(&self, token: u32) -> f32 {
+        let logit = f64::from(self.logits[token as usize] - self.top);
+        (logit / f64::from(self.temperature) - self.total.ln()) as f32
+    }
+
+    /// The token at a share of all probability.
+    ///
+    /// # Units
+    /// `share`: in `[0, 1)`.
+    fn at(&self, share: f64) -> u32 {
+        let mut left = share * self.total;
+        let mut last = 0;
+        for (index, (block, &weight)) in self.logits.chunks(BLOCK).zip(&self.blocks).enumerate() {
+            if left >= weight && index + 1 < self.blocks.len() {
+                left -= weight;
+                continue;
+            }
+            for (place, logit) in block.iter().enumerate() {
+                let weight = exp_of_nonpositive((logit - self.top) / self.temperature);
+                if weight > 0.0 {
+                    last = index * BLOCK + place;
+                    left -= f64::from(weight);
+                    if left < 0.0 {
+                        return last as u32;
+                    }
+                }
+            }
+        }
+        last as u32
+    }
+}
+
+/// The natural-log probability of a token. `None` where the logits hold a number that is none.
+///
+/// # Shapes
+/// `logits`: `[vocabulary]`.
+pub(super) fn log_probability(logits: &[f32], token: u32) -> Option<f32> {
+    Distribution::new(logits, 1.0).map(|distribution| distribution.log_probability(token))
+}
+
+/// The index of the greatest value, the first among equals.
+fn first_of_greatest(values: &[f32]) -> u32 {
+    let top = widest(
+        #[inline(always)]
+        || greatest(values),
+    );
+    values.iter().position(|&value| value == top).unwrap_or(0) as u32
 }
 
 /// The tokens that may be drawn, likeliest first, with weights proportional to their chances.
@@ -117,28 +222,27 @@ fn nucleus(
     candidates
 }
 
-/// Natural-log probability of `token`.
-///
-/// # Shapes
-/// `logits`: `[vocabulary]`.
-pub(super) fn log_probability(logits: &[f32], token: u32) -> f32 {
-    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let sum: f64 = logits
-        .iter()
-        .map(|&logit| f64::from(logit - top).exp())
-        .sum();
-    (f64::from(logits[token as usize] - top) - sum.ln()) as f32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     #[test]
-    fn greedy_takes_the_first_of_equals_and_never_nan() {
-        assert_eq!(greatest(&[f32::NAN, 1.0, 3.0, 3.0, f32::NAN]), 2);
-        assert_eq!(greatest(&[]), 0);
+    fn greedy_takes_the_first_of_equals() {
+        let choice = Sampler::new(Sampling::Greedy, 0).next(&[1.0, 3.0, 3.0]);
+        assert_eq!(choice.unwrap().token, 1);
+    }
+
+    #[test]
+    fn what_is_no_number_is_never_chosen_from() {
+        for logits in [
+            [f32::NAN, 1.0],
+            [1.0, f32::INFINITY],
+            [f32::NEG_INFINITY; 2],
+        ] {
+            assert_eq!(Sampler::new(Sampling::Greedy, 0).next(&logits), None);
+            assert_eq!(log_probability(&logits, 1), None);
+        }
     }
 
     #[test]
@@ -166,8 +270,10 @@ mod tests {
             top_p: None,
             seed: 7,
         };
-        let mut sampler = Sampler::new(sampling);
-        let ones = (0..20_000).filter(|_| sampler.next(&logits) == 1).count();
+        let mut sampler = Sampler::new(sampling, 0);
+        let ones = (0..20_000)
+            .filter(|_| sampler.next(&logits).unwrap().token == 1)
+            .count();
         // A share of 3/4, and five standard deviations around it.
         assert!((14_694..=15_306).contains(&ones), "{ones}");
     }
@@ -177,10 +283,34 @@ mod tests {
         fn the_same_seed_gives_the_same_tokens(seed in any::<u64>(), logits in prop::collection::vec(-9.0f32..9.0, 2..40)) {
             let sampling = Sampling::Random { temperature: 0.7, top_k: Some(20), top_p: Some(0.9), seed };
             let draw = || {
-                let mut sampler = Sampler::new(sampling);
+                let mut sampler = Sampler::new(sampling, 0);
                 (0..10).map(|_| sampler.next(&logits)).collect::<Vec<_>>()
             };
             prop_assert_eq!(draw(), draw());
+        }
+
+        #[test]
+        fn log_probability_agrees_with_the_definition(
+            logits in prop::collection::vec(-30.0f32..30.0, 1..3000),
+        ) {
+            let token = logits.len() / 2;
+            let total: f64 = logits.iter().map(|&logit| f64::from(logit).exp()).sum();
+            let exact = f64::from(logits[token]) - total.ln();
+            let near = f64::from(log_probability(&logits, token as u32).unwrap());
+            prop_assert!((near - exact).abs() < 1e-5);
+        }
+
+        #[test]
+        fn a_share_falls_on_the_token_that_the_definition_says(
+            logits in prop::collection::vec(-3.0f32..3.0, 2000..3000),
+            share in 0.0f64..1.0,
+        ) {
+            let weights: Vec<f64> = logits.iter().map(|&logit| f64::from(logit / 0.7).exp()).collect();
+            let total: f64 = weights.iter().sum();
+            let token = Distribution::new(&logits, 0.7).unwrap().at(share) as usize;
+            let before: f64 = weights[..token].iter().sum::<f64>() / total;
+            let until: f64 = weights[..=token].iter().sum::<f64>() / total;
+            prop_assert!(before <= share + 1e-6 && share <= until + 1e-6);
         }
     }
 }

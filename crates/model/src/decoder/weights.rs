@@ -1,22 +1,16 @@
 //! Finding the weights of a decoder under their names in GGUF and in safetensors, and bringing
 //! them into the one layout that the graph uses: rotary pairs half a head apart, query, key and
-//! value projections fused, gate and up projections fused.
+//! value projections fused, gate and up projections apart.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use candle_core::quantized::{QMatMul, QStorage, QTensor};
+use candle_core::quantized::{QStorage, QTensor};
 use candle_core::safetensors::MmapedSafetensors;
 use candle_core::{DType, Device, Tensor};
 
 use super::config::{DecoderConfig, Family};
 use super::error::DecoderError;
 use super::gguf::GgufFile;
-use super::linear::{Embedding, Linear};
-
-/// Quantized models of up to this many parameters are dequantized to f32 once, which computes
-/// several times faster; larger ones stay quantized to fit into memory.
-const DEQUANTIZE_UP_TO_PARAMETERS: usize = 2_000_000_000;
 
 /// One weight of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,13 +159,6 @@ impl Weights {
         }
     }
 
-    fn keeps_quantized(&self) -> bool {
-        match self {
-            Self::Gguf(file) => file.parameters() > DEQUANTIZE_UP_TO_PARAMETERS,
-            Self::Safetensors { .. } => false,
-        }
-    }
-
     /// A vector of a block. Shape `[width]`.
     pub(super) fn vector(
         &self,
@@ -184,79 +171,83 @@ impl Weights {
     }
 
     /// The projections `parts` of a block, stacked into one. Each part is `(part, rows)`.
-    pub(super) fn linear(
+    pub(super) fn projection(
         &self,
         config: &DecoderConfig,
         layer: usize,
         parts: &[(Part, usize)],
         columns: usize,
-    ) -> Result<Linear, DecoderError> {
-        let mut dense = Vec::new();
-        let mut quantized = Vec::new();
-        for &(part, rows) in parts {
-            let name = self.block_name(layer, part, "weight");
-            self.check_shape(&name, &[rows, columns])?;
-            match self {
-                Self::Gguf(file) => {
-                    let mut tensor = file.tensor(&name)?;
-                    if config.family == Family::Llama && matches!(part, Part::Query | Part::Key) {
-                        tensor = halve_rotary_pairs(&tensor, config.head_width)?;
+    ) -> Result<Tensor, DecoderError> {
+        let stacked = parts
+            .iter()
+            .map(|&(part, rows)| {
+                let name = self.block_name(layer, part, "weight");
+                match self {
+                    Self::Gguf(file)
+                        if config.family == Family::Llama
+                            && matches!(part, Part::Query | Part::Key) =>
+                    {
+                        self.check_shape(&name, &[rows, columns])?;
+                        let tensor = halve_rotary_pairs(&file.tensor(&name)?, config.head_width)?;
+                        Ok(tensor.dequantize(&Device::Cpu)?)
                     }
-                    if self.keeps_quantized() {
-                        quantized.push(QMatMul::from_qtensor(tensor)?);
-                    } else {
-                        dense.push(tensor.dequantize(&Device::Cpu)?);
-                    }
+                    _ => self.dense(&name, &[rows, columns]),
                 }
-                Self::Safetensors { .. } => dense.push(self.dense(&name, &[rows, columns])?),
+            })
+            .collect::<Result<Vec<_>, DecoderError>>()?;
+        Ok(Tensor::cat(&stacked, 0)?)
+    }
+
+    /// The gate and the up projection of a block, each `[intermediate, hidden]`.
+    pub(super) fn gate_and_up(
+        &self,
+        config: &DecoderConfig,
+        layer: usize,
+    ) -> Result<(Tensor, Tensor), DecoderError> {
+        let width = config.intermediate;
+        let one = |part, rows| self.projection(config, layer, &[(part, rows)], config.hidden);
+        match config.family {
+            Family::Phi3 => {
+                let both = one(Part::GateUp, 2 * width)?;
+                Ok((both.narrow(0, 0, width)?, both.narrow(0, width, width)?))
             }
-        }
-        if quantized.is_empty() {
-            Ok(Linear::dense(&Tensor::cat(&dense, 0)?)?)
-        } else {
-            Ok(Linear::Quantized(quantized))
+            Family::Llama | Family::Qwen2 | Family::Qwen3 => {
+                Ok((one(Part::Gate, width)?, one(Part::Up, width)?))
+            }
         }
     }
 
-    /// The token embedding `[vocabulary, hidden]`, the final norm `[hidden]` and the output
-    /// projection, which is the embedding again where the model has none of its own.
-    pub(super) fn ends(
-        &self,
-        config: &DecoderConfig,
-    ) -> Result<(Embedding, Tensor, Linear), DecoderError> {
-        let (embedding, norm, output) = match self {
-            Self::Gguf(_) => ("token_embd.weight", "output_norm.weight", "output.weight"),
-            Self::Safetensors { .. } => (
-                "model.embed_tokens.weight",
-                "model.norm.weight",
-                "lm_head.weight",
-            ),
+    /// The token embedding `[vocabulary, hidden]`.
+    pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
+        let name = match self {
+            Self::Gguf(_) => "token_embd.weight",
+            Self::Safetensors { .. } => "model.embed_tokens.weight",
         };
-        let shape = [config.vocabulary, config.hidden];
-        let norm = self.dense(norm, &[config.hidden])?;
-        let output_name = if self.shape(output).is_some() {
-            output
-        } else {
-            embedding
+        self.dense(name, &[config.vocabulary, config.hidden])
+    }
+
+    /// The weight of the final norm, `[hidden]`.
+    pub(super) fn norm(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
+        let name = match self {
+            Self::Gguf(_) => "output_norm.weight",
+            Self::Safetensors { .. } => "model.norm.weight",
         };
-        if let (Self::Gguf(file), true) = (self, self.keeps_quantized()) {
-            self.check_shape(embedding, &shape)?;
-            self.check_shape(output_name, &shape)?;
-            let table = Arc::new(file.tensor(embedding)?);
-            let output = QMatMul::from_qtensor(file.tensor(output_name)?)?;
-            return Ok((
-                Embedding::Quantized(table),
-                norm,
-                Linear::Quantized(vec![output]),
-            ));
+        self.dense(name, &[config.hidden])
+    }
+
+    /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does
+    /// not use the embedding again.
+    pub(super) fn output(&self, config: &DecoderConfig) -> Result<Option<Tensor>, DecoderError> {
+        let name = match self {
+            Self::Gguf(_) => "output.weight",
+            Self::Safetensors { .. } => "lm_head.weight",
+        };
+        match self.shape(name) {
+            Some(_) => self
+                .dense(name, &[config.vocabulary, config.hidden])
+                .map(Some),
+            None => Ok(None),
         }
-        let table = self.dense(embedding, &shape)?;
-        let projection = if output_name == embedding {
-            Linear::dense(&table)?
-        } else {
-            Linear::dense(&self.dense(output_name, &shape)?)?
-        };
-        Ok((Embedding::Dense(table), norm, projection))
     }
 }
 

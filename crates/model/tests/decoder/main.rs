@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bad_files;
+mod batches;
 mod behaviour;
 mod checkpoint;
 mod families;

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 
 use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
-use ken_model::decoder::{Decoder, DecoderError, Finish, GenerateOptions, Prompt, Sampling};
+use ken_model::decoder::{
+    Decoder, DecoderError, Finish, GenerateOptions, LoadOptions, Prompt, Sampling,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -57,7 +59,7 @@ impl Described {
             gguf::bytes(&tiny, &weights, GgmlDType::F32, &metadata).0,
         )
         .unwrap();
-        Decoder::load(&path).unwrap()
+        Decoder::load(&path, LoadOptions::default()).unwrap()
     }
 
     /// The tokens of a text, written out.

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
-use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, Sampling};
+use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, LoadOptions, Sampling};
 use ken_model::encoder::{Encoder, EncoderError, Role};
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub(super) fn measure(model: Option<&Path>, embedder: Option<&Path>) -> Speed {
 
 /// Tokens read and written a second, at a prompt of about 250 tokens and one stream.
 fn decode(path: &Path) -> Result<(f64, f64), DecoderError> {
-    let model = Decoder::load(path)?;
+    let model = Decoder::load(path, LoadOptions::default())?;
     let prompt = model.prompt("", &TEXT.repeat(8))?;
     let options = GenerateOptions {
         sampling: Sampling::Greedy,

@@ -1,0 +1,115 @@
+//! What a forward pass is made of. The graph is written once, over these operations; a backend
+//! says how they are computed and where the numbers lie.
+
+use std::sync::Arc;
+
+use candle_core::Tensor;
+
+use super::error::DecoderError;
+
+type Result<T> = std::result::Result<T, DecoderError>;
+
+/// One way to compute. Activations are rows, one a token; every operation treats each row on its
+/// own, so that what comes out for a token never depends on the company that it was computed in.
+pub(super) trait Backend: Send + Sync + Sized {
+    /// Activations `[rows, width]`.
+    type Rows: Send;
+    /// A projection `[outputs, inputs]`, laid out for products.
+    type Matrix: Send + Sync;
+    /// A norm's weight or a bias, `[width]`.
+    type Vector: Send + Sync;
+    /// The token embedding `[vocabulary, hidden]`.
+    type Table: Send + Sync;
+    /// Cosines and sines of each row's position.
+    type Rotation;
+    /// Keys and values of the tokens read so far.
+    type Sequence: Sequence;
+
+    /// Lays out a projection `[outputs, inputs]`.
+    fn matrix(&self, weight: &Tensor) -> Result<Self::Matrix>;
+    /// Takes a vector.
+    fn vector(&self, weight: &Tensor) -> Result<Self::Vector>;
+    /// Takes the token embedding.
+    fn table(&self, weight: &Tensor) -> Result<Self::Table>;
+    /// Takes cosines and sines, each `[rows, half]`.
+    fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Self::Rotation>;
+    /// An empty sequence with room for some tokens.
+    fn empty(&self, layers: usize, heads: &Heads, room: usize) -> Result<Self::Sequence>;
+
+    /// The embeddings of tokens.
+    fn embed(&self, table: &Self::Table, tokens: &[u32]) -> Result<Self::Rows>;
+    /// Root-mean-square norm of each row.
+    fn norm(&self, x: &Self::Rows, weight: &Self::Vector, epsilon: f32) -> Result<Self::Rows>;
+    /// The product of each row with a projection.
+    fn project(&self, x: &Self::Rows, matrix: &Self::Matrix) -> Result<Self::Rows>;
+    /// `x + y`.
+    fn add(&self, x: Self::Rows, y: &Self::Rows) -> Result<Self::Rows>;
+    /// `x + bias`, for each row.
+    fn add_bias(&self, x: Self::Rows, bias: &Self::Vector) -> Result<Self::Rows>;
+    /// `silu(gate) * up`.
+    fn gate(&self, gate: Self::Rows, up: &Self::Rows) -> Result<Self::Rows>;
+    /// Rotates queries and keys, stores keys and values behind those of each run's sequence, and
+    /// lets every row attend to all of its sequence up to itself.
+    ///
+    /// # Shapes
+    /// `projected`: `[rows, (heads + 2 * kv_heads) * width]`, the runs' rows one behind the other;
+    /// returns `[rows, heads * width]`.
+    fn attend(
+        &self,
+        projected: Self::Rows,
+        layer: &AttentionLayer<'_, Self>,
+        rotation: &Self::Rotation,
+        runs: &mut [Run<'_, Self::Sequence>],
+    ) -> Result<Self::Rows>;
+    /// Some of the rows.
+    fn select(&self, x: &Self::Rows, rows: &[usize]) -> Result<Self::Rows>;
+    /// Brings numbers, row by row, to where the backend computes.
+    fn upload(&self, numbers: Vec<f32>, width: usize) -> Result<Self::Rows>;
+    /// Brings rows back, one behind the other.
+    fn download(&self, x: Self::Rows) -> Result<Vec<f32>>;
+}
+
+/// The shape of attention.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Heads {
+    /// Query heads.
+    pub(super) queries: usize,
+    /// Key and value heads; divides `queries`.
+    pub(super) keys: usize,
+    /// Width of a head.
+    pub(super) width: usize,
+    /// A token attends to at most this many tokens, itself included.
+    pub(super) window: Option<usize>,
+    /// Epsilon of the norms of heads.
+    pub(super) epsilon: f32,
+}
+
+/// What attention needs to know of its layer.
+pub(super) struct AttentionLayer<'a, B: Backend> {
+    pub(super) index: usize,
+    pub(super) heads: &'a Heads,
+    /// Norms of each query and each key head, `[width]`.
+    pub(super) norms: Option<&'a HeadNorms<B>>,
+}
+
+/// Qwen3's norms of each query and key head.
+pub(super) struct HeadNorms<B: Backend> {
+    pub(super) query: B::Vector,
+    pub(super) key: B::Vector,
+}
+
+/// Rows of a batch that follow one another in one sequence.
+pub(super) struct Run<'a, S> {
+    pub(super) tokens: usize,
+    pub(super) sequence: &'a mut S,
+}
+
+/// Keys and values of what was read, from which others can go on.
+pub(super) trait Sequence: Send + Sync + Sized {
+    /// Tokens read.
+    fn length(&self) -> usize;
+    /// Counts tokens, stored by every layer, as read.
+    fn advance(&mut self, tokens: usize);
+    /// A sequence that goes on from here, with room for more tokens, and shares what was read.
+    fn branch(self: &Arc<Self>, room: usize) -> Result<Self>;
+}

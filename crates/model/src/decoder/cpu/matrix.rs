@@ -1,0 +1,60 @@
+//! Projections, laid out once in the order in which the matrix product reads them.
+
+use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
+use rten_tensor::NdTensorView;
+
+use super::Weighing;
+use super::int8::Int8Matrix;
+use super::rows::Rows;
+use crate::decoder::error::DecoderError;
+
+/// A projection without bias.
+pub(in crate::decoder) enum Matrix {
+    /// 32-bit weights.
+    F32 {
+        packed: PackedBMatrix<f32>,
+        outputs: usize,
+    },
+    /// 8-bit weights.
+    Int8(Int8Matrix),
+}
+
+impl Matrix {
+    /// # Shapes
+    /// `weights`: `[outputs, inputs]`.
+    pub(super) fn new(weights: &[f32], outputs: usize, inputs: usize, weighing: Weighing) -> Self {
+        match weighing {
+            Weighing::F32 => {
+                let view = NdTensorView::from_data([outputs, inputs], weights);
+                Self::F32 {
+                    packed: GemmExecutor::<f32>::new().prepack_b(view.transposed()),
+                    outputs,
+                }
+            }
+            Weighing::Int8 => Self::Int8(Int8Matrix::new(weights, outputs, inputs)),
+        }
+    }
+
+    /// # Shapes
+    /// `x`: `[rows, inputs]`; returns `[rows, outputs]`.
+    pub(super) fn product(&self, x: &Rows) -> Result<Rows, DecoderError> {
+        match self {
+            Self::F32 { packed, outputs } => {
+                let mut out = Rows::zeros(x.count(), *outputs);
+                GemmExecutor::<f32>::new()
+                    .gemm(
+                        &mut out.numbers,
+                        GemmInputA::Unpacked(NdTensorView::from_data(
+                            [x.count(), x.width],
+                            x.numbers.as_slice(),
+                        )),
+                        GemmInputB::Packed(packed),
+                        GemmOptions::default(),
+                    )
+                    .map_err(|e| DecoderError::product(&e))?;
+                Ok(out)
+            }
+            Self::Int8(matrix) => matrix.product(x),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The forward pass on plain slices: matrix products by `rten-gemm` with weights laid out once,
+//! everything between them in fused passes over rows, in as many threads as the current rayon pool
+//! has.
+//!
+//! Each row is computed by the same operations in the same order whatever stands beside it, so
+//! results are equal to the last bit in any batch.
+
+mod attention;
+mod elementwise;
+mod int8;
+mod matrix;
+mod rows;
+mod segment;
+
+use candle_core::Tensor;
+use rayon::prelude::*;
+
+use super::backend::{AttentionLayer, Backend, Heads, Run};
+use super::error::DecoderError;
+
+use matrix::Matrix;
+use rows::Rows;
+pub(super) use segment::CpuSequence;
+
+type Result<T> = std::result::Result<T, DecoderError>;
+
+/// How the weights of projections are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weighing {
+    /// As 32-bit floating-point numbers.
+    F32,
+    /// As bytes with one scale an output.
+    Int8,
+}
+
+/// The CPU backend.
+pub(super) struct Cpu {
+    pub(super) weighing: Weighing,
+}
+
+/// Cosines and sines, each `[rows, half]`.
+pub(super) struct Rotation {
+    cos: Vec<f32>,
+    sin: Vec<f32>,
+    half: usize,
+}
+
+/// Rows of a width that are worth a task of their own.
+fn task_rows(width: usize) -> usize {
+    /// Numbers whose pass takes longer than handing it to another thread.
+    const NUMBERS: usize = 1 << 14;
+    NUMBERS.div_ceil(width)
+}
+
+fn numbers(tensor: &Tensor) -> Result<Vec<f32>> {
+    Ok(tensor.flatten_all()?.to_vec1::<f32>()?)
+}
+
+impl Backend for Cpu {
+    type Rows = Rows;
+    type Matrix = Matrix;
+    type Vector = Vec<f32>;
+    type Table = Rows;
+    type Rotation = Rotation;
+    type Sequence = CpuSequence;
+
+    fn matrix(&self, weight: &Tensor) -> Result<Matrix> {
+        let (outputs, inputs) = weight.dims2()?;
+        Ok(Matrix::new(
+            &numbers(weight)?,
+            outputs,
+            inputs,
+            self.weighing,
+        ))
+    }
+
+    fn vector(&self, weight: &Tensor) -> Result<Vec<f32>> {
+        numbers(weight)
+    }
+
+    fn table(&self, weight: &Tensor) -> Result<Rows> {
+        let (_, width) = weight.dims2()?;
+        Ok(Rows::new(numbers(weight)?, width))
+    }
+
+    fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Rotation> {
+        Ok(Rotation { cos, sin, half })
+    }
+
+    fn empty(&self, layers: usize, heads: &Heads, room: usize) -> Result<CpuSequence> {
+        Ok(CpuSequence::empty(layers, heads.keys, heads.width, room))
+    }
+
+    fn embed(&self, table: &Rows, tokens: &[u32]) -> Result<Rows> {
+        let rows: Vec<usize> = tokens.iter().map(|&token| token as usize).collect();
+        Ok(table.select(&rows))
+    }
+
+    fn norm(&self, x: &Rows, weight: &Vec<f32>, epsilon: f32) -> Result<Rows> {
+        let mut out = x.clone();
+        out.numbers
+            .par_chunks_mut(x.width)
+            .with_min_len(task_rows(x.width))
+            .for_each(|row| elementwise::norm(row, weight, epsilon));
+        Ok(out)
+    }
+
+    fn project(&self, x: &Rows, matrix: &Matrix) -> Result<Rows> {
+        matrix.product(x)
+    }
+
+    fn add(&self, mut x: Rows, y: &Rows) -> Result<Rows> {
+        elementwise::add(&mut x.numbers, &y.numbers);
+        Ok(x)
+    }
+
+    fn add_bias(&self, mut x: Rows, bias: &Vec<f32>) -> Result<Rows> {
+        for row in x.numbers.chunks_mut(x.width) {
+            elementwise::add(row, bias);
+        }
+        Ok(x)
+    }
+
+    fn gate(&self, mut gate: Rows, up: &Rows) -> Result<Rows> {
+        let width = gate.width;
+        gate.numbers
+            .par_chunks_mut(width)
+            .zip(up.numbers.par_chunks(width))
+            .with_min_len(task_rows(width))
+            .for_each(|(gate, up)| elementwise::gated_silu(gate, up));
+        Ok(gate)
+    }
+
+    fn attend(
+        &self,
+        mut projected: Rows,
+        layer: &AttentionLayer<'_, Self>,
+        rotation: &Rotation,
+        runs: &mut [Run<'_, CpuSequence>],
+    ) -> Result<Rows> {
+        attention::rotate(&mut projected, layer, rotation);
+        attention::store(&projected, layer, runs);
+        Ok(attention::attend(&projected, layer, runs))
+    }
+
+    fn select(&self, x: &Rows, rows: &[usize]) -> Result<Rows> {
+        Ok(x.select(rows))
+    }
+
+    fn upload(&self, numbers: Vec<f32>, width: usize) -> Result<Rows> {
+        Ok(Rows::new(numbers, width))
+    }
+
+    fn download(&self, x: Rows) -> Result<Vec<f32>> {
+        Ok(x.numbers)
+    }
+}

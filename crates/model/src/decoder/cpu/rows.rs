@@ -1,0 +1,35 @@
+//! Activations: rows of numbers, one row a token.
+
+/// A row-major matrix.
+#[derive(Clone)]
+pub(in crate::decoder) struct Rows {
+    pub(super) numbers: Vec<f32>,
+    pub(super) width: usize,
+}
+
+impl Rows {
+    pub(super) fn new(numbers: Vec<f32>, width: usize) -> Self {
+        Self { numbers, width }
+    }
+
+    pub(super) fn zeros(count: usize, width: usize) -> Self {
+        Self::new(vec![0.0; count * width], width)
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.numbers.len() / self.width
+    }
+
+    pub(super) fn row(&self, row: usize) -> &[f32] {
+        &self.numbers[row * self.width..(row + 1) * self.width]
+    }
+
+    /// Copies of some of the rows.
+    pub(super) fn select(&self, rows: &[usize]) -> Self {
+        let mut numbers = Vec::with_capacity(rows.len() * self.width);
+        for &row in rows {
+            numbers.extend_from_slice(self.row(row));
+        }
+        Self::new(numbers, self.width)
+    }
+}

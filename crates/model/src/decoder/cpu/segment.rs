@@ -1,0 +1,163 @@
+//! Keys and values of what was read. A sequence is a chain of segments: its own, which grows, behind
+//! those of the sequences that it goes on from, which are shared and never change.
+
+use std::sync::Arc;
+
+use crate::decoder::backend::Sequence;
+use crate::decoder::error::DecoderError;
+use crate::decoder::wide::LANES;
+
+/// A sequence on the CPU.
+pub(in crate::decoder) struct CpuSequence {
+    parent: Option<Arc<CpuSequence>>,
+    /// Tokens of all segments before the own one.
+    shared: usize,
+    own: Segment,
+}
+
+/// Tokens that a segment grows by at least.
+const GROWTH: usize = LANES;
+
+/// The keys and values of some tokens in every layer.
+pub(super) struct Segment {
+    kv_heads: usize,
+    length: usize,
+    capacity: usize,
+    /// One for each layer and head, the heads of a layer side by side.
+    heads: Vec<HeadCache>,
+}
+
+/// The keys and values of one head in one layer, laid out as attention reads them. What lies behind
+/// the segment's length is zero or left over, and never counts.
+#[derive(Clone, Default)]
+pub(super) struct HeadCache {
+    /// Transposed: `[width, capacity]`.
+    pub(super) keys: Vec<f32>,
+    /// `[capacity, stride]`, where the stride is the width rounded up to whole lanes.
+    pub(super) values: Vec<f32>,
+}
+
+impl CpuSequence {
+    pub(super) fn empty(layers: usize, kv_heads: usize, width: usize, room: usize) -> Self {
+        Self {
+            parent: None,
+            shared: 0,
+            own: Segment::new(layers * kv_heads, kv_heads, width, room),
+        }
+    }
+
+    /// All segments, the first tokens first.
+    pub(super) fn segments(&self) -> Vec<&Segment> {
+        let mut chain = vec![&self.own];
+        let mut parent = self.parent.as_deref();
+        while let Some(sequence) = parent {
+            chain.push(&sequence.own);
+            parent = sequence.parent.as_deref();
+        }
+        chain.reverse();
+        chain
+    }
+
+    /// The own segment, to be written to.
+    pub(super) fn own(&mut self) -> &mut Segment {
+        &mut self.own
+    }
+
+    /// Tokens before the own segment.
+    pub(super) fn shared(&self) -> usize {
+        self.shared
+    }
+}
+
+impl Sequence for CpuSequence {
+    fn length(&self) -> usize {
+        self.shared + self.own.length
+    }
+
+    fn advance(&mut self, tokens: usize) {
+        self.own.length += tokens;
+    }
+
+    fn branch(self: &Arc<Self>, room: usize) -> Result<Self, DecoderError> {
+        let own = &self.own;
+        let width = own.heads.first().map_or(0, |head| {
+            head.keys.len().checked_div(own.capacity).unwrap_or(0)
+        });
+        Ok(Self {
+            parent: Some(Arc::clone(self)),
+            shared: self.length(),
+            own: Segment::new(own.heads.len(), own.kv_heads, width, room),
+        })
+    }
+}
+
+impl Segment {
+    fn new(heads: usize, kv_heads: usize, width: usize, room: usize) -> Self {
+        let capacity = room.max(1).next_multiple_of(GROWTH);
+        let head = HeadCache {
+            keys: vec![0.0; width * capacity],
+            values: vec![0.0; capacity * width.next_multiple_of(LANES)],
+        };
+        Self {
+            kv_heads,
+            length: 0,
+            capacity,
+            heads: vec![head; heads],
+        }
+    }
+
+    /// Tokens that count.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Tokens that there is room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// A head of a layer.
+    pub(super) fn head(&self, layer: usize, head: usize) -> &HeadCache {
+        &self.heads[layer * self.kv_heads + head]
+    }
+
+    /// Makes room for more tokens.
+    pub(super) fn reserve(&mut self, more: usize, width: usize) {
+        let needed = self.length + more;
+        if needed <= self.capacity {
+            return;
+        }
+        let capacity = needed.max(2 * self.capacity).next_multiple_of(GROWTH);
+        let stride = width.next_multiple_of(LANES);
+        for head in &mut self.heads {
+            let mut keys = vec![0.0; width * capacity];
+            for (new, old) in keys
+                .chunks_mut(capacity)
+                .zip(head.keys.chunks(self.capacity))
+            {
+                new[..self.length].copy_from_slice(&old[..self.length]);
+            }
+            head.keys = keys;
+            head.values.resize(capacity * stride, 0.0);
+        }
+        self.capacity = capacity;
+    }
+
+    /// Writes a token's key and value behind the segment's tokens, `ahead` places further on.
+    pub(super) fn write(
+        &mut self,
+        layer: usize,
+        head: usize,
+        ahead: usize,
+        key: &[f32],
+        value: &[f32],
+    ) {
+        let place = self.length + ahead;
+        let cache = &mut self.heads[layer * self.kv_heads + head];
+        for (row, &number) in cache.keys.chunks_mut(self.capacity).zip(key) {
+            row[place] = number;
+        }
+        let stride = value.len().next_multiple_of(LANES);
+        cache.values[place * stride..][..value.len()].copy_from_slice(value);
+    }
+}

@@ -1,0 +1,188 @@
+//! Reading tokens in batches, with what prompts share kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::backend::{Backend, Sequence};
+use super::config::DecoderConfig;
+use super::error::DecoderError;
+use super::graph::{Graph, Input};
+
+type Result<T> = std::result::Result<T, DecoderError>;
+
+/// Shared beginnings kept at the same time; the one not used for longest is dropped.
+const KEPT_PREFIXES: usize = 8;
+
+/// Rows of one forward pass at most. More would not compute faster, and take memory.
+pub(super) const BATCH_ROWS: usize = 512;
+
+/// Rows whose logits are computed at once.
+const LOGIT_ROWS: usize = 64;
+
+/// A graph, and the sequences that many prompts go on from.
+pub(super) struct Engine<B: Backend> {
+    graph: Graph<B>,
+    hidden: usize,
+    vocabulary: usize,
+    /// Tokens whose keys and values fit into the memory that one call may take.
+    budget: usize,
+    /// The last used one at the end.
+    prefixes: Mutex<Vec<Prefix<B::Sequence>>>,
+}
+
+/// A beginning that prompts share, and what was computed of it.
+struct Prefix<S> {
+    tokens: Vec<u32>,
+    sequence: Arc<S>,
+}
+
+/// Tokens to be read behind a sequence.
+pub(super) struct Reading<S> {
+    pub(super) tokens: Vec<u32>,
+    pub(super) sequence: S,
+    /// How many of the last tokens' hidden states are wanted.
+    pub(super) wanted: usize,
+}
+
+/// Which hidden states are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// The final ones, normalized, from which logits are computed.
+    Final,
+    /// The residual stream behind so many blocks. The sequences are of no use afterwards.
+    Residual(usize),
+}
+
+impl<B: Backend> Engine<B> {
+    pub(super) fn new(graph: Graph<B>, config: &DecoderConfig, cache_bytes: usize) -> Self {
+        Self {
+            budget: cache_bytes / graph.bytes_per_token(),
+            graph,
+            hidden: config.hidden,
+            vocabulary: config.vocabulary,
+            prefixes: Mutex::default(),
+        }
+    }
+
+    /// Tokens whose keys and values fit into the memory that one call may take.
+    pub(super) fn budget(&self) -> usize {
+        self.budget
+    }
+
+    /// Reads tokens in batches. Returns each reading's wanted hidden states, `[wanted, hidden]`.
+    pub(super) fn read(
+        &self,
+        readings: &mut [Reading<B::Sequence>],
+        depth: Depth,
+    ) -> Result<Vec<Vec<f32>>> {
+        let mut hidden: Vec<Vec<f32>> = readings.iter().map(|_| Vec::new()).collect();
+        let (mut next, mut done) = (0, 0);
+        while next < readings.len() {
+            let mut inputs = Vec::new();
+            let mut selected = Vec::new();
+            let mut owners = Vec::new();
+            let mut rows = 0;
+            let mut first = done;
+            for (index, reading) in readings.iter_mut().enumerate().skip(next) {
+                let total = reading.tokens.len();
+                let end = total.min(first + BATCH_ROWS - rows);
+                for place in first.max(total - reading.wanted.min(total))..end {
+                    selected.push(rows + place - first);
+                    owners.push(index);
+                }
+                rows += end - first;
+                inputs.push(Input {
+                    tokens: &reading.tokens[first..end],
+                    sequence: &mut reading.sequence,
+                });
+                (next, done) = if end == total {
+                    (index + 1, 0)
+                } else {
+                    (index, end)
+                };
+                if rows == BATCH_ROWS {
+                    break;
+                }
+                first = 0;
+            }
+            let states = match depth {
+                Depth::Final => self.graph.forward(&mut inputs, &selected)?,
+                Depth::Residual(blocks) => self.graph.residual(&mut inputs, &selected, blocks)?,
+            };
+            for (state, owner) in states.chunks(self.hidden).zip(owners) {
+                hidden[owner].extend_from_slice(state);
+            }
+        }
+        Ok(hidden)
+    }
+
+    /// Reads one token, or some, of each sequence in one batch. Returns every row's final hidden
+    /// state.
+    pub(super) fn next(&self, inputs: &mut [Input<'_, B::Sequence>]) -> Result<Vec<f32>> {
+        let rows: usize = inputs.iter().map(|input| input.tokens.len()).sum();
+        if rows == 0 {
+            return Ok(Vec::new());
+        }
+        self.graph.forward(inputs, &(0..rows).collect::<Vec<_>>())
+    }
+
+    /// A sequence that holds `prefix`, with room for more tokens. What it holds is computed on its
+    /// own, whether it is kept already or not.
+    pub(super) fn after(&self, prefix: &[u32], room: usize) -> Result<B::Sequence> {
+        if prefix.is_empty() {
+            return self.graph.empty(room);
+        }
+        self.prefix(prefix)?.branch(room)
+    }
+
+    fn prefix(&self, tokens: &[u32]) -> Result<Arc<B::Sequence>> {
+        let lock = || self.prefixes.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut kept = lock();
+            if let Some(found) = kept.iter().position(|prefix| prefix.tokens == tokens) {
+                let entry = kept.remove(found);
+                let sequence = Arc::clone(&entry.sequence);
+                kept.push(entry);
+                return Ok(sequence);
+            }
+        }
+        let mut reading = [Reading {
+            tokens: tokens.to_vec(),
+            sequence: self.graph.empty(tokens.len())?,
+            wanted: 0,
+        }];
+        self.read(&mut reading, Depth::Final)?;
+        let [reading] = reading;
+        let sequence = Arc::new(reading.sequence);
+        let mut kept = lock();
+        if kept.len() >= KEPT_PREFIXES {
+            kept.remove(0);
+        }
+        kept.push(Prefix {
+            tokens: tokens.to_vec(),
+            sequence: Arc::clone(&sequence),
+        });
+        Ok(sequence)
+    }
+
+    /// Computes logits of hidden states `[rows, hidden]` and hands them over in blocks: the first
+    /// row's index, and `[some rows, vocabulary]`.
+    ///
+    /// # Errors
+    /// Logits that are not numbers.
+    pub(super) fn logits(
+        &self,
+        hidden: &[f32],
+        mut take: impl FnMut(usize, &[f32]) -> Result<()>,
+    ) -> Result<()> {
+        for (block, hidden) in hidden.chunks(LOGIT_ROWS * self.hidden).enumerate() {
+            let logits = self.graph.logits(hidden.to_vec(), self.hidden)?;
+            take(block * LOGIT_ROWS, &logits)?;
+        }
+        Ok(())
+    }
+
+    /// Entries in the vocabulary.
+    pub(super) fn vocabulary(&self) -> usize {
+        self.vocabulary
+    }
+}

@@ -1,0 +1,64 @@
+//! What a model makes of a prompt: its hidden states.
+
+use super::Decoder;
+use super::backend::Backend;
+use super::engine::{Depth, Engine, Reading};
+use super::error::DecoderError;
+use super::prompt::Prompt;
+use super::runtime::with_engine;
+
+/// Prompts that are read together.
+const GROUP: usize = 16;
+
+impl Decoder {
+    /// The residual stream at the last token of each prompt, behind the first `layer` blocks, not
+    /// normalized; 0 is the token's embedding.
+    ///
+    /// # Shapes
+    /// Returns `[prompts][hidden]`.
+    ///
+    /// # Errors
+    /// A layer that the model does not have, a prompt that does not fit into the context.
+    pub fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
+        let layers = self.config.layers;
+        if layer > layers {
+            return Err(DecoderError::NoSuchLayer { layer, layers });
+        }
+        let context = self.context_tokens();
+        for prompt in prompts {
+            let received = prompt.tokens().len();
+            if received > context {
+                return Err(DecoderError::ContextExceeded { received, context });
+            }
+        }
+        let states = with_engine!(&self.engines.scoring, |engine| engine
+            .hidden(prompts, layer))?;
+        if states.iter().flatten().all(|number| number.is_finite()) {
+            Ok(states)
+        } else {
+            Err(DecoderError::NotFinite)
+        }
+    }
+}
+
+impl<B: Backend> Engine<B> {
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
+        let mut states = Vec::with_capacity(prompts.len());
+        // A group's keys and values are dropped before the next begins.
+        for group in prompts.chunks(GROUP) {
+            let mut readings = group
+                .iter()
+                .map(|prompt| {
+                    let (shared, rest) = prompt.parts();
+                    Ok(Reading {
+                        tokens: rest.to_vec(),
+                        sequence: self.after(shared, rest.len())?,
+                        wanted: 1,
+                    })
+                })
+                .collect::<Result<Vec<_>, DecoderError>>()?;
+            states.extend(self.read(&mut readings, Depth::Residual(layer))?);
+        }
+        Ok(states)
+    }
+}

@@ -1,0 +1,146 @@
+//! Where and how exactly a decoder computes.
+
+use std::sync::Arc;
+
+use super::config::DecoderConfig;
+use super::cpu::{Cpu, Weighing};
+use super::engine::Engine;
+use super::error::DecoderError;
+use super::graph::Graph;
+use super::tensors::Tensors;
+use super::weights::Weights;
+
+/// From so many parameters on, weights are held in 8 bits where nobody says otherwise: in 32 they
+/// would not fit into the memory of most machines.
+const LARGE: usize = 2_000_000_000;
+
+/// How the weights of projections are held on the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precision {
+    /// Written in the cheapest precision that keeps the answers, scored in 32 bits; large models in
+    /// 8 bits.
+    #[default]
+    Auto,
+    /// 32 bits everywhere.
+    F32,
+    /// 8 bits everywhere: one scale an output for weights, one a row for activations.
+    Int8,
+}
+
+/// Where a decoder computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Device {
+    /// On the processor.
+    #[default]
+    Cpu,
+    /// On the first GPU of NVIDIA's; needs the feature `cuda`.
+    Cuda,
+    /// On the GPU of Apple's; needs the feature `metal`.
+    Metal,
+    /// On the processor by the same operations as on a GPU. Slow; what the other two are held
+    /// against.
+    Reference,
+}
+
+/// How a decoder is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// How weights are held on the CPU. GPUs hold them in 32 bits.
+    pub precision: Precision,
+    /// Where it computes.
+    pub device: Device,
+    /// Memory in bytes that the keys and values of the sequences of one call take at most, as long
+    /// as a single prompt and its samples do not need more.
+    pub cache_bytes: usize,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            precision: Precision::default(),
+            device: Device::default(),
+            cache_bytes: 1 << 30,
+        }
+    }
+}
+
+/// A graph on its backend.
+pub(super) enum Runtime {
+    Cpu(Engine<Cpu>),
+    Tensors(Engine<Tensors>),
+}
+
+/// What writes and what scores; the same where both compute alike.
+pub(super) struct Engines {
+    pub(super) writing: Arc<Runtime>,
+    pub(super) scoring: Arc<Runtime>,
+}
+
+/// Runs an expression with the engine of a runtime, whatever its backend.
+macro_rules! with_engine {
+    ($runtime:expr, |$engine:ident| $body:expr) => {
+        match &**$runtime {
+            $crate::decoder::runtime::Runtime::Cpu($engine) => $body,
+            $crate::decoder::runtime::Runtime::Tensors($engine) => $body,
+        }
+    };
+}
+pub(super) use with_engine;
+
+impl Engines {
+    /// Reads the weights.
+    ///
+    /// # Errors
+    /// A missing, misshapen or unreadable tensor; a device that is not there.
+    pub(super) fn load(
+        config: &DecoderConfig,
+        weights: &Weights,
+        options: LoadOptions,
+    ) -> Result<Self, DecoderError> {
+        let device = match options.device {
+            Device::Cpu => None,
+            Device::Cuda => Some(("cuda", candle_core::Device::new_cuda(0))),
+            Device::Metal => Some(("metal", candle_core::Device::new_metal(0))),
+            Device::Reference => Some(("reference", Ok(candle_core::Device::Cpu))),
+        };
+        if let Some((name, device)) = device {
+            let device = device.map_err(|error| DecoderError::NoSuchDevice {
+                device: name,
+                reason: error
+                    .to_string()
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            })?;
+            let graph = Graph::load(config, weights, Tensors { device })?;
+            return Ok(Self::alike(Runtime::Tensors(Engine::new(
+                graph,
+                config,
+                options.cache_bytes,
+            ))));
+        }
+        let on_cpu = |weighing| -> Result<Runtime, DecoderError> {
+            let graph = Graph::load(config, weights, Cpu { weighing })?;
+            Ok(Runtime::Cpu(Engine::new(
+                graph,
+                config,
+                options.cache_bytes,
+            )))
+        };
+        Ok(match options.precision {
+            Precision::F32 => Self::alike(on_cpu(Weighing::F32)?),
+            Precision::Int8 => Self::alike(on_cpu(Weighing::Int8)?),
+            Precision::Auto if config.parameters() > LARGE => Self::alike(on_cpu(Weighing::Int8)?),
+            Precision::Auto => Self::alike(on_cpu(Weighing::F32)?),
+        })
+    }
+
+    fn alike(runtime: Runtime) -> Self {
+        let runtime = Arc::new(runtime);
+        Self {
+            writing: Arc::clone(&runtime),
+            scoring: runtime,
+        }
+    }
+}

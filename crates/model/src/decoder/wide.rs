@@ -1,0 +1,107 @@
+//! Running plain code with the widest vector instructions that the processor has.
+
+/// Runs code compiled for the widest vectors at hand. Loops in it are vectorized by the compiler,
+/// so all that it calls has to be inlined into it.
+#[inline]
+pub(super) fn widest<R>(code: impl FnOnce() -> R) -> R {
+    pulp::Arch::new().dispatch(code)
+}
+
+/// Numbers that are worked on together: two registers of AVX-512, four of AVX2.
+pub(super) const LANES: usize = 32;
+
+/// The sum of `f` over all indices, in lanes, so that compilers can vectorize it.
+#[inline(always)]
+pub(super) fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let blocks = values.chunks_exact(LANES);
+    let rest = blocks.remainder();
+    for block in blocks {
+        for (lane, &value) in lanes.iter_mut().zip(block) {
+            *lane += f(value);
+        }
+    }
+    for (lane, &value) in lanes.iter_mut().zip(rest) {
+        *lane += f(value);
+    }
+    lanes.iter().sum()
+}
+
+/// The greatest of some values; negative infinity where there is none. A NaN is passed over.
+#[inline(always)]
+pub(super) fn greatest(values: &[f32]) -> f32 {
+    greatest_of(values, |value| value)
+}
+
+/// The greatest of `f` over some values.
+#[inline(always)]
+pub(super) fn greatest_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let blocks = values.chunks_exact(LANES);
+    let rest = blocks.remainder();
+    for block in blocks {
+        for (lane, &value) in lanes.iter_mut().zip(block) {
+            *lane = if f(value) > *lane { f(value) } else { *lane };
+        }
+    }
+    for (lane, &value) in lanes.iter_mut().zip(rest) {
+        *lane = if f(value) > *lane { f(value) } else { *lane };
+    }
+    lanes.iter().copied().fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// `exp(x)` for `x <= 0`, to 2 units in the last place; written so that compilers vectorize it.
+/// Splits `x` into `n ln 2 + r` with `|r| <= ln 2 / 2` and expands `exp(r)` as a polynomial.
+#[inline(always)]
+pub(super) fn exp_of_nonpositive(x: f32) -> f32 {
+    /// Added and subtracted, it rounds to the nearest integer.
+    const ROUNDER: f32 = 12_582_912.0;
+    // Below this the result is less than the smallest normal number. `max` also drops NaN,
+    // which is wanted back at the end.
+    let clamped = x.max(-87.0);
+    let n = (clamped * std::f32::consts::LOG2_E + ROUNDER) - ROUNDER;
+    let r = (clamped - n * 0.693_359_4) - n * -2.121_944_4e-4;
+    let p = 1.987_569_2e-4f32;
+    let p = p * r + 1.398_199_9e-3;
+    let p = p * r + 8.333_452e-3;
+    let p = p * r + 4.166_579_6e-2;
+    let p = p * r + 1.666_666_5e-1;
+    let p = p * r + 0.5;
+    let p = p * r * r + r + 1.0;
+    let power = f32::from_bits((((n as i32) + 127) as u32) << 23);
+    let result = p * power;
+    if x.is_nan() { x } else { result }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn exponential_is_accurate(x in -87.0f32..=0.0) {
+            let exact = f64::from(x).exp();
+            let error = (f64::from(widest(|| exp_of_nonpositive(x))) - exact).abs() / exact;
+            prop_assert!(error < 3e-7, "{x}: {error}");
+        }
+
+        #[test]
+        fn sum_and_greatest_agree_with_their_definitions(
+            values in prop::collection::vec(-9.0f32..9.0, 1..70),
+        ) {
+            let exact: f64 = values.iter().map(|&value| f64::from(value).powi(2)).sum();
+            let near = f64::from(widest(|| sum(&values, |value| value * value)));
+            prop_assert!((near - exact).abs() <= 1e-6 * exact);
+            let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            prop_assert_eq!(widest(|| greatest(&values)), most);
+        }
+    }
+
+    #[test]
+    fn exponential_keeps_nan_and_vanishes_far_below() {
+        assert!(exp_of_nonpositive(f32::NAN).is_nan());
+        assert!(exp_of_nonpositive(-1e30) < 1e-37);
+        assert_eq!(exp_of_nonpositive(0.0), 1.0);
+    }
+}
