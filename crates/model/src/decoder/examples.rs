@@ -6,15 +6,7 @@
 use super::Decoder;
 use super::error::DecoderError;
 use super::prompt::Prompt;
-
-/// An input and the output wanted for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkedExample<'a> {
-    /// What the model is given.
-    pub input: &'a str,
-    /// What it should write.
-    pub output: &'a str,
-}
+use crate::language::WorkedExample;
 
 impl Decoder {
     /// An instruction, worked examples and an input to be continued. The output follows after a

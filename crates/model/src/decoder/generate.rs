@@ -15,8 +15,9 @@ use super::error::DecoderError;
 use super::graph::Input;
 use super::prompt::Prompt;
 use super::runtime::with_engine;
-use super::sampling::{Sampler, Sampling};
+use super::sampling::Sampler;
 use super::tokenizer::TextTokenizer;
+use crate::language::{Finish, GenerateOptions, Piece};
 
 /// Sequences that are written at the same time at most.
 const MOST_BRANCHES: usize = 128;
@@ -24,51 +25,8 @@ const MOST_BRANCHES: usize = 128;
 /// Tokens that a sequence has room for at first; it grows where it needs more.
 const FIRST_ROOM: usize = 64;
 
-/// How an answer is written.
-#[derive(Debug, Clone)]
-pub struct GenerateOptions {
-    /// How tokens are chosen.
-    pub sampling: Sampling,
-    /// Most tokens to write.
-    pub max_tokens: usize,
-    /// Strings that end the answer; they are not part of it.
-    pub stop: Vec<String>,
-}
-
-/// Why an answer ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finish {
-    /// The model ended it.
-    End,
-    /// A stop string came.
-    StopString,
-    /// As many tokens as allowed, or as the context holds.
-    Length,
-    /// The caller broke off.
-    Cancelled,
-}
-
-/// A prompt that is to be continued.
-#[derive(Debug, Clone, Copy)]
-pub struct GenerateRequest<'a> {
-    /// What is continued.
-    pub prompt: &'a Prompt,
-    /// How many continuations are written; at least 1. They differ by their random numbers only.
-    pub samples: usize,
-    /// How they are written.
-    pub options: &'a GenerateOptions,
-}
-
-/// A piece of text that was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece<'a> {
-    /// The request's index.
-    pub request: usize,
-    /// The sample's index.
-    pub sample: usize,
-    /// What comes behind the pieces before.
-    pub text: &'a str,
-}
+/// A request for continuations of a tokenized prompt.
+pub type GenerateRequest<'a> = crate::language::GenerateRequest<'a, Prompt>;
 
 /// A written answer.
 #[derive(Debug, Clone)]

@@ -13,6 +13,7 @@ mod generate;
 mod gguf;
 mod graph;
 mod hidden;
+mod language;
 mod prompt;
 mod quotation;
 mod runtime;
@@ -25,14 +26,13 @@ mod wide;
 
 use std::path::{Path, PathBuf};
 
+pub use crate::language::{Finish, GenerateOptions, Piece, Sampling, WorkedExample};
 pub use chat::{Message, Role};
 pub use config::{DecoderConfig, Family, RopeScaling};
 pub use error::DecoderError;
-pub use examples::WorkedExample;
-pub use generate::{Finish, GenerateOptions, GenerateRequest, Generation, Piece};
+pub use generate::{GenerateRequest, Generation};
 pub use prompt::Prompt;
 pub use runtime::{Device, LoadOptions, Precision};
-pub use sampling::Sampling;
 pub use score::{Score, ScoreRequest};
 
 use chat::ChatTemplate;

@@ -3,25 +3,9 @@
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::wide::{exp_of_nonpositive, greatest, sum, widest};
+use crate::language::Sampling;
 
-/// How tokens are chosen.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Sampling {
-    /// Always the likeliest; the lower id among equals.
-    Greedy,
-    /// At random, by the probabilities at a temperature, among the likeliest.
-    Random {
-        /// Divides the logits; positive. 1 samples from the model as it is.
-        temperature: f32,
-        /// Only this many likeliest tokens; `None` for all.
-        top_k: Option<usize>,
-        /// Only the likeliest tokens whose probabilities together reach this; `None` for all.
-        top_p: Option<f32>,
-        /// The same seed gives the same tokens.
-        seed: u64,
-    },
-}
+use super::wide::{exp_of_nonpositive, greatest, sum, widest};
 
 /// The state of one sampled sequence.
 pub(super) struct Sampler {

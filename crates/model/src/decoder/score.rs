@@ -11,15 +11,10 @@ use super::error::DecoderError;
 use super::prompt::Prompt;
 use super::runtime::with_engine;
 use super::sampling::log_probability;
+use crate::language::shares;
 
-/// A prompt, and the continuations whose probabilities are wanted.
-#[derive(Debug, Clone, Copy)]
-pub struct ScoreRequest<'a> {
-    /// What comes before.
-    pub prompt: &'a Prompt,
-    /// None of them empty.
-    pub continuations: &'a [&'a str],
-}
+/// A request for the probabilities of continuations of a tokenized prompt.
+pub type ScoreRequest<'a> = crate::language::ScoreRequest<'a, Prompt>;
 
 /// A continuation's tokens and their natural-log probabilities, each given all before it.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +59,12 @@ impl Decoder {
     /// # Errors
     /// As [`Decoder::score_many`].
     pub fn choose(&self, prompt: &Prompt, choices: &[&str]) -> Result<Vec<f64>, DecoderError> {
-        Ok(shares(&self.score(prompt, choices)?))
+        let sums: Vec<f64> = self
+            .score(prompt, choices)?
+            .iter()
+            .map(Score::sum)
+            .collect();
+        Ok(shares(&sums))
     }
 
     /// Scores continuations of many prompts in batches; each prompt is read once. A special token
@@ -100,7 +100,10 @@ impl Decoder {
         requests: &[ScoreRequest<'_>],
     ) -> Result<Vec<Vec<f64>>, DecoderError> {
         let scores = self.score_many(requests)?;
-        Ok(scores.iter().map(|scores| shares(scores)).collect())
+        Ok(scores
+            .iter()
+            .map(|scores| shares(&scores.iter().map(Score::sum).collect::<Vec<_>>()))
+            .collect())
     }
 
     /// The tokens of a continuation.
@@ -118,15 +121,6 @@ impl Decoder {
         }
         Ok(tokens)
     }
-}
-
-/// The softmax of the continuations' log probabilities.
-fn shares(scores: &[Score]) -> Vec<f64> {
-    let sums: Vec<f64> = scores.iter().map(Score::sum).collect();
-    let top = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let weights: Vec<f64> = sums.iter().map(|sum| (sum - top).exp()).collect();
-    let total: f64 = weights.iter().sum();
-    weights.into_iter().map(|weight| weight / total).collect()
 }
 
 /// A prompt and the tokens of its continuations.

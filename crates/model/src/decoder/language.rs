@@ -1,0 +1,124 @@
+//! The decoder as one language model among others.
+
+use std::ops::ControlFlow;
+
+use super::Decoder;
+use super::error::DecoderError;
+use super::prompt::Prompt as TokenPrompt;
+use crate::language::{
+    Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
+    ScoreRequest,
+};
+
+impl Decoder {
+    fn tokenized(&self, prompt: &Prompt) -> Result<TokenPrompt, DecoderError> {
+        self.prompt_with_examples(prompt.instruction, prompt.examples, &prompt.input)
+    }
+}
+
+impl LanguageModel for Decoder {
+    fn fingerprint(&self) -> &str {
+        Self::fingerprint(self)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            score: true,
+            logprobs: true,
+            hidden: true,
+        }
+    }
+
+    fn context_tokens(&self) -> usize {
+        Self::context_tokens(self)
+    }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
+        Ok(Self::count_tokens(self, text)?)
+    }
+
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
+        Ok(self.tokenized(prompt)?.tokens().len())
+    }
+
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
+        let prompts = requests
+            .iter()
+            .map(|request| self.tokenized(request.prompt))
+            .collect::<Result<Vec<_>, _>>()?;
+        let requests: Vec<_> = requests
+            .iter()
+            .zip(&prompts)
+            .map(|(request, prompt)| GenerateRequest {
+                prompt,
+                samples: request.samples,
+                options: request.options,
+            })
+            .collect();
+        let written = self.generate_many(&requests, on_piece)?;
+        Ok(written
+            .into_iter()
+            .map(|samples| samples.into_iter().map(Generation::from).collect())
+            .collect())
+    }
+
+    fn score(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<Score>>, LanguageError> {
+        let prompts = requests
+            .iter()
+            .map(|request| self.tokenized(request.prompt))
+            .collect::<Result<Vec<_>, _>>()?;
+        let requests: Vec<_> = requests
+            .iter()
+            .zip(&prompts)
+            .map(|(request, prompt)| ScoreRequest {
+                prompt,
+                continuations: request.continuations,
+            })
+            .collect();
+        let scores = self.score_many(&requests)?;
+        Ok(scores
+            .into_iter()
+            .map(|scores| {
+                scores
+                    .into_iter()
+                    .map(|score| Score {
+                        logprobs: score.logprobs,
+                    })
+                    .collect()
+            })
+            .collect())
+    }
+
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
+        let prompts = prompts
+            .iter()
+            .map(|prompt| self.tokenized(prompt))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::hidden(
+            self,
+            &prompts.iter().collect::<Vec<_>>(),
+            layer,
+        )?)
+    }
+}
+
+impl From<super::generate::Generation> for Generation {
+    fn from(written: super::generate::Generation) -> Self {
+        Self {
+            text: written.text,
+            tokens: written.tokens.len(),
+            logprobs: Some(written.logprobs),
+            finish: written.finish,
+            prompt_tokens: written.prompt_tokens,
+            prompt_time: written.prompt_time,
+            write_time: written.write_time,
+        }
+    }
+}

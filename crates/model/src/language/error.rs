@@ -1,0 +1,40 @@
+//! What can go wrong with a language model, wherever it is.
+
+use crate::decoder::DecoderError;
+
+/// Why a language model did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LanguageError {
+    /// The decoder on this machine failed.
+    #[error(transparent)]
+    Decoder(#[from] DecoderError),
+}
+
+impl LanguageError {
+    /// A short name of the error for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Decoder(error) => error.kind(),
+        }
+    }
+
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Decoder(error) => error.hint(),
+        }
+    }
+
+    /// Whether the model could still answer another prompt: it is this one that does not fit.
+    #[must_use]
+    pub fn concerns_prompt(&self) -> bool {
+        match self {
+            Self::Decoder(error) => matches!(
+                error,
+                DecoderError::ContextExceeded { .. } | DecoderError::UnknownToken { .. }
+            ),
+        }
+    }
+}

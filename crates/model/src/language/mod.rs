@@ -1,0 +1,104 @@
+//! What every language model can be asked, on this machine or behind an endpoint.
+
+mod error;
+mod prompt;
+mod request;
+mod response;
+
+use std::ops::ControlFlow;
+
+pub use error::LanguageError;
+pub use prompt::{Prompt, WorkedExample};
+pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
+pub use response::{Finish, Generation, Score, shares};
+
+/// What a model can do beside writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Tell how likely a given continuation is: [`LanguageModel::score`] and
+    /// [`LanguageModel::choose`].
+    pub score: bool,
+    /// Tell the log probabilities of what it writes.
+    pub logprobs: bool,
+    /// Show its hidden states: [`LanguageModel::hidden`].
+    pub hidden: bool,
+}
+
+/// A language model. Many requests at once cost less than one after the other. Calls from several
+/// threads are safe.
+pub trait LanguageModel: Send + Sync {
+    /// Identifies the model: measurements made with one must not be used with another.
+    fn fingerprint(&self) -> &str;
+
+    /// What it can do beside writing.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Most tokens that a prompt and its answer may have together.
+    fn context_tokens(&self) -> usize;
+
+    /// How many tokens a text has in a prompt. Where the model keeps its tokenizer to itself, an
+    /// upper estimate.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses.
+    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError>;
+
+    /// How many tokens a whole prompt has, as [`LanguageModel::count_tokens`].
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses.
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError>;
+
+    /// Continues prompts. `on_piece` receives each text piece by piece as it is written, and may
+    /// break that text off.
+    ///
+    /// # Shapes
+    /// Returns `[requests][samples]`.
+    ///
+    /// # Errors
+    /// A prompt that does not fit, a request for no sample, a model that fails.
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, LanguageError>;
+
+    /// Scores continuations of prompts.
+    ///
+    /// # Shapes
+    /// Returns `[requests][continuations]`.
+    ///
+    /// # Errors
+    /// An empty continuation, one that does not fit, a model that cannot score or that fails.
+    fn score(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<Score>>, LanguageError>;
+
+    /// The probability of each continuation, given that it is one of them.
+    ///
+    /// # Shapes
+    /// Returns `[requests][continuations]`.
+    ///
+    /// # Errors
+    /// As [`LanguageModel::score`].
+    fn choose(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<f64>>, LanguageError> {
+        let scores = self.score(requests)?;
+        Ok(scores
+            .iter()
+            .map(|scores| shares(&scores.iter().map(Score::sum).collect::<Vec<_>>()))
+            .collect())
+    }
+
+    /// The residual stream at the last token of each prompt behind the first `layer` blocks.
+    ///
+    /// # Shapes
+    /// Returns `[prompts][hidden]`.
+    ///
+    /// # Errors
+    /// A layer that the model does not have, a model that does not show its states or that fails.
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError>;
+}

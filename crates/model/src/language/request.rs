@@ -1,0 +1,61 @@
+//! What a language model is asked for.
+
+/// How tokens are chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sampling {
+    /// Always the likeliest; the lower id among equals.
+    Greedy,
+    /// At random, by the probabilities at a temperature, among the likeliest.
+    Random {
+        /// Divides the logits; positive. 1 samples from the model as it is.
+        temperature: f32,
+        /// Only this many likeliest tokens; `None` for all.
+        top_k: Option<usize>,
+        /// Only the likeliest tokens whose probabilities together reach this; `None` for all.
+        top_p: Option<f32>,
+        /// The same seed gives the same tokens.
+        seed: u64,
+    },
+}
+
+/// How an answer is written.
+#[derive(Debug, Clone)]
+pub struct GenerateOptions {
+    /// How tokens are chosen.
+    pub sampling: Sampling,
+    /// Most tokens to write.
+    pub max_tokens: usize,
+    /// Strings that end the answer; they are not part of it.
+    pub stop: Vec<String>,
+}
+
+/// A prompt that is to be continued.
+#[derive(Debug, Clone, Copy)]
+pub struct GenerateRequest<'a, P> {
+    /// What is continued.
+    pub prompt: &'a P,
+    /// How many continuations are written; at least 1. They differ by their random numbers only.
+    pub samples: usize,
+    /// How they are written.
+    pub options: &'a GenerateOptions,
+}
+
+/// A piece of text that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The request's index.
+    pub request: usize,
+    /// The sample's index.
+    pub sample: usize,
+    /// What comes behind the pieces before.
+    pub text: &'a str,
+}
+
+/// A prompt, and the continuations whose probabilities are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct ScoreRequest<'a, P> {
+    /// What comes before.
+    pub prompt: &'a P,
+    /// None of them empty.
+    pub continuations: &'a [&'a str],
+}
