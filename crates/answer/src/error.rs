@@ -1,7 +1,7 @@
 //! What can go wrong while a question is answered.
 
-use ken_model::decoder::DecoderError;
 use ken_model::encoder::EncoderError;
+use ken_model::language::LanguageError;
 use ken_route::MissingSignal;
 
 /// Why a question could not be answered.
@@ -43,7 +43,7 @@ pub enum AnswerError {
     },
     /// The language model failed.
     #[error(transparent)]
-    Model(#[from] DecoderError),
+    Model(#[from] LanguageError),
     /// The embedder failed.
     #[error(transparent)]
     Embed(#[from] EncoderError),
@@ -75,15 +75,15 @@ impl AnswerError {
     /// Whether another question could still be answered: it is this one that does not fit.
     #[must_use]
     pub fn concerns_question(&self) -> bool {
-        matches!(
-            self,
-            Self::EmptyQuestion
-                | Self::QuestionTooLong { .. }
-                | Self::Model(
-                    DecoderError::ContextExceeded { .. } | DecoderError::UnknownToken { .. }
-                )
-                | Self::Embed(EncoderError::Tokenize { .. } | EncoderError::UnknownToken { .. })
-        )
+        match self {
+            Self::EmptyQuestion | Self::QuestionTooLong { .. } => true,
+            Self::Model(error) => error.concerns_prompt(),
+            Self::Embed(error) => matches!(
+                error,
+                EncoderError::Tokenize { .. } | EncoderError::UnknownToken { .. }
+            ),
+            _ => false,
+        }
     }
 
     /// What the reader can do about it.

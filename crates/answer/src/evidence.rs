@@ -1,6 +1,6 @@
 //! Fitting passages into the model's context: whole passages only, best first.
 
-use ken_model::decoder::Decoder;
+use ken_model::language::LanguageModel;
 
 use crate::AnswerError;
 use crate::answer::Retrieved;
@@ -9,7 +9,7 @@ use crate::prompt;
 /// Marks the passages that the model is to read: going down the ranking, every one that still
 /// fits into `budget` tokens.
 pub(crate) fn fit(
-    model: &Decoder,
+    model: &dyn LanguageModel,
     retrieved: &mut [Retrieved],
     budget: usize,
 ) -> Result<(), AnswerError> {

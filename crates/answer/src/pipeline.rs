@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ken_index::Mode;
-use ken_model::decoder::{Decoder, GenerateOptions, Sampling};
+use ken_model::language::{
+    GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
+};
 use ken_probe::judge_need;
 use ken_route::{Choice, Policy, Signals, Source};
 
@@ -48,7 +50,7 @@ pub enum Event<'a> {
 
 /// All that answering takes. Calls from several threads are safe.
 pub struct Pipeline {
-    model: Decoder,
+    model: Box<dyn LanguageModel>,
     retriever: Option<Retriever>,
     settings: Settings,
 }
@@ -56,7 +58,11 @@ pub struct Pipeline {
 impl Pipeline {
     /// Puts a pipeline together. Without a retriever no policy may choose the corpus.
     #[must_use]
-    pub fn new(model: Decoder, retriever: Option<Retriever>, settings: Settings) -> Self {
+    pub fn new(
+        model: Box<dyn LanguageModel>,
+        retriever: Option<Retriever>,
+        settings: Settings,
+    ) -> Self {
         Self {
             model,
             retriever,
@@ -83,8 +89,8 @@ impl Pipeline {
 
     /// The language model.
     #[must_use]
-    pub fn model(&self) -> &Decoder {
-        &self.model
+    pub fn model(&self) -> &dyn LanguageModel {
+        self.model.as_ref()
     }
 
     /// Answers one question. `watch` may break off the writing of the answer; what was written
@@ -97,126 +103,252 @@ impl Pipeline {
         question: &str,
         watch: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<Answer, AnswerError> {
-        let question = question.trim();
-        let started = Instant::now();
-        let mut trace = Trace::default();
-        self.check(question)?;
+        let mut answers = self.answer_many(&[question], &mut |_, event| watch(event))?;
+        answers.pop().unwrap_or(Err(AnswerError::EmptyQuestion))
+    }
 
-        let signals = self.measure(question, &mut trace)?;
-        let choice = self.settings.policy.choose(&signals)?;
-        let mut go_on = watch(Event::Routed(&choice));
-
-        let mut retrieved = Vec::new();
-        if choice.source == Source::Corpus {
-            retrieved = self.retrieve(question, &mut trace)?;
-            if go_on.is_continue() {
-                go_on = watch(Event::Retrieved(&retrieved));
-            }
+    /// Answers many questions, each stage for all of them at once. The answers are those that the
+    /// questions get one by one, but the times are shares: what a stage took, divided among its
+    /// questions. `watch` is given the index of the question that an event belongs to.
+    ///
+    /// # Shapes
+    /// Returns one answer, or its question's own failure, for each question.
+    ///
+    /// # Errors
+    /// A failure that other questions would meet as well.
+    pub fn answer_many(
+        &self,
+        questions: &[&str],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
+        match self.answer_batch(questions, watch) {
+            // One of them is at fault: find it.
+            Err(error) if error.concerns_question() && questions.len() > 1 => questions
+                .iter()
+                .enumerate()
+                .map(|(index, question)| {
+                    let mut watch = |_, event: Event<'_>| watch(index, event);
+                    let mut answers = self.answer_many(&[question], &mut watch)?;
+                    Ok(answers.pop().unwrap_or(Err(AnswerError::EmptyQuestion)))
+                })
+                .collect(),
+            Err(error) if error.concerns_question() => Ok(vec![Err(error)]),
+            Err(error) => Err(error),
+            Ok(answers) => Ok(answers.into_iter().map(Ok).collect()),
         }
-        let evidence: Vec<&Retrieved> = retrieved.iter().filter(|p| p.in_prompt).collect();
-        let prompt = if evidence.is_empty() {
-            prompt::from_memory(&self.model, question)?
-        } else {
-            prompt::from_evidence(&self.model, question, &evidence)?
-        };
-        let options = GenerateOptions {
-            sampling: self.settings.sampling,
-            max_tokens: if go_on.is_continue() {
-                self.settings.max_tokens
-            } else {
-                0
-            },
-            stop: Vec::new(),
-        };
-        let mut line = FirstLine::default();
-        let written = self.model.generate(&prompt, &options, &mut |text| {
-            let part = line.take(text);
-            if !part.is_empty() && watch(Event::Text(part)).is_break() || line.has_ended() {
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        })?;
-        trace.tokens.prompt += written.prompt_tokens;
-        trace.tokens.completion += written.tokens.len();
-        trace.took("read", written.prompt_time);
-        trace.took("write", written.write_time);
-        trace.took("total", started.elapsed());
+    }
 
-        let answer = line.answer().to_owned();
-        Ok(Answer {
-            question: question.to_owned(),
-            policy: self.settings.policy.to_string(),
-            route: choice.source,
-            reason: choice.reason,
-            citations: cite(&answer, &retrieved),
-            answer,
-            retrieved,
-            tokens: trace.tokens,
-            timing_ms: trace.timing_ms,
-        })
+    fn answer_batch(
+        &self,
+        questions: &[&str],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Answer>, AnswerError> {
+        let started = Instant::now();
+        let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
+        self.check(&questions)?;
+        let mut drafts = self.route(&questions, watch)?;
+        self.gather(&mut drafts, watch)?;
+        let lines = self.write(&mut drafts, watch)?;
+        let share = started.elapsed() / drafts.len().max(1) as u32;
+        Ok(drafts
+            .into_iter()
+            .zip(lines)
+            .map(|(mut draft, line)| {
+                draft.took("total", share);
+                draft.finish(&self.settings.policy, line.answer())
+            })
+            .collect())
     }
 
     /// Refuses what can never be answered before any work is done.
-    fn check(&self, question: &str) -> Result<(), AnswerError> {
-        if question.is_empty() {
-            return Err(AnswerError::EmptyQuestion);
-        }
-        let received = self.model.count_tokens(question)?;
+    fn check(&self, questions: &[&str]) -> Result<(), AnswerError> {
         let limit = self.room_for_question()?;
-        if received > limit {
-            return Err(AnswerError::QuestionTooLong { received, limit });
+        for question in questions {
+            if question.is_empty() {
+                return Err(AnswerError::EmptyQuestion);
+            }
+            let received = self.model.count_tokens(question)?;
+            if received > limit {
+                return Err(AnswerError::QuestionTooLong { received, limit });
+            }
         }
         Ok(())
     }
 
     /// Tokens that a question may have: what the longest prompt without evidence leaves.
     fn room_for_question(&self) -> Result<usize, AnswerError> {
-        let instructions = prompt::from_evidence(&self.model, "", &[])?.tokens().len();
-        let used = instructions + self.settings.max_tokens;
+        let instructions = prompt::from_evidence("", &[]);
+        let used = self.model.count_prompt_tokens(&instructions)? + self.settings.max_tokens;
         Ok(self.model.context_tokens().saturating_sub(used))
     }
 
-    /// Measures what the policy needs, and nothing else.
-    fn measure(&self, question: &str, trace: &mut Trace) -> Result<Signals, AnswerError> {
-        let mut signals = Signals::default();
-        if self.settings.policy.needs_self_judgment() {
-            let started = Instant::now();
-            let judgment = judge_need(&self.model, question)?;
-            signals.self_judgment = Some(judgment.need);
-            trace.tokens.prompt += judgment.prompt_tokens;
-            trace.took("judge", started.elapsed());
-        }
-        Ok(signals)
+    /// Measures what the policy needs, and nothing else, and lets it choose.
+    fn route<'q>(
+        &self,
+        questions: &[&'q str],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Draft<'q>>, AnswerError> {
+        let started = Instant::now();
+        let judgments = if self.settings.policy.needs_self_judgment() {
+            Some(judge_need(self.model.as_ref(), questions)?)
+        } else {
+            None
+        };
+        let share = started.elapsed() / questions.len().max(1) as u32;
+        questions
+            .iter()
+            .enumerate()
+            .map(|(index, question)| {
+                let judgment = judgments.as_ref().map(|judgments| judgments[index]);
+                let choice = self.settings.policy.choose(&Signals {
+                    self_judgment: judgment.map(|judgment| judgment.need),
+                })?;
+                let go_on = watch(index, Event::Routed(&choice)).is_continue();
+                let mut draft = Draft::new(question, choice, go_on);
+                if let Some(judgment) = judgment {
+                    draft.tokens.prompt += judgment.prompt_tokens;
+                    draft.took("judge", share);
+                }
+                Ok(draft)
+            })
+            .collect()
     }
 
-    /// Finds passages and marks those that fit into the prompt.
-    fn retrieve(&self, question: &str, trace: &mut Trace) -> Result<Vec<Retrieved>, AnswerError> {
+    /// Finds passages where they are wanted, and marks those that fit into the prompt.
+    fn gather(
+        &self,
+        drafts: &mut [Draft<'_>],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), AnswerError> {
+        let (indices, questions): (Vec<usize>, Vec<&str>) = drafts
+            .iter()
+            .enumerate()
+            .filter(|(_, draft)| draft.choice.source == Source::Corpus)
+            .map(|(index, draft)| (index, draft.question))
+            .unzip();
+        if indices.is_empty() {
+            return Ok(());
+        }
         let retriever = self.retriever.as_ref().ok_or(AnswerError::NoCorpus)?;
-        let found = retriever.find(question, self.settings.mode, self.settings.k)?;
-        trace.took("embed", found.embed_time);
-        trace.took("search", found.search_time);
-        let mut retrieved: Vec<Retrieved> = found.hits.into_iter().map(Retrieved::unread).collect();
-        let question_tokens = self.model.count_tokens(question)?;
-        let room = self.room_for_question()?.saturating_sub(question_tokens);
-        evidence::fit(
-            &self.model,
-            &mut retrieved,
-            room.min(self.settings.evidence_tokens),
-        )?;
-        Ok(retrieved)
+        let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
+        let room = self.room_for_question()?;
+        for (index, found) in indices.into_iter().zip(found) {
+            let draft = &mut drafts[index];
+            draft.took("embed", found.embed_time);
+            draft.took("search", found.search_time);
+            draft.retrieved = found.hits.into_iter().map(Retrieved::unread).collect();
+            let room = room.saturating_sub(self.model.count_tokens(draft.question)?);
+            evidence::fit(
+                self.model.as_ref(),
+                &mut draft.retrieved,
+                room.min(self.settings.evidence_tokens),
+            )?;
+            if draft.go_on {
+                draft.go_on = watch(index, Event::Retrieved(&draft.retrieved)).is_continue();
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the answers.
+    fn write(
+        &self,
+        drafts: &mut [Draft<'_>],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<FirstLine>, AnswerError> {
+        let started = Instant::now();
+        let prompts: Vec<Prompt> = drafts.iter().map(Draft::prompt).collect();
+        let options = GenerateOptions {
+            sampling: self.settings.sampling,
+            max_tokens: self.settings.max_tokens,
+            stop: Vec::new(),
+        };
+        // Who broke off before gets nothing written.
+        let nothing = GenerateOptions {
+            max_tokens: 0,
+            ..options.clone()
+        };
+        let requests: Vec<_> = prompts
+            .iter()
+            .zip(drafts.iter())
+            .map(|(prompt, draft)| GenerateRequest {
+                prompt,
+                samples: 1,
+                options: if draft.go_on { &options } else { &nothing },
+            })
+            .collect();
+        let mut lines: Vec<FirstLine> = drafts.iter().map(|_| FirstLine::default()).collect();
+        let written = self.model.generate(&requests, &mut |piece| {
+            let line = &mut lines[piece.request];
+            let part = line.take(piece.text);
+            if !part.is_empty() && watch(piece.request, Event::Text(part)).is_break()
+                || line.has_ended()
+            {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        let written: Vec<Generation> = written.into_iter().flatten().collect();
+        let reading: Duration = written.iter().map(|written| written.prompt_time).sum();
+        let writing = started.elapsed().saturating_sub(reading) / written.len().max(1) as u32;
+        for (draft, written) in drafts.iter_mut().zip(&written) {
+            draft.tokens.prompt += written.prompt_tokens;
+            draft.tokens.completion += written.tokens;
+            draft.took("read", written.prompt_time);
+            draft.took("write", writing);
+        }
+        Ok(lines)
     }
 }
 
-/// Tokens and times of one answer.
-#[derive(Default)]
-struct Trace {
+/// An answer in the making.
+struct Draft<'q> {
+    question: &'q str,
+    choice: Choice,
+    /// Whether the caller wants the answer written.
+    go_on: bool,
+    retrieved: Vec<Retrieved>,
     tokens: Tokens,
     timing_ms: BTreeMap<String, f64>,
 }
 
-impl Trace {
+impl<'q> Draft<'q> {
+    fn new(question: &'q str, choice: Choice, go_on: bool) -> Self {
+        Self {
+            question,
+            choice,
+            go_on,
+            retrieved: Vec::new(),
+            tokens: Tokens::default(),
+            timing_ms: BTreeMap::new(),
+        }
+    }
+
     fn took(&mut self, stage: &str, time: Duration) {
         self.timing_ms
             .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
+    }
+
+    fn prompt(&self) -> Prompt {
+        let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
+        if evidence.is_empty() {
+            prompt::from_memory(self.question)
+        } else {
+            prompt::from_evidence(self.question, &evidence)
+        }
+    }
+
+    fn finish(self, policy: &Policy, answer: &str) -> Answer {
+        Answer {
+            question: self.question.to_owned(),
+            policy: policy.to_string(),
+            route: self.choice.source,
+            reason: self.choice.reason,
+            citations: cite(answer, &self.retrieved),
+            answer: answer.to_owned(),
+            retrieved: self.retrieved,
+            tokens: self.tokens,
+            timing_ms: self.timing_ms,
+        }
     }
 }

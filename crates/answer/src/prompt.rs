@@ -1,6 +1,6 @@
 //! The words that the model is given: instructions, worked examples, evidence and the question.
 
-use ken_model::decoder::{Decoder, DecoderError, Prompt, WorkedExample};
+use ken_model::language::{Prompt, WorkedExample};
 
 use crate::answer::Retrieved;
 
@@ -49,24 +49,27 @@ const FROM_EVIDENCE_EXAMPLES: [WorkedExample<'static>; 4] = [
 ];
 
 /// Asks the model to answer from what it knows.
-pub(crate) fn from_memory(model: &Decoder, question: &str) -> Result<Prompt, DecoderError> {
-    let input = format!("Question: {question}\nAnswer:");
-    model.prompt_with_examples(FROM_MEMORY, &FROM_MEMORY_EXAMPLES, &input)
+pub(crate) fn from_memory(question: &str) -> Prompt {
+    Prompt {
+        instruction: FROM_MEMORY,
+        examples: &FROM_MEMORY_EXAMPLES,
+        input: format!("Question: {question}\nAnswer:"),
+    }
 }
 
 /// Asks the model to answer from passages, given best first. The best stands last in the prompt,
 /// next to the question, where small models read best.
-pub(crate) fn from_evidence(
-    model: &Decoder,
-    question: &str,
-    evidence: &[&Retrieved],
-) -> Result<Prompt, DecoderError> {
+pub(crate) fn from_evidence(question: &str, evidence: &[&Retrieved]) -> Prompt {
     let mut input = String::new();
     for (at, passage) in evidence.iter().enumerate().rev() {
         input.push_str(&numbered(at + 1, passage));
     }
     input.push_str(&format!("Question: {question}\nAnswer:"));
-    model.prompt_with_examples(FROM_EVIDENCE, &FROM_EVIDENCE_EXAMPLES, &input)
+    Prompt {
+        instruction: FROM_EVIDENCE,
+        examples: &FROM_EVIDENCE_EXAMPLES,
+        input,
+    }
 }
 
 /// A passage as it stands in the prompt.

@@ -14,9 +14,10 @@ pub struct Retriever {
     embedder: Encoder,
 }
 
-/// What a search found.
+/// What was found for a question.
 pub(crate) struct Found {
     pub(crate) hits: Vec<Hit>,
+    /// Its share of the time to embed all questions.
     pub(crate) embed_time: Duration,
     pub(crate) search_time: Duration,
 }
@@ -49,11 +50,18 @@ impl Retriever {
     /// # Errors
     /// An empty query or corpus, or a damaged index.
     pub fn search(&self, query: &str, mode: Mode, k: usize) -> Result<Vec<Hit>, AnswerError> {
-        Ok(self.find(query, mode, k)?.hits)
+        let found = self.find(&[query], mode, k)?;
+        Ok(found.into_iter().flat_map(|found| found.hits).collect())
     }
 
-    pub(crate) fn find(&self, query: &str, mode: Mode, k: usize) -> Result<Found, AnswerError> {
-        if query.trim().is_empty() {
+    /// As [`Retriever::search`], for many queries.
+    pub(crate) fn find(
+        &self,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<Found>, AnswerError> {
+        if queries.iter().any(|query| query.trim().is_empty()) {
             return Err(AnswerError::EmptyQuestion);
         }
         let corpus = self.index.corpus();
@@ -63,21 +71,27 @@ impl Retriever {
             });
         }
         let started = Instant::now();
-        let vector = match mode {
-            Mode::Lexical => None,
-            Mode::Dense | Mode::Hybrid => self.embedder.embed(&[query], Role::Query)?.pop(),
+        let vectors = match mode {
+            Mode::Lexical => Vec::new(),
+            Mode::Dense | Mode::Hybrid => self.embedder.embed(queries, Role::Query)?,
         };
-        let embed_time = started.elapsed();
-        let started = Instant::now();
-        let query = Query {
-            text: query,
-            vector: vector.as_deref(),
-        };
-        let hits = self.index.search(&query, mode, k)?;
-        Ok(Found {
-            hits,
-            embed_time,
-            search_time: started.elapsed(),
-        })
+        let embed_time = started.elapsed() / queries.len().max(1) as u32;
+        queries
+            .iter()
+            .enumerate()
+            .map(|(index, text)| {
+                let started = Instant::now();
+                let query = Query {
+                    text,
+                    vector: vectors.get(index).map(Vec::as_slice),
+                };
+                let hits = self.index.search(&query, mode, k)?;
+                Ok(Found {
+                    hits,
+                    embed_time,
+                    search_time: started.elapsed(),
+                })
+            })
+            .collect()
     }
 }

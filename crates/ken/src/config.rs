@@ -14,6 +14,7 @@ use std::str::FromStr;
 use anyhow::Result;
 use ken_index::Mode;
 use ken_ingest::Cut;
+use ken_model::decoder::{Device, Precision};
 use ken_model::hub::ModelReference;
 use ken_route::Policy;
 use serde::{Serialize, Serializer};
@@ -24,8 +25,9 @@ use crate::failure::Refusal;
 const DEFAULT_FILE: &str = "ken.toml";
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "corpus",
+    "device",
     "embedder",
     "evidence_tokens",
     "k",
@@ -33,6 +35,7 @@ const KEYS: [&str; 12] = [
     "mode",
     "model",
     "policy",
+    "precision",
     "seed",
     "segment",
     "temperature",
@@ -43,6 +46,7 @@ const KEYS: [&str; 12] = [
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Layer {
     pub(crate) corpus: Option<PathBuf>,
+    pub(crate) device: Option<Device>,
     pub(crate) embedder: Option<ModelReference>,
     pub(crate) evidence_tokens: Option<NonZeroUsize>,
     pub(crate) k: Option<NonZeroUsize>,
@@ -52,6 +56,7 @@ pub(crate) struct Layer {
     /// Said by flags only: a corpus knows its embedder, whatever new ones are made with.
     pub(crate) moved_embedder: Option<ModelReference>,
     pub(crate) policy: Option<Policy>,
+    pub(crate) precision: Option<Precision>,
     pub(crate) seed: Option<u64>,
     pub(crate) segment: Option<Cut>,
     pub(crate) temperature: Option<Temperature>,
@@ -69,6 +74,7 @@ impl Layer {
     fn over(self, lower: Self) -> Self {
         Self {
             corpus: self.corpus.or(lower.corpus),
+            device: self.device.or(lower.device),
             embedder: self.embedder.or(lower.embedder),
             evidence_tokens: self.evidence_tokens.or(lower.evidence_tokens),
             k: self.k.or(lower.k),
@@ -77,6 +83,7 @@ impl Layer {
             model: self.model.or(lower.model),
             moved_embedder: self.moved_embedder.or(lower.moved_embedder),
             policy: self.policy.or(lower.policy),
+            precision: self.precision.or(lower.precision),
             seed: self.seed.or(lower.seed),
             segment: self.segment.or(lower.segment),
             temperature: self.temperature.or(lower.temperature),
@@ -87,6 +94,7 @@ impl Layer {
     fn set(&mut self, key: &str, value: &str) -> Result<(), Rejection> {
         match key {
             "corpus" => self.corpus = Some(PathBuf::from(value)),
+            "device" => self.device = Some(read(value)?),
             "embedder" => self.embedder = Some(read(value)?),
             "evidence_tokens" => self.evidence_tokens = Some(read(value)?),
             "k" => self.k = Some(read(value)?),
@@ -94,6 +102,7 @@ impl Layer {
             "mode" => self.mode = Some(read(value)?),
             "model" => self.model = Some(read(value)?),
             "policy" => self.policy = Some(read(value)?),
+            "precision" => self.precision = Some(read(value)?),
             "seed" => self.seed = Some(read(value)?),
             "segment" => self.segment = Some(read(value)?),
             "temperature" => self.temperature = Some(read(value)?),
@@ -201,6 +210,9 @@ fn edits(a: &str, b: &str) -> usize {
 pub(crate) struct Settings {
     /// The folder of the corpus, if one was named.
     pub(crate) corpus: Option<PathBuf>,
+    /// Where the language model computes.
+    #[serde(serialize_with = "as_text")]
+    pub(crate) device: Device,
     /// The embedder of a new corpus.
     pub(crate) embedder: ModelReference,
     /// The most evidence in a prompt, in tokens.
@@ -217,6 +229,9 @@ pub(crate) struct Settings {
     pub(crate) moved_embedder: Option<ModelReference>,
     #[serde(serialize_with = "as_text")]
     pub(crate) policy: Policy,
+    /// How the language model's weights are held.
+    #[serde(serialize_with = "as_text")]
+    pub(crate) precision: Precision,
     pub(crate) seed: u64,
     #[serde(serialize_with = "as_text")]
     pub(crate) segment: Cut,
@@ -264,6 +279,7 @@ fn settings(layer: Layer) -> Result<Settings> {
     };
     Ok(Settings {
         corpus: layer.corpus,
+        device: layer.device.unwrap_or_default(),
         embedder: reference(layer.embedder, ken_model::hub::DEFAULT_EMBEDDER)?,
         evidence_tokens: layer.evidence_tokens.map_or(1536, NonZeroUsize::get),
         k: layer.k.map(NonZeroUsize::get),
@@ -272,6 +288,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         model: reference(layer.model, ken_model::hub::DEFAULT_GENERATOR)?,
         moved_embedder: layer.moved_embedder,
         policy: layer.policy.unwrap_or(Policy::Always),
+        precision: layer.precision.unwrap_or_default(),
         seed: layer.seed.unwrap_or(0),
         segment: layer.segment.unwrap_or(Cut::Auto),
         temperature: layer.temperature.unwrap_or_default(),

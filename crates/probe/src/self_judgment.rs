@@ -1,7 +1,7 @@
 //! Asking the model itself whether it needs to look a question up: KBM's prompting baseline
 //! (section 4.1), which takes no sample and no training.
 
-use ken_model::decoder::{Decoder, DecoderError, WorkedExample};
+use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample};
 
 // Small models lean to one word whatever is asked. Of nine wordings tried, this one, a statement to
 // be called true or false, follows the question most (results/2026-11-22-main-job).
@@ -56,16 +56,39 @@ pub struct SelfJudgment {
     pub prompt_tokens: usize,
 }
 
-/// Asks the model whether it must look the question up.
+/// Asks the model of each question whether it must be looked up.
 ///
 /// # Errors
-/// A question that does not fit into the model's context.
-pub fn judge_need(model: &Decoder, question: &str) -> Result<SelfJudgment, DecoderError> {
-    let input = format!("Question: {question}\nA search is needed:");
-    let prompt = model.prompt_with_examples(INSTRUCTION, &EXAMPLES, &input)?;
-    let probabilities = model.choose(&prompt, &CHOICES)?;
-    Ok(SelfJudgment {
-        need: probabilities[0],
-        prompt_tokens: prompt.tokens().len(),
-    })
+/// A question that does not fit into the model's context, a model that cannot tell how likely a
+/// word is.
+pub fn judge_need(
+    model: &dyn LanguageModel,
+    questions: &[&str],
+) -> Result<Vec<SelfJudgment>, LanguageError> {
+    let prompts: Vec<Prompt> = questions
+        .iter()
+        .map(|question| Prompt {
+            instruction: INSTRUCTION,
+            examples: &EXAMPLES,
+            input: format!("Question: {question}\nA search is needed:"),
+        })
+        .collect();
+    let requests: Vec<_> = prompts
+        .iter()
+        .map(|prompt| ScoreRequest {
+            prompt,
+            continuations: &CHOICES,
+        })
+        .collect();
+    let chances = model.choose(&requests)?;
+    prompts
+        .iter()
+        .zip(chances)
+        .map(|(prompt, chances)| {
+            Ok(SelfJudgment {
+                need: chances[0],
+                prompt_tokens: model.count_prompt_tokens(prompt)?,
+            })
+        })
+        .collect()
 }

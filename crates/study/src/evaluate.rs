@@ -78,10 +78,14 @@ impl EvaluationError {
     }
 }
 
+/// Answers questions: for each its answer, or its own failure; or the failure of all.
+pub type AnswerMany<'a> =
+    dyn FnMut(&[&str]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> + 'a;
+
 /// Answers every one of `questions` that `results` does not hold yet, and keeps
-/// each result as soon as there is one. A question that itself cannot be answered, as one that is
-/// too long, is kept as failed. `progress` is called once at the start and after each question;
-/// `cancel` is looked at before each.
+/// each result as soon as there is one: `batch` questions at a time are handed to `answer_many`. A
+/// question that itself cannot be answered, as one that is too long, is kept as failed. `progress`
+/// is called once at the start and after each batch; `cancel` is looked at before each.
 ///
 /// # Errors
 /// The first failure that other questions would meet as well, or the first result that cannot be
@@ -90,7 +94,8 @@ pub fn evaluate(
     policy: &str,
     questions: &[Question],
     results: &mut ResultsFile,
-    answer_one: &mut dyn FnMut(&Question) -> Result<Answer, AnswerError>,
+    batch: usize,
+    answer_many: &mut AnswerMany<'_>,
     progress: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Evaluation, EvaluationError> {
@@ -119,27 +124,31 @@ pub fn evaluate(
     progress(state);
 
     let mut interrupted = false;
-    for question in questions {
-        if results.get(&question.id).is_some() {
-            continue;
-        }
+    let open: Vec<&Question> = questions
+        .iter()
+        .filter(|question| results.get(&question.id).is_none())
+        .collect();
+    for questions in open.chunks(batch.max(1)) {
         if cancel.load(Ordering::Relaxed) {
             interrupted = true;
             break;
         }
-        let record = match answer_one(question) {
-            Ok(answer) => Record::new(question, answer),
-            Err(error) if error.concerns_question() => Record::failed(question, policy, &error),
-            Err(source) => {
-                return Err(EvaluationError::Answer {
-                    id: question.id.clone(),
-                    source: Box::new(source),
-                });
-            }
+        let texts: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
+        let stopped = |question: &Question, source| EvaluationError::Answer {
+            id: question.id.clone(),
+            source: Box::new(source),
         };
-        state.done += 1;
-        state.exact_matches += usize::from(record.em);
-        results.append(record)?;
+        let answers = answer_many(&texts).map_err(|error| stopped(questions[0], error))?;
+        for (question, answer) in questions.iter().zip(answers) {
+            let record = match answer {
+                Ok(answer) => Record::new(question, answer),
+                Err(error) if error.concerns_question() => Record::failed(question, policy, &error),
+                Err(error) => return Err(stopped(question, error)),
+            };
+            state.done += 1;
+            state.exact_matches += usize::from(record.em);
+            results.append(record)?;
+        }
         progress(state);
     }
     let answered = questions.iter().filter_map(|q| results.get(&q.id));

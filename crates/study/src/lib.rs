@@ -15,7 +15,7 @@ pub mod statistics;
 pub mod summary;
 
 pub use dataset::{DatasetError, Question, read_questions, sample};
-pub use evaluate::{Evaluation, EvaluationError, Progress, evaluate};
+pub use evaluate::{AnswerMany, Evaluation, EvaluationError, Progress, evaluate};
 pub use metrics::{Scores, score};
 pub use record::Record;
 pub use results::{ResultsError, ResultsFile, Settings};

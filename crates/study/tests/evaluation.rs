@@ -84,8 +84,28 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
 fn run(path: &Path, questions: &[Question]) -> Evaluation {
     let mut file = ResultsFile::open(path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
-    let answer = &mut answer;
-    evaluate("prompt", questions, &mut file, answer, &mut |_| {}, &cancel).unwrap()
+    let answer = &mut each(questions, answer);
+    evaluate(
+        "prompt",
+        questions,
+        &mut file,
+        2,
+        answer,
+        &mut |_| {},
+        &cancel,
+    )
+    .unwrap()
+}
+
+/// Answers many questions one by one.
+fn each(
+    questions: &[Question],
+    mut answer: impl FnMut(&Question) -> Result<Answer, AnswerError>,
+) -> impl FnMut(&[&str]) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
+    move |texts| {
+        let find = |text: &&str| questions.iter().find(|q| q.question == **text).unwrap();
+        Ok(texts.iter().map(find).map(&mut answer).collect())
+    }
 }
 
 fn summary(path: &Path, questions: &[Question]) -> Summary {
@@ -157,10 +177,11 @@ fn a_cancelled_run_resumes_without_asking_again() {
         "prompt",
         &questions,
         &mut file,
-        &mut |question| {
+        1,
+        &mut each(&questions, |question| {
             cancel.store(question.id == "q3", Ordering::Relaxed);
             answer(question)
-        },
+        }),
         &mut |progress| seen.push(progress.done),
         &cancel,
     )
@@ -176,10 +197,11 @@ fn a_cancelled_run_resumes_without_asking_again() {
         "prompt",
         &questions,
         &mut file,
-        &mut |question| {
+        3,
+        &mut each(&questions, |question| {
             asked.push(question.id.clone());
             answer(question)
-        },
+        }),
         &mut |progress| last = Some(progress),
         &AtomicBool::new(false),
     )
@@ -200,7 +222,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
 fn a_question_that_fails_alone_is_kept_as_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.jsonl");
-    let mut answer = |question: &Question| match question.id.as_str() {
+    let answer = |question: &Question| match question.id.as_str() {
         "q1" => Err(AnswerError::QuestionTooLong {
             received: 9,
             limit: 4,
@@ -214,7 +236,8 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
         "prompt",
         &questions,
         &mut file,
-        &mut answer,
+        3,
+        &mut each(&questions, answer),
         &mut |_| {},
         &cancel,
     )
@@ -243,10 +266,11 @@ fn a_failure_that_concerns_all_keeps_the_results_before_it() {
         "prompt",
         &questions(5),
         &mut file,
-        &mut |question| match question.id.as_str() {
+        1,
+        &mut each(&questions(5), |question| match question.id.as_str() {
             "q2" => Err(AnswerError::NoCorpus),
             _ => answer(question),
-        },
+        }),
         &mut |_| {},
         &AtomicBool::new(false),
     )
@@ -268,8 +292,16 @@ fn another_question_under_the_same_id_is_refused() {
     changed[1].golden_answers.push("another".to_owned());
     let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
-    let answer = &mut answer;
-    let error = evaluate("prompt", &changed, &mut file, answer, &mut |_| {}, &cancel);
+    let answer = &mut each(&changed, answer);
+    let error = evaluate(
+        "prompt",
+        &changed,
+        &mut file,
+        1,
+        answer,
+        &mut |_| {},
+        &cancel,
+    );
     assert!(matches!(error, Err(EvaluationError::OtherQuestion { id, .. }) if id == "q1"));
 }
 

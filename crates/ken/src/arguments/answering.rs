@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use ken_model::decoder::{Device, Precision};
 use ken_model::hub::ModelReference;
 use ken_route::Policy;
 
@@ -17,6 +18,15 @@ pub(crate) struct AnswerFlags {
     /// The language model [setting: model]
     #[arg(long, value_name = "REF")]
     pub(crate) model: Option<ModelReference>,
+
+    /// How its weights are held: f32, int8 (faster, a little less exact), or auto
+    /// [setting: precision]
+    #[arg(long, value_name = "PRECISION")]
+    pub(crate) precision: Option<Precision>,
+
+    /// Where it computes: cpu, cuda or metal, as ken was built for [setting: device]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<Device>,
 
     /// The longest answer, in tokens [setting: max_tokens]
     #[arg(long, value_name = "N")]
@@ -36,6 +46,8 @@ impl AnswerFlags {
     /// Writes what was given over a layer of settings.
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.model.clone_from(&self.model);
+        layer.precision = self.precision;
+        layer.device = self.device;
         layer.max_tokens = self.max_tokens;
         layer.temperature = self.temperature;
         layer.seed = self.seed;
@@ -126,6 +138,11 @@ pub(crate) struct EvalArguments {
     /// Take a random sample of N questions, chosen by the seed
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<NonZeroUsize>,
+
+    /// Answer so many questions at once. The answers are the same with any number; times are
+    /// shares of a batch's, so measure latency with 1
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub(crate) batch: NonZeroUsize,
 
     /// Write the result of each question to FILE
     #[arg(long, value_name = "FILE")]

@@ -30,6 +30,9 @@ const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
 /// The kinds of questions, as `metadata.kind` names them.
 const KINDS: [&str; 2] = ["public", "invented"];
 
+/// Questions that are answered at once.
+const BATCH: usize = 8;
+
 /// One question under one policy.
 #[derive(Debug, Serialize)]
 struct Row {
@@ -67,7 +70,7 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let retriever = open_corpus(settings, stop)?;
-    let model = open::decoder(&settings.model, stop)?;
+    let model = open::language_model(settings, stop)?;
     let mut pipeline = Pipeline::new(model, Some(retriever), open::answering(settings));
     let questions = questions(arguments.limit.map(std::num::NonZeroUsize::get))?;
     let policies = match arguments.policy {
@@ -83,18 +86,24 @@ pub(crate) fn run(
             ..open::answering(settings)
         });
         let mut answers = Vec::new();
-        for question in &questions {
-            display.show(
-                "answering",
-                Unit::Items,
-                (rows.len() + answers.len()) as u64,
-                Some(total),
-            );
-            let answer = pipeline.answer(&question.question, &mut |_| ControlFlow::Continue(()))?;
+        for questions in questions.chunks(BATCH) {
+            let done = (rows.len() + answers.len()) as u64;
+            display.show("answering", Unit::Items, done, Some(total));
+            let texts: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
+            let written = pipeline.answer_many(&texts, &mut |_, _| {
+                if stop.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })?;
             if stop.load(Ordering::Relaxed) {
                 return Err(Refusal::new("interrupted", "stopped before the demo ended").into());
             }
-            answers.push((row(question, &answer), answer));
+            for (question, answer) in questions.iter().zip(written) {
+                let answer = answer?;
+                answers.push((row(question, &answer), answer));
+            }
         }
         summaries.push(summary(&policy.to_string(), &answers));
         rows.extend(answers.into_iter().map(|(row, _)| row));

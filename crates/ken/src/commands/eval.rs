@@ -35,8 +35,8 @@ pub(crate) fn run(
     let mut results = ResultsFile::open(&out, run_settings(&pipeline, settings))?;
     let evaluation = {
         let mut display = Display::new();
-        let mut answer_one = |question: &ken_study::Question| {
-            pipeline.answer(&question.question, &mut |_| ControlFlow::Continue(()))
+        let mut answer_many = |questions: &[&str]| {
+            pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()))
         };
         let mut progress = |step: ken_study::Progress| {
             let label = format!("{policy}, {} right", step.exact_matches);
@@ -51,7 +51,8 @@ pub(crate) fn run(
             &policy,
             &questions,
             &mut results,
-            &mut answer_one,
+            arguments.batch.get(),
+            &mut answer_many,
             &mut progress,
             stop,
         )?
@@ -100,6 +101,8 @@ fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),
+        ("precision", settings.precision.to_string()),
+        ("device", settings.device.to_string()),
         ("corpus", corpus),
         ("mode", answering.mode.to_string()),
         ("k", answering.k.to_string()),

@@ -10,6 +10,7 @@ use ken_index::Index;
 use ken_model::decoder::{Decoder, LoadOptions, Sampling};
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
+use ken_model::language::LanguageModel;
 use ken_route::Policy;
 
 use crate::config::Settings;
@@ -19,12 +20,26 @@ use crate::progress::Display;
 /// Passages retrieved for an answer where nobody says how many.
 const PASSAGES_READ: usize = 3;
 
-/// The language model, fetched first where it is not cached.
-pub(crate) fn decoder(reference: &ModelReference, stop: &AtomicBool) -> Result<Decoder> {
-    Ok(Decoder::load(
-        &fetched(reference, stop)?,
-        LoadOptions::default(),
-    )?)
+/// A decoder on this machine, fetched first where it is not cached.
+pub(crate) fn decoder(
+    reference: &ModelReference,
+    options: LoadOptions,
+    stop: &AtomicBool,
+) -> Result<Decoder> {
+    Ok(Decoder::load(&fetched(reference, stop)?, options)?)
+}
+
+/// The language model that answers.
+pub(crate) fn language_model(
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Box<dyn LanguageModel>> {
+    let options = LoadOptions {
+        precision: settings.precision,
+        device: settings.device,
+        ..LoadOptions::default()
+    };
+    Ok(Box::new(decoder(&settings.model, options, stop)?))
 }
 
 /// The embedder, fetched first where it is not cached.
@@ -96,7 +111,7 @@ pub(crate) fn pipeline(settings: &Settings, stop: &AtomicBool) -> Result<Pipelin
     let retriever = needs_corpus
         .then(|| retriever(settings, stop))
         .transpose()?;
-    let model = decoder(&settings.model, stop)?;
+    let model = language_model(settings, stop)?;
     Ok(Pipeline::new(model, retriever, answering(settings)))
 }
 

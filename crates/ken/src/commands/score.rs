@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_model::decoder::LoadOptions;
 use ken_model::encoder::Role;
 use ken_model::hub::ModelReference;
 use serde_json::json;
@@ -20,7 +21,7 @@ pub(crate) fn score(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let model = open::decoder(model, stop)?;
+    let model = open::decoder(model, LoadOptions::default(), stop)?;
     let prompt = model.raw_prompt(prompt)?;
     for score in model.score(&prompt, &[continuation])? {
         if json {

@@ -206,3 +206,56 @@ fn without_a_corpus_only_never_can_be_measured() {
     assert_eq!(summary["gold_coverage"], Value::Null);
     assert!(ken.path("questions.never.results.jsonl").is_file());
 }
+
+/// Sampled, so that an answer that depended on its batch would differ.
+#[test]
+fn answers_do_not_depend_on_the_batch() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let answers = |batch: &str, precision: &str| {
+        let out = format!("{batch}-{precision}.jsonl");
+        let flags = [
+            "--policy",
+            "always",
+            "--temperature",
+            "1",
+            "--batch",
+            batch,
+            "--precision",
+            precision,
+            "--out",
+            &out,
+        ];
+        ken.text(&eval(&flags));
+        let answers: Vec<Value> = ken
+            .read(&out)
+            .lines()
+            .skip(1)
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["answer"].clone())
+            .collect();
+        assert_eq!(answers.len(), 3);
+        answers
+    };
+    for precision in ["f32", "int8"] {
+        assert_eq!(answers("1", precision), answers("3", precision));
+    }
+}
+
+#[test]
+fn an_unknown_precision_or_device_is_refused() {
+    let ken = Ken::new();
+    ken.write("ken.toml", "precision = \"int7\"");
+    ken.refusal(&["ask", "--policy", "never", "Who?"]).is(
+        "config",
+        "unknown precision `int7` (auto, f32, int8 are known)",
+        "",
+    );
+    ken.write("ken.toml", "device = \"cuda\"");
+    let refusal = ken.refusal(&["ask", "--policy", "never", "Who?"]);
+    refusal.is(
+        "no_such_device",
+        "the device `cuda` cannot be used",
+        "--device cpu",
+    );
+}

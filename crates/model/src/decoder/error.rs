@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::config::Family;
+use super::runtime::Device;
 
 /// Why a decoder could not be loaded or run.
 #[derive(Debug, thiserror::Error)]
@@ -138,8 +139,8 @@ pub enum DecoderError {
     /// The device is not there, or `ken` was built without it.
     #[error("the device `{device}` cannot be used: {reason}")]
     NoSuchDevice {
-        /// Its name.
-        device: &'static str,
+        /// The device asked for.
+        device: Device,
         /// What candle says.
         reason: String,
     },

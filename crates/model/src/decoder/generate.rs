@@ -41,7 +41,7 @@ pub struct Generation {
     pub finish: Finish,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Time to read the prompt.
+    /// Time to read the prompt; its share where several were read at once.
     pub prompt_time: Duration,
     /// Time to write the answer.
     pub write_time: Duration,
@@ -236,7 +236,7 @@ impl<B: Backend> Engine<B> {
             rows.extend(logits.chunks(self.vocabulary()).map(<[f32]>::to_vec));
             Ok(())
         })?;
-        let time = started.elapsed();
+        let time = started.elapsed() / u32::try_from(rows.len().max(1)).unwrap_or(u32::MAX);
         let mut waiting = Vec::with_capacity(places);
         for ((request, reading), logits) in indices.into_iter().zip(readings).zip(rows) {
             let prompt = Arc::new(ReadPrompt {

@@ -32,7 +32,7 @@ pub use config::{DecoderConfig, Family, RopeScaling};
 pub use error::DecoderError;
 pub use generate::{GenerateRequest, Generation};
 pub use prompt::Prompt;
-pub use runtime::{Device, LoadOptions, Precision};
+pub use runtime::{Device, LoadOptions, Precision, UnknownName};
 pub use score::{Score, ScoreRequest};
 
 use chat::ChatTemplate;

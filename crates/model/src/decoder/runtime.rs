@@ -1,5 +1,7 @@
 //! Where and how exactly a decoder computes.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::config::DecoderConfig;
@@ -27,6 +29,53 @@ pub enum Precision {
     Int8,
 }
 
+impl Precision {
+    const ALL: [Self; 3] = [Self::Auto, Self::F32, Self::Int8];
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::F32 => "f32",
+            Self::Int8 => "int8",
+        })
+    }
+}
+
+impl FromStr for Precision {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("precision", &Self::ALL, name)
+    }
+}
+
+/// A name that nothing of its kind has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {kind} `{name}` ({known} are known)")]
+pub struct UnknownName {
+    kind: &'static str,
+    name: String,
+    known: String,
+}
+
+impl UnknownName {
+    fn find<T: Copy + fmt::Display>(
+        kind: &'static str,
+        all: &[T],
+        name: &str,
+    ) -> Result<T, UnknownName> {
+        let names: Vec<String> = all.iter().map(T::to_string).collect();
+        let found = names.iter().position(|known| known == name);
+        found.map(|index| all[index]).ok_or_else(|| UnknownName {
+            kind,
+            name: name.to_owned(),
+            known: names.join(", "),
+        })
+    }
+}
+
 /// Where a decoder computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Device {
@@ -40,6 +89,29 @@ pub enum Device {
     /// On the processor by the same operations as on a GPU. Slow; what the other two are held
     /// against.
     Reference,
+}
+
+impl Device {
+    const ALL: [Self; 4] = [Self::Cpu, Self::Cuda, Self::Metal, Self::Reference];
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Metal => "metal",
+            Self::Reference => "reference",
+        })
+    }
+}
+
+impl FromStr for Device {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("device", &Self::ALL, name)
+    }
 }
 
 /// How a decoder is loaded.
@@ -99,13 +171,13 @@ impl Engines {
     ) -> Result<Self, DecoderError> {
         let device = match options.device {
             Device::Cpu => None,
-            Device::Cuda => Some(("cuda", candle_core::Device::new_cuda(0))),
-            Device::Metal => Some(("metal", candle_core::Device::new_metal(0))),
-            Device::Reference => Some(("reference", Ok(candle_core::Device::Cpu))),
+            Device::Cuda => Some(candle_core::Device::new_cuda(0)),
+            Device::Metal => Some(candle_core::Device::new_metal(0)),
+            Device::Reference => Some(Ok(candle_core::Device::Cpu)),
         };
-        if let Some((name, device)) = device {
+        if let Some(device) = device {
             let device = device.map_err(|error| DecoderError::NoSuchDevice {
-                device: name,
+                device: options.device,
                 reason: error
                     .to_string()
                     .lines()

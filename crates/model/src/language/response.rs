@@ -28,7 +28,7 @@ pub struct Generation {
     pub finish: Finish,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
-    /// Time to read the prompt; zero where the model does not tell it from the writing.
+    /// Time to read the prompt, or its share where several were read at once; zero where the model does not tell it from the writing.
     pub prompt_time: Duration,
     /// Time to write the answer.
     pub write_time: Duration,
