@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod bench;
 mod models;
 mod stages;
 mod tidy;
@@ -26,6 +27,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "models",
         "fetch the test models only and print their folder",
     ),
+    (
+        "bench model",
+        "measure ken's engine beside its peers (installs them, some gigabytes)",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -44,6 +49,7 @@ fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test"] => stages::test(&root),
+        ["bench", "model"] => bench::model(&root),
         ["tidy"] => stages::tidy(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());
@@ -60,7 +66,7 @@ fn run(arguments: &[String]) -> Result<()> {
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask VERB\n");
     for (verb, purpose) in VERBS {
-        text.push_str(&format!("\n  {verb:<8}{purpose}"));
+        text.push_str(&format!("\n  {verb:<13}{purpose}"));
     }
     text
 }

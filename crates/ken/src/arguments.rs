@@ -95,10 +95,16 @@ pub(crate) enum Verb {
 #[command(after_long_help = "\
 Examples:
   ken doctor
+  ken doctor --bench
   ken doctor --json
 
 It changes nothing, and waits three seconds at most for the network.")]
-pub(crate) struct DoctorArguments {}
+pub(crate) struct DoctorArguments {
+    /// Measure the models at the work that ken lives on: sampling, reading, scoring,
+    /// writing and embedding (a minute or more)
+    #[arg(long)]
+    pub(crate) bench: bool,
+}
 
 /// `ken completions`.
 #[derive(Debug, Args)]

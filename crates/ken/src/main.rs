@@ -33,7 +33,10 @@ fn run(arguments: &Arguments) -> Result<()> {
     let stop = interrupt::listen()?;
     match &arguments.verb {
         Verb::Model(model) => commands::model::run(model, global.json, stop),
-        Verb::Doctor(_) => commands::doctor::run(&settings(global, Layer::default())?, global.json),
+        Verb::Doctor(arguments) => {
+            let settings = settings(global, Layer::default())?;
+            commands::doctor::run(arguments, &settings, global.json)
+        }
         Verb::Completions(completions) => commands::completions::run(completions),
         Verb::Demo(demo) => {
             let settings = settings(global, demo.layer())?;

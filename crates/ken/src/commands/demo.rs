@@ -115,6 +115,17 @@ pub(crate) fn run(
     show(&rows, &summaries)
 }
 
+/// The texts of the demo's documents.
+pub(crate) fn passages() -> Result<Vec<String>> {
+    CORPUS
+        .lines()
+        .map(|line| {
+            let record: serde_json::Value = serde_json::from_str(line)?;
+            Ok(record["contents"].as_str().unwrap_or_default().to_owned())
+        })
+        .collect()
+}
+
 /// Takes the demo's documents into a corpus of its own, which is kept for the next time.
 fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let folder = ModelCache::of_user()?.home().join("demo");
@@ -159,7 +170,7 @@ fn fill(
 }
 
 /// The demo's questions; with a limit, the two kinds by turns.
-fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
+pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
     let all = QUESTIONS
         .lines()
         .map(serde_json::from_str)

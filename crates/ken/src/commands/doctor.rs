@@ -1,6 +1,7 @@
 //! `ken doctor`: what this machine has, what is cached and what can be reached.
 //! It changes nothing, and what is missing is a finding, not a failure.
 
+mod bench;
 mod machine;
 mod network;
 mod speed;
@@ -11,6 +12,7 @@ use anyhow::Result;
 use ken_model::hub::{Environment, ModelCache, ModelReference};
 use serde::Serialize;
 
+use crate::arguments::DoctorArguments;
 use crate::config::Settings;
 use crate::output;
 
@@ -26,6 +28,8 @@ struct Findings<'s> {
     model: Ready,
     embedder: Ready,
     speed: speed::Speed,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bench: Option<bench::Bench>,
     settings: &'s Settings,
 }
 
@@ -64,9 +68,13 @@ struct CachedModel {
 }
 
 /// Runs `ken doctor`.
-pub(crate) fn run(settings: &Settings, json: bool) -> Result<()> {
+pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings, json: bool) -> Result<()> {
     let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let (model, embedder) = (ready(&settings.model), ready(&settings.embedder));
+    let bench = match (&model.path, &embedder.path) {
+        (Some(model), Some(embedder)) if arguments.bench => Some(bench::measure(model, embedder)?),
+        _ => None,
+    };
     let findings = Findings {
         version: env!("CARGO_PKG_VERSION"),
         machine: machine::look(),
@@ -75,6 +83,7 @@ pub(crate) fn run(settings: &Settings, json: bool) -> Result<()> {
         hub: network::reach_hub(),
         cache: cache(),
         speed: speed::measure(model.path.as_deref(), embedder.path.as_deref()),
+        bench,
         model,
         embedder,
         settings,
@@ -209,6 +218,27 @@ fn rows(findings: &Findings) -> Vec<Vec<String>> {
         ("embeds", speed.embed_tokens_per_s),
     ] {
         rows.extend(rate.map(|rate| row(name, format!("{rate:.0} tokens/s"))));
+    }
+    if let Some(bench) = &findings.bench {
+        for rates in &bench.decoder {
+            rows.push(row(
+                &rates.precision,
+                format!(
+                    "samples {:.0}, reads {:.0}, writes one stream at {:.0} tokens/s, scores {:.1} contexts/s",
+                    rates.sample_tokens_per_s,
+                    rates.read_tokens_per_s,
+                    rates.stream_tokens_per_s,
+                    rates.score_contexts_per_s
+                ),
+            ));
+        }
+        rows.push(row(
+            "embedder",
+            format!(
+                "{:.0} tokens/s, {:.0} passages/s",
+                bench.embed_tokens_per_s, bench.embed_passages_per_s
+            ),
+        ));
     }
     rows
 }

@@ -1,0 +1,240 @@
+//! `ken doctor --bench`: how fast this machine does what ken lives on, in every precision: sampling
+//! many answers of many questions, reading a long prompt, scoring an answer in many contexts,
+//! writing one stream, embedding passages. The texts are those of the demo.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use ken_model::decoder::{
+    Decoder, GenerateOptions, GenerateRequest, LoadOptions, Precision, Prompt, Sampling,
+    ScoreRequest,
+};
+use ken_model::encoder::{Encoder, Role};
+use serde::Serialize;
+
+use crate::commands::demo;
+
+/// Questions that are sampled, and samples of each.
+const SAMPLED: usize = 16;
+const SAMPLES: usize = 30;
+const SAMPLE_TOKENS: usize = 16;
+/// Tokens of the long prompt, about.
+const LONG_TOKENS: usize = 1024;
+/// Questions whose answer is scored, and contexts of each.
+const SCORED: usize = 8;
+const CONTEXTS: usize = 10;
+/// Words of a context.
+const CONTEXT_WORDS: usize = 100;
+/// Tokens of the single stream.
+const STREAM_TOKENS: usize = 64;
+
+/// What all prompts of the bench begin with.
+const SHARED: &str = "Answer the question with a name, a number or a short phrase.\n\n\
+    Question: what is the tallest land animal\nAnswer: the giraffe\n\n\
+    Question: when did the first world war end\nAnswer: 11 November 1918\n\n\
+    Question: how many strings does a violin have\nAnswer: four\n\n";
+
+/// The texts, for whoever wants to do the same work by other means.
+#[derive(Debug, Serialize)]
+pub(super) struct Workload {
+    shared: &'static str,
+    sampled: Vec<String>,
+    samples: usize,
+    sample_tokens: usize,
+    long: String,
+    scored: Vec<Scored>,
+    stream_tokens: usize,
+    passages: Vec<String>,
+}
+
+/// Contexts that an answer is scored in.
+#[derive(Debug, Serialize)]
+struct Scored {
+    contexts: Vec<String>,
+    question: String,
+    answer: String,
+}
+
+/// All rates.
+#[derive(Debug, Serialize)]
+pub(super) struct Bench {
+    pub(super) decoder: Vec<Rates>,
+    pub(super) embed_tokens_per_s: f64,
+    pub(super) embed_passages_per_s: f64,
+    workload: Workload,
+}
+
+/// The rates of the decoder in a precision.
+#[derive(Debug, Serialize)]
+pub(super) struct Rates {
+    pub(super) precision: String,
+    /// Tokens written a second by all samples together, reading included.
+    pub(super) sample_tokens_per_s: f64,
+    /// Tokens of a long prompt read a second.
+    pub(super) read_tokens_per_s: f64,
+    /// Contexts in which an answer is scored a second.
+    pub(super) score_contexts_per_s: f64,
+    /// Tokens of a single stream written a second.
+    pub(super) stream_tokens_per_s: f64,
+}
+
+/// Measures the models at these paths.
+pub(super) fn measure(model: &Path, embedder: &Path) -> Result<Bench> {
+    let workload = workload()?;
+    let decoder = [Precision::F32, Precision::Int8]
+        .into_iter()
+        .map(|precision| decode(model, precision, &workload))
+        .collect::<Result<Vec<_>>>()?;
+    let embedder = Encoder::load(embedder)?;
+    let texts: Vec<&str> = workload.passages.iter().map(String::as_str).collect();
+    let tokens = texts
+        .iter()
+        .map(|text| embedder.token_count(text))
+        .sum::<Result<usize, _>>()?;
+    let (_, time) = timed(|| embedder.embed(&texts, Role::Passage))?;
+    Ok(Bench {
+        decoder,
+        embed_tokens_per_s: rate(tokens, time),
+        embed_passages_per_s: rate(texts.len(), time),
+        workload,
+    })
+}
+
+fn workload() -> Result<Workload> {
+    let questions = demo::questions(None)?;
+    let passages = demo::passages()?;
+    let words: Vec<&str> = passages.iter().flat_map(|p| p.split_whitespace()).collect();
+    // A little more than a token a word; what is too much is cut by tokens.
+    let long = words[..LONG_TOKENS.min(words.len())].join(" ");
+    let contexts: Vec<String> = words.chunks(CONTEXT_WORDS).map(|w| w.join(" ")).collect();
+    let scored = questions
+        .iter()
+        .take(SCORED)
+        .enumerate()
+        .map(|(index, question)| Scored {
+            contexts: contexts
+                .iter()
+                .cycle()
+                .skip(index * CONTEXTS)
+                .take(CONTEXTS)
+                .cloned()
+                .collect(),
+            question: question.question.clone(),
+            answer: question.golden_answers.concat(),
+        })
+        .collect();
+    Ok(Workload {
+        shared: SHARED,
+        sampled: questions
+            .iter()
+            .take(SAMPLED)
+            .map(|q| ask(&q.question))
+            .collect(),
+        samples: SAMPLES,
+        sample_tokens: SAMPLE_TOKENS,
+        long,
+        scored,
+        stream_tokens: STREAM_TOKENS,
+        passages,
+    })
+}
+
+fn ask(question: &str) -> String {
+    format!("Question: {question}\nAnswer:")
+}
+
+fn decode(path: &Path, precision: Precision, workload: &Workload) -> Result<Rates> {
+    let options = LoadOptions {
+        precision,
+        ..LoadOptions::default()
+    };
+    let model = Decoder::load(path, options)?;
+    Ok(Rates {
+        precision: precision.to_string(),
+        sample_tokens_per_s: sample(&model, workload)?,
+        read_tokens_per_s: read(&model, workload)?,
+        score_contexts_per_s: score(&model, workload)?,
+        stream_tokens_per_s: stream(&model, workload)?,
+    })
+}
+
+fn sample(model: &Decoder, workload: &Workload) -> Result<f64> {
+    let options = GenerateOptions {
+        sampling: Sampling::Random {
+            temperature: 1.0,
+            top_k: None,
+            top_p: None,
+            seed: 0,
+        },
+        max_tokens: workload.sample_tokens,
+        stop: Vec::new(),
+    };
+    let prompts = workload
+        .sampled
+        .iter()
+        .map(|question| model.prompt(SHARED, question))
+        .collect::<Result<Vec<_>, _>>()?;
+    let requests: Vec<_> = prompts
+        .iter()
+        .map(|prompt| GenerateRequest {
+            prompt,
+            samples: workload.samples,
+            options: &options,
+        })
+        .collect();
+    let (answers, time) =
+        timed(|| model.generate_many(&requests, &mut |_| ControlFlow::Continue(())))?;
+    let tokens = answers.iter().flatten().map(|answer| answer.tokens.len());
+    Ok(rate(tokens.sum(), time))
+}
+
+fn read(model: &Decoder, workload: &Workload) -> Result<f64> {
+    let prompt = model.prompt("", &workload.long)?;
+    let (_, time) = timed(|| model.score(&prompt, &[" the"]))?;
+    Ok(rate(prompt.tokens().len(), time))
+}
+
+fn score(model: &Decoder, workload: &Workload) -> Result<f64> {
+    let (mut prompts, mut answers): (Vec<Prompt>, Vec<String>) = (Vec::new(), Vec::new());
+    for scored in &workload.scored {
+        for context in &scored.contexts {
+            let rest = format!("{context}\n{}", ask(&scored.question));
+            prompts.push(model.prompt(SHARED, &rest)?);
+            answers.push(format!(" {}", scored.answer));
+        }
+    }
+    let answers: Vec<[&str; 1]> = answers.iter().map(|answer| [answer.as_str()]).collect();
+    let requests: Vec<_> = prompts
+        .iter()
+        .zip(&answers)
+        .map(|(prompt, continuations)| ScoreRequest {
+            prompt,
+            continuations,
+        })
+        .collect();
+    let (_, time) = timed(|| model.score_many(&requests))?;
+    Ok(rate(requests.len(), time))
+}
+
+fn stream(model: &Decoder, workload: &Workload) -> Result<f64> {
+    let prompt = model.prompt("", "Once upon a time there was")?;
+    let options = GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: workload.stream_tokens,
+        stop: Vec::new(),
+    };
+    let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
+    Ok(rate(written.tokens.len(), written.write_time))
+}
+
+fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, Duration), E> {
+    let started = Instant::now();
+    Ok((work()?, started.elapsed()))
+}
+
+/// How many a second.
+fn rate(count: usize, time: Duration) -> f64 {
+    count as f64 / time.as_secs_f64()
+}

@@ -1,0 +1,149 @@
+//! `cargo xtask bench model`: ken beside its peers on the same texts, by turns in one run. The peers
+//! come from PyPI into an environment of their own, a download of some gigabytes.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::{cargo_command, models};
+
+/// The peers, as pip names them.
+const PEERS: [&str; 5] = [
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "gguf",
+    "accelerate",
+];
+
+/// How often each side is measured; the best of its rates counts.
+const ROUNDS: usize = 2;
+
+/// The rates that both sides have.
+const WORK: [&str; 4] = [
+    "sample_tokens_per_s",
+    "read_tokens_per_s",
+    "score_contexts_per_s",
+    "stream_tokens_per_s",
+];
+const EMBEDDING: &str = "embed_passages_per_s";
+
+/// Measures, prints the ratios and leaves the raw numbers in `target/bench-model.json`.
+pub(crate) fn model(root: &Path) -> Result<()> {
+    let folder = models::ensure()?;
+    let python = environment(&folder)?;
+    let threads = std::thread::available_parallelism()?.to_string();
+    let built = cargo_command()
+        .args(["build", "--release", "-p", "ken"])
+        .current_dir(root)
+        .status()?;
+    ensure!(built.success(), "ken could not be built");
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let findings = target.join("bench-findings.json");
+
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for round in 1..=ROUNDS {
+        eprintln!("xtask: round {round} of {ROUNDS}: ken");
+        let text = output(
+            Command::new(target.join("release/ken"))
+                .args(["doctor", "--bench", "--json", "--threads", &threads])
+                .env("KEN_MODEL", folder.join(models::DECODER))
+                .env("KEN_EMBEDDER", folder.join(models::ENCODER)),
+        )?;
+        std::fs::write(&findings, &text)?;
+        let mut found: Value = serde_json::from_str(&text)?;
+        let mut bench = found["bench"].take();
+        ensure!(bench.is_object(), "ken found no models to measure");
+        if let Some(bench) = bench.as_object_mut() {
+            bench.remove("workload");
+        }
+        ours.push(bench);
+        eprintln!("xtask: round {round} of {ROUNDS}: peers");
+        let text = output(
+            Command::new(&python)
+                .arg(root.join("xtask/bench/peers.py"))
+                .arg(&findings)
+                .arg(&threads),
+        )?;
+        theirs.push(serde_json::from_str::<Value>(&text)?);
+    }
+    let raw = json!({ "threads": threads, "ken": ours, "peers": theirs });
+    let file = target.join("bench-model.json");
+    std::fs::write(&file, serde_json::to_string_pretty(&raw)?)?;
+    print_ratios(&ours, &theirs);
+    println!("raw numbers: {}", file.display());
+    Ok(())
+}
+
+/// The Python of an environment that holds the peers, made where there is none.
+fn environment(models: &Path) -> Result<PathBuf> {
+    if let Some(python) = std::env::var_os("KEN_BENCH_PYTHON") {
+        return Ok(PathBuf::from(python));
+    }
+    let folder = models.with_file_name("bench-peers");
+    let python = folder.join("bin/python");
+    let finished = folder.join("finished");
+    if finished.exists() {
+        return Ok(python);
+    }
+    eprintln!(
+        "xtask: installing {} into {}",
+        PEERS.join(", "),
+        folder.display()
+    );
+    let made = Command::new(models::find_python()?)
+        .args(["-m", "venv"])
+        .arg(&folder)
+        .status()
+        .context("cannot run Python 3")?;
+    ensure!(made.success(), "no virtual environment could be made");
+    let installed = Command::new(&python)
+        .args(["-m", "pip", "install", "--quiet"])
+        .args(PEERS)
+        .status()?;
+    ensure!(installed.success(), "pip could not install the peers");
+    std::fs::write(finished, "")?;
+    Ok(python)
+}
+
+/// What a program printed.
+fn output(command: &mut Command) -> Result<String> {
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot run {}", command.get_program().display()))?;
+    if !output.status.success() {
+        bail!("{} failed", command.get_program().display());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn print_ratios(ours: &[Value], theirs: &[Value]) {
+    let best = |rates: &mut dyn Iterator<Item = &Value>| {
+        rates.filter_map(Value::as_f64).fold(0.0f64, f64::max)
+    };
+    println!(
+        "{:<24}{:>10}{:>10}{:>10}{:>8}{:>8}",
+        "", "peer", "f32", "int8", "f32 x", "int8 x"
+    );
+    for work in WORK {
+        let peer = best(&mut theirs.iter().map(|rates| &rates[work]));
+        let ken = |index: usize| best(&mut ours.iter().map(|rates| &rates["decoder"][index][work]));
+        let (exact, coarse) = (ken(0), ken(1));
+        println!(
+            "{work:<24}{peer:>10.1}{exact:>10.1}{coarse:>10.1}{:>8.2}{:>8.2}",
+            exact / peer,
+            coarse / peer
+        );
+    }
+    let peer = best(&mut theirs.iter().map(|rates| &rates[EMBEDDING]));
+    let ken = best(&mut ours.iter().map(|rates| &rates[EMBEDDING]));
+    println!(
+        "{EMBEDDING:<24}{peer:>10.1}{ken:>10.1}{:>10}{:>8.2}",
+        "",
+        ken / peer
+    );
+}
