@@ -30,9 +30,6 @@ const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
 /// The kinds of questions, as `metadata.kind` names them.
 const KINDS: [&str; 2] = ["public", "invented"];
 
-/// Questions that are answered at once.
-const BATCH: usize = 8;
-
 /// One question under one policy.
 #[derive(Debug, Serialize)]
 struct Row {
@@ -86,11 +83,11 @@ pub(crate) fn run(
             ..open::answering(settings)
         });
         let mut answers = Vec::new();
-        for questions in questions.chunks(BATCH) {
+        for question in &questions {
             let done = (rows.len() + answers.len()) as u64;
             display.show("answering", Unit::Items, done, Some(total));
-            let texts: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
-            let written = pipeline.answer_many(&texts, &mut |_, _| {
+            // One by one, so that the times are what a question takes.
+            let answer = pipeline.answer(&question.question, &mut |_| {
                 if stop.load(Ordering::Relaxed) {
                     ControlFlow::Break(())
                 } else {
@@ -100,10 +97,7 @@ pub(crate) fn run(
             if stop.load(Ordering::Relaxed) {
                 return Err(Refusal::new("interrupted", "stopped before the demo ended").into());
             }
-            for (question, answer) in questions.iter().zip(written) {
-                let answer = answer?;
-                answers.push((row(question, &answer), answer));
-            }
+            answers.push((row(question, &answer), answer));
         }
         summaries.push(summary(&policy.to_string(), &answers));
         rows.extend(answers.into_iter().map(|(row, _)| row));
