@@ -57,7 +57,7 @@ pub(super) trait Backend: Send + Sync + Sized {
     fn attend(
         &self,
         projected: Self::Rows,
-        layer: &AttentionLayer<'_, Self>,
+        layer: &AttentionLayer<'_, Self::Vector>,
         rotation: &Self::Rotation,
         runs: &mut [Run<'_, Self::Sequence>],
     ) -> Result<Self::Rows>;
@@ -85,17 +85,17 @@ pub(super) struct Heads {
 }
 
 /// What attention needs to know of its layer.
-pub(super) struct AttentionLayer<'a, B: Backend> {
+pub(super) struct AttentionLayer<'a, V> {
     pub(super) index: usize,
     pub(super) heads: &'a Heads,
     /// Norms of each query and each key head, `[width]`.
-    pub(super) norms: Option<&'a HeadNorms<B>>,
+    pub(super) norms: Option<&'a HeadNorms<V>>,
 }
 
 /// Qwen3's norms of each query and key head.
-pub(super) struct HeadNorms<B: Backend> {
-    pub(super) query: B::Vector,
-    pub(super) key: B::Vector,
+pub(super) struct HeadNorms<V> {
+    pub(super) query: V,
+    pub(super) key: V,
 }
 
 /// Rows of a batch that follow one another in one sequence.

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::config::Family;
-use super::runtime::Device;
+use super::family::Family;
+use super::options::Device;
 
 /// Why a decoder could not be loaded or run.
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,9 @@ use candle_core::Tensor;
 use rayon::prelude::*;
 
 use super::backend::{AttentionLayer, Backend, HeadNorms, Heads, Run, Sequence};
-use super::config::{DecoderConfig, Family};
+use super::config::DecoderConfig;
 use super::error::DecoderError;
+use super::family::Family;
 use super::weights::{Part, Weights};
 
 type Result<T> = std::result::Result<T, DecoderError>;
@@ -28,7 +29,7 @@ struct Block<B: Backend> {
     attention_norm: B::Vector,
     query_key_value: B::Matrix,
     query_key_value_bias: Option<B::Vector>,
-    head_norms: Option<HeadNorms<B>>,
+    head_norms: Option<HeadNorms<B::Vector>>,
     attention_output: B::Matrix,
     feed_forward_norm: B::Vector,
     gate: B::Matrix,

@@ -9,11 +9,13 @@ mod cpu;
 mod engine;
 mod error;
 mod examples;
+mod family;
 mod generate;
 mod gguf;
 mod graph;
 mod hidden;
 mod language;
+mod options;
 mod prompt;
 mod quotation;
 mod runtime;
@@ -28,11 +30,12 @@ use std::path::{Path, PathBuf};
 
 pub use crate::language::{Finish, GenerateOptions, Piece, Sampling, WorkedExample};
 pub use chat::{Message, Role};
-pub use config::{DecoderConfig, Family, RopeScaling};
+pub use config::{DecoderConfig, RopeScaling};
 pub use error::DecoderError;
+pub use family::Family;
 pub use generate::{GenerateRequest, Generation};
+pub use options::{Device, LoadOptions, Precision, UnknownName};
 pub use prompt::Prompt;
-pub use runtime::{Device, LoadOptions, Precision, UnknownName};
 pub use score::{Score, ScoreRequest};
 
 use chat::ChatTemplate;

@@ -1,7 +1,5 @@
 //! Where and how exactly a decoder computes.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use super::config::DecoderConfig;
@@ -9,132 +7,13 @@ use super::cpu::{Cpu, Weighing};
 use super::engine::Engine;
 use super::error::DecoderError;
 use super::graph::Graph;
+use super::options::{Device, LoadOptions, Precision};
 use super::tensors::Tensors;
 use super::weights::Weights;
 
 /// From so many parameters on, weights are held in 8 bits where nobody says otherwise: in 32 they
 /// would not fit into the memory of most machines.
 const LARGE: usize = 2_000_000_000;
-
-/// How the weights of projections are held on the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Precision {
-    /// Written in the cheapest precision that keeps the answers, scored in 32 bits; large models in
-    /// 8 bits.
-    #[default]
-    Auto,
-    /// 32 bits everywhere.
-    F32,
-    /// 8 bits everywhere: one scale an output for weights, one a row for activations.
-    Int8,
-}
-
-impl Precision {
-    const ALL: [Self; 3] = [Self::Auto, Self::F32, Self::Int8];
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::F32 => "f32",
-            Self::Int8 => "int8",
-        })
-    }
-}
-
-impl FromStr for Precision {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("precision", &Self::ALL, name)
-    }
-}
-
-/// A name that nothing of its kind has.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} `{name}` ({known} are known)")]
-pub struct UnknownName {
-    kind: &'static str,
-    name: String,
-    known: String,
-}
-
-impl UnknownName {
-    fn find<T: Copy + fmt::Display>(
-        kind: &'static str,
-        all: &[T],
-        name: &str,
-    ) -> Result<T, UnknownName> {
-        let names: Vec<String> = all.iter().map(T::to_string).collect();
-        let found = names.iter().position(|known| known == name);
-        found.map(|index| all[index]).ok_or_else(|| UnknownName {
-            kind,
-            name: name.to_owned(),
-            known: names.join(", "),
-        })
-    }
-}
-
-/// Where a decoder computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Device {
-    /// On the processor.
-    #[default]
-    Cpu,
-    /// On the first GPU of NVIDIA's; needs the feature `cuda`.
-    Cuda,
-    /// On the GPU of Apple's; needs the feature `metal`.
-    Metal,
-    /// On the processor by the same operations as on a GPU. Slow; what the other two are held
-    /// against.
-    Reference,
-}
-
-impl Device {
-    const ALL: [Self; 4] = [Self::Cpu, Self::Cuda, Self::Metal, Self::Reference];
-}
-
-impl fmt::Display for Device {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-            Self::Metal => "metal",
-            Self::Reference => "reference",
-        })
-    }
-}
-
-impl FromStr for Device {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("device", &Self::ALL, name)
-    }
-}
-
-/// How a decoder is loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LoadOptions {
-    /// How weights are held on the CPU. GPUs hold them in 32 bits.
-    pub precision: Precision,
-    /// Where it computes.
-    pub device: Device,
-    /// Memory in bytes that the keys and values of the sequences of one call take at most, as long
-    /// as a single prompt and its samples do not need more.
-    pub cache_bytes: usize,
-}
-
-impl Default for LoadOptions {
-    fn default() -> Self {
-        Self {
-            precision: Precision::default(),
-            device: Device::default(),
-            cache_bytes: 1 << 30,
-        }
-    }
-}
 
 /// A graph on its backend.
 pub(super) enum Runtime {

@@ -97,7 +97,7 @@ impl Backend for Tensors {
     fn attend(
         &self,
         projected: Tensor,
-        layer: &AttentionLayer<'_, Self>,
+        layer: &AttentionLayer<'_, Tensor>,
         (cos, sin): &(Tensor, Tensor),
         runs: &mut [Run<'_, TensorSequence>],
     ) -> Result<Tensor> {

@@ -8,8 +8,9 @@ use candle_core::quantized::{QStorage, QTensor};
 use candle_core::safetensors::MmapedSafetensors;
 use candle_core::{DType, Device, Tensor};
 
-use super::config::{DecoderConfig, Family};
+use super::config::DecoderConfig;
 use super::error::DecoderError;
+use super::family::Family;
 use super::gguf::GgufFile;
 
 /// One weight of a block.

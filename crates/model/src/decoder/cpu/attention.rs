@@ -10,11 +10,17 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::elementwise::{norm_inlined, softmax_inlined};
-use super::rows::Rows;
+use super::rows::{Rows, task_rows};
 use super::segment::{CpuSequence, Segment};
-use super::{Cpu, Rotation, task_rows};
 use crate::decoder::backend::{AttentionLayer, Run, Sequence};
 use crate::decoder::wide::{LANES, widest};
+
+/// Cosines and sines, each `[rows, half]`.
+pub(in crate::decoder) struct Rotation {
+    pub(super) cos: Vec<f32>,
+    pub(super) sin: Vec<f32>,
+    pub(super) half: usize,
+}
 
 /// Rows that one task works on.
 const TASK_ROWS: usize = 16;
@@ -28,7 +34,11 @@ thread_local! {
 }
 
 /// Norms, where the model has them, and rotates the queries and keys of every row.
-pub(super) fn rotate(projected: &mut Rows, layer: &AttentionLayer<'_, Cpu>, rotation: &Rotation) {
+pub(super) fn rotate(
+    projected: &mut Rows,
+    layer: &AttentionLayer<'_, Vec<f32>>,
+    rotation: &Rotation,
+) {
     let heads = layer.heads;
     let (half, width) = (rotation.half, heads.width);
     let projected_width = projected.width;
@@ -66,7 +76,7 @@ pub(super) fn rotate(projected: &mut Rows, layer: &AttentionLayer<'_, Cpu>, rota
 /// Stores every row's keys and values behind those of its sequence.
 pub(super) fn store(
     projected: &Rows,
-    layer: &AttentionLayer<'_, Cpu>,
+    layer: &AttentionLayer<'_, Vec<f32>>,
     runs: &mut [Run<'_, CpuSequence>],
 ) {
     let heads = layer.heads;
@@ -99,7 +109,7 @@ struct Task<'a> {
 /// Lets every row attend to its sequence up to itself.
 pub(super) fn attend(
     projected: &Rows,
-    layer: &AttentionLayer<'_, Cpu>,
+    layer: &AttentionLayer<'_, Vec<f32>>,
     runs: &[Run<'_, CpuSequence>],
 ) -> Rows {
     let heads = layer.heads;
@@ -149,7 +159,12 @@ struct Keys<'a> {
 }
 
 impl Task<'_> {
-    fn run(&mut self, projected: &Rows, layer: &AttentionLayer<'_, Cpu>, scores: &mut Vec<f32>) {
+    fn run(
+        &mut self,
+        projected: &Rows,
+        layer: &AttentionLayer<'_, Vec<f32>>,
+        scores: &mut Vec<f32>,
+    ) {
         let heads = layer.heads;
         let width = heads.width;
         let rows = self.out.len() / (heads.queries * width);

@@ -5,8 +5,7 @@ use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
 
-use super::rows::Rows;
-use super::task_rows;
+use super::rows::{Rows, task_rows};
 use crate::decoder::error::DecoderError;
 use crate::decoder::wide::{greatest, greatest_of, sum, widest};
 

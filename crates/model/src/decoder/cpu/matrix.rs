@@ -3,10 +3,18 @@
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
 
-use super::Weighing;
 use super::int8::Int8Matrix;
 use super::rows::Rows;
 use crate::decoder::error::DecoderError;
+
+/// How the weights of projections are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::decoder) enum Weighing {
+    /// As 32-bit floating-point numbers.
+    F32,
+    /// As bytes with one scale an output.
+    Int8,
+}
 
 /// A projection without bias.
 pub(in crate::decoder) enum Matrix {

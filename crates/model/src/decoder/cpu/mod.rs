@@ -18,38 +18,17 @@ use rayon::prelude::*;
 use super::backend::{AttentionLayer, Backend, Heads, Run};
 use super::error::DecoderError;
 
+use attention::Rotation;
 use matrix::Matrix;
-use rows::Rows;
+pub(super) use matrix::Weighing;
+use rows::{Rows, task_rows};
 pub(super) use segment::CpuSequence;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
-/// How the weights of projections are held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Weighing {
-    /// As 32-bit floating-point numbers.
-    F32,
-    /// As bytes with one scale an output.
-    Int8,
-}
-
 /// The CPU backend.
 pub(super) struct Cpu {
     pub(super) weighing: Weighing,
-}
-
-/// Cosines and sines, each `[rows, half]`.
-pub(super) struct Rotation {
-    cos: Vec<f32>,
-    sin: Vec<f32>,
-    half: usize,
-}
-
-/// Rows of a width that are worth a task of their own.
-fn task_rows(width: usize) -> usize {
-    /// Numbers whose pass takes longer than handing it to another thread.
-    const NUMBERS: usize = 1 << 14;
-    NUMBERS.div_ceil(width)
 }
 
 fn numbers(tensor: &Tensor) -> Result<Vec<f32>> {
@@ -134,7 +113,7 @@ impl Backend for Cpu {
     fn attend(
         &self,
         mut projected: Rows,
-        layer: &AttentionLayer<'_, Self>,
+        layer: &AttentionLayer<'_, Vec<f32>>,
         rotation: &Rotation,
         runs: &mut [Run<'_, CpuSequence>],
     ) -> Result<Rows> {

@@ -33,3 +33,10 @@ impl Rows {
         Self::new(numbers, self.width)
     }
 }
+
+/// Rows of a width that are worth a task of their own.
+pub(super) fn task_rows(width: usize) -> usize {
+    /// Numbers whose pass takes longer than handing it to another thread.
+    const NUMBERS: usize = 1 << 14;
+    NUMBERS.div_ceil(width)
+}
