@@ -134,10 +134,26 @@ impl RemoteModel {
         Ok((choices, usage(&answer)))
     }
 
+    /// What is written where no token may be.
+    fn nothing(&self, prompt: &Prompt) -> Result<Generation, RemoteError> {
+        let choice = Choice {
+            finish: Some(Finish::Length),
+            ..Choice::default()
+        };
+        let usage = Usage {
+            prompt: None,
+            written: Some(0),
+        };
+        self.generation(prompt, choice, usage, Duration::ZERO, Duration::ZERO)
+    }
+
     /// Writes `order.samples` continuations: in one request where the endpoint can, else in
     /// requests that differ by their seed.
     fn samples(&self, mut order: Order<'_>) -> Result<Vec<Generation>, RemoteError> {
         let wanted = order.samples;
+        if order.max_tokens == 0 {
+            return Ok(vec![self.nothing(order.prompt)?; wanted]);
+        }
         let mut written = Vec::with_capacity(wanted);
         // All greedy samples are the same, and some endpoints refuse to write several.
         let greedy = order.options.sampling == Sampling::Greedy;
@@ -184,6 +200,9 @@ impl RemoteModel {
         order: &Order<'_>,
         on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> Result<Generation, RemoteError> {
+        if order.max_tokens == 0 {
+            return self.nothing(order.prompt);
+        }
         let mut started = Instant::now();
         let streamed = self.send(order, |body| {
             let body = body.to_string();
@@ -284,11 +303,10 @@ impl RemoteModel {
         request: &GenerateRequest<'a, Prompt>,
         stream: bool,
     ) -> Result<Order<'a>, RemoteError> {
-        let max_tokens = self.room(request.prompt, request.options.max_tokens)?;
         Ok(Order {
             prompt: request.prompt,
             options: request.options,
-            max_tokens: max_tokens.max(1),
+            max_tokens: self.room(request.prompt, request.options.max_tokens)?,
             samples: request.samples,
             seed_offset: 0,
             stream,

@@ -84,7 +84,7 @@ const ALL_TOKENS: i64 = -1;
 pub(super) struct Order<'a> {
     pub(super) prompt: &'a Prompt,
     pub(super) options: &'a GenerateOptions,
-    /// Most tokens to write; at least 1.
+    /// Most tokens to write.
     pub(super) max_tokens: usize,
     pub(super) samples: usize,
     /// Added to the seed.
