@@ -1,4 +1,4 @@
-//! Telling models apart by their weights, quickly enough to do at every load.
+//! Telling models apart: by their weights, quickly enough to do at every load, or by their names.
 
 use std::fs::File;
 use std::io::{Read, Result, Seek, SeekFrom};
@@ -50,6 +50,22 @@ pub(crate) fn of_files(files: &[PathBuf]) -> Result<String> {
     Ok(hex(&hash.finalize()[..16]))
 }
 
+/// The fingerprint of several texts together, in the order given.
+#[must_use]
+pub(crate) fn of_texts(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        part(&mut hash, text.as_bytes());
+    }
+    hex(&hash.finalize()[..16])
+}
+
+/// Adds one part with its length, so that no two lists of parts look alike.
+pub(crate) fn part(hash: &mut Sha256, bytes: &[u8]) {
+    hash.update((bytes.len() as u64).to_le_bytes());
+    hash.update(bytes);
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -67,6 +83,12 @@ mod tests {
             std::fs::write(&path, &content).unwrap();
             assert_eq!(of_bytes(&content), of_files(&[path]).unwrap());
         }
+    }
+
+    #[test]
+    fn texts_are_told_apart_by_where_they_end() {
+        assert_eq!(of_texts(&["a", "bc"]), of_texts(&["a", "bc"]));
+        assert_ne!(of_texts(&["a", "bc"]), of_texts(&["ab", "c"]));
     }
 
     #[test]

@@ -1,9 +1,12 @@
-//! Models: their files (`hub`), what every language model can be asked (`language`), decoders that
-//! write and score text here (`decoder`), and encoders that embed it (`encoder`). Knows nothing of
-//! corpora, prompts' contents or routing.
+//! Models: their files (`hub`), what every language model and every embedder can be asked
+//! (`language`, `embedder`), decoders that write and score text here (`decoder`), encoders that
+//! embed it (`encoder`), and both behind endpoints (`remote`). Knows nothing of corpora, prompts'
+//! contents or routing.
 
 pub mod decoder;
+pub mod embedder;
 pub mod encoder;
 mod fingerprint;
 pub mod hub;
 pub mod language;
+pub mod remote;

@@ -6,7 +6,7 @@
 use super::Decoder;
 use super::error::DecoderError;
 use super::prompt::Prompt;
-use crate::language::WorkedExample;
+use crate::language::{WorkedExample, shared_text};
 
 impl Decoder {
     /// An instruction, worked examples and an input to be continued. The output follows after a
@@ -20,10 +20,6 @@ impl Decoder {
         examples: &[WorkedExample<'_>],
         input: &str,
     ) -> Result<Prompt, DecoderError> {
-        let mut shared = format!("{instruction}\n\n");
-        for example in examples {
-            shared.push_str(&format!("{} {}\n\n", example.input, example.output));
-        }
-        self.prompt(&shared, input)
+        self.prompt(&shared_text(instruction, examples), input)
     }
 }

@@ -4,6 +4,7 @@
 use sha2::{Digest, Sha256};
 
 use super::settings::{Pooling, Settings};
+use crate::fingerprint::part;
 
 /// The fingerprint, as 64 hexadecimal digits, of a weights file's content, that of a tokenizer file
 /// and the settings.
@@ -33,10 +34,4 @@ pub(super) fn of(weights: &[u8], tokenizer: &[u8], settings: &Settings) -> Strin
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
-}
-
-/// Adds one part with its length, so that no two lists of parts look alike.
-fn part(hash: &mut Sha256, bytes: &[u8]) {
-    hash.update((bytes.len() as u64).to_le_bytes());
-    hash.update(bytes);
 }

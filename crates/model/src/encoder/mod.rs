@@ -202,7 +202,7 @@ fn mean_of_rows(rows: &[f32], columns: usize) -> Vec<f32> {
 }
 
 /// Scales a vector to length 1; a vector of zeros stays as it is.
-fn normalize(vector: &mut [f32]) {
+pub(crate) fn normalize(vector: &mut [f32]) {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length > 0.0 {
         vector.iter_mut().for_each(|x| *x /= length);

@@ -54,7 +54,7 @@ enum Attempt {
 }
 
 /// The TLS settings for a bundle of certificates in PEM; without one, Mozilla's roots.
-pub(super) fn tls_config(ca_bundle: Option<&Path>) -> Result<TlsConfig, HubError> {
+pub(crate) fn tls_config(ca_bundle: Option<&Path>) -> Result<TlsConfig, HubError> {
     let Some(path) = ca_bundle else {
         return Ok(TlsConfig::default());
     };
@@ -77,7 +77,7 @@ pub(super) fn tls_config(ca_bundle: Option<&Path>) -> Result<TlsConfig, HubError
 }
 
 /// The certificate bundle that the environment names for every program.
-pub(super) fn ca_bundle_of(environment: &Environment) -> Option<PathBuf> {
+pub(crate) fn ca_bundle_of(environment: &Environment) -> Option<PathBuf> {
     ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"]
         .iter()
         .find_map(|name| environment.get(name))

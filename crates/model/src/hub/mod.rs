@@ -24,6 +24,7 @@ mod wheel;
 pub use cache::{FileCheck, FileState, ModelCache, Verification};
 pub use environment::Environment;
 pub use error::HubError;
+pub(crate) use fetch::{ca_bundle_of, tls_config};
 pub use known::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR, ShortName, short_names};
 pub use progress::{Progress, Stage};
 pub use record::{FileRecord, ModelRecord};

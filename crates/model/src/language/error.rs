@@ -1,6 +1,7 @@
 //! What can go wrong with a language model, wherever it is.
 
 use crate::decoder::DecoderError;
+use crate::remote::RemoteError;
 
 /// Why a language model did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -8,6 +9,9 @@ pub enum LanguageError {
     /// The decoder on this machine failed.
     #[error(transparent)]
     Decoder(#[from] DecoderError),
+    /// The endpoint failed.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
 }
 
 impl LanguageError {
@@ -16,6 +20,7 @@ impl LanguageError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Decoder(error) => error.kind(),
+            Self::Remote(error) => error.kind(),
         }
     }
 
@@ -24,6 +29,7 @@ impl LanguageError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Decoder(error) => error.hint(),
+            Self::Remote(error) => error.hint(),
         }
     }
 
@@ -35,6 +41,7 @@ impl LanguageError {
                 error,
                 DecoderError::ContextExceeded { .. } | DecoderError::UnknownToken { .. }
             ),
+            Self::Remote(error) => error.concerns_prompt(),
         }
     }
 }

@@ -8,6 +8,7 @@ mod response;
 use std::ops::ControlFlow;
 
 pub use error::LanguageError;
+pub(crate) use prompt::shared_text;
 pub use prompt::{Prompt, WorkedExample};
 pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
 pub use response::{Finish, Generation, Score, shares};

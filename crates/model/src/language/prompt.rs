@@ -20,3 +20,21 @@ pub struct Prompt {
     /// What it is to be done to.
     pub input: String,
 }
+
+impl Prompt {
+    /// The prompt as text that a model continues: what all prompts of its kind share, and the rest.
+    /// The output follows after a space and ends with the line.
+    #[must_use]
+    pub fn text(&self) -> (String, &str) {
+        (shared_text(self.instruction, self.examples), &self.input)
+    }
+}
+
+/// An instruction and worked examples as the beginning of a text that a model continues.
+pub(crate) fn shared_text(instruction: &str, examples: &[WorkedExample<'_>]) -> String {
+    let mut shared = format!("{instruction}\n\n");
+    for example in examples {
+        shared.push_str(&format!("{} {}\n\n", example.input, example.output));
+    }
+    shared
+}

@@ -1,0 +1,442 @@
+//! Requests to one endpoint, repeated where a failure may pass. It knows neither prompts nor answers.
+
+use std::fmt;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::http::Response;
+use url::{Host, Url};
+
+use super::error::RemoteError;
+use super::retry::{Failed, delay, pause};
+use super::settings::{ApiKey, RemoteSettings};
+use crate::hub::{Environment, ca_bundle_of, tls_config};
+
+/// The longest answer that is read.
+const ANSWER_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
+/// Characters of an answer that an error message shows.
+const SHOWN_CHARACTERS: usize = 300;
+
+/// An endpoint and how it is spoken to.
+pub(super) struct Client {
+    agent: ureq::Agent,
+    /// Without a slash at its end.
+    base: String,
+    host: String,
+    key: Option<ApiKey>,
+    settings: RemoteSettings,
+    stop: Arc<AtomicBool>,
+}
+
+impl Client {
+    /// An endpoint at a base URL; nothing is sent yet.
+    pub(super) fn new(
+        base: &str,
+        key: Option<ApiKey>,
+        settings: RemoteSettings,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, RemoteError> {
+        let base = base.trim_end_matches('/');
+        let url = parsed(base)?;
+        let bundle = ca_bundle_of(&Environment::of_process());
+        let tls = tls_config(bundle.as_deref()).map_err(Box::new)?;
+        let mut config = ureq::Agent::config_builder()
+            .tls_config(tls)
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .accept_encoding("identity")
+            .user_agent(concat!("ken/", env!("CARGO_PKG_VERSION")))
+            .max_idle_connections_per_host(settings.concurrency.max(1))
+            .timeout_connect(Some(settings.connect_timeout))
+            .timeout_recv_response(Some(settings.read_timeout))
+            .timeout_per_read(Some(settings.read_timeout))
+            .timeout_per_write(Some(settings.read_timeout));
+        if is_loopback(&url) {
+            config = config.proxy(None);
+        }
+        let name = url.host_str().unwrap_or_default();
+        let host = match url.port_or_known_default() {
+            Some(port) => format!("{name}:{port}"),
+            None => name.to_owned(),
+        };
+        Ok(Self {
+            agent: config.build().into(),
+            base: base.to_owned(),
+            host,
+            key,
+            settings,
+            stop,
+        })
+    }
+
+    /// Most requests in flight at a time.
+    pub(super) fn concurrency(&self) -> usize {
+        self.settings.concurrency.max(1)
+    }
+
+    /// The base URL.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The address of a route of the API.
+    pub(super) fn api(&self, route: &str) -> String {
+        format!("{}/{route}", self.base)
+    }
+
+    /// The address of a route beside the API.
+    pub(super) fn beside(&self, route: &str) -> String {
+        let root = self.base.strip_suffix("/v1").unwrap_or(&self.base);
+        format!("{root}/{route}")
+    }
+
+    /// The JSON at an address.
+    pub(super) fn get(&self, url: &str) -> Result<Value, RemoteError> {
+        self.persist(|| self.json(url, self.authorized(self.agent.get(url)).call()))
+    }
+
+    /// The JSON that answers a request.
+    pub(super) fn post(&self, url: &str, body: &Value) -> Result<Value, RemoteError> {
+        let body = body.to_string();
+        self.persist(|| self.json(url, self.sent(url, &body)))
+    }
+
+    /// Sends a request once and returns the answer's media type and its still unread body.
+    pub(super) fn open(
+        &self,
+        url: &str,
+        body: &str,
+    ) -> Result<(Option<String>, impl Read + use<>), Failed> {
+        let response = self.accepted(url, self.sent(url, body))?;
+        let media = response.body().mime_type().map(str::to_owned);
+        Ok((media, response.into_body().into_reader()))
+    }
+
+    /// Tries again while failures may pass, as often as the settings say.
+    pub(super) fn persist<T>(
+        &self,
+        mut attempt: impl FnMut() -> Result<T, Failed>,
+    ) -> Result<T, RemoteError> {
+        let mut repetition = 0;
+        loop {
+            self.check()?;
+            let failed = match attempt() {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            if !failed.passing || repetition == self.settings.retries {
+                return Err(failed.error);
+            }
+            let Some(wait) = delay(self.settings.backoff, repetition, failed.wait) else {
+                return Err(failed.error);
+            };
+            if !pause(wait, &|| self.stop.load(Ordering::Relaxed)) {
+                return Err(self.cancelled());
+            }
+            repetition += 1;
+        }
+    }
+
+    /// An error once the caller has stopped it.
+    pub(super) fn check(&self) -> Result<(), RemoteError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(self.cancelled());
+        }
+        Ok(())
+    }
+
+    /// What a broken connection means.
+    pub(super) fn broken(&self, error: ureq::Error) -> Failed {
+        use std::io::ErrorKind::{
+            AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable,
+        };
+        use ureq::Timeout::{Connect, Resolve};
+        let host = self.host.clone();
+        let detail = match &error {
+            ureq::Error::HostNotFound => "the host name is unknown".to_owned(),
+            ureq::Error::Io(error) => error.to_string(),
+            other => other.to_string(),
+        };
+        match &error {
+            ureq::Error::Timeout(Connect | Resolve) => Failed::passing(RemoteError::Unreachable {
+                host,
+                detail: format!(
+                    "no connection within {} s",
+                    self.settings.connect_timeout.as_secs_f32()
+                ),
+            }),
+            ureq::Error::Timeout(_) => Failed::passing(RemoteError::Timeout {
+                host,
+                after: self.settings.read_timeout,
+            }),
+            ureq::Error::HostNotFound | ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
+                Failed::lasting(RemoteError::Unreachable { host, detail })
+            }
+            ureq::Error::Io(source)
+                if matches!(
+                    source.kind(),
+                    ConnectionRefused | HostUnreachable | NetworkUnreachable | AddrNotAvailable
+                ) =>
+            {
+                Failed::passing(RemoteError::Unreachable { host, detail })
+            }
+            ureq::Error::ConnectionFailed => {
+                Failed::passing(RemoteError::Unreachable { host, detail })
+            }
+            ureq::Error::Io(_) | ureq::Error::Protocol(_) => {
+                Failed::passing(RemoteError::ConnectionLost { host, detail })
+            }
+            _ => Failed::lasting(RemoteError::ConnectionLost { host, detail }),
+        }
+    }
+
+    /// The JSON of a text that an address gave.
+    pub(super) fn parsed(&self, url: &str, text: &str) -> Result<Value, RemoteError> {
+        let url = url.to_owned();
+        if text.trim_start().starts_with('<') {
+            return Err(RemoteError::WebPage { url });
+        }
+        let value: Value = serde_json::from_str(text).map_err(|e| RemoteError::BadJson {
+            url: url.clone(),
+            detail: e.to_string(),
+            beginning: self.shown(text),
+        })?;
+        match value.get("error").filter(|error| !error.is_null()) {
+            Some(_) => Err(self.refusal(&url, 200, text)),
+            None => Ok(value),
+        }
+    }
+
+    /// What a refusal means.
+    pub(super) fn refusal(&self, url: &str, status: u16, text: &str) -> RemoteError {
+        let url = url.to_owned();
+        let message = self.shown(&message_of(text));
+        if matches!(status, 200 | 400 | 413 | 422) && speaks_of_context(&message) {
+            return RemoteError::ContextExceeded {
+                url,
+                detail: message,
+            };
+        }
+        RemoteError::Status {
+            url,
+            status,
+            message,
+        }
+    }
+
+    fn cancelled(&self) -> RemoteError {
+        RemoteError::Cancelled {
+            host: self.host.clone(),
+        }
+    }
+
+    fn authorized<B>(&self, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
+        match &self.key {
+            Some(key) => request.header("Authorization", key.header()),
+            None => request,
+        }
+    }
+
+    fn sent(&self, url: &str, body: &str) -> Result<Response<ureq::Body>, ureq::Error> {
+        self.authorized(self.agent.post(url))
+            .content_type("application/json")
+            .send(body)
+    }
+
+    /// The response, unless it is a refusal.
+    fn accepted(
+        &self,
+        url: &str,
+        response: Result<Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Response<ureq::Body>, Failed> {
+        let response = response.map_err(|error| self.broken(error))?;
+        let status = response.status().as_u16();
+        if (200..300).contains(&status) {
+            return Ok(response);
+        }
+        let wait = response
+            .headers()
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
+        let text = self.text(response).unwrap_or_default();
+        Err(Failed {
+            error: self.refusal(url, status, &text),
+            passing: matches!(status, 408 | 429 | 500 | 502..=599),
+            wait,
+        })
+    }
+
+    fn json(
+        &self,
+        url: &str,
+        response: Result<Response<ureq::Body>, ureq::Error>,
+    ) -> Result<Value, Failed> {
+        let response = self.accepted(url, response)?;
+        let text = self.text(response).map_err(|error| self.broken(error))?;
+        self.parsed(url, &text).map_err(Failed::lasting)
+    }
+
+    fn text(&self, mut response: Response<ureq::Body>) -> Result<String, ureq::Error> {
+        response
+            .body_mut()
+            .with_config()
+            .limit(ANSWER_LIMIT_BYTES)
+            .lossy_utf8(true)
+            .read_to_string()
+    }
+
+    /// The beginning of what the endpoint said, on one line and without the key.
+    fn shown(&self, text: &str) -> String {
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = match &self.key {
+            Some(key) => key.blotted(&line),
+            None => line,
+        };
+        match line.char_indices().nth(SHOWN_CHARACTERS) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("base", &self.base)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A base URL that can be used.
+fn parsed(base: &str) -> Result<Url, RemoteError> {
+    // Credentials do not belong into a URL, nor into a message.
+    let refused = |shown: &str, reason: &str| RemoteError::BadUrl {
+        url: shown.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let url = Url::parse(base).map_err(|e| refused(base, &e.to_string()))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        let host = url.host_str().unwrap_or_default();
+        return Err(refused(host, "its URL must not carry credentials"));
+    }
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(refused(base, "it begins with neither http:// nor https://"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        let shown = base.split(['?', '#']).next().unwrap_or_default();
+        return Err(refused(shown, "a base URL has no query"));
+    }
+    Ok(url)
+}
+
+/// Whether the endpoint is on this machine, where no proxy leads to.
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// The endpoint's words in the body of a refusal.
+fn message_of(text: &str) -> String {
+    if text.trim().is_empty() {
+        return "(it does not say why)".to_owned();
+    }
+    if text.trim_start().starts_with('<') {
+        return "(a web page)".to_owned();
+    }
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return text.to_owned();
+    };
+    let words = ["/error/message", "/error", "/message", "/detail"]
+        .iter()
+        .find_map(|path| value.pointer(path).filter(|found| !found.is_null()));
+    match words {
+        Some(Value::String(words)) => words.clone(),
+        Some(other) => other.to_string(),
+        None => text.to_owned(),
+    }
+}
+
+/// Whether a refusal is because of the length of the prompt.
+fn speaks_of_context(message: &str) -> bool {
+    let message = message.to_lowercase();
+    [
+        "context length",
+        "context size",
+        "context window",
+        "context_length",
+        "maximum input length",
+    ]
+    .iter()
+    .any(|words| message.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(base: &str) -> Result<Client, RemoteError> {
+        let key = ApiKey::new("sk-secret")?;
+        let stop = Arc::new(AtomicBool::new(false));
+        Client::new(base, Some(key), RemoteSettings::default(), stop)
+    }
+
+    #[test]
+    fn addresses_are_made_from_the_base() {
+        let client = client("http://localhost:8000/v1/").unwrap();
+        assert_eq!(client.api("models"), "http://localhost:8000/v1/models");
+        assert_eq!(client.beside("tokenize"), "http://localhost:8000/tokenize");
+    }
+
+    #[test]
+    fn what_is_no_base_is_refused_without_its_password() {
+        for base in [
+            "8000",
+            "ftp://a/v1",
+            "http://ada:secret@host/v1",
+            "http://h/v1?key=secret",
+        ] {
+            let error = client(base).unwrap_err();
+            assert_eq!(error.kind(), "bad_endpoint");
+            assert!(error.hint().unwrap().contains("/v1"));
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_refusal_are_found_wherever_they_stand() {
+        let client = client("http://h/v1").unwrap();
+        for (body, words) in [
+            (
+                r#"{"error": {"message": "bad key sk-secret", "code": 1}}"#,
+                "bad key (API key)",
+            ),
+            (r#"{"error": "no such model"}"#, "no such model"),
+            (
+                r#"{"object": "error", "message": "n must be 1"}"#,
+                "n must be 1",
+            ),
+            (
+                r#"{"detail": [{"loc": ["body", "n"]}]}"#,
+                r#"[{"loc":["body","n"]}]"#,
+            ),
+            ("plain\nwords", "plain words"),
+            ("<html>", "(a web page)"),
+            ("", "(it does not say why)"),
+        ] {
+            let error = client.refusal("http://h/v1/x", 400, body);
+            let expected = format!("http://h/v1/x answered with HTTP status 400: {words}");
+            assert_eq!(error.to_string(), expected);
+        }
+        let long = r#"{"error": {"message": "This model's maximum context length is 8 tokens"}}"#;
+        assert!(client.refusal("http://h", 400, long).concerns_prompt());
+    }
+}

@@ -1,0 +1,262 @@
+//! What can go wrong with a model behind an endpoint.
+
+use std::time::Duration;
+
+use crate::hub::HubError;
+
+/// Why an endpoint did not do what it was asked. No message holds the API key.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoteError {
+    /// The base URL cannot be used.
+    #[error("`{url}` is not an endpoint: {reason}")]
+    BadUrl {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The API key cannot be sent in a header.
+    #[error("the API key holds characters that no HTTP header can carry")]
+    BadKey,
+    /// The certificates that the environment names cannot be used.
+    #[error(transparent)]
+    Certificates(#[from] Box<HubError>),
+    /// No connection came about.
+    #[error("cannot reach {host}: {detail}")]
+    Unreachable {
+        /// Host and port.
+        host: String,
+        /// The reason.
+        detail: String,
+    },
+    /// The endpoint stayed silent for too long.
+    #[error("{host} did not answer within {} s", after.as_secs_f32())]
+    Timeout {
+        /// Host and port.
+        host: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The connection broke in the middle of an answer.
+    #[error("the connection to {host} was lost: {detail}")]
+    ConnectionLost {
+        /// Host and port.
+        host: String,
+        /// The reason.
+        detail: String,
+    },
+    /// The endpoint refused.
+    #[error("{url} answered with HTTP status {status}: {message}")]
+    Status {
+        /// The address.
+        url: String,
+        /// The HTTP status.
+        status: u16,
+        /// The endpoint's words.
+        message: String,
+    },
+    /// The prompt, with its answer, does not fit into the model's context.
+    #[error("the prompt does not fit into the context of the model at {url}: {detail}")]
+    ContextExceeded {
+        /// The address.
+        url: String,
+        /// The numbers, or the endpoint's words.
+        detail: String,
+    },
+    /// A web page came instead of data.
+    #[error("{url} answered with a web page instead of JSON")]
+    WebPage {
+        /// The address.
+        url: String,
+    },
+    /// What came is not JSON.
+    #[error("{url} answered with what is not JSON ({detail}): `{beginning}`")]
+    BadJson {
+        /// The address.
+        url: String,
+        /// Where and why parsing failed.
+        detail: String,
+        /// The first characters of the answer.
+        beginning: String,
+    },
+    /// The answer lacks what it must have.
+    #[error("the answer of {url} has no usable `{field}`")]
+    MissingField {
+        /// The address.
+        url: String,
+        /// What is missing.
+        field: &'static str,
+    },
+    /// The stream of an answer ended before the answer did.
+    #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
+    StreamCut {
+        /// The address.
+        url: String,
+        /// Length of the text that had come.
+        bytes: usize,
+    },
+    /// The endpoint offers several models and none was named.
+    #[error("{url} offers several models: {}", names.join(", "))]
+    SeveralModels {
+        /// The address.
+        url: String,
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// The endpoint does not tell which models it offers, and none was named.
+    #[error("{url} does not tell which model it offers: {detail}")]
+    UnknownModel {
+        /// The address.
+        url: String,
+        /// What it said instead.
+        detail: String,
+    },
+    /// The endpoint does not tell how likely a given text is.
+    #[error("{url} cannot score: {lacks}")]
+    CannotScore {
+        /// The address.
+        url: String,
+        /// What it lacks.
+        lacks: &'static str,
+    },
+    /// No endpoint shows the hidden states of its model.
+    #[error("{url} does not show the hidden states of its model")]
+    CannotShowHidden {
+        /// The address.
+        url: String,
+    },
+    /// The endpoint keeps its tokenizer to itself.
+    #[error("{url} does not show where the tokens of a text begin and end")]
+    CannotShowTokens {
+        /// The address.
+        url: String,
+    },
+    /// Embeddings that do not fit the texts or each other.
+    #[error("the embeddings of {url} cannot be used: {detail}")]
+    BadEmbeddings {
+        /// The address.
+        url: String,
+        /// What is wrong with them.
+        detail: String,
+    },
+    /// A request for no sample.
+    #[error("at least one sample must be asked for")]
+    NoSamples,
+    /// A continuation to be scored that is empty.
+    #[error("an empty continuation has no probability")]
+    EmptyContinuation,
+    /// Stopped by the caller.
+    #[error("cancelled while waiting for {host}")]
+    Cancelled {
+        /// Host and port.
+        host: String,
+    },
+}
+
+impl RemoteError {
+    /// A short name of the error for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::BadUrl { .. } => "bad_endpoint",
+            Self::BadKey => "bad_api_key",
+            Self::Certificates(error) => error.kind(),
+            Self::Unreachable { .. } => "endpoint_unreachable",
+            Self::Timeout { .. } => "endpoint_timeout",
+            Self::ConnectionLost { .. } => "endpoint_connection_lost",
+            Self::Status { .. } => "endpoint_status",
+            Self::ContextExceeded { .. } => "context_exceeded",
+            Self::WebPage { .. } => "endpoint_web_page",
+            Self::BadJson { .. } => "endpoint_bad_json",
+            Self::MissingField { .. } => "endpoint_missing_field",
+            Self::StreamCut { .. } => "endpoint_stream_cut",
+            Self::SeveralModels { .. } => "several_models",
+            Self::UnknownModel { .. } => "unknown_model",
+            Self::CannotScore { .. } => "cannot_score",
+            Self::CannotShowHidden { .. } => "cannot_show_hidden",
+            Self::CannotShowTokens { .. } => "cannot_show_tokens",
+            Self::BadEmbeddings { .. } => "bad_embeddings",
+            Self::NoSamples => "no_samples",
+            Self::EmptyContinuation => "empty_continuation",
+            Self::Cancelled { .. } => "cancelled",
+        }
+    }
+
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::BadUrl { .. } => {
+                "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
+            }
+            Self::BadKey => "check KEN_API_KEY for line breaks and spaces",
+            Self::Certificates(error) => return error.hint(),
+            Self::Unreachable { .. } => "check that the endpoint runs, its address, and the proxy",
+            Self::Timeout { .. } => {
+                "the endpoint may be busy or loading its model: try again, or allow more time"
+            }
+            Self::ConnectionLost { .. } | Self::StreamCut { .. } => {
+                "the endpoint may have been restarted or run out of memory: look at its log and try again"
+            }
+            Self::Status { status, .. } => match status {
+                401 | 403 => "set KEN_API_KEY to a key that the endpoint accepts",
+                404 => "check the model's name and the base URL, which usually ends in /v1",
+                429 => "the endpoint is asked too often: try again later, or lower the concurrency",
+                300..=399 => "the endpoint is elsewhere: give the base URL that it redirects to",
+                500..=599 => "look at the endpoint's log, or try again later",
+                _ => return None,
+            },
+            Self::ContextExceeded { .. } => {
+                "shorten the text, or serve the model with a longer context"
+            }
+            Self::WebPage { .. } | Self::BadJson { .. } | Self::MissingField { .. } => {
+                "check the base URL, which usually ends in /v1; the server there may not be an \
+                 OpenAI-compatible endpoint"
+            }
+            Self::SeveralModels { .. } | Self::UnknownModel { .. } => "name the model",
+            Self::CannotScore { .. } => {
+                "use an endpoint that tells the log probabilities of a prompt, such as vLLM, or a \
+                 model on this machine; or a policy that needs no scores"
+            }
+            Self::CannotShowHidden { .. } => "use a model on this machine",
+            Self::CannotShowTokens { .. } => {
+                "cut by words or sentences, or embed with a model on this machine"
+            }
+            Self::BadEmbeddings { .. } => "check that the endpoint serves an embedding model",
+            Self::NoSamples | Self::EmptyContinuation | Self::Cancelled { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+
+    /// Whether the endpoint could still answer another prompt: it is this one that does not fit.
+    #[must_use]
+    pub fn concerns_prompt(&self) -> bool {
+        matches!(self, Self::ContextExceeded { .. })
+    }
+
+    /// Whether the endpoint says of itself that it does not do what it was asked, so that there is
+    /// no use in asking again.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Status {
+                status: 400 | 404 | 405 | 415 | 422 | 501,
+                ..
+            }
+        )
+    }
+
+    /// Whether the endpoint refused a request because of the parameter `name`.
+    pub(super) fn refuses(&self, name: &str) -> bool {
+        match self {
+            Self::Status {
+                status: 400 | 422,
+                message,
+                ..
+            } => message
+                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .any(|word| word == name),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Models behind OpenAI-compatible endpoints: vLLM, llama-server, Ollama, OpenAI and others.
+//!
+//! An endpoint is asked once, when it is connected, what it can do; nothing is asked of it later
+//! that it was found not to take. It reads no files and no environment but the proxy's and the
+//! certificates'.
+
+mod answer;
+mod client;
+mod embedder;
+mod endpoint;
+mod error;
+mod flight;
+mod model;
+mod retry;
+mod route;
+mod score;
+mod settings;
+mod stream;
+mod tokens;
+
+pub use embedder::RemoteEmbedder;
+pub use endpoint::Endpoint;
+pub use error::RemoteError;
+pub use model::{DEFAULT_CONTEXT_TOKENS, RemoteModel};
+pub use settings::{ApiKey, RemoteSettings};

@@ -1,0 +1,139 @@
+//! Reading an answer piece by piece, as server-sent events.
+
+use std::io::{BufRead, BufReader, Read};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use super::answer::{Choice, Usage, choices, piece, usage};
+use super::client::Client;
+use super::error::RemoteError;
+use super::retry::Failed;
+use super::route::Route;
+use crate::language::Finish;
+
+/// An answer that was read.
+pub(super) struct Streamed {
+    pub(super) choice: Choice,
+    pub(super) usage: Usage,
+    /// Time until the first piece.
+    pub(super) until_first: Duration,
+}
+
+/// Sends a request and hands out its pieces. Breaking off closes the connection.
+///
+/// # Errors
+/// A failure after the first piece is never a passing one.
+pub(super) fn stream(
+    client: &Client,
+    route: Route,
+    body: &str,
+    on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
+) -> Result<Streamed, Failed> {
+    let url = client.api(route.path());
+    let started = Instant::now();
+    let (media, mut answer) = client.open(&url, body)?;
+    if media.as_deref() != Some("text/event-stream") {
+        return whole(client, route, &url, &mut answer, on_piece, started);
+    }
+    let mut streamed = Streamed {
+        choice: Choice::default(),
+        usage: Usage::default(),
+        until_first: Duration::ZERO,
+    };
+    let mut lines = BufReader::new(answer);
+    let mut line = Vec::new();
+    loop {
+        client.check().map_err(Failed::lasting)?;
+        line.clear();
+        let begun = streamed.choice.text.len();
+        match lines.read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => {
+                let failed = client.broken(error.into());
+                if begun == 0 || streamed.choice.finish.is_some() {
+                    return Err(failed);
+                }
+                return Err(match failed.error {
+                    RemoteError::ConnectionLost { .. } => cut(&url, begun),
+                    _ => Failed::lasting(failed.error),
+                });
+            }
+        }
+        let text = String::from_utf8_lossy(&line);
+        let Some(data) = text.trim_end().strip_prefix("data:").map(str::trim) else {
+            continue;
+        };
+        if data == "[DONE]" {
+            streamed.choice.finish.get_or_insert(Finish::End);
+            break;
+        }
+        let event = client.parsed(&url, data).map_err(Failed::lasting)?;
+        let told = usage(&event);
+        streamed.usage.prompt = told.prompt.or(streamed.usage.prompt);
+        streamed.usage.written = told.written.or(streamed.usage.written);
+        let new = piece(&event, route);
+        streamed.choice.finish = new.finish.or(streamed.choice.finish);
+        streamed.choice.logprobs.extend(new.logprobs);
+        if new.text.is_empty() {
+            continue;
+        }
+        if begun == 0 {
+            streamed.until_first = started.elapsed();
+        }
+        streamed.choice.text.push_str(&new.text);
+        if on_piece(&new.text).is_break() {
+            streamed.choice.finish = Some(Finish::Cancelled);
+            break;
+        }
+    }
+    if streamed.choice.finish.is_none() {
+        return Err(cut(&url, streamed.choice.text.len()));
+    }
+    Ok(streamed)
+}
+
+/// A stream that ended too early: nothing is lost yet where no text had come.
+fn cut(url: &str, bytes: usize) -> Failed {
+    let error = RemoteError::StreamCut {
+        url: url.to_owned(),
+        bytes,
+    };
+    if bytes == 0 {
+        Failed::passing(error)
+    } else {
+        Failed::lasting(error)
+    }
+}
+
+/// The answer of an endpoint that does not stream.
+fn whole(
+    client: &Client,
+    route: Route,
+    url: &str,
+    answer: &mut impl Read,
+    on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    started: Instant,
+) -> Result<Streamed, Failed> {
+    let mut bytes = Vec::new();
+    answer
+        .read_to_end(&mut bytes)
+        .map_err(|error| client.broken(error.into()))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let value = client.parsed(url, &text).map_err(Failed::lasting)?;
+    let choice = choices(&value, route).and_then(|choices| choices.into_iter().next());
+    let mut choice = choice.ok_or_else(|| {
+        Failed::lasting(RemoteError::MissingField {
+            url: url.to_owned(),
+            field: "choices",
+        })
+    })?;
+    if !choice.text.is_empty() && on_piece(&choice.text).is_break() {
+        choice.finish = Some(Finish::Cancelled);
+    }
+    Ok(Streamed {
+        choice,
+        usage: usage(&value),
+        until_first: started.elapsed(),
+    })
+}

@@ -1,0 +1,149 @@
+//! Embedders behind endpoints.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ken_model::embedder::Embedder;
+use ken_model::encoder::{Prefixes, Role};
+use ken_model::remote::{Endpoint, RemoteEmbedder};
+use serde_json::{Value, json};
+
+use super::faults::{model_list, settings};
+use super::loopback::{Reply, Server};
+
+/// A vector that tells its text by its direction.
+fn vector(text: &str) -> Vec<f32> {
+    vec![text.len() as f32, 3.0, 4.0]
+}
+
+fn data(texts: &[Value]) -> Vec<Value> {
+    texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| json!({"index": index, "embedding": vector(text.as_str().unwrap())}))
+        .collect()
+}
+
+/// A server whose embeddings a script spoils, beginning with the second request.
+fn spoilt(
+    name: &'static str,
+    spoil: impl Fn(&mut Vec<Value>, usize) -> Option<Reply> + Send + Sync + 'static,
+) -> (Server, RemoteEmbedder) {
+    let number = AtomicUsize::new(0);
+    let server = Server::start(move |request| match request.path.as_str() {
+        "/v1/models" => model_list(&[name]),
+        "/v1/embeddings" => {
+            let mut data = data(request.body["input"].as_array().unwrap());
+            let number = number.fetch_add(1, Ordering::SeqCst);
+            let other = if number == 0 {
+                None
+            } else {
+                spoil(&mut data, number)
+            };
+            other.unwrap_or_else(|| Reply::json(&json!({"object": "list", "data": data})))
+        }
+        _ => Reply::refusal(404, "Not Found"),
+    });
+    let embedder = RemoteEmbedder::connect(Endpoint {
+        settings: settings(),
+        ..Endpoint::new(&server.url)
+    })
+    .unwrap();
+    (server, embedder)
+}
+
+#[test]
+fn embeddings_come_in_the_order_of_the_texts_and_of_length_1() {
+    let (server, embedder) = spoilt("tiny", |data, number| {
+        data.reverse();
+        (number == 1).then(|| Reply::refusal(503, "busy"))
+    });
+    let texts: Vec<String> = (0..150).map(|n| "x".repeat(n)).collect();
+    let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let embeddings = embedder.embed(&borrowed, Role::Passage).unwrap();
+    assert_eq!((embeddings.len(), embedder.dimensions()), (150, 3));
+    for (n, embedding) in embeddings.iter().enumerate() {
+        let length: f32 = embedding.iter().map(|x| x * x).sum::<f32>().sqrt();
+        assert!((length - 1.0).abs() < 1e-6);
+        // An empty text is sent as a blank.
+        let told = embedding[0] / embedding[1] * 3.0;
+        assert!((told - n.max(1) as f32).abs() < 1e-3, "{told} is not {n}");
+    }
+    // One to learn the dimensions, three batches, one of them twice.
+    assert_eq!(server.requests("embeddings").len(), 5);
+    assert!(embedder.embed(&[], Role::Query).unwrap().is_empty());
+}
+
+#[test]
+fn the_family_of_the_model_tells_the_prefixes() {
+    let (server, embedder) = spoilt("intfloat/e5-small-v2", |_, _| None);
+    embedder.embed(&["a"], Role::Query).unwrap();
+    embedder.embed(&["a"], Role::Passage).unwrap();
+    let sent = |at: usize| server.requests("embeddings")[at].body["input"][0].clone();
+    assert_eq!((sent(1), sent(2)), (json!("query: a"), json!("passage: a")));
+    let plain =
+        RemoteEmbedder::connect_with_prefixes(Endpoint::new(&server.url), Prefixes::default())
+            .unwrap();
+    assert_ne!(plain.fingerprint(), embedder.fingerprint());
+}
+
+#[test]
+fn embeddings_that_do_not_fit_are_refused() {
+    type Spoil = fn(&mut Vec<Value>);
+    let cases: [(Spoil, &str); 6] = [
+        (|data| drop(data.pop()), "1 came for 2 texts"),
+        (
+            |data| data[1]["index"] = json!(0),
+            "their indexes are not those of the texts",
+        ),
+        (
+            |data| data[1]["index"] = json!(7),
+            "their indexes are not those of the texts",
+        ),
+        (
+            |data| data[1]["embedding"] = json!([1.0, 2.0]),
+            "one has 2 numbers, others 3",
+        ),
+        (
+            |data| data[1]["embedding"] = json!([1.0, null, 2.0]),
+            "one is not a list of numbers",
+        ),
+        (
+            |data| data[1]["embedding"] = json!([1e38, 1e38, 1e39]),
+            "one is not made of finite numbers",
+        ),
+    ];
+    for (spoil, detail) in cases {
+        let (server, embedder) = spoilt("tiny", move |data, _| {
+            spoil(data);
+            None
+        });
+        let error = embedder.embed(&["a", "b"], Role::Passage).unwrap_err();
+        assert_eq!(error.kind(), "bad_embeddings");
+        let expected = format!("the embeddings of {} cannot be used: {detail}", server.url);
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn an_endpoint_that_does_not_embed_says_so() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        _ => Reply::refusal(501, "This server does not support embeddings"),
+    });
+    let error = RemoteEmbedder::connect(Endpoint::new(&server.url)).unwrap_err();
+    let expected = format!(
+        "{}/embeddings answered with HTTP status 501: This server does not support embeddings",
+        server.url
+    );
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn tokens_are_not_shown_and_length_is_not_known() {
+    let (_server, embedder) = spoilt("tiny", |_, _| None);
+    let error = embedder.token_spans("a b").unwrap_err();
+    assert_eq!(error.kind(), "cannot_show_tokens");
+    assert!(error.hint().unwrap().contains("words"));
+    assert_eq!(embedder.max_tokens(), None);
+    assert!(!embedder.is_cut(&"long ".repeat(10_000)).unwrap());
+}

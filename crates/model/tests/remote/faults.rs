@@ -1,0 +1,351 @@
+//! What goes wrong on the way, and what is said of it.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use ken_model::language::{
+    GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Prompt, Sampling, WorkedExample,
+};
+use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
+use serde_json::{Value, json};
+
+use super::loopback::{Reply, Request, Server};
+
+pub(crate) fn prompt() -> Prompt {
+    const EXAMPLES: [WorkedExample<'static>; 1] = [WorkedExample {
+        input: "Q: a\nA:",
+        output: "b",
+    }];
+    Prompt {
+        instruction: "Answer.",
+        examples: &EXAMPLES,
+        input: "Q: c\nA:".to_owned(),
+    }
+}
+
+pub(crate) fn greedy() -> GenerateOptions {
+    GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: 5,
+        stop: Vec::new(),
+    }
+}
+
+pub(crate) fn settings() -> RemoteSettings {
+    RemoteSettings {
+        concurrency: 3,
+        connect_timeout: Duration::from_secs(2),
+        read_timeout: Duration::from_millis(300),
+        retries: 2,
+        backoff: Duration::from_millis(4),
+    }
+}
+
+pub(crate) fn model_list(names: &[&str]) -> Reply {
+    let data: Vec<Value> = names.iter().map(|name| json!({"id": name})).collect();
+    Reply::json(&json!({"object": "list", "data": data}))
+}
+
+/// A server that answers what it is asked while connecting, and then by a script that is given the
+/// request and its number, counted from 0.
+pub(crate) fn scripted(
+    script: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
+) -> (Server, RemoteModel) {
+    scripted_with_stop(Arc::default(), script)
+}
+
+fn scripted_with_stop(
+    stop: Arc<AtomicBool>,
+    script: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
+) -> (Server, RemoteModel) {
+    let number = AtomicUsize::new(0);
+    let server = Server::start(move |request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        "/tokenize" => Reply::refusal(404, "Not Found"),
+        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
+        _ => script(request, number.fetch_add(1, Ordering::SeqCst)),
+    });
+    let model = RemoteModel::connect(Endpoint {
+        settings: settings(),
+        stop,
+        ..Endpoint::new(&server.url)
+    })
+    .unwrap();
+    (server, model)
+}
+
+pub(crate) fn text_of(model: &RemoteModel, prompt: &Prompt) -> Result<String, LanguageError> {
+    let options = greedy();
+    let request = GenerateRequest {
+        prompt,
+        samples: 1,
+        options: &options,
+    };
+    let mut pieces = String::new();
+    let written = model.generate(&[request], &mut |piece| {
+        pieces.push_str(piece.text);
+        ControlFlow::Continue(())
+    })?;
+    assert_eq!(pieces, written[0][0].text);
+    Ok(pieces)
+}
+
+fn event(text: &str) -> Value {
+    json!({"choices": [{"index": 0, "text": text, "finish_reason": null}]})
+}
+
+fn answer() -> Reply {
+    let end = json!({"choices": [{"index": 0, "text": "", "finish_reason": "length"}]});
+    Reply::events(&[event(" b"), event("c"), end])
+}
+
+/// Half an answer, behind which the stream ends or the connection is closed.
+fn half(pieces: &[&str], whole: bool) -> Reply {
+    Reply::Events {
+        events: pieces
+            .iter()
+            .map(|piece| event(piece).to_string())
+            .collect(),
+        pause: Duration::ZERO,
+        whole,
+    }
+}
+
+/// What a server that always answers in one way leads to: the error and the number of requests.
+fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (LanguageError, usize, String) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let (server, model) = scripted(move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        reply()
+    });
+    let error = text_of(&model, &prompt()).unwrap_err();
+    (error, asked.load(Ordering::SeqCst), server.url)
+}
+
+#[test]
+fn silence_ends_by_the_timeout() {
+    let begun = Instant::now();
+    let (error, asked, url) = outcome(|| Reply::Silence(Duration::from_secs(2)));
+    assert_eq!((error.kind(), asked), ("endpoint_timeout", 3));
+    let host = url.trim_start_matches("http://").trim_end_matches("/v1");
+    assert_eq!(
+        error.to_string(),
+        format!("{host} did not answer within 0.3 s")
+    );
+    assert!(error.hint().unwrap().contains("loading its model"));
+    assert!(begun.elapsed() < Duration::from_secs(2));
+}
+
+#[test]
+fn a_stream_that_falls_silent_ends_by_the_timeout_too() {
+    let (error, asked, _) = outcome(|| Reply::Events {
+        events: vec![event(" b").to_string(), event("c").to_string()],
+        pause: Duration::from_millis(250),
+        whole: true,
+    });
+    // Two pieces are quick enough, each for itself; then the stream ends too early.
+    assert_eq!((error.kind(), asked), ("endpoint_stream_cut", 1));
+    let (error, asked, _) = outcome(|| Reply::Events {
+        events: vec![event(" b").to_string()],
+        pause: Duration::from_millis(900),
+        whole: true,
+    });
+    assert_eq!((error.kind(), asked), ("endpoint_timeout", 3));
+}
+
+#[test]
+fn too_many_requests_are_asked_again() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let log = times.clone();
+    let (_server, model) = scripted(move |_, number| {
+        log.lock().unwrap().push(Instant::now());
+        match number {
+            0 => Reply::refusal(429, "slow down").with_header("Retry-After: 1"),
+            1 => Reply::refusal(503, "loading"),
+            _ => answer(),
+        }
+    });
+    assert_eq!(text_of(&model, &prompt()).unwrap(), " bc");
+    let times = times.lock().unwrap();
+    assert_eq!(times.len(), 3);
+    assert!(times[1] - times[0] >= Duration::from_secs(1));
+    assert!(times[2] - times[1] < Duration::from_millis(500));
+}
+
+#[test]
+fn a_wait_that_is_too_long_is_not_waited_for() {
+    let (error, asked, url) =
+        outcome(|| Reply::refusal(429, "come back tomorrow").with_header("Retry-After: 86400"));
+    assert_eq!((error.kind(), asked), ("endpoint_status", 1));
+    let expected = format!("{url}/completions answered with HTTP status 429: come back tomorrow");
+    assert_eq!(error.to_string(), expected);
+    assert!(error.hint().unwrap().contains("concurrency"));
+}
+
+#[test]
+fn a_server_that_keeps_failing_is_given_up() {
+    let (error, asked, url) = outcome(|| Reply::refusal(500, "out of memory"));
+    assert_eq!((error.kind(), asked), ("endpoint_status", 3));
+    let expected = format!("{url}/completions answered with HTTP status 500: out of memory");
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn a_refusal_is_not_asked_again() {
+    let (error, asked, url) = outcome(|| Reply::refusal(400, "bad sampling"));
+    assert_eq!((error.kind(), asked), ("endpoint_status", 1));
+    let expected = format!("{url}/completions answered with HTTP status 400: bad sampling");
+    assert_eq!(error.to_string(), expected);
+    assert!(!error.concerns_prompt());
+}
+
+#[test]
+fn a_prompt_that_is_too_long_is_told_apart() {
+    let words = "This model's maximum context length is 8 tokens. However, you requested 20.";
+    let (error, asked, url) = outcome(move || Reply::refusal(400, words));
+    assert_eq!((error.kind(), asked), ("context_exceeded", 1));
+    let expected = format!(
+        "the prompt does not fit into the context of the model at {url}/completions: {words}"
+    );
+    assert_eq!(error.to_string(), expected);
+    assert!(error.concerns_prompt());
+}
+
+#[test]
+fn a_lost_connection_is_asked_again_and_then_given_up() {
+    let (error, asked, _) = outcome(|| Reply::HangUp);
+    assert_eq!((error.kind(), asked), ("endpoint_connection_lost", 3));
+    assert!(
+        error
+            .to_string()
+            .starts_with("the connection to 127.0.0.1:"),
+        "{error}"
+    );
+
+    let (_server, model) = scripted(|_, number| match number {
+        0 => Reply::HangUp,
+        _ => answer(),
+    });
+    assert_eq!(text_of(&model, &prompt()).unwrap(), " bc");
+}
+
+#[test]
+fn a_web_page_is_told_from_an_answer() {
+    let (error, asked, url) = outcome(|| Reply::text(200, "text/html", "<!doctype html><p>Hi"));
+    assert_eq!((error.kind(), asked), ("endpoint_web_page", 1));
+    let expected = format!("{url}/completions answered with a web page instead of JSON");
+    assert_eq!(error.to_string(), expected);
+    assert!(error.hint().unwrap().contains("ends in /v1"));
+
+    let server = Server::start(|_| Reply::text(200, "text/html", "<html>"));
+    let error = RemoteModel::connect(Endpoint::new(&server.url)).unwrap_err();
+    assert_eq!(error.kind(), "endpoint_web_page");
+}
+
+#[test]
+fn what_is_not_json_is_shown() {
+    let (error, _, url) = outcome(|| Reply::text(200, "application/json", "{\"choices\": [Hi"));
+    assert_eq!(error.kind(), "endpoint_bad_json");
+    let message = error.to_string();
+    let beginning = format!("{url}/completions answered with what is not JSON (");
+    assert!(message.starts_with(&beginning), "{message}");
+    assert!(message.ends_with("`{\"choices\": [Hi`"), "{message}");
+}
+
+#[test]
+fn an_answer_without_choices_says_so() {
+    for body in [
+        "{}",
+        "{\"choices\": []}",
+        "{\"choices\": [{\"index\": 0}]}",
+        "[]",
+    ] {
+        let (error, _, url) = outcome(move || Reply::text(200, "application/json", body));
+        assert_eq!(error.kind(), "endpoint_missing_field");
+        let expected = format!("the answer of {url}/completions has no usable `choices`");
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn half_a_stream_is_no_answer() {
+    for whole in [true, false] {
+        let (error, asked, url) = outcome(move || half(&[" b", "cd"], whole));
+        assert_eq!((error.kind(), asked), ("endpoint_stream_cut", 1));
+        let expected = format!(
+            "the stream of {url}/completions ended in the middle of the answer, after 4 bytes of it"
+        );
+        assert_eq!(error.to_string(), expected);
+        // Nothing was handed out yet, so that it can be asked again.
+        let (_server, model) = scripted(move |_, number| match number {
+            0 => half(&[""], whole),
+            _ => answer(),
+        });
+        assert_eq!(text_of(&model, &prompt()).unwrap(), " bc");
+    }
+}
+
+#[test]
+fn an_error_in_a_stream_is_told() {
+    let (error, _, _) = outcome(|| {
+        Reply::events(&[
+            event(" b"),
+            json!({"error": {"message": "CUDA error", "code": 500}}),
+        ])
+    });
+    assert_eq!(error.kind(), "endpoint_status");
+    assert!(error.to_string().ends_with("CUDA error"), "{error}");
+}
+
+#[test]
+fn a_stop_ends_the_attempts() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    let (server, model) = scripted_with_stop(stop.clone(), move |_, _| {
+        flag.store(true, Ordering::SeqCst);
+        Reply::refusal(503, "loading").with_header("Retry-After: 60")
+    });
+    let begun = Instant::now();
+    let before = server.requests("completions").len();
+    let error = text_of(&model, &prompt()).unwrap_err();
+    assert_eq!(error.kind(), "cancelled");
+    assert!(
+        error
+            .to_string()
+            .starts_with("cancelled while waiting for 127.0.0.1:")
+    );
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(server.requests("completions").len(), before + 1);
+}
+
+#[test]
+fn a_stop_ends_a_stream() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (server, model) = scripted_with_stop(stop.clone(), |_, _| endless());
+    let (prompt, options) = (prompt(), greedy());
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 1,
+        options: &options,
+    };
+    let error = model
+        .generate(&[request], &mut |_| {
+            stop.store(true, Ordering::SeqCst);
+            ControlFlow::Continue(())
+        })
+        .unwrap_err();
+    assert_eq!(error.kind(), "cancelled");
+    server.wait_for_broken_off();
+}
+
+/// An answer that goes on for longer than any test.
+pub(crate) fn endless() -> Reply {
+    Reply::Events {
+        events: vec![event("x").to_string(); 10_000],
+        pause: Duration::from_millis(5),
+        whole: true,
+    }
+}

@@ -1,0 +1,231 @@
+//! Finding an endpoint's model, and what the endpoint can do.
+
+use ken_model::language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
+use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
+use serde_json::{Value, json};
+
+use super::faults::{greedy, model_list, prompt, scripted, text_of};
+use super::loopback::{Reply, Request, Server};
+
+fn error_of(endpoint: Endpoint) -> RemoteError {
+    RemoteModel::connect(endpoint).unwrap_err()
+}
+
+/// A server that only holds conversations.
+fn chat_only() -> Server {
+    Server::start(|request: &Request| match request.path.as_str() {
+        "/v1/models" => model_list(&["gpt"]),
+        "/v1/completions" => Reply::refusal(
+            404,
+            "This is a chat model and not supported in the v1/completions endpoint.",
+        ),
+        "/v1/chat/completions" => {
+            if request.body.get("max_tokens").is_some() {
+                return Reply::refusal(400, "Use 'max_completion_tokens' instead of 'max_tokens'.");
+            }
+            let logprobs = json!({"content": [{"token": "Oslo", "logprob": -0.25}]});
+            if request.body["stream"] == true {
+                let delta =
+                    |text: &str| json!({"choices": [{"index": 0, "delta": {"content": text}}]});
+                return Reply::events(&[
+                    json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}),
+                    delta("Os"),
+                    delta("lo"),
+                    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "logprobs": logprobs}]}),
+                    json!({"choices": [], "usage": {"prompt_tokens": 30, "completion_tokens": 2}}),
+                ]);
+            }
+            Reply::json(&json!({
+                "choices": [{
+                    "index": 0, "message": {"role": "assistant", "content": "Oslo"},
+                    "finish_reason": "stop", "logprobs": logprobs,
+                }],
+                "usage": {"prompt_tokens": 30, "completion_tokens": 1},
+            }))
+        }
+        _ => Reply::refusal(404, "Not Found"),
+    })
+}
+
+#[test]
+fn an_endpoint_without_completions_is_asked_in_turns() {
+    let server = chat_only();
+    let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
+    let prompt = prompt();
+    let text = text_of(&model, &prompt).unwrap();
+    assert_eq!(text, "Oslo");
+    let asked = server.requests("chat/completions");
+    let body = &asked.last().unwrap().body;
+    let turns: Vec<(&str, &str)> = body["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| {
+            (
+                turn["role"].as_str().unwrap(),
+                turn["content"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("system", "Answer."),
+        ("user", "Q: a\nA:"),
+        ("assistant", "b"),
+        ("user", "Q: c\nA:"),
+    ];
+    assert_eq!(turns, expected);
+    assert_eq!(body["max_completion_tokens"], 5);
+    // The other route is tried while connecting only.
+    let before = server.requests("v1/completions").len();
+    text_of(&model, &prompt).unwrap();
+    assert_eq!(server.requests("v1/completions").len(), before);
+
+    assert!(!model.capabilities().score && model.capabilities().logprobs);
+    let request = ScoreRequest {
+        prompt: &prompt,
+        continuations: &[" b"],
+    };
+    let error = model.score(&[request]).unwrap_err();
+    assert_eq!(error.kind(), "cannot_score");
+    let message = error.to_string();
+    assert!(
+        message.ends_with("cannot score: it has no /completions to continue text with"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_endpoint_that_tells_no_log_probabilities_cannot_score() {
+    let (_server, model) = scripted(|_, _| Reply::HangUp);
+    assert!(!model.capabilities().score && !model.capabilities().logprobs);
+    let prompt = prompt();
+    let request = ScoreRequest {
+        prompt: &prompt,
+        continuations: &[" b"],
+    };
+    let error = model.choose(&[request]).unwrap_err();
+    assert_eq!(error.kind(), "cannot_score");
+    let message = error.to_string();
+    assert!(
+        message.contains("neither by `prompt_logprobs` nor by `echo`"),
+        "{message}"
+    );
+    assert!(error.hint().unwrap().contains("vLLM"));
+    let error = model.hidden(&[&prompt], 3).unwrap_err();
+    assert_eq!(error.kind(), "cannot_show_hidden");
+}
+
+#[test]
+fn several_models_are_named_unless_one_is_asked_for() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => model_list(&["small", "large"]),
+        "/v1/completions" => Reply::json(&json!({"choices": [{"text": "x"}]})),
+        _ => Reply::refusal(404, "Not Found"),
+    });
+    let error = error_of(Endpoint::new(&server.url));
+    assert_eq!(error.kind(), "several_models");
+    assert_eq!(
+        error.to_string(),
+        format!("{} offers several models: small, large", server.url)
+    );
+    assert_eq!(error.hint().unwrap(), "name the model");
+    let named = |name: &str| Endpoint {
+        model: Some(name.to_owned()),
+        ..Endpoint::new(&server.url)
+    };
+    let small = RemoteModel::connect(named("small")).unwrap();
+    let large = RemoteModel::connect(named("large")).unwrap();
+    assert_eq!(large.name(), "large");
+    assert_ne!(small.fingerprint(), large.fingerprint());
+    let again = RemoteModel::connect(named("small")).unwrap();
+    assert_eq!(small.fingerprint(), again.fingerprint());
+}
+
+#[test]
+fn an_endpoint_that_lists_nothing_needs_a_name() {
+    for list in [Reply::json as fn(&Value) -> Reply, |_| {
+        Reply::refusal(404, "Not Found")
+    }] {
+        let server = Server::start(move |_| list(&json!({"object": "list", "data": null})));
+        let error = error_of(Endpoint::new(&server.url));
+        assert_eq!(error.kind(), "unknown_model", "{error}");
+    }
+}
+
+#[test]
+fn a_key_is_sent_and_never_shown() {
+    let server = Server::start(|request| match &request.authorization {
+        Some(key) => Reply::refusal(401, &format!("Incorrect API key: {key}")),
+        None => Reply::refusal(401, "no key"),
+    });
+    let endpoint = Endpoint {
+        key: Some(ApiKey::new("sk-secret").unwrap()),
+        ..Endpoint::new(&server.url)
+    };
+    assert!(!format!("{endpoint:?}").contains("secret"));
+    let error = error_of(endpoint);
+    assert_eq!(
+        server.requests("")[0].authorization.as_deref(),
+        Some("Bearer sk-secret")
+    );
+    let expected = format!(
+        "{}/models answered with HTTP status 401: Incorrect API key: Bearer (API key)",
+        server.url
+    );
+    assert_eq!(error.to_string(), expected);
+    assert!(error.hint().unwrap().contains("KEN_API_KEY"));
+}
+
+#[test]
+fn an_endpoint_that_is_not_there_is_named() {
+    let mut endpoint = Endpoint::new("http://127.0.0.1:1/v1");
+    endpoint.settings.retries = 0;
+    let error = error_of(endpoint);
+    assert_eq!(error.kind(), "endpoint_unreachable");
+    assert!(
+        error.to_string().starts_with("cannot reach 127.0.0.1:1: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn parameters_that_are_refused_are_left_out_from_then_on() {
+    let (server, model) = scripted(|request, _| {
+        for name in ["min_p", "seed", "top_k"] {
+            if request.body.get(name).is_some() {
+                return Reply::refusal(400, &format!("Unknown parameter: '{name}'."));
+            }
+        }
+        Reply::json(&json!({"choices": [{"text": " b", "finish_reason": "length"}]}))
+    });
+    let random = |top_k| GenerateOptions {
+        sampling: Sampling::Random {
+            temperature: 1.0,
+            top_k,
+            top_p: None,
+            seed: 1,
+        },
+        ..greedy()
+    };
+    let prompt: Prompt = prompt();
+    let ask = |options: &GenerateOptions| {
+        let request = ken_model::language::GenerateRequest {
+            prompt: &prompt,
+            samples: 1,
+            options,
+        };
+        model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()))
+    };
+    let before = server.requests("completions").len();
+    ask(&random(None)).unwrap();
+    ask(&random(None)).unwrap();
+    assert_eq!(server.requests("completions").len(), before + 5);
+    // One that was asked for is not left out.
+    let error = ask(&random(Some(3))).unwrap_err();
+    assert_eq!(error.kind(), "endpoint_status");
+    assert!(
+        error
+            .to_string()
+            .ends_with("HTTP status 400: Unknown parameter: 'top_k'.")
+    );
+}

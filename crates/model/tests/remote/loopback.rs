@@ -1,0 +1,206 @@
+//! A small HTTP server on 127.0.0.1 that can hang, hang up and break off.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// What a client asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) path: String,
+    /// Null where it had none.
+    pub(crate) body: Value,
+    pub(crate) authorization: Option<String>,
+}
+
+/// What it gets.
+pub(crate) enum Reply {
+    Text {
+        status: u16,
+        media: &'static str,
+        headers: String,
+        body: String,
+    },
+    /// Server-sent events, with a pause before each, and whether they come to their end.
+    Events {
+        events: Vec<String>,
+        pause: Duration,
+        whole: bool,
+    },
+    /// Nothing for a while, and then nothing at all.
+    Silence(Duration),
+    /// The connection is closed at once.
+    HangUp,
+}
+
+impl Reply {
+    pub(crate) fn json(body: &Value) -> Self {
+        Self::status(200, body)
+    }
+
+    pub(crate) fn status(status: u16, body: &Value) -> Self {
+        Self::text(status, "application/json", &body.to_string())
+    }
+
+    pub(crate) fn text(status: u16, media: &'static str, body: &str) -> Self {
+        Self::Text {
+            status,
+            media,
+            headers: String::new(),
+            body: body.to_owned(),
+        }
+    }
+
+    /// A refusal in OpenAI's form.
+    pub(crate) fn refusal(status: u16, message: &str) -> Self {
+        Self::status(status, &json!({"error": {"message": message, "type": "x"}}))
+    }
+
+    pub(crate) fn with_header(mut self, header: &str) -> Self {
+        if let Self::Text { headers, .. } = &mut self {
+            *headers += &format!("{header}\r\n");
+        }
+        self
+    }
+
+    /// Events of a stream that comes to its end.
+    pub(crate) fn events(events: &[Value]) -> Self {
+        let mut events: Vec<String> = events.iter().map(Value::to_string).collect();
+        events.push("[DONE]".to_owned());
+        Self::Events {
+            events,
+            pause: Duration::ZERO,
+            whole: true,
+        }
+    }
+}
+
+/// A running server; its threads end with the test process.
+pub(crate) struct Server {
+    /// The base URL of its API.
+    pub(crate) url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+    broken_off: Arc<Mutex<usize>>,
+}
+
+impl Server {
+    pub(crate) fn start(answer: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let broken_off = Arc::new(Mutex::new(0));
+        let (log, broken) = (requests.clone(), broken_off.clone());
+        let answer = Arc::new(answer);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (answer, log, broken) = (answer.clone(), log.clone(), broken.clone());
+                std::thread::spawn(move || {
+                    // A client that goes away is part of what is tested.
+                    if serve(&stream, &*answer, &log).is_err() {
+                        *broken.lock().unwrap() += 1;
+                    }
+                });
+            }
+        });
+        Self {
+            url,
+            requests,
+            broken_off,
+        }
+    }
+
+    /// The requests so far whose path ends with `end`.
+    pub(crate) fn requests(&self, end: &str) -> Vec<Request> {
+        let all = self.requests.lock().unwrap();
+        all.iter()
+            .filter(|request| request.path.ends_with(end))
+            .cloned()
+            .collect()
+    }
+
+    /// Waits until a client has gone away in the middle of an answer.
+    pub(crate) fn wait_for_broken_off(&self) {
+        for _ in 0..200 {
+            if *self.broken_off.lock().unwrap() > 0 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("no client went away");
+    }
+}
+
+fn serve(
+    mut stream: &TcpStream,
+    answer: &dyn Fn(&Request) -> Reply,
+    log: &Mutex<Vec<Request>>,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    let path = line.split(' ').nth(1).unwrap_or("/").to_owned();
+    let (mut length, mut authorization) = (0, None);
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.split_once(':') else {
+            break;
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap(),
+            "authorization" => authorization = Some(value.trim().to_owned()),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let request = Request {
+        path,
+        body: serde_json::from_slice(&body).unwrap_or(Value::Null),
+        authorization,
+    };
+    log.lock().unwrap().push(request.clone());
+    match answer(&request) {
+        Reply::Text {
+            status,
+            media,
+            headers,
+            body,
+        } => {
+            let head = format!(
+                "HTTP/1.1 {status} X\r\nContent-Type: {media}\r\nContent-Length: {}\r\n\
+                 Connection: close\r\n{headers}\r\n",
+                body.len()
+            );
+            stream.write_all(head.as_bytes())?;
+            stream.write_all(body.as_bytes())
+        }
+        Reply::Events {
+            events,
+            pause,
+            whole,
+        } => {
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream; charset=utf-8\r\n\
+                        Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+            stream.write_all(head.as_bytes())?;
+            for event in events {
+                std::thread::sleep(pause);
+                let event = format!("data: {event}\n\n");
+                let chunk = format!("{:x}\r\n{event}\r\n", event.len());
+                stream.write_all(chunk.as_bytes())?;
+            }
+            if whole {
+                stream.write_all(b"0\r\n\r\n")?;
+            }
+            Ok(())
+        }
+        Reply::Silence(duration) => {
+            std::thread::sleep(duration);
+            Ok(())
+        }
+        Reply::HangUp => Ok(()),
+    }
+}

@@ -1,0 +1,214 @@
+//! The same model gives the same answers here and behind an endpoint.
+
+use std::ops::ControlFlow;
+
+use ken_model::language::{
+    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
+    ScoreRequest, WorkedExample,
+};
+use ken_model::remote::{Endpoint, RemoteModel};
+
+use super::loopback::Server;
+use super::model_server::{MODEL, Manner, start};
+
+const EXAMPLES: [WorkedExample<'static>; 1] = [WorkedExample {
+    input: "Question: What is the capital of France?\nAnswer:",
+    output: "Paris",
+}];
+
+fn prompt(question: &str) -> Prompt {
+    Prompt {
+        instruction: "Answer the question.",
+        examples: &EXAMPLES,
+        input: format!("Question: {question}\nAnswer:"),
+    }
+}
+
+fn connected(manner: Manner) -> (Server, RemoteModel) {
+    let server = start(manner);
+    let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
+    (server, model)
+}
+
+/// What is written, and the pieces of the first sample of the first request.
+fn written(
+    model: &dyn LanguageModel,
+    prompts: &[Prompt],
+    samples: usize,
+    options: &GenerateOptions,
+) -> (Vec<Vec<Generation>>, Vec<String>) {
+    let requests: Vec<_> = prompts
+        .iter()
+        .map(|prompt| GenerateRequest {
+            prompt,
+            samples,
+            options,
+        })
+        .collect();
+    let mut pieces = Vec::new();
+    let written = model
+        .generate(&requests, &mut |piece| {
+            if (piece.request, piece.sample) == (0, 0) {
+                pieces.push(piece.text.to_owned());
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    (written, pieces)
+}
+
+fn assert_same(here: &Generation, there: &Generation) {
+    assert_eq!(here.text, there.text);
+    assert_eq!(here.tokens, there.tokens);
+    assert_eq!(here.prompt_tokens, there.prompt_tokens);
+    let (here, there) = (&here.logprobs, &there.logprobs);
+    let (here, there) = (here.as_ref().unwrap(), there.as_ref().unwrap());
+    assert_eq!(here.len(), there.len());
+    for (a, b) in here.iter().zip(there) {
+        assert!((a - b).abs() < 1e-4, "{a} is not {b}");
+    }
+}
+
+fn random(seed: u64) -> Sampling {
+    Sampling::Random {
+        temperature: 0.7,
+        top_k: None,
+        top_p: Some(0.9),
+        seed,
+    }
+}
+
+#[test]
+fn a_streamed_answer_is_the_same() {
+    let options = GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: 12,
+        stop: vec!["\n".to_owned()],
+    };
+    let prompts = [prompt("What is the capital of Norway?")];
+    let (here, here_pieces) = written(&*MODEL, &prompts, 1, &options);
+    for manner in [Manner::Vllm, Manner::OpenAi, Manner::LlamaServer] {
+        let (server, model) = connected(manner);
+        let (there, there_pieces) = written(&model, &prompts, 1, &options);
+        assert_same(&here[0][0], &there[0][0]);
+        assert_eq!(here_pieces, there_pieces);
+        assert_eq!(here[0][0].finish, Finish::StopString);
+        let finish = match manner {
+            Manner::Vllm => Finish::StopString,
+            _ => Finish::End,
+        };
+        assert_eq!(there[0][0].finish, finish);
+        assert_eq!(
+            server.requests("completions").last().unwrap().body["stream"],
+            true
+        );
+    }
+}
+
+#[test]
+fn many_samples_are_the_same() {
+    let options = GenerateOptions {
+        sampling: random(11),
+        max_tokens: 8,
+        stop: vec!["\n".to_owned()],
+    };
+    let prompts = ["the capital of Norway?", "a quark?", "the longest river?"]
+        .map(|what| prompt(&format!("What is {what}")));
+    let (here, _) = written(&*MODEL, &prompts, 3, &options);
+    let (_, there) = connected(Manner::Vllm);
+    let (there, pieces) = written(&there, &prompts, 3, &options);
+    for (here, there) in here.iter().flatten().zip(there.iter().flatten()) {
+        assert_same(here, there);
+    }
+    assert_eq!(there.len(), 3);
+    assert!(there.iter().all(|samples| samples.len() == 3));
+    assert_eq!(pieces.concat(), there[0][0].text);
+}
+
+#[test]
+fn samples_asked_for_one_by_one_have_seeds_one_after_the_other() {
+    let options = |seed| GenerateOptions {
+        sampling: random(seed),
+        max_tokens: 6,
+        stop: Vec::new(),
+    };
+    let prompts = [prompt("What is a quark?")];
+    let (_, model) = connected(Manner::LlamaServer);
+    for _ in 0..2 {
+        let (there, _) = written(&model, &prompts, 3, &options(5));
+        assert_eq!(there[0].len(), 3);
+        for (sample, there) in there[0].iter().enumerate() {
+            let (here, _) = written(&*MODEL, &prompts, 1, &options(5 + sample as u64));
+            assert_same(&here[0][0], there);
+        }
+    }
+}
+
+#[test]
+fn scores_and_choices_are_the_same() {
+    let prompts = [
+        prompt("What is the capital of Norway?"),
+        prompt("Where is 深圳?"),
+    ];
+    let continuations: [&[&str]; 2] = [
+        &[" Oslo", " Bergen", " the city of Oslo\n"],
+        &[" China", " 中国", " Zürich"],
+    ];
+    let requests: Vec<_> = prompts
+        .iter()
+        .zip(continuations)
+        .map(|(prompt, continuations)| ScoreRequest {
+            prompt,
+            continuations,
+        })
+        .collect();
+    let here = LanguageModel::score(&*MODEL, &requests).unwrap();
+    let shares = LanguageModel::choose(&*MODEL, &requests).unwrap();
+    for manner in [Manner::Vllm, Manner::OpenAi] {
+        let (_, model) = connected(manner);
+        let there = model.score(&requests).unwrap();
+        for (here, there) in here.iter().flatten().zip(there.iter().flatten()) {
+            assert_eq!(here.logprobs.len(), there.logprobs.len());
+            for (a, b) in here.logprobs.iter().zip(&there.logprobs) {
+                assert!((a - b).abs() < 1e-4, "{a} is not {b}");
+            }
+        }
+        let chosen = model.choose(&requests).unwrap();
+        for (a, b) in shares.iter().flatten().zip(chosen.iter().flatten()) {
+            assert!((a - b).abs() < 1e-4, "{a} is not {b}");
+        }
+    }
+}
+
+#[test]
+fn tokens_are_counted_by_the_endpoint_or_estimated_from_above() {
+    let prompt = prompt("What is the capital of Norway?");
+    let text = "The capital of Norway is Oslo.";
+    let here = LanguageModel::count_tokens(&*MODEL, text).unwrap();
+    let here_prompt = MODEL.count_prompt_tokens(&prompt).unwrap();
+    for (manner, context) in [(Manner::Vllm, 2048), (Manner::LlamaServer, 1024)] {
+        let (_, model) = connected(manner);
+        assert_eq!(model.count_tokens(text).unwrap(), here);
+        assert_eq!(model.count_prompt_tokens(&prompt).unwrap(), here_prompt);
+        assert_eq!(model.context_tokens(), context);
+    }
+    let (_, model) = connected(Manner::OpenAi);
+    assert_eq!(model.count_tokens(text).unwrap(), 15);
+    assert!(model.count_prompt_tokens(&prompt).unwrap() > here_prompt);
+    assert_eq!(model.context_tokens(), 4096);
+}
+
+#[test]
+fn what_an_endpoint_can_do_is_known_once_it_is_connected() {
+    for (manner, score) in [
+        (Manner::Vllm, true),
+        (Manner::OpenAi, true),
+        (Manner::LlamaServer, false),
+    ] {
+        let (server, model) = connected(manner);
+        let capabilities = model.capabilities();
+        assert_eq!(capabilities.score, score, "{manner:?}");
+        assert!(capabilities.logprobs && !capabilities.hidden);
+        assert!(server.requests("completions").len() <= 3);
+    }
+}

@@ -1,0 +1,184 @@
+//! How several samples are asked for, and how an answer is broken off.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use ken_model::language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Sampling};
+use serde_json::{Value, json};
+
+use super::faults::{endless, greedy, prompt, scripted};
+use super::loopback::{Reply, Request};
+
+fn choices(texts: &[String]) -> Reply {
+    let choices: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| json!({"index": index, "text": text, "finish_reason": "stop"}))
+        .collect();
+    Reply::json(&json!({"choices": choices}))
+}
+
+fn sampled() -> GenerateOptions {
+    GenerateOptions {
+        sampling: Sampling::Random {
+            temperature: 1.0,
+            top_k: None,
+            top_p: None,
+            seed: 100,
+        },
+        ..greedy()
+    }
+}
+
+/// One text, after its seed.
+fn by_seed(request: &Request) -> Reply {
+    choices(&[format!("seed {}", request.body["seed"])])
+}
+
+#[test]
+fn samples_come_one_by_one_where_several_are_refused_or_ignored() {
+    for refuse in [true, false] {
+        let (server, model) = scripted(move |request, _| match request.body.get("n") {
+            Some(_) if refuse => Reply::refusal(400, "Only one completion choice: 'n' must be 1"),
+            _ => by_seed(request),
+        });
+        let (prompt, options) = (prompt(), sampled());
+        let requests = [GenerateRequest {
+            prompt: &prompt,
+            samples: 4,
+            options: &options,
+        }];
+        for _ in 0..2 {
+            let written = model
+                .generate(&requests, &mut |_| ControlFlow::Continue(()))
+                .unwrap();
+            let texts: Vec<&str> = written[0]
+                .iter()
+                .map(|sample| sample.text.as_str())
+                .collect();
+            assert_eq!(texts, ["seed 100", "seed 101", "seed 102", "seed 103"]);
+        }
+        let tried = server.requests("completions");
+        assert_eq!(
+            tried.iter().filter(|r| r.body.get("n").is_some()).count(),
+            1
+        );
+    }
+}
+
+#[test]
+fn greedy_samples_are_written_once() {
+    let (server, model) = scripted(|_, _| choices(&["same".to_owned()]));
+    let (prompt, options) = (prompt(), greedy());
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 3,
+        options: &options,
+    };
+    let before = server.requests("completions").len();
+    let written = model
+        .generate(&[request], &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert!(written[0].iter().all(|sample| sample.text == "same"));
+    assert_eq!(written[0].len(), 3);
+    assert_eq!(server.requests("completions").len(), before + 1);
+}
+
+#[test]
+fn as_many_requests_as_allowed_are_in_flight() {
+    let (now, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let seen = most.clone();
+    let (_server, model) = scripted(move |request, _| {
+        seen.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(30));
+        now.fetch_sub(1, Ordering::SeqCst);
+        by_seed(request)
+    });
+    let prompt = prompt();
+    let options: Vec<GenerateOptions> = (0..9)
+        .map(|seed| GenerateOptions {
+            sampling: Sampling::Random {
+                temperature: 1.0,
+                top_k: None,
+                top_p: None,
+                seed,
+            },
+            ..greedy()
+        })
+        .collect();
+    let requests: Vec<_> = options
+        .iter()
+        .map(|options| GenerateRequest {
+            prompt: &prompt,
+            samples: 1,
+            options,
+        })
+        .collect();
+    let caller = std::thread::current().id();
+    let mut told = BTreeSet::new();
+    let written = model
+        .generate(&requests, &mut |piece| {
+            assert_eq!(std::thread::current().id(), caller);
+            told.insert((piece.request, piece.text.to_owned()));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    for (seed, samples) in written.iter().enumerate() {
+        assert_eq!(samples[0].text, format!("seed {seed}"));
+        assert!(told.contains(&(seed, samples[0].text.clone())));
+    }
+    assert_eq!(most.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn breaking_off_closes_the_connection() {
+    let (server, model) = scripted(|_, _| endless());
+    let (prompt, options) = (prompt(), greedy());
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 1,
+        options: &options,
+    };
+    let mut pieces = 0;
+    let written = model
+        .generate(&[request], &mut |_| {
+            pieces += 1;
+            match pieces {
+                3 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        })
+        .unwrap();
+    assert_eq!(written[0][0].text, "xxx");
+    assert_eq!(written[0][0].finish, Finish::Cancelled);
+    server.wait_for_broken_off();
+}
+
+#[test]
+fn no_samples_and_no_tokens_are_not_asked_for() {
+    let (server, model) = scripted(|_, _| Reply::HangUp);
+    let (prompt, options) = (prompt(), greedy());
+    let before = server.requests("completions").len();
+    let asked = |samples, options| GenerateRequest {
+        prompt: &prompt,
+        samples,
+        options,
+    };
+    let error = model
+        .generate(&[asked(0, &options)], &mut |_| ControlFlow::Continue(()))
+        .unwrap_err();
+    assert_eq!(error.kind(), "no_samples");
+    let nothing = GenerateOptions {
+        max_tokens: 0,
+        ..greedy()
+    };
+    let written = model
+        .generate(&[asked(2, &nothing)], &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert_eq!(written[0].len(), 2);
+    assert_eq!(written[0][1].finish, Finish::Length);
+    assert_eq!(server.requests("completions").len(), before);
+}
