@@ -2,8 +2,10 @@
 //! is parsed into a [`Layer`]; the layers are resolved into [`Settings`], the
 //! higher one winning; the verbs run on those. It opens no corpus and no model.
 
+mod model;
 mod values;
 
+pub(crate) use model::ModelChoice;
 pub(crate) use values::Temperature;
 
 use std::fmt::Display;
@@ -25,7 +27,7 @@ use crate::failure::Refusal;
 const DEFAULT_FILE: &str = "ken.toml";
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "corpus",
     "device",
     "embedder",
@@ -34,6 +36,7 @@ const KEYS: [&str; 14] = [
     "max_tokens",
     "mode",
     "model",
+    "model_name",
     "policy",
     "precision",
     "seed",
@@ -52,7 +55,8 @@ pub(crate) struct Layer {
     pub(crate) k: Option<NonZeroUsize>,
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
-    pub(crate) model: Option<ModelReference>,
+    pub(crate) model: Option<ModelChoice>,
+    pub(crate) model_name: Option<String>,
     /// Said by flags only: a corpus knows its embedder, whatever new ones are made with.
     pub(crate) moved_embedder: Option<ModelReference>,
     pub(crate) policy: Option<Policy>,
@@ -81,6 +85,7 @@ impl Layer {
             max_tokens: self.max_tokens.or(lower.max_tokens),
             mode: self.mode.or(lower.mode),
             model: self.model.or(lower.model),
+            model_name: self.model_name.or(lower.model_name),
             moved_embedder: self.moved_embedder.or(lower.moved_embedder),
             policy: self.policy.or(lower.policy),
             precision: self.precision.or(lower.precision),
@@ -101,6 +106,7 @@ impl Layer {
             "max_tokens" => self.max_tokens = Some(read(value)?),
             "mode" => self.mode = Some(read(value)?),
             "model" => self.model = Some(read(value)?),
+            "model_name" => self.model_name = Some(value.to_owned()),
             "policy" => self.policy = Some(read(value)?),
             "precision" => self.precision = Some(read(value)?),
             "seed" => self.seed = Some(read(value)?),
@@ -223,7 +229,10 @@ pub(crate) struct Settings {
     pub(crate) max_tokens: usize,
     pub(crate) mode: Mode,
     /// The model that answers.
-    pub(crate) model: ModelReference,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) model: ModelChoice,
+    /// Its name, where it is one of several behind an endpoint.
+    pub(crate) model_name: Option<String>,
     /// Where the embedder of the corpus is, if not where it was when the corpus was made.
     #[serde(skip)]
     pub(crate) moved_embedder: Option<ModelReference>,
@@ -273,19 +282,22 @@ pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Settings> {
 }
 
 fn settings(layer: Layer) -> Result<Settings> {
-    let reference = |given: Option<ModelReference>, default: &str| match given {
-        Some(reference) => Ok(reference),
-        None => default.parse(),
-    };
     Ok(Settings {
         corpus: layer.corpus,
         device: layer.device.unwrap_or_default(),
-        embedder: reference(layer.embedder, ken_model::hub::DEFAULT_EMBEDDER)?,
+        embedder: match layer.embedder {
+            Some(reference) => reference,
+            None => ken_model::hub::DEFAULT_EMBEDDER.parse()?,
+        },
         evidence_tokens: layer.evidence_tokens.map_or(1536, NonZeroUsize::get),
         k: layer.k.map(NonZeroUsize::get),
         max_tokens: layer.max_tokens.map_or(64, NonZeroUsize::get),
         mode: layer.mode.unwrap_or(Mode::Hybrid),
-        model: reference(layer.model, ken_model::hub::DEFAULT_GENERATOR)?,
+        model: match layer.model {
+            Some(model) => model,
+            None => ken_model::hub::DEFAULT_GENERATOR.parse()?,
+        },
+        model_name: layer.model_name,
         moved_embedder: layer.moved_embedder,
         policy: layer.policy.unwrap_or(Policy::Always),
         precision: layer.precision.unwrap_or_default(),

@@ -4,6 +4,7 @@
 
 use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result};
 
@@ -11,7 +12,7 @@ use anyhow::{Context, Result};
 const ENDED_BY_INTERRUPT: i32 = 130;
 
 /// Whether Ctrl-C was pressed.
-static RAISED: AtomicBool = AtomicBool::new(false);
+static RAISED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Whether the program waits for input.
 static WAITING: AtomicBool = AtomicBool::new(false);
@@ -27,6 +28,11 @@ pub(crate) fn listen() -> Result<&'static AtomicBool> {
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(&RAISED)
+}
+
+/// The flag, for whoever has to hold it.
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    Arc::clone(&RAISED)
 }
 
 /// The next line of standard input, without its end; `None` where the input ends.

@@ -6,18 +6,22 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ken_model::decoder::{Device, Precision};
-use ken_model::hub::ModelReference;
 use ken_route::Policy;
 
 use super::{CorpusFlag, SearchFlags};
-use crate::config::{Layer, Temperature};
+use crate::config::{Layer, ModelChoice, Temperature};
 
 /// How answers are written.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AnswerFlags {
-    /// The language model [setting: model]
-    #[arg(long, value_name = "REF")]
-    pub(crate) model: Option<ModelReference>,
+    /// The language model: a reference, or the base URL of an OpenAI-compatible endpoint
+    /// such as http://127.0.0.1:8000/v1, whose key is read from KEN_API_KEY [setting: model]
+    #[arg(long, value_name = "REF|URL")]
+    pub(crate) model: Option<ModelChoice>,
+
+    /// Which of the endpoint's models, if it has several [setting: model_name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model_name: Option<String>,
 
     /// How its weights are held: f32, int8 (faster, a little less exact), or auto
     /// [setting: precision]
@@ -46,6 +50,7 @@ impl AnswerFlags {
     /// Writes what was given over a layer of settings.
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.model.clone_from(&self.model);
+        layer.model_name.clone_from(&self.model_name);
         layer.precision = self.precision;
         layer.device = self.device;
         layer.max_tokens = self.max_tokens;
@@ -93,6 +98,7 @@ Examples:
   ken ask --corpus notes.ken \"When is the next oil change?\"
   ken ask --corpus notes.ken --policy prompt \"Who wrote Hamlet?\"
   ken ask --corpus notes.ken --model hf:Qwen/Qwen2.5-0.5B-Instruct --k 3 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --json \"Who keeps the keys?\"
 
 With --policy never no corpus is needed.")]

@@ -13,7 +13,8 @@ use ken_model::hub::{Environment, ModelCache, ModelReference};
 use serde::Serialize;
 
 use crate::arguments::DoctorArguments;
-use crate::config::Settings;
+use crate::commands::open;
+use crate::config::{ModelChoice, Settings};
 use crate::output;
 
 /// Everything that `ken doctor` finds out.
@@ -37,7 +38,7 @@ struct Findings<'s> {
 #[derive(Debug, Serialize)]
 struct Ready {
     reference: String,
-    /// Where it lies, if it can be used.
+    /// Where it lies, if it can be used and is on this machine.
     path: Option<PathBuf>,
     ready: bool,
     /// Why it cannot be used, and the remedy.
@@ -70,7 +71,7 @@ struct CachedModel {
 /// Runs `ken doctor`.
 pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings, json: bool) -> Result<()> {
     let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let (model, embedder) = (ready(&settings.model), ready(&settings.embedder));
+    let (model, embedder) = (ready_model(settings), ready(&settings.embedder));
     let bench = match (&model.path, &embedder.path) {
         (Some(model), Some(embedder)) if arguments.bench => Some(bench::measure(model, embedder)?),
         _ => None,
@@ -140,6 +141,21 @@ fn cache() -> Cache {
         home,
         models,
         problem,
+    }
+}
+
+fn ready_model(settings: &Settings) -> Ready {
+    match &settings.model {
+        ModelChoice::Here(reference) => ready(reference),
+        ModelChoice::There(url) => {
+            let problem = open::remote(url, settings).err();
+            Ready {
+                reference: url.clone(),
+                path: None,
+                ready: problem.is_none(),
+                problem: problem.map(|error| error.to_string()),
+            }
+        }
     }
 }
 

@@ -11,10 +11,12 @@ use ken_model::decoder::{Decoder, LoadOptions, Sampling};
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
 use ken_model::language::LanguageModel;
+use ken_model::remote::{ApiKey, Endpoint, RemoteModel};
 use ken_route::Policy;
 
-use crate::config::Settings;
+use crate::config::{ModelChoice, Settings};
 use crate::failure::Refusal;
+use crate::interrupt;
 use crate::progress::Display;
 
 /// Passages retrieved for an answer where nobody says how many.
@@ -39,7 +41,26 @@ pub(crate) fn language_model(
         device: settings.device,
         ..LoadOptions::default()
     };
-    Ok(Box::new(decoder(&settings.model, options, stop)?))
+    Ok(match &settings.model {
+        ModelChoice::Here(reference) => Box::new(decoder(reference, options, stop)?),
+        ModelChoice::There(url) => Box::new(remote(url, settings)?),
+    })
+}
+
+/// The model behind an endpoint.
+pub(crate) fn remote(url: &str, settings: &Settings) -> Result<RemoteModel> {
+    let key = std::env::var("KEN_API_KEY")
+        .ok()
+        .filter(|key| !key.is_empty())
+        .map(|key| ApiKey::new(&key))
+        .transpose()?;
+    let endpoint = Endpoint {
+        model: settings.model_name.clone(),
+        key,
+        stop: interrupt::flag(),
+        ..Endpoint::new(url)
+    };
+    Ok(RemoteModel::connect(endpoint)?)
 }
 
 /// The embedder, fetched first where it is not cached.

@@ -172,3 +172,20 @@ fn pool_by_first_token(ken: &Ken, folder: &str) {
         );
     ken.write(&path, pooling);
 }
+
+#[test]
+fn an_endpoint_that_nobody_serves_is_named() {
+    let ken = Ken::new();
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let url = format!("http://127.0.0.1:{port}/v1");
+    asked(&ken, &url).is(
+        "endpoint_unreachable",
+        &format!("127.0.0.1:{port}"),
+        "check that the endpoint runs",
+    );
+}
