@@ -149,18 +149,18 @@ impl Client {
     }
 
     /// What a broken connection means.
-    pub(super) fn broken(&self, error: ureq::Error) -> Failed {
+    pub(super) fn broken(&self, error: &ureq::Error) -> Failed {
         use std::io::ErrorKind::{
             AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable,
         };
         use ureq::Timeout::{Connect, Resolve};
         let host = self.host.clone();
-        let detail = match &error {
+        let detail = match error {
             ureq::Error::HostNotFound => "the host name is unknown".to_owned(),
             ureq::Error::Io(error) => error.to_string(),
             other => other.to_string(),
         };
-        match &error {
+        match error {
             ureq::Error::Timeout(Connect | Resolve) => Failed::passing(RemoteError::Unreachable {
                 host,
                 detail: format!(
@@ -252,7 +252,7 @@ impl Client {
         url: &str,
         response: Result<Response<ureq::Body>, ureq::Error>,
     ) -> Result<Response<ureq::Body>, Failed> {
-        let response = response.map_err(|error| self.broken(error))?;
+        let response = response.map_err(|error| self.broken(&error))?;
         let status = response.status().as_u16();
         if (200..300).contains(&status) {
             return Ok(response);
@@ -276,7 +276,7 @@ impl Client {
         response: Result<Response<ureq::Body>, ureq::Error>,
     ) -> Result<Value, Failed> {
         let response = self.accepted(url, response)?;
-        let text = self.text(response).map_err(|error| self.broken(error))?;
+        let text = self.text(response).map_err(|error| self.broken(&error))?;
         self.parsed(url, &text).map_err(Failed::lasting)
     }
 

@@ -32,7 +32,8 @@ pub(super) fn stream(
     let url = client.api(route.path());
     let started = Instant::now();
     let (media, mut answer) = client.open(&url, body)?;
-    if media.as_deref() != Some("text/event-stream") {
+    // Not every endpoint says that what it sends are events.
+    if media.is_some_and(|media| media.contains("json") || media.contains("html")) {
         return whole(client, route, &url, &mut answer, on_piece, started);
     }
     let mut streamed = Streamed {
@@ -50,7 +51,7 @@ pub(super) fn stream(
             Ok(0) => break,
             Ok(_) => {}
             Err(error) => {
-                let failed = client.broken(error.into());
+                let failed = client.broken(&error.into());
                 if begun == 0 || streamed.choice.finish.is_some() {
                     return Err(failed);
                 }
@@ -118,7 +119,7 @@ fn whole(
     let mut bytes = Vec::new();
     answer
         .read_to_end(&mut bytes)
-        .map_err(|error| client.broken(error.into()))?;
+        .map_err(|error| client.broken(&error.into()))?;
     let text = String::from_utf8_lossy(&bytes);
     let value = client.parsed(url, &text).map_err(Failed::lasting)?;
     let choice = choices(&value, route).and_then(|choices| choices.into_iter().next());

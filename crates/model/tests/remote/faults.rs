@@ -128,7 +128,7 @@ fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (LanguageError,
 #[test]
 fn silence_ends_by_the_timeout() {
     let begun = Instant::now();
-    let (error, asked, url) = outcome(|| Reply::Silence(Duration::from_secs(2)));
+    let (error, asked, url) = outcome(|| Reply::Silence(Duration::from_secs(20)));
     assert_eq!((error.kind(), asked), ("endpoint_timeout", 3));
     let host = url.trim_start_matches("http://").trim_end_matches("/v1");
     assert_eq!(
@@ -136,14 +136,14 @@ fn silence_ends_by_the_timeout() {
         format!("{host} did not answer within 0.3 s")
     );
     assert!(error.hint().unwrap().contains("loading its model"));
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
 fn a_stream_that_falls_silent_ends_by_the_timeout_too() {
     let (error, asked, _) = outcome(|| Reply::Events {
         events: vec![event(" b").to_string(), event("c").to_string()],
-        pause: Duration::from_millis(250),
+        pause: Duration::from_millis(160),
         whole: true,
     });
     // Two pieces are quick enough, each for itself; then the stream ends too early.
@@ -172,7 +172,7 @@ fn too_many_requests_are_asked_again() {
     let times = times.lock().unwrap();
     assert_eq!(times.len(), 3);
     assert!(times[1] - times[0] >= Duration::from_secs(1));
-    assert!(times[2] - times[1] < Duration::from_millis(500));
+    assert!(times[2] - times[1] < Duration::from_millis(900));
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn a_stop_ends_the_attempts() {
             .to_string()
             .starts_with("cancelled while waiting for 127.0.0.1:")
     );
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
     assert_eq!(server.requests("completions").len(), before + 1);
 }
 

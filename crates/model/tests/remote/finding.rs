@@ -142,6 +142,25 @@ fn several_models_are_named_unless_one_is_asked_for() {
 }
 
 #[test]
+fn a_model_that_the_endpoint_does_not_have_is_named() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => model_list(&["small"]),
+        _ => Reply::refusal(404, "The model `huge` does not exist."),
+    });
+    let error = error_of(Endpoint {
+        model: Some("huge".to_owned()),
+        ..Endpoint::new(&server.url)
+    });
+    assert!(
+        error
+            .to_string()
+            .ends_with("HTTP status 404: The model `huge` does not exist."),
+        "{error}"
+    );
+    assert!(error.hint().unwrap().contains("the model's name"));
+}
+
+#[test]
 fn an_endpoint_that_lists_nothing_needs_a_name() {
     for list in [Reply::json as fn(&Value) -> Reply, |_| {
         Reply::refusal(404, "Not Found")

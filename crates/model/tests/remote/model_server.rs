@@ -1,8 +1,9 @@
 //! The real SmolLM2-135M-Instruct behind the routes of an OpenAI-compatible endpoint.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use ken_model::decoder::{
     Decoder, Finish, GenerateOptions, GenerateRequest, Generation, LoadOptions, Sampling,
@@ -217,7 +218,16 @@ fn tokens_of(text: &str) -> Vec<u32> {
 
 /// Reads a text whose first word is a token. A token that is a part of a character has the text of
 /// none.
-fn read(text: &str) -> Vec<Token> {
+fn read(text: &str) -> Arc<Vec<Token>> {
+    static KNOWN: LazyLock<Mutex<HashMap<String, Arc<Vec<Token>>>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap();
+    known
+        .entry(text.to_owned())
+        .or_insert_with(|| Arc::new(read_anew(text)))
+        .clone()
+}
+
+fn read_anew(text: &str) -> Vec<Token> {
     let ids = tokens_of(text);
     let mut tokens: Vec<Token> = Vec::new();
     let mut from = 0;

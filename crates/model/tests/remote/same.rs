@@ -109,18 +109,18 @@ fn a_streamed_answer_is_the_same() {
 fn many_samples_are_the_same() {
     let options = GenerateOptions {
         sampling: random(11),
-        max_tokens: 8,
+        max_tokens: 5,
         stop: vec!["\n".to_owned()],
     };
-    let prompts = ["the capital of Norway?", "a quark?", "the longest river?"]
-        .map(|what| prompt(&format!("What is {what}")));
+    let prompts =
+        ["the capital of Norway?", "a quark?"].map(|what| prompt(&format!("What is {what}")));
     let (here, _) = written(&*MODEL, &prompts, 3, &options);
     let (_, there) = connected(Manner::Vllm);
     let (there, pieces) = written(&there, &prompts, 3, &options);
     for (here, there) in here.iter().flatten().zip(there.iter().flatten()) {
         assert_same(here, there);
     }
-    assert_eq!(there.len(), 3);
+    assert_eq!(there.len(), 2);
     assert!(there.iter().all(|samples| samples.len() == 3));
     assert_eq!(pieces.concat(), there[0][0].text);
 }
@@ -129,18 +129,16 @@ fn many_samples_are_the_same() {
 fn samples_asked_for_one_by_one_have_seeds_one_after_the_other() {
     let options = |seed| GenerateOptions {
         sampling: random(seed),
-        max_tokens: 6,
+        max_tokens: 4,
         stop: Vec::new(),
     };
     let prompts = [prompt("What is a quark?")];
     let (_, model) = connected(Manner::LlamaServer);
-    for _ in 0..2 {
-        let (there, _) = written(&model, &prompts, 3, &options(5));
-        assert_eq!(there[0].len(), 3);
-        for (sample, there) in there[0].iter().enumerate() {
-            let (here, _) = written(&*MODEL, &prompts, 1, &options(5 + sample as u64));
-            assert_same(&here[0][0], there);
-        }
+    let (there, _) = written(&model, &prompts, 3, &options(5));
+    assert_eq!(there[0].len(), 3);
+    for (sample, there) in there[0].iter().enumerate() {
+        let (here, _) = written(&*MODEL, &prompts, 1, &options(5 + sample as u64));
+        assert_same(&here[0][0], there);
     }
 }
 

@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use ken_model::language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Sampling};
+use ken_model::remote::{Endpoint, RemoteModel};
 use serde_json::{Value, json};
 
-use super::faults::{endless, greedy, prompt, scripted};
-use super::loopback::{Reply, Request};
+use super::faults::{endless, greedy, prompt, scripted, text_of};
+use super::loopback::{Reply, Request, Server};
 
 fn choices(texts: &[String]) -> Reply {
     let choices: Vec<Value> = texts
@@ -181,4 +182,31 @@ fn no_samples_and_no_tokens_are_not_asked_for() {
     assert_eq!(written[0].len(), 2);
     assert_eq!(written[0][1].finish, Finish::Length);
     assert_eq!(server.requests("completions").len(), before);
+}
+
+#[test]
+fn an_answer_has_the_room_that_the_prompt_leaves() {
+    for (prompt_tokens, room) in [(22, Some(2)), (24, None)] {
+        let server = Server::start(move |request| match request.path.as_str() {
+            "/v1/models" => Reply::json(&json!({"data": [{"id": "tiny", "max_model_len": 24}]})),
+            "/tokenize" => Reply::json(&json!({"count": prompt_tokens})),
+            _ => choices(&["x".to_owned()]),
+        });
+        let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
+        let written = text_of(&model, &prompt());
+        if let Some(room) = room {
+            written.unwrap();
+            let asked = server.requests("completions");
+            assert_eq!(asked.last().unwrap().body["max_tokens"], room);
+        } else {
+            let error = written.unwrap_err();
+            assert_eq!(error.kind(), "context_exceeded");
+            assert!(error.concerns_prompt());
+            let message = error.to_string();
+            assert!(
+                message.ends_with("it has 24 tokens, the context 24"),
+                "{message}"
+            );
+        }
+    }
 }
