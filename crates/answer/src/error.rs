@@ -1,6 +1,6 @@
 //! What can go wrong while a question is answered.
 
-use ken_model::encoder::EncoderError;
+use ken_model::embedder::EmbedderError;
 use ken_model::language::LanguageError;
 use ken_route::MissingSignal;
 
@@ -46,7 +46,7 @@ pub enum AnswerError {
     Model(#[from] LanguageError),
     /// The embedder failed.
     #[error(transparent)]
-    Embed(#[from] EncoderError),
+    Embed(#[from] EmbedderError),
     /// The search failed.
     #[error(transparent)]
     Search(#[from] ken_index::IndexError),
@@ -78,10 +78,7 @@ impl AnswerError {
         match self {
             Self::EmptyQuestion | Self::QuestionTooLong { .. } => true,
             Self::Model(error) => error.concerns_prompt(),
-            Self::Embed(error) => matches!(
-                error,
-                EncoderError::Tokenize { .. } | EncoderError::UnknownToken { .. }
-            ),
+            Self::Embed(error) => error.concerns_text(),
             _ => false,
         }
     }

@@ -4,14 +4,15 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::Corpus;
 use ken_index::{Hit, Index, Mode, Query};
-use ken_model::encoder::{Encoder, Role};
+use ken_model::embedder::Embedder;
+use ken_model::encoder::Role;
 
 use crate::AnswerError;
 
 /// A corpus's index with the embedder of its passages.
 pub struct Retriever {
     index: Index,
-    embedder: Encoder,
+    embedder: Box<dyn Embedder>,
 }
 
 /// What was found for a question.
@@ -27,7 +28,7 @@ impl Retriever {
     ///
     /// # Errors
     /// An embedder other than the one that embedded the corpus.
-    pub fn new(index: Index, embedder: Encoder) -> Result<Self, AnswerError> {
+    pub fn new(index: Index, embedder: Box<dyn Embedder>) -> Result<Self, AnswerError> {
         let corpus = index.corpus();
         if corpus.embedder().fingerprint != embedder.fingerprint() {
             return Err(AnswerError::OtherEmbedder {

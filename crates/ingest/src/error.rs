@@ -1,7 +1,7 @@
 //! What can go wrong while documents are taken in.
 
 use ken_corpus::{CorpusError, ReadError};
-use ken_model::encoder::EncoderError;
+use ken_model::embedder::EmbedderError;
 
 /// Why documents could not be taken in. What was published before stays.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum IngestError {
     },
     /// A passage could not be embedded.
     #[error(transparent)]
-    Embed(#[from] EncoderError),
+    Embed(#[from] EmbedderError),
     /// The corpus could not be written.
     #[error(transparent)]
     Corpus(#[from] CorpusError),

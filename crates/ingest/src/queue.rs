@@ -4,14 +4,15 @@
 use std::collections::VecDeque;
 
 use ken_corpus::Document;
-use ken_model::encoder::{Encoder, EncoderError, Role};
+use ken_model::embedder::{Embedder, EmbedderError};
+use ken_model::encoder::Role;
 
 /// Passages embedded at a time.
 pub(crate) const BATCH_PASSAGES: usize = 256;
 
 /// The documents that wait, the first to leave in front.
 pub(crate) struct Queue<'a> {
-    embedder: &'a Encoder,
+    embedder: &'a dyn Embedder,
     documents: VecDeque<Queued>,
     unembedded: usize,
 }
@@ -31,7 +32,7 @@ pub(crate) struct Queued {
 }
 
 impl<'a> Queue<'a> {
-    pub(crate) fn new(embedder: &'a Encoder) -> Self {
+    pub(crate) fn new(embedder: &'a dyn Embedder) -> Self {
         Self {
             embedder,
             documents: VecDeque::new(),
@@ -62,7 +63,7 @@ impl<'a> Queue<'a> {
     }
 
     /// Embeds the next passages.
-    pub(crate) fn embed_batch(&mut self) -> Result<(), EncoderError> {
+    pub(crate) fn embed_batch(&mut self) -> Result<(), EmbedderError> {
         let waiting = self.documents.iter().flat_map(|queued| {
             let texts = &queued.texts[queued.embedded..];
             texts.iter().map(|text| embedded_text(queued, text))
@@ -80,7 +81,7 @@ impl<'a> Queue<'a> {
             let Some(queued) = &mut current else { break };
             queued.vectors.extend(vector);
             queued.embedded += 1;
-            queued.longer += usize::from(is_longer(self.embedder, text)?);
+            queued.longer += usize::from(self.embedder.is_cut(text)?);
         }
         Ok(())
     }
@@ -106,11 +107,4 @@ fn embedded_text(queued: &Queued, text: &str) -> String {
     } else {
         format!("{title}\n{text}")
     }
-}
-
-/// Whether a text is longer than the embedder reads.
-fn is_longer(embedder: &Encoder, text: &str) -> Result<bool, EncoderError> {
-    let limit = embedder.max_tokens();
-    // A token has at least one byte, so shorter texts need no counting.
-    Ok(text.len() > limit && embedder.token_count(text)? > limit)
 }

@@ -10,7 +10,7 @@ use ken_corpus::{
     Document, DocumentState, Documents, EmbedderIdentity, Passage, ReadProgress, Settings,
     StagedSegment, Writer, segment,
 };
-use ken_model::encoder::{Encoder, EncoderError};
+use ken_model::embedder::{Embedder, EmbedderError};
 
 use crate::queue::{BATCH_PASSAGES, Queue, Queued};
 use crate::{Cut, IngestError};
@@ -27,7 +27,7 @@ pub struct Ingest<'a> {
     /// How documents are cut.
     pub cut: Cut,
     /// Embeds the passages.
-    pub embedder: &'a Encoder,
+    pub embedder: &'a dyn Embedder,
     /// What the embedder is called, so that it can be found again to embed queries.
     pub embedder_reference: &'a str,
 }
@@ -125,7 +125,11 @@ pub fn ingest(
 }
 
 /// The texts of a document's passages.
-fn cut(document: &Document, cut: Cut, embedder: &Encoder) -> Result<Vec<String>, EncoderError> {
+fn cut(
+    document: &Document,
+    cut: Cut,
+    embedder: &dyn Embedder,
+) -> Result<Vec<String>, EmbedderError> {
     let failure = Cell::new(None);
     let token_spans = |text: &str| -> Vec<Range<usize>> {
         embedder.token_spans(text).unwrap_or_else(|error| {

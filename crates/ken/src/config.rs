@@ -2,10 +2,8 @@
 //! is parsed into a [`Layer`]; the layers are resolved into [`Settings`], the
 //! higher one winning; the verbs run on those. It opens no corpus and no model.
 
-mod model;
 mod values;
 
-pub(crate) use model::ModelChoice;
 pub(crate) use values::Temperature;
 
 use std::fmt::Display;
@@ -55,7 +53,7 @@ pub(crate) struct Layer {
     pub(crate) k: Option<NonZeroUsize>,
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
-    pub(crate) model: Option<ModelChoice>,
+    pub(crate) model: Option<ModelReference>,
     pub(crate) model_name: Option<String>,
     /// Said by flags only: a corpus knows its embedder, whatever new ones are made with.
     pub(crate) moved_embedder: Option<ModelReference>,
@@ -230,7 +228,7 @@ pub(crate) struct Settings {
     pub(crate) mode: Mode,
     /// The model that answers.
     #[serde(serialize_with = "as_text")]
-    pub(crate) model: ModelChoice,
+    pub(crate) model: ModelReference,
     /// Its name, where it is one of several behind an endpoint.
     pub(crate) model_name: Option<String>,
     /// Where the embedder of the corpus is, if not where it was when the corpus was made.

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ken_model::decoder::{Device, Precision};
+use ken_model::hub::ModelReference;
 use ken_route::Policy;
 
 use super::{CorpusFlag, SearchFlags};
-use crate::config::{Layer, ModelChoice, Temperature};
+use crate::config::{Layer, Temperature};
 
 /// How answers are written.
 #[derive(Debug, Clone, Args)]
@@ -17,7 +18,7 @@ pub(crate) struct AnswerFlags {
     /// The language model: a reference, or the base URL of an OpenAI-compatible endpoint
     /// such as http://127.0.0.1:8000/v1, whose key is read from KEN_API_KEY [setting: model]
     #[arg(long, value_name = "REF|URL")]
-    pub(crate) model: Option<ModelChoice>,
+    pub(crate) model: Option<ModelReference>,
 
     /// Which of the endpoint's models, if it has several [setting: model_name]
     #[arg(long, value_name = "NAME")]

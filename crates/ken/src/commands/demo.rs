@@ -11,7 +11,7 @@ use ken_answer::{Answer, Pipeline, Retriever};
 use ken_corpus::{Corpus, read_documents};
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
-use ken_model::encoder::Encoder;
+use ken_model::embedder::Embedder;
 use ken_model::hub::ModelCache;
 use ken_route::{Policy, Source};
 use ken_study::{Question, score};
@@ -127,9 +127,9 @@ fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let documents = folder.join("corpus.jsonl");
     fs::write(&documents, CORPUS)
         .with_context(|| format!("cannot write {}", documents.display()))?;
-    let embedder = open::encoder(&settings.embedder, stop)?;
+    let embedder = open::embedder(&settings.embedder, stop)?;
     let corpus = folder.join(format!("{}.ken", &embedder.fingerprint()[..16]));
-    fill(&corpus, documents, &embedder, settings, stop)?;
+    fill(&corpus, documents, embedder.as_ref(), settings, stop)?;
     Ok(Retriever::new(
         Index::open(Corpus::open(&corpus)?.into())?,
         embedder,
@@ -139,7 +139,7 @@ fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
 fn fill(
     corpus: &Path,
     documents: PathBuf,
-    embedder: &Encoder,
+    embedder: &dyn Embedder,
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<()> {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::arguments::DoctorArguments;
 use crate::commands::open;
-use crate::config::{ModelChoice, Settings};
+use crate::config::Settings;
 use crate::output;
 
 /// Everything that `ken doctor` finds out.
@@ -71,7 +71,10 @@ struct CachedModel {
 /// Runs `ken doctor`.
 pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings, json: bool) -> Result<()> {
     let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let (model, embedder) = (ready_model(settings), ready(&settings.embedder));
+    let (model, embedder) = (
+        ready(&settings.model, settings.model_name.clone()),
+        ready(&settings.embedder, None),
+    );
     let bench = match (&model.path, &embedder.path) {
         (Some(model), Some(embedder)) if arguments.bench => Some(bench::measure(model, embedder)?),
         _ => None,
@@ -144,36 +147,24 @@ fn cache() -> Cache {
     }
 }
 
-fn ready_model(settings: &Settings) -> Ready {
-    match &settings.model {
-        ModelChoice::Here(reference) => ready(reference),
-        ModelChoice::There(url) => {
-            let problem = open::remote(url, settings).err();
-            Ready {
-                reference: url.clone(),
-                path: None,
-                ready: problem.is_none(),
-                problem: problem.map(|error| error.to_string()),
+/// Whether a model can be used; `name` says which of an endpoint's.
+fn ready(reference: &ModelReference, name: Option<String>) -> Ready {
+    let (path, problem) = match reference {
+        ModelReference::Remote { url } => {
+            let reached = open::endpoint(url, name).and_then(|endpoint| Ok(endpoint.reach()?));
+            (None, reached.err().map(|error| error.to_string()))
+        }
+        here => match ModelCache::of_user().and_then(|cache| cache.resolve(here)) {
+            Ok(path) => (Some(path), None),
+            Err(error) => {
+                let hint = error.hint().map(|hint| format!(": {hint}"));
+                (None, Some(format!("{error}{}", hint.unwrap_or_default())))
             }
-        }
-    }
-}
-
-fn ready(reference: &ModelReference) -> Ready {
-    let resolved = ModelCache::of_user().and_then(|cache| cache.resolve(reference));
-    let (path, problem) = match resolved {
-        Ok(path) => (Some(path), None),
-        Err(error) => {
-            let hint = error
-                .hint()
-                .map(|hint| format!(": {hint}"))
-                .unwrap_or_default();
-            (None, Some(format!("{error}{hint}")))
-        }
+        },
     };
     Ready {
         reference: reference.to_string(),
-        ready: path.is_some(),
+        ready: problem.is_none(),
         path,
         problem,
     }

@@ -24,13 +24,13 @@ pub(crate) fn run(
     let corpus = settings.corpus()?;
     // A path that is wrong is told before a model is fetched.
     let documents = read_documents(&arguments.paths)?;
-    let embedder = open::encoder(&settings.embedder, stop)?;
+    let embedder = open::embedder(&settings.embedder, stop)?;
     let reference = open::embedder_name(settings)?;
     let work = Ingest {
         documents,
         corpus,
         cut: settings.segment,
-        embedder: &embedder,
+        embedder: embedder.as_ref(),
         embedder_reference: &reference,
     };
     let report = {

@@ -8,13 +8,14 @@ use ken_answer::{Pipeline, Retriever};
 use ken_corpus::Corpus;
 use ken_index::Index;
 use ken_model::decoder::{Decoder, LoadOptions, Sampling};
+use ken_model::embedder::Embedder;
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
 use ken_model::language::LanguageModel;
-use ken_model::remote::{ApiKey, Endpoint, RemoteModel};
+use ken_model::remote::{ApiKey, Endpoint, RemoteEmbedder, RemoteModel};
 use ken_route::Policy;
 
-use crate::config::{ModelChoice, Settings};
+use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::interrupt;
 use crate::progress::Display;
@@ -42,30 +43,47 @@ pub(crate) fn language_model(
         ..LoadOptions::default()
     };
     Ok(match &settings.model {
-        ModelChoice::Here(reference) => Box::new(decoder(reference, options, stop)?),
-        ModelChoice::There(url) => Box::new(remote(url, settings)?),
+        ModelReference::Remote { url } => {
+            let name = settings.model_name.clone();
+            Box::new(RemoteModel::connect(endpoint(url, name)?)?)
+        }
+        here => Box::new(decoder(here, options, stop)?),
     })
 }
 
-/// The model behind an endpoint.
-pub(crate) fn remote(url: &str, settings: &Settings) -> Result<RemoteModel> {
+/// An endpoint, with the key of the environment.
+pub(crate) fn endpoint(url: &str, model: Option<String>) -> Result<Endpoint> {
     let key = std::env::var("KEN_API_KEY")
         .ok()
         .filter(|key| !key.is_empty())
         .map(|key| ApiKey::new(&key))
         .transpose()?;
-    let endpoint = Endpoint {
-        model: settings.model_name.clone(),
+    Ok(Endpoint {
+        model,
         key,
         stop: interrupt::flag(),
         ..Endpoint::new(url)
-    };
-    Ok(RemoteModel::connect(endpoint)?)
+    })
 }
 
-/// The embedder, fetched first where it is not cached.
+/// An encoder on this machine, fetched first where it is not cached.
 pub(crate) fn encoder(reference: &ModelReference, stop: &AtomicBool) -> Result<Encoder> {
     Ok(Encoder::load(&fetched(reference, stop)?)?)
+}
+
+/// An embedder: an encoder on this machine, or one behind an endpoint, whose model may be named
+/// behind a `#` of its URL.
+pub(crate) fn embedder(reference: &ModelReference, stop: &AtomicBool) -> Result<Box<dyn Embedder>> {
+    Ok(match reference {
+        ModelReference::Remote { url } => {
+            let (url, name) = match url.split_once('#') {
+                Some((url, name)) => (url, Some(name.to_owned())),
+                None => (url.as_str(), None),
+            };
+            Box::new(RemoteEmbedder::connect(endpoint(url, name)?)?)
+        }
+        here => Box::new(encoder(here, stop)?),
+    })
 }
 
 /// What a corpus calls its embedder: a path is made absolute, so that the embedder is found from
@@ -93,9 +111,9 @@ pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retrie
 }
 
 /// The embedder from where the corpus says that it is.
-fn own_embedder(corpus: &Corpus, stop: &AtomicBool) -> Result<Encoder> {
+fn own_embedder(corpus: &Corpus, stop: &AtomicBool) -> Result<Box<dyn Embedder>> {
     let reference = &corpus.embedder().reference;
-    encoder(&reference.parse()?, stop).map_err(|error| match error.downcast_ref() {
+    embedder(&reference.parse()?, stop).map_err(|error| match error.downcast_ref() {
         Some(HubError::LocalMissing { .. }) => Refusal::new(
             "local_missing",
             format!(
@@ -110,9 +128,13 @@ fn own_embedder(corpus: &Corpus, stop: &AtomicBool) -> Result<Encoder> {
 }
 
 /// The embedder of the corpus from another place.
-fn moved_embedder(corpus: &Corpus, moved: &ModelReference, stop: &AtomicBool) -> Result<Encoder> {
+fn moved_embedder(
+    corpus: &Corpus,
+    moved: &ModelReference,
+    stop: &AtomicBool,
+) -> Result<Box<dyn Embedder>> {
     let made_with = corpus.embedder();
-    let embedder = encoder(moved, stop)?;
+    let embedder = embedder(moved, stop)?;
     if embedder.fingerprint() == made_with.fingerprint {
         return Ok(embedder);
     }

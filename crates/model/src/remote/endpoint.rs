@@ -38,6 +38,14 @@ impl Endpoint {
         }
     }
 
+    /// Asks for the list of models, to see whether the endpoint answers.
+    ///
+    /// # Errors
+    /// As connecting to a model of it.
+    pub fn reach(self) -> Result<(), RemoteError> {
+        self.connect().map(|_| ())
+    }
+
     /// A client, and the model that is meant.
     pub(super) fn connect(self) -> Result<(Client, Listed), RemoteError> {
         let client = Client::new(&self.url, self.key, self.settings, self.stop)?;

@@ -213,7 +213,9 @@ impl RemoteError {
                 "check the base URL, which usually ends in /v1; the server there may not be an \
                  OpenAI-compatible endpoint"
             }
-            Self::SeveralModels { .. } | Self::UnknownModel { .. } => "name the model",
+            Self::SeveralModels { .. } | Self::UnknownModel { .. } => {
+                "name the model: --model-name NAME"
+            }
             Self::CannotScore { .. } => {
                 "use an endpoint that tells the log probabilities of a prompt, such as vLLM, or a \
                  model on this machine; or a policy that needs no scores"

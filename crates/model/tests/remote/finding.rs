@@ -128,7 +128,7 @@ fn several_models_are_named_unless_one_is_asked_for() {
         error.to_string(),
         format!("{} offers several models: small, large", server.url)
     );
-    assert_eq!(error.hint().unwrap(), "name the model");
+    assert_eq!(error.hint().unwrap(), "name the model: --model-name NAME");
     let named = |name: &str| Endpoint {
         model: Some(name.to_owned()),
         ..Endpoint::new(&server.url)
