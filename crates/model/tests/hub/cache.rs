@@ -113,7 +113,7 @@ fn local_and_remote_models_are_not_cached() {
         error
             .hint()
             .unwrap()
-            .contains("not supported by this command")
+            .contains("this command works on files")
     );
 }
 

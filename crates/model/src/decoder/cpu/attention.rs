@@ -5,6 +5,7 @@
 //! stand in registers at once.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -28,8 +29,12 @@ const TASK_ROWS: usize = 16;
 /// Rows of queries that stand in registers at once.
 const TILE: usize = 4;
 
+/// Keys, or values, that all rows of a task are held against before the next ones: as many as stay
+/// in the first-level cache.
+const NEAR: usize = 4 * LANES;
+
 thread_local! {
-    /// Scores of a tile. Kept, because it is as long as the sequence.
+    /// Scores of a task's rows. Kept, because they are as many as the sequence is long.
     static SCORES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -152,9 +157,12 @@ struct Query<'a> {
 
 /// A segment as one head reads it.
 struct Keys<'a> {
+    /// `[blocks, width, lanes]`.
     keys: &'a [f32],
+    /// `[capacity, stride]`.
     values: &'a [f32],
-    capacity: usize,
+    /// The position of its first token.
+    offset: usize,
     length: usize,
 }
 
@@ -172,37 +180,32 @@ impl Task<'_> {
         let length = self.position + rows;
         // Blocks of keys are computed whole, so the last may reach behind the end.
         let stride = (length + LANES).next_multiple_of(LANES);
-        if scores.len() < TILE * stride {
-            scores.resize(TILE * stride, 0.0);
+        if scores.len() < rows * group * stride {
+            scores.resize(rows * group * stride, 0.0);
         }
         let segments = self.sequence.segments();
-        let mut queries = Vec::with_capacity(rows * group);
         for key_head in 0..heads.keys {
             let keys = self.keys(&segments, layer.index, key_head, length);
-            queries.clear();
-            for row in 0..rows {
-                let to = self.position + row + 1;
-                let from = heads.window.map_or(0, |window| to.saturating_sub(window));
-                for head in key_head * group..(key_head + 1) * group {
-                    queries.push(Query {
+            let queries: Vec<Query<'_>> = (0..rows * group)
+                .map(|index| {
+                    let (row, head) = (index / group, key_head * group + index % group);
+                    let to = self.position + row + 1;
+                    Query {
                         numbers: &projected.row(self.first + row)[head * width..][..width],
                         out: (row * heads.queries + head) * width,
-                        from,
+                        from: heads.window.map_or(0, |window| to.saturating_sub(window)),
                         to,
-                    });
-                }
-            }
-            for tile in queries.chunks(TILE) {
-                match *tile {
-                    [a] => attend_tile([a], &keys, width, scores, stride, self.out),
-                    [a, b] => attend_tile([a, b], &keys, width, scores, stride, self.out),
-                    [a, b, c] => attend_tile([a, b, c], &keys, width, scores, stride, self.out),
-                    [a, b, c, d] => {
-                        attend_tile([a, b, c, d], &keys, width, scores, stride, self.out);
                     }
-                    _ => {}
-                }
-            }
+                })
+                .collect();
+            Arch::new().dispatch(HeadPass {
+                queries: &queries,
+                segments: &keys,
+                width,
+                scores,
+                stride,
+                out: self.out,
+            });
         }
     }
 
@@ -215,98 +218,114 @@ impl Task<'_> {
         length: usize,
     ) -> Vec<Keys<'a>> {
         let last = segments.len() - 1;
-        let own_length = length - self.sequence.shared();
+        let mut offset = 0;
         segments
             .iter()
             .enumerate()
             .map(|(index, segment)| {
                 let cache = segment.head(layer, head);
-                Keys {
+                let keys = Keys {
                     keys: &cache.keys,
                     values: &cache.values,
-                    capacity: segment.capacity(),
+                    offset,
                     length: if index == last {
-                        own_length
+                        length - offset
                     } else {
                         segment.length()
                     },
-                }
+                };
+                offset += keys.length;
+                keys
             })
             .collect()
     }
 }
 
-/// Attention of `ROWS` rows of queries, which all read the same keys.
-fn attend_tile<const ROWS: usize>(
-    queries: [Query<'_>; ROWS],
-    segments: &[Keys<'_>],
-    width: usize,
-    scores: &mut [f32],
-    stride: usize,
-    out: &mut [f32],
-) {
-    Arch::new().dispatch(Tile {
-        queries,
-        segments,
-        width,
-        scores,
-        stride,
-        out,
-    });
-}
-
-struct Tile<'a, const ROWS: usize> {
-    queries: [Query<'a>; ROWS],
+/// Attention of the rows of one task that read the same key head.
+struct HeadPass<'a> {
+    queries: &'a [Query<'a>],
     segments: &'a [Keys<'a>],
     width: usize,
-    /// `[ROWS, stride]`.
+    /// `[queries, stride]`.
     scores: &'a mut [f32],
     stride: usize,
     out: &'a mut [f32],
 }
 
-impl<const ROWS: usize> WithSimd for Tile<'_, ROWS> {
+impl WithSimd for HeadPass<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let first = self.queries.iter().map(|q| q.from).min().unwrap_or(0);
         let end = self.queries.iter().map(|q| q.to).max().unwrap_or(0);
-        self.score(simd, first, end);
+        for segment in self.segments {
+            let from = first.saturating_sub(segment.offset).min(segment.length) / NEAR * NEAR;
+            let to = end.saturating_sub(segment.offset).min(segment.length);
+            for near in (from..to).step_by(NEAR) {
+                let near = near..to.min(near + NEAR);
+                for tile in (0..self.queries.len()).step_by(TILE) {
+                    match self.queries.len() - tile {
+                        1 => self.score::<S, 1>(simd, segment, near.clone(), tile),
+                        2 => self.score::<S, 2>(simd, segment, near.clone(), tile),
+                        3 => self.score::<S, 3>(simd, segment, near.clone(), tile),
+                        _ => self.score::<S, TILE>(simd, segment, near.clone(), tile),
+                    }
+                }
+            }
+        }
         self.weigh(first, end);
-        self.collect(simd, first, end);
+        for query in self.queries {
+            self.out[query.out..][..self.width].fill(0.0);
+        }
+        for segment in self.segments {
+            let from = first.saturating_sub(segment.offset).min(segment.length);
+            let to = end.saturating_sub(segment.offset).min(segment.length);
+            for near in (from..to).step_by(NEAR) {
+                let near = near..to.min(near + NEAR);
+                for tile in (0..self.queries.len()).step_by(TILE) {
+                    match self.queries.len() - tile {
+                        1 => self.collect::<S, 1>(simd, segment, near.clone(), tile),
+                        2 => self.collect::<S, 2>(simd, segment, near.clone(), tile),
+                        3 => self.collect::<S, 3>(simd, segment, near.clone(), tile),
+                        _ => self.collect::<S, TILE>(simd, segment, near.clone(), tile),
+                    }
+                }
+            }
+        }
     }
 }
 
-impl<const ROWS: usize> Tile<'_, ROWS> {
-    /// The products of queries and keys. A block that reaches behind its segment is overwritten by
-    /// the next segment.
+impl HeadPass<'_> {
+    /// The products of some queries and some keys. A block that reaches behind its segment is
+    /// overwritten by the next segment.
     #[inline(always)]
-    fn score<S: Simd>(&mut self, simd: S, first: usize, end: usize) {
-        let block = 2 * S::F32_LANES;
-        let mut offset = 0;
-        for segment in self.segments {
-            let from = first.saturating_sub(offset).min(segment.length) / block * block;
-            let to = end.saturating_sub(offset).min(segment.length);
-            for start in (from..to).step_by(block) {
-                let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
-                for place in 0..self.width {
-                    let keys = &segment.keys[place * segment.capacity + start..][..block];
-                    let (keys, _) = S::as_simd_f32s(keys);
-                    let (left, right) = (keys[0], keys[1]);
-                    for (sums, query) in sums.iter_mut().zip(&self.queries) {
-                        let number = simd.splat_f32s(query.numbers[place]);
-                        sums[0] = simd.mul_add_f32s(number, left, sums[0]);
-                        sums[1] = simd.mul_add_f32s(number, right, sums[1]);
-                    }
-                }
-                for (row, sums) in sums.iter().enumerate() {
-                    let scores = &mut self.scores[row * self.stride + offset + start..][..block];
-                    let (scores, _) = S::as_mut_simd_f32s(scores);
-                    scores.copy_from_slice(sums);
+    fn score<S: Simd, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        segment: &Keys<'_>,
+        near: Range<usize>,
+        tile: usize,
+    ) {
+        let queries = &self.queries[tile..tile + ROWS];
+        let vectors = 2 * S::F32_LANES;
+        for start in near.step_by(vectors) {
+            let block = &segment.keys[start / LANES * LANES * self.width..][..LANES * self.width];
+            let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
+            for (place, keys) in block.chunks_exact(LANES).enumerate() {
+                let (keys, _) = S::as_simd_f32s(&keys[start % LANES..][..vectors]);
+                let (left, right) = (keys[0], keys[1]);
+                for (sums, query) in sums.iter_mut().zip(queries) {
+                    let number = simd.splat_f32s(query.numbers[place]);
+                    sums[0] = simd.mul_add_f32s(number, left, sums[0]);
+                    sums[1] = simd.mul_add_f32s(number, right, sums[1]);
                 }
             }
-            offset += segment.length;
+            for (row, sums) in sums.iter().enumerate() {
+                let at = (tile + row) * self.stride + segment.offset + start;
+                let (scores, _) = S::as_mut_simd_f32s(&mut self.scores[at..][..vectors]);
+                scores.copy_from_slice(sums);
+            }
         }
     }
 
@@ -322,32 +341,37 @@ impl<const ROWS: usize> Tile<'_, ROWS> {
         }
     }
 
-    /// The sums of values by their weights.
+    /// Adds some values by their weights to the output.
     #[inline(always)]
-    fn collect<S: Simd>(&mut self, simd: S, first: usize, end: usize) {
-        let block = 2 * S::F32_LANES;
+    fn collect<S: Simd, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        segment: &Keys<'_>,
+        near: Range<usize>,
+        tile: usize,
+    ) {
+        let queries = &self.queries[tile..tile + ROWS];
+        let vectors = 2 * S::F32_LANES;
         let padded = self.width.next_multiple_of(LANES);
-        for column in (0..self.width).step_by(block) {
+        for column in (0..self.width).step_by(vectors) {
+            let columns = vectors.min(self.width - column);
             let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
-            let mut offset = 0;
-            for segment in self.segments {
-                let from = first.saturating_sub(offset).min(segment.length);
-                let to = end.saturating_sub(offset).min(segment.length);
-                for place in from..to {
-                    let values = &segment.values[place * padded + column..][..block];
-                    let (values, _) = S::as_simd_f32s(values);
-                    let (left, right) = (values[0], values[1]);
-                    for (row, sums) in sums.iter_mut().enumerate() {
-                        let weight = self.scores[row * self.stride + offset + place];
-                        let weight = simd.splat_f32s(weight);
-                        sums[0] = simd.mul_add_f32s(weight, left, sums[0]);
-                        sums[1] = simd.mul_add_f32s(weight, right, sums[1]);
-                    }
-                }
-                offset += segment.length;
+            for (query, sums) in queries.iter().zip(&mut sums) {
+                let numbers: &mut [f32] = bytemuck::cast_slice_mut(sums);
+                numbers[..columns].copy_from_slice(&self.out[query.out + column..][..columns]);
             }
-            let columns = block.min(self.width - column);
-            for (query, sums) in self.queries.iter().zip(&sums) {
+            for place in near.clone() {
+                let values = &segment.values[place * padded + column..][..vectors];
+                let (values, _) = S::as_simd_f32s(values);
+                let (left, right) = (values[0], values[1]);
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let at = (tile + row) * self.stride + segment.offset + place;
+                    let weight = simd.splat_f32s(self.scores[at]);
+                    sums[0] = simd.mul_add_f32s(weight, left, sums[0]);
+                    sums[1] = simd.mul_add_f32s(weight, right, sums[1]);
+                }
+            }
+            for (query, sums) in queries.iter().zip(&sums) {
                 let numbers: &[f32] = bytemuck::cast_slice(sums);
                 self.out[query.out + column..][..columns].copy_from_slice(&numbers[..columns]);
             }

@@ -31,7 +31,7 @@ pub(super) struct Segment {
 /// the segment's length is zero or left over, and never counts.
 #[derive(Clone, Default)]
 pub(super) struct HeadCache {
-    /// Transposed: `[width, capacity]`.
+    /// In blocks of as many keys as there are lanes, each transposed: `[blocks, width, lanes]`.
     pub(super) keys: Vec<f32>,
     /// `[capacity, stride]`, where the stride is the width rounded up to whole lanes.
     pub(super) values: Vec<f32>,
@@ -61,11 +61,6 @@ impl CpuSequence {
     /// The own segment, to be written to.
     pub(super) fn own(&mut self) -> &mut Segment {
         &mut self.own
-    }
-
-    /// Tokens before the own segment.
-    pub(super) fn shared(&self) -> usize {
-        self.shared
     }
 }
 
@@ -111,11 +106,6 @@ impl Segment {
         self.length
     }
 
-    /// Tokens that there is room for.
-    pub(super) fn capacity(&self) -> usize {
-        self.capacity
-    }
-
     /// A head of a layer.
     pub(super) fn head(&self, layer: usize, head: usize) -> &HeadCache {
         &self.heads[layer * self.kv_heads + head]
@@ -130,14 +120,7 @@ impl Segment {
         let capacity = needed.max(2 * self.capacity).next_multiple_of(GROWTH);
         let stride = width.next_multiple_of(LANES);
         for head in &mut self.heads {
-            let mut keys = vec![0.0; width * capacity];
-            for (new, old) in keys
-                .chunks_mut(capacity)
-                .zip(head.keys.chunks(self.capacity))
-            {
-                new[..self.length].copy_from_slice(&old[..self.length]);
-            }
-            head.keys = keys;
+            head.keys.resize(capacity * width, 0.0);
             head.values.resize(capacity * stride, 0.0);
         }
         self.capacity = capacity;
@@ -154,8 +137,9 @@ impl Segment {
     ) {
         let place = self.length + ahead;
         let cache = &mut self.heads[layer * self.kv_heads + head];
-        for (row, &number) in cache.keys.chunks_mut(self.capacity).zip(key) {
-            row[place] = number;
+        let block = &mut cache.keys[place / LANES * LANES * key.len()..];
+        for (row, &number) in block.chunks_mut(LANES).zip(key) {
+            row[place % LANES] = number;
         }
         let stride = value.len().next_multiple_of(LANES);
         cache.values[place * stride..][..value.len()].copy_from_slice(value);
