@@ -1,8 +1,6 @@
 //! From signals to a source: which policy sends which question where. Maps numbers to a choice;
 //! never calls a model.
 
-#![cfg_attr(test, allow(clippy::unwrap_used))]
-
 mod choice;
 mod policy;
 

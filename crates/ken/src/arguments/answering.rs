@@ -24,7 +24,7 @@ pub(crate) struct AnswerFlags {
     #[arg(long, value_name = "NAME")]
     pub(crate) model_name: Option<String>,
 
-    /// How its weights are held: f32, int8 (faster, a little less exact), or auto
+    /// How its weights are held: f32, int8 (faster, less exact), or auto
     /// [setting: precision]
     #[arg(long, value_name = "PRECISION")]
     pub(crate) precision: Option<Precision>,

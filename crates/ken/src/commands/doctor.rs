@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::arguments::DoctorArguments;
 use crate::commands::open;
 use crate::config::Settings;
+use crate::failure::Refusal;
 use crate::output;
 
 /// Everything that `ken doctor` finds out.
@@ -76,8 +77,13 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings, json: bool) 
         ready(&settings.embedder, None),
     );
     let bench = match (&model.path, &embedder.path) {
-        (Some(model), Some(embedder)) if arguments.bench => Some(bench::measure(model, embedder)?),
-        _ => None,
+        _ if !arguments.bench => None,
+        (Some(model), Some(embedder)) => Some(bench::measure(model, embedder)?),
+        _ => {
+            let message = "--bench measures a model and an embedder on this machine, and one of them is not ready";
+            let hint = "`ken doctor` without --bench says which, and why";
+            return Err(Refusal::new("not_ready", message).hinting(hint).into());
+        }
     };
     let findings = Findings {
         version: env!("CARGO_PKG_VERSION"),

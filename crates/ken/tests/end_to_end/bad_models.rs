@@ -189,3 +189,14 @@ fn an_endpoint_that_nobody_serves_is_named() {
         "check that the endpoint runs",
     );
 }
+
+#[test]
+fn a_bench_without_models_is_refused() {
+    let ken = Ken::new();
+    ken.write("ken.toml", "embedder = \"./nowhere\"");
+    ken.refusal(&["doctor", "--bench"]).is(
+        "not_ready",
+        "--bench measures a model and an embedder on this machine",
+        "without --bench",
+    );
+}

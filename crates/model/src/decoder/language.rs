@@ -14,6 +14,13 @@ impl Decoder {
     fn tokenized(&self, prompt: &Prompt) -> Result<TokenPrompt, DecoderError> {
         self.prompt_with_examples(prompt.instruction, prompt.examples, &prompt.input)
     }
+
+    fn all_tokenized<'p>(
+        &self,
+        prompts: impl Iterator<Item = &'p Prompt>,
+    ) -> Result<Vec<TokenPrompt>, DecoderError> {
+        prompts.map(|prompt| self.tokenized(prompt)).collect()
+    }
 }
 
 impl LanguageModel for Decoder {
@@ -46,10 +53,7 @@ impl LanguageModel for Decoder {
         requests: &[GenerateRequest<'_, Prompt>],
         on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
     ) -> Result<Vec<Vec<Generation>>, LanguageError> {
-        let prompts = requests
-            .iter()
-            .map(|request| self.tokenized(request.prompt))
-            .collect::<Result<Vec<_>, _>>()?;
+        let prompts = self.all_tokenized(requests.iter().map(|request| request.prompt))?;
         let requests: Vec<_> = requests
             .iter()
             .zip(&prompts)
@@ -70,10 +74,7 @@ impl LanguageModel for Decoder {
         &self,
         requests: &[ScoreRequest<'_, Prompt>],
     ) -> Result<Vec<Vec<Score>>, LanguageError> {
-        let prompts = requests
-            .iter()
-            .map(|request| self.tokenized(request.prompt))
-            .collect::<Result<Vec<_>, _>>()?;
+        let prompts = self.all_tokenized(requests.iter().map(|request| request.prompt))?;
         let requests: Vec<_> = requests
             .iter()
             .zip(&prompts)
@@ -97,10 +98,7 @@ impl LanguageModel for Decoder {
     }
 
     fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
-        let prompts = prompts
-            .iter()
-            .map(|prompt| self.tokenized(prompt))
-            .collect::<Result<Vec<_>, _>>()?;
+        let prompts = self.all_tokenized(prompts.iter().copied())?;
         Ok(Self::hidden(
             self,
             &prompts.iter().collect::<Vec<_>>(),

@@ -91,21 +91,6 @@ impl Decoder {
         with_engine!(&self.engines.scoring, |engine| engine.score(tokenized))
     }
 
-    /// As [`Decoder::choose`], for many prompts.
-    ///
-    /// # Errors
-    /// As [`Decoder::score_many`].
-    pub fn choose_many(
-        &self,
-        requests: &[ScoreRequest<'_>],
-    ) -> Result<Vec<Vec<f64>>, DecoderError> {
-        let scores = self.score_many(requests)?;
-        Ok(scores
-            .iter()
-            .map(|scores| shares(&scores.iter().map(Score::sum).collect::<Vec<_>>()))
-            .collect())
-    }
-
     /// The tokens of a continuation.
     fn continuation(&self, prompt: &Prompt, text: &str) -> Result<Vec<u32>, DecoderError> {
         let tokens = self.known(self.tokenizer.encode_continuation(text, prompt.reading())?)?;
