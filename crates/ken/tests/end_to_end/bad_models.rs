@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, Refusal, generator};
+use crate::harness::{Ken, Refusal, generator, refused};
 use crate::ingest::copy_embedder;
 
 /// What asking the model at `reference` ends in.
@@ -193,8 +193,9 @@ fn an_endpoint_that_nobody_serves_is_named() {
 #[test]
 fn a_bench_without_models_is_refused() {
     let ken = Ken::new();
-    ken.write("ken.toml", "embedder = \"./nowhere\"");
-    ken.refusal(&["doctor", "--bench"]).is(
+    let mut command = ken.command(&["doctor", "--bench", "--json"]);
+    let output = command.env("KEN_EMBEDDER", "./nowhere").output().unwrap();
+    refused(output).is(
         "not_ready",
         "--bench measures a model and an embedder on this machine",
         "without --bench",
