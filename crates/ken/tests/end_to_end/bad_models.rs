@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::documents::ingest_notes;
-use crate::harness::{Ken, Refusal, generator, refused};
+use crate::harness::{Ken, Refusal, generator};
 use crate::ingest::copy_embedder;
 
 /// What asking the model at `reference` ends in.
@@ -187,17 +187,5 @@ fn an_endpoint_that_nobody_serves_is_named() {
         "endpoint_unreachable",
         &format!("127.0.0.1:{port}"),
         "check that the endpoint runs",
-    );
-}
-
-#[test]
-fn a_bench_without_models_is_refused() {
-    let ken = Ken::new();
-    let mut command = ken.command(&["doctor", "--bench", "--json"]);
-    let output = command.env("KEN_EMBEDDER", "./nowhere").output().unwrap();
-    refused(output).is(
-        "not_ready",
-        "--bench measures a model and an embedder on this machine",
-        "without --bench",
     );
 }
