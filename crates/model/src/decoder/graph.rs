@@ -97,8 +97,7 @@ impl<B: Backend> Graph<B> {
         selected: &[usize],
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let x = self.run(inputs, self.blocks.len())?;
-            let x = self.backend.select(&x, selected)?;
+            let x = self.run(inputs, selected, self.blocks.len())?;
             let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
             self.backend.download(x)
         })
@@ -113,12 +112,18 @@ impl<B: Backend> Graph<B> {
         blocks: usize,
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let x = self.run(inputs, blocks)?;
-            self.backend.download(self.backend.select(&x, selected)?)
+            let x = self.run(inputs, selected, blocks)?;
+            self.backend.download(x)
         })
     }
 
-    fn run(&self, inputs: &mut [Input<'_, B::Sequence>], blocks: usize) -> Result<B::Rows> {
+    /// The residual stream of the selected rows behind the first `blocks` blocks.
+    fn run(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+        blocks: usize,
+    ) -> Result<B::Rows> {
         let backend = &self.backend;
         let tokens: Vec<u32> = inputs.iter().flat_map(|i| i.tokens).copied().collect();
         let rotation = self.rotation(inputs)?;
@@ -130,8 +135,13 @@ impl<B: Backend> Graph<B> {
             })
             .collect();
         let mut x = backend.embed(&self.embedding, &tokens)?;
+        if blocks == 0 {
+            x = backend.select(&x, selected)?;
+        }
         for (layer, block) in self.blocks[..blocks].iter().enumerate() {
-            x = block.forward(self, layer, x, &rotation, &mut runs)?;
+            // Behind the last attention no row needs the others.
+            let selected = (layer + 1 == blocks).then_some(selected);
+            x = block.forward(self, layer, x, &rotation, &mut runs, selected)?;
         }
         for run in runs {
             run.sequence.advance(run.tokens);
@@ -228,14 +238,15 @@ impl<B: Backend> Block<B> {
     }
 
     /// # Shapes
-    /// `x`: `[rows, hidden]`; returns the same.
+    /// `x`: `[rows, hidden]`; returns the same, or only the rows in `selected`.
     fn forward(
         &self,
         graph: &Graph<B>,
         index: usize,
-        x: B::Rows,
+        mut x: B::Rows,
         rotation: &B::Rotation,
         runs: &mut [Run<'_, B::Sequence>],
+        selected: Option<&[usize]>,
     ) -> Result<B::Rows> {
         let backend = &graph.backend;
         let normalized = backend.norm(&x, &self.attention_norm, graph.epsilon)?;
@@ -248,7 +259,10 @@ impl<B: Backend> Block<B> {
             heads: &graph.heads,
             norms: self.head_norms.as_ref(),
         };
-        let attended = backend.attend(projected, &layer, rotation, runs)?;
+        let mut attended = backend.attend(projected, &layer, rotation, runs)?;
+        if let Some(rows) = selected {
+            (x, attended) = (backend.select(&x, rows)?, backend.select(&attended, rows)?);
+        }
         let x = backend.add(x, &backend.project(&attended, &self.attention_output)?)?;
         let normalized = backend.norm(&x, &self.feed_forward_norm, graph.epsilon)?;
         let gate = backend.project(&normalized, &self.gate)?;

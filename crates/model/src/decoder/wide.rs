@@ -54,12 +54,14 @@ pub(super) fn greatest_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 /// Splits `x` into `n ln 2 + r` with `|r| <= ln 2 / 2` and expands `exp(r)` as a polynomial.
 #[inline(always)]
 pub(super) fn exp_of_nonpositive(x: f32) -> f32 {
-    /// Added and subtracted, it rounds to the nearest integer.
+    /// Added, it makes the last bits of a float an integer, rounded to the nearest; subtracted
+    /// again, it leaves that integer.
     const ROUNDER: f32 = 12_582_912.0;
     // Below this the result is less than the smallest normal number. `max` also drops NaN,
     // which is wanted back at the end.
     let clamped = x.max(-87.0);
-    let n = (clamped * std::f32::consts::LOG2_E + ROUNDER) - ROUNDER;
+    let shifted = clamped * std::f32::consts::LOG2_E + ROUNDER;
+    let n = shifted - ROUNDER;
     let r = (clamped - n * 0.693_359_4) - n * -2.121_944_4e-4;
     let p = 1.987_569_2e-4f32;
     let p = p * r + 1.398_199_9e-3;
@@ -68,7 +70,7 @@ pub(super) fn exp_of_nonpositive(x: f32) -> f32 {
     let p = p * r + 1.666_666_5e-1;
     let p = p * r + 0.5;
     let p = p * r * r + r + 1.0;
-    let power = f32::from_bits((((n as i32) + 127) as u32) << 23);
+    let power = f32::from_bits(shifted.to_bits().wrapping_add(127) << 23);
     let result = p * power;
     if x.is_nan() { x } else { result }
 }

@@ -1,8 +1,8 @@
 //! Attention of new tokens to all that their sequences hold.
 //!
-//! Query heads that share a key head are worked on together, four rows at a time: four rows of
-//! queries against two vectors of keys, and four rows of weights against two vectors of values,
-//! stand in registers at once.
+//! Query heads that share a key head are worked on together, six rows at a time: six rows of queries
+//! against two vectors of keys, and six rows of weights against two vectors of values, stand in
+//! registers at once.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -27,15 +27,23 @@ pub(in crate::decoder) struct Rotation {
 const TASK_ROWS: usize = 16;
 
 /// Rows of queries that stand in registers at once.
-const TILE: usize = 4;
+const TILE: usize = 6;
 
 /// Keys, or values, that all rows of a task are held against before the next ones: as many as stay
 /// in the first-level cache.
 const NEAR: usize = 4 * LANES;
 
 thread_local! {
-    /// Scores of a task's rows. Kept, because they are as many as the sequence is long.
-    static SCORES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Memory that a task works in, kept from task to task.
+#[derive(Default)]
+struct Scratch {
+    /// As many a row as the sequence is long.
+    scores: Vec<f32>,
+    /// The queries in the order in which they are read.
+    packed: Vec<f32>,
 }
 
 /// Norms, where the model has them, and rotates the queries and keys of every row.
@@ -141,12 +149,11 @@ pub(super) fn attend(
     }
     tasks
         .par_iter_mut()
-        .for_each(|task| SCORES.with_borrow_mut(|scores| task.run(projected, layer, scores)));
+        .for_each(|task| SCRATCH.with_borrow_mut(|scratch| task.run(projected, layer, scratch)));
     out
 }
 
 /// A row of queries of one head: the row, its place in the output, and how far it sees.
-#[derive(Clone, Copy)]
 struct Query<'a> {
     numbers: &'a [f32],
     out: usize,
@@ -171,7 +178,7 @@ impl Task<'_> {
         &mut self,
         projected: &Rows,
         layer: &AttentionLayer<'_, Vec<f32>>,
-        scores: &mut Vec<f32>,
+        scratch: &mut Scratch,
     ) {
         let heads = layer.heads;
         let width = heads.width;
@@ -180,9 +187,8 @@ impl Task<'_> {
         let length = self.position + rows;
         // Blocks of keys are computed whole, so the last may reach behind the end.
         let stride = (length + LANES).next_multiple_of(LANES);
-        if scores.len() < rows * group * stride {
-            scores.resize(rows * group * stride, 0.0);
-        }
+        let Scratch { scores, packed } = scratch;
+        scores.resize(scores.len().max(rows * group * stride), 0.0);
         let segments = self.sequence.segments();
         for key_head in 0..heads.keys {
             let keys = self.keys(&segments, layer.index, key_head, length);
@@ -198,8 +204,15 @@ impl Task<'_> {
                     }
                 })
                 .collect();
+            packed.clear();
+            for tile in queries.chunks(TILE) {
+                for place in 0..width {
+                    packed.extend(tile.iter().map(|query| query.numbers[place]));
+                }
+            }
             Arch::new().dispatch(HeadPass {
                 queries: &queries,
+                packed,
                 segments: &keys,
                 width,
                 scores,
@@ -241,9 +254,20 @@ impl Task<'_> {
     }
 }
 
+/// What is done with the keys or values near one another.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Keys to scores.
+    Score,
+    /// Values, by the weights that scores became, to the output.
+    Collect,
+}
+
 /// Attention of the rows of one task that read the same key head.
 struct HeadPass<'a> {
     queries: &'a [Query<'a>],
+    /// The queries' numbers in tiles: `[tiles, width, rows of the tile]`.
+    packed: &'a [f32],
     segments: &'a [Keys<'a>],
     width: usize,
     /// `[queries, stride]`.
@@ -257,46 +281,61 @@ impl WithSimd for HeadPass<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        let first = self.queries.iter().map(|q| q.from).min().unwrap_or(0);
-        let end = self.queries.iter().map(|q| q.to).max().unwrap_or(0);
-        for segment in self.segments {
-            let from = first.saturating_sub(segment.offset).min(segment.length) / NEAR * NEAR;
-            let to = end.saturating_sub(segment.offset).min(segment.length);
-            for near in (from..to).step_by(NEAR) {
-                let near = near..to.min(near + NEAR);
-                for tile in (0..self.queries.len()).step_by(TILE) {
-                    match self.queries.len() - tile {
-                        1 => self.score::<S, 1>(simd, segment, near.clone(), tile),
-                        2 => self.score::<S, 2>(simd, segment, near.clone(), tile),
-                        3 => self.score::<S, 3>(simd, segment, near.clone(), tile),
-                        _ => self.score::<S, TILE>(simd, segment, near.clone(), tile),
-                    }
-                }
-            }
-        }
-        self.weigh(first, end);
+        let from = self.queries.iter().map(|q| q.from).min().unwrap_or(0);
+        let to = self.queries.iter().map(|q| q.to).max().unwrap_or(0);
+        self.walk(simd, from..to, Step::Score);
+        self.weigh(from, to);
         for query in self.queries {
             self.out[query.out..][..self.width].fill(0.0);
         }
+        self.walk(simd, from..to, Step::Collect);
+    }
+}
+
+impl HeadPass<'_> {
+    /// Takes a step for all queries and all that they see, tile by tile, near by near.
+    #[inline(always)]
+    fn walk<S: Simd>(&mut self, simd: S, seen: Range<usize>, step: Step) {
         for segment in self.segments {
-            let from = first.saturating_sub(segment.offset).min(segment.length);
-            let to = end.saturating_sub(segment.offset).min(segment.length);
+            let within =
+                |position: usize| position.saturating_sub(segment.offset).min(segment.length);
+            let (first, to) = (within(seen.start), within(seen.end));
+            let from = match step {
+                Step::Score => first / LANES * LANES,
+                Step::Collect => first,
+            };
             for near in (from..to).step_by(NEAR) {
                 let near = near..to.min(near + NEAR);
                 for tile in (0..self.queries.len()).step_by(TILE) {
+                    let near = near.clone();
                     match self.queries.len() - tile {
-                        1 => self.collect::<S, 1>(simd, segment, near.clone(), tile),
-                        2 => self.collect::<S, 2>(simd, segment, near.clone(), tile),
-                        3 => self.collect::<S, 3>(simd, segment, near.clone(), tile),
-                        _ => self.collect::<S, TILE>(simd, segment, near.clone(), tile),
+                        1 => self.step::<S, 1>(simd, segment, near, tile, step),
+                        2 => self.step::<S, 2>(simd, segment, near, tile, step),
+                        3 => self.step::<S, 3>(simd, segment, near, tile, step),
+                        4 => self.step::<S, 4>(simd, segment, near, tile, step),
+                        5 => self.step::<S, 5>(simd, segment, near, tile, step),
+                        _ => self.step::<S, TILE>(simd, segment, near, tile, step),
                     }
                 }
             }
         }
     }
-}
 
-impl HeadPass<'_> {
+    #[inline(always)]
+    fn step<S: Simd, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        segment: &Keys<'_>,
+        near: Range<usize>,
+        tile: usize,
+        step: Step,
+    ) {
+        match step {
+            Step::Score => self.score::<S, ROWS>(simd, segment, near, tile),
+            Step::Collect => self.collect::<S, ROWS>(simd, segment, near, tile),
+        }
+    }
+
     /// The products of some queries and some keys. A block that reaches behind its segment is
     /// overwritten by the next segment.
     #[inline(always)]
@@ -307,35 +346,39 @@ impl HeadPass<'_> {
         near: Range<usize>,
         tile: usize,
     ) {
-        let queries = &self.queries[tile..tile + ROWS];
-        let vectors = 2 * S::F32_LANES;
-        for start in near.step_by(vectors) {
-            let block = &segment.keys[start / LANES * LANES * self.width..][..LANES * self.width];
-            let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
-            for (place, keys) in block.chunks_exact(LANES).enumerate() {
-                let (keys, _) = S::as_simd_f32s(&keys[start % LANES..][..vectors]);
-                let (left, right) = (keys[0], keys[1]);
-                for (sums, query) in sums.iter_mut().zip(queries) {
-                    let number = simd.splat_f32s(query.numbers[place]);
-                    sums[0] = simd.mul_add_f32s(number, left, sums[0]);
-                    sums[1] = simd.mul_add_f32s(number, right, sums[1]);
+        let (queries, _) =
+            self.packed[tile * self.width..][..ROWS * self.width].as_chunks::<ROWS>();
+        for start in near.step_by(LANES) {
+            let block = &segment.keys[start * self.width..][..LANES * self.width];
+            let (block, _) = block.as_chunks::<LANES>();
+            for pair in 0..LANES / (2 * S::F32_LANES) {
+                let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
+                for (keys, queries) in block.iter().zip(queries) {
+                    let (keys, _) = S::as_simd_f32s(keys);
+                    let (left, right) = (keys[2 * pair], keys[2 * pair + 1]);
+                    for (sums, &query) in sums.iter_mut().zip(queries) {
+                        let query = simd.splat_f32s(query);
+                        sums[0] = simd.mul_add_f32s(query, left, sums[0]);
+                        sums[1] = simd.mul_add_f32s(query, right, sums[1]);
+                    }
                 }
-            }
-            for (row, sums) in sums.iter().enumerate() {
-                let at = (tile + row) * self.stride + segment.offset + start;
-                let (scores, _) = S::as_mut_simd_f32s(&mut self.scores[at..][..vectors]);
-                scores.copy_from_slice(sums);
+                for (row, sums) in sums.iter().enumerate() {
+                    let at = (tile + row) * self.stride + segment.offset + start;
+                    let scores = &mut self.scores[at + pair * 2 * S::F32_LANES..];
+                    let (scores, _) = S::as_mut_simd_f32s(&mut scores[..2 * S::F32_LANES]);
+                    scores.copy_from_slice(sums);
+                }
             }
         }
     }
 
     /// Scores to weights.
     #[inline(always)]
-    fn weigh(&mut self, first: usize, end: usize) {
+    fn weigh(&mut self, from: usize, to: usize) {
         let scale = 1.0 / (self.width as f32).sqrt();
         for (row, query) in self.queries.iter().enumerate() {
-            let scores = &mut self.scores[row * self.stride..][..end];
-            scores[first..query.from].fill(0.0);
+            let scores = &mut self.scores[row * self.stride..][..to];
+            scores[from..query.from].fill(0.0);
             scores[query.to..].fill(0.0);
             softmax_inlined(&mut scores[query.from..query.to], scale);
         }
@@ -353,6 +396,14 @@ impl HeadPass<'_> {
         let queries = &self.queries[tile..tile + ROWS];
         let vectors = 2 * S::F32_LANES;
         let padded = self.width.next_multiple_of(LANES);
+        let values = &segment.values[near.start * padded..near.end * padded];
+        let mut weights = [[0.0; ROWS]; NEAR];
+        for row in 0..ROWS {
+            let at = (tile + row) * self.stride + segment.offset + near.start;
+            for (weights, &weight) in weights.iter_mut().zip(&self.scores[at..][..near.len()]) {
+                weights[row] = weight;
+            }
+        }
         for column in (0..self.width).step_by(vectors) {
             let columns = vectors.min(self.width - column);
             let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
@@ -360,13 +411,11 @@ impl HeadPass<'_> {
                 let numbers: &mut [f32] = bytemuck::cast_slice_mut(sums);
                 numbers[..columns].copy_from_slice(&self.out[query.out + column..][..columns]);
             }
-            for place in near.clone() {
-                let values = &segment.values[place * padded + column..][..vectors];
-                let (values, _) = S::as_simd_f32s(values);
+            for (values, weights) in values.chunks_exact(padded).zip(&weights) {
+                let (values, _) = S::as_simd_f32s(&values[column..][..vectors]);
                 let (left, right) = (values[0], values[1]);
-                for (row, sums) in sums.iter_mut().enumerate() {
-                    let at = (tile + row) * self.stride + segment.offset + place;
-                    let weight = simd.splat_f32s(self.scores[at]);
+                for (sums, &weight) in sums.iter_mut().zip(weights) {
+                    let weight = simd.splat_f32s(weight);
                     sums[0] = simd.mul_add_f32s(weight, left, sums[0]);
                     sums[1] = simd.mul_add_f32s(weight, right, sums[1]);
                 }
