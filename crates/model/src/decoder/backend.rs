@@ -47,7 +47,10 @@ pub(super) trait Backend: Send + Sync + Sized {
     /// `x + bias`, for each row.
     fn add_bias(&self, x: Self::Rows, bias: &Self::Vector) -> Result<Self::Rows>;
     /// `silu(gate) * up`.
-    fn gate(&self, gate: Self::Rows, up: &Self::Rows) -> Result<Self::Rows>;
+    ///
+    /// # Shapes
+    /// `gate_and_up`: `[rows, 2 * width]`, the gate in front; returns `[rows, width]`.
+    fn gate(&self, gate_and_up: Self::Rows) -> Result<Self::Rows>;
     /// Rotates queries and keys, stores keys and values behind those of each run's sequence, and
     /// lets every row attend to all of its sequence up to itself.
     ///

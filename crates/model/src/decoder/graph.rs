@@ -32,8 +32,7 @@ struct Block<B: Backend> {
     head_norms: Option<HeadNorms<B::Vector>>,
     attention_output: B::Matrix,
     feed_forward_norm: B::Vector,
-    gate: B::Matrix,
-    up: B::Matrix,
+    gate_and_up: B::Matrix,
     down: B::Matrix,
 }
 
@@ -200,7 +199,13 @@ impl<B: Backend> Block<B> {
                 (Part::Value, keys),
             ],
         };
-        let (gate, up) = weights.gate_and_up(config, layer)?;
+        let width = config.intermediate;
+        let gate_and_up_parts = match config.family {
+            Family::Phi3 => vec![(Part::GateUp, 2 * width)],
+            Family::Llama | Family::Qwen2 | Family::Qwen3 => {
+                vec![(Part::Gate, width), (Part::Up, width)]
+            }
+        };
         let vector = |part, suffix, width| -> Result<B::Vector> {
             backend.vector(&weights.vector(layer, part, suffix, width)?)
         };
@@ -231,8 +236,7 @@ impl<B: Backend> Block<B> {
             head_norms,
             attention_output: matrix(&[(Part::AttentionOutput, config.hidden)], queries)?,
             feed_forward_norm: vector(Part::FeedForwardNorm, "weight", config.hidden)?,
-            gate: backend.matrix(&gate)?,
-            up: backend.matrix(&up)?,
+            gate_and_up: matrix(&gate_and_up_parts, config.hidden)?,
             down: matrix(&[(Part::Down, config.hidden)], config.intermediate)?,
         })
     }
@@ -265,8 +269,7 @@ impl<B: Backend> Block<B> {
         }
         let x = backend.add(x, &backend.project(&attended, &self.attention_output)?)?;
         let normalized = backend.norm(&x, &self.feed_forward_norm, graph.epsilon)?;
-        let gate = backend.project(&normalized, &self.gate)?;
-        let gated = backend.gate(gate, &backend.project(&normalized, &self.up)?)?;
+        let gated = backend.gate(backend.project(&normalized, &self.gate_and_up)?)?;
         backend.add(x, &backend.project(&gated, &self.down)?)
     }
 }

@@ -90,7 +90,12 @@ impl Backend for Tensors {
         Ok(x.broadcast_add(bias)?)
     }
 
-    fn gate(&self, gate: Tensor, up: &Tensor) -> Result<Tensor> {
+    fn gate(&self, gate_and_up: Tensor) -> Result<Tensor> {
+        let width = gate_and_up.dim(1)? / 2;
+        let (gate, up) = (
+            gate_and_up.narrow(1, 0, width)?,
+            gate_and_up.narrow(1, width, width)?,
+        );
         Ok((gate.silu()? * up)?)
     }
 

@@ -199,25 +199,6 @@ impl Weights {
         Ok(Tensor::cat(&stacked, 0)?)
     }
 
-    /// The gate and the up projection of a block, each `[intermediate, hidden]`.
-    pub(super) fn gate_and_up(
-        &self,
-        config: &DecoderConfig,
-        layer: usize,
-    ) -> Result<(Tensor, Tensor), DecoderError> {
-        let width = config.intermediate;
-        let one = |part, rows| self.projection(config, layer, &[(part, rows)], config.hidden);
-        match config.family {
-            Family::Phi3 => {
-                let both = one(Part::GateUp, 2 * width)?;
-                Ok((both.narrow(0, 0, width)?, both.narrow(0, width, width)?))
-            }
-            Family::Llama | Family::Qwen2 | Family::Qwen3 => {
-                Ok((one(Part::Gate, width)?, one(Part::Up, width)?))
-            }
-        }
-    }
-
     /// The token embedding `[vocabulary, hidden]`.
     pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
         let name = match self {

@@ -36,6 +36,15 @@ pub(super) fn greatest(values: &[f32]) -> f32 {
 /// The greatest of `f` over some values.
 #[inline(always)]
 pub(super) fn greatest_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+    lane_maxima(values, f)
+        .into_iter()
+        .fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// The greatest of `f` over every [`LANES`]th value, beginning with each of the first; negative
+/// infinity where there is none. A NaN is passed over.
+#[inline(always)]
+pub(super) fn lane_maxima(values: &[f32], f: impl Fn(f32) -> f32) -> [f32; LANES] {
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let blocks = values.chunks_exact(LANES);
     let rest = blocks.remainder();
@@ -47,7 +56,7 @@ pub(super) fn greatest_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     for (lane, &value) in lanes.iter_mut().zip(rest) {
         *lane = if f(value) > *lane { f(value) } else { *lane };
     }
-    lanes.iter().copied().fold(f32::NEG_INFINITY, f32::max)
+    lanes
 }
 
 /// `exp(x)` for `x <= 0`, to 2 units in the last place; written so that compilers vectorize it.

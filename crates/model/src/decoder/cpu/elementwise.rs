@@ -33,16 +33,20 @@ pub(super) fn add(x: &mut [f32], y: &[f32]) {
     );
 }
 
-/// The gated activation of a feed-forward layer: `silu(gate) * up`, into `gate`.
-pub(super) fn gated_silu(gate: &mut [f32], up: &[f32]) {
+/// The gated activation of a feed-forward layer: `silu(gate) * up`.
+///
+/// # Shapes
+/// `gate_and_up`: `[2 * width]`, the gate in front; `out`: `[width]`.
+pub(super) fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
     widest(
         #[inline(always)]
         || {
-            for (gate, &up) in gate.iter_mut().zip(up) {
+            let (gate, up) = gate_and_up.split_at(out.len());
+            for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
                 // x * sigmoid(x), with the exponential of a number that is never positive.
                 let e = exp_of_nonpositive(-gate.abs());
-                let sigmoid = if *gate >= 0.0 { 1.0 } else { e } / (1.0 + e);
-                *gate = *gate * sigmoid * up;
+                let sigmoid = if gate >= 0.0 { 1.0 } else { e } / (1.0 + e);
+                *out = gate * sigmoid * up;
             }
         },
     );
@@ -93,9 +97,8 @@ mod tests {
 
         #[test]
         fn gated_silu_agrees_with_the_definition(values in prop::collection::vec(-50.0f32..50.0, 12)) {
-            let (gate, up) = values.split_at(6);
-            let mut out = gate.to_vec();
-            gated_silu(&mut out, up);
+            let mut out = [0.0; 6];
+            gated_silu(&values, &mut out);
             for i in 0..6 {
                 let gate = f64::from(values[i]);
                 let expected = gate / (1.0 + (-gate).exp()) * f64::from(values[6 + i]);

@@ -1,16 +1,14 @@
 //! Projections with 8-bit weights: one scale an output; activations are quantized to 8 bits as they
-//! come, with one scale and one zero point a row.
+//! come, but for the outliers of each row, which are multiplied as they are.
 
 use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
-use rten_tensor::NdTensorView;
+use rten_tensor::{AsView, NdTensorView};
 
+use super::quantize::{QuantizedRow, quantize_row, quantize_weights};
 use super::rows::{Rows, task_rows};
 use crate::decoder::error::DecoderError;
-use crate::decoder::wide::{greatest, greatest_of, sum, widest};
-
-/// The greatest quantized weight.
-const WEIGHT_LIMIT: f32 = 127.0;
+use crate::decoder::wide::{LANES, widest};
 
 /// The greatest quantized activation where the processor adds pairs of products in 16 bits, which
 /// must not overflow: 2 * 127 * 127 < 2^15.
@@ -21,6 +19,8 @@ const WIDE_LIMIT: f32 = 255.0;
 /// A projection with 8-bit weights.
 pub(in crate::decoder) struct Int8Matrix {
     packed: PackedBMatrix<i8>,
+    /// The weights of each input, `[inputs, outputs]`: what outliers are multiplied with.
+    columns: Vec<i8>,
     /// One scale an output.
     scales: Vec<f32>,
     /// The sum of each output's weights, by which zero points are taken off again. `rten-gemm`'s own
@@ -42,9 +42,10 @@ impl Int8Matrix {
             .map(|(row, bytes)| quantize_weights(row, bytes))
             .unzip();
         let executor = Executor::new();
-        let view = NdTensorView::from_data([outputs, inputs], bytes.as_slice());
+        let columns = NdTensorView::from_data([outputs, inputs], bytes.as_slice()).transposed();
         Self {
-            packed: executor.prepack_b(view.transposed()),
+            packed: executor.prepack_b(columns),
+            columns: columns.to_vec(),
             scales,
             sums,
             activation_limit: if executor.may_saturate() {
@@ -60,12 +61,12 @@ impl Int8Matrix {
     pub(super) fn product(&self, x: &Rows) -> Result<Rows, DecoderError> {
         let rows = x.count();
         let mut bytes = vec![0u8; x.numbers.len()];
-        let quantized: Vec<(f32, i32)> = x
+        let quantized: Vec<QuantizedRow> = x
             .numbers
             .par_chunks(x.width)
             .zip(bytes.par_chunks_mut(x.width))
             .with_min_len(task_rows(x.width))
-            .map(|(row, bytes)| quantize(row, bytes, self.activation_limit))
+            .map(|(row, bytes)| quantize_row(row, bytes, self.activation_limit))
             .collect();
         let outputs = self.scales.len();
         let mut products = vec![0i32; rows * outputs];
@@ -77,71 +78,41 @@ impl Int8Matrix {
                 GemmOptions::default(),
             )
             .map_err(|e| DecoderError::product(&e))?;
-        let mut out = Rows::zeros(rows, outputs);
-        out.numbers
+        products
             .par_chunks_mut(outputs)
-            .zip(products.par_chunks(outputs))
             .zip(&quantized)
             .with_min_len(task_rows(outputs))
-            .for_each(|((out, products), &(scale, zero_point))| {
-                widest(
-                    #[inline(always)]
-                    || {
-                        let outputs = out.iter_mut().zip(products);
-                        let weights = self.scales.iter().zip(&self.sums);
-                        for ((out, &product), (&weight_scale, &sum)) in outputs.zip(weights) {
-                            *out = (product - zero_point * sum) as f32 * (scale * weight_scale);
+            .for_each(|(products, row)| self.finish(products, row));
+        // What lies there are the bits of floats by now.
+        Ok(Rows::new(bytemuck::cast_vec(products), outputs))
+    }
+
+    /// Replaces a row's integer products by the bits of the outputs.
+    fn finish(&self, products: &mut [i32], row: &QuantizedRow) {
+        widest(
+            #[inline(always)]
+            || {
+                for (block, products) in products.chunks_mut(LANES).enumerate() {
+                    let first = block * LANES;
+                    let here = first..first + products.len();
+                    let mut exact = [0.0; LANES];
+                    for &(input, value) in &row.outliers {
+                        let column = &self.columns[input * self.scales.len()..][here.clone()];
+                        for (exact, &weight) in exact.iter_mut().zip(column) {
+                            *exact += value * f32::from(weight);
                         }
-                    },
-                );
-            });
-        Ok(out)
+                    }
+                    let weights = self.scales[here.clone()].iter().zip(&self.sums[here]);
+                    for ((product, exact), (scale, sum)) in
+                        products.iter_mut().zip(exact).zip(weights)
+                    {
+                        let rounded = (*product - row.zero_point * sum) as f32 * row.scale;
+                        *product = ((rounded + exact) * scale).to_bits() as i32;
+                    }
+                }
+            },
+        );
     }
-}
-
-/// Quantizes an output's weights: `weight = scale * byte`. Returns the scale and the bytes' sum. A
-/// weight that is no number makes the scale NaN, so that it is not lost.
-fn quantize_weights(row: &[f32], bytes: &mut [i8]) -> (f32, i32) {
-    let most = row
-        .iter()
-        .fold(0.0f32, |most, weight| most.max(weight.abs()));
-    let scale = if most > 0.0 { most / WEIGHT_LIMIT } else { 1.0 };
-    for (byte, weight) in bytes.iter_mut().zip(row) {
-        *byte = (weight / scale).round() as i8;
-    }
-    let trace: f32 = row.iter().map(|weight| weight * 0.0).sum();
-    (
-        scale + trace,
-        bytes.iter().map(|&byte| i32::from(byte)).sum(),
-    )
-}
-
-/// Quantizes a row: `value = scale * (byte - zero_point)`, with zero exact. A NaN makes the scale
-/// NaN, so that it is not lost.
-fn quantize(row: &[f32], bytes: &mut [u8], limit: f32) -> (f32, i32) {
-    /// Added, it makes the last bits of a float an integer, rounded to the nearest.
-    const ROUNDER: f32 = 12_582_912.0;
-    widest(
-        #[inline(always)]
-        || {
-            let most = greatest(row).max(0.0);
-            let least = -greatest_of(row, |value| -value).max(0.0);
-            let scale = if most > least {
-                (most - least) / limit
-            } else {
-                1.0
-            };
-            let inverse = 1.0 / scale;
-            let zero_point = (-least * inverse + ROUNDER) - ROUNDER;
-            for (byte, &value) in bytes.iter_mut().zip(row) {
-                let rounded = (value * inverse + zero_point).clamp(0.0, limit) + ROUNDER;
-                *byte = rounded.to_bits() as u8;
-            }
-            // Zero, unless there is a number that is none.
-            let trace = sum(row, |value| value * 0.0);
-            (scale + trace, zero_point as i32)
-        },
-    )
 }
 
 #[cfg(test)]
@@ -190,20 +161,5 @@ mod tests {
                 prop_assert_eq!(alone.row(0), together.row(row));
             }
         }
-    }
-
-    #[test]
-    fn nan_is_not_lost() {
-        let mut bytes = [0u8; 3];
-        assert!(
-            quantize(&[1.0, f32::NAN, 2.0], &mut bytes, 127.0)
-                .0
-                .is_nan()
-        );
-        assert!(
-            quantize(&[1.0, f32::INFINITY, 2.0], &mut bytes, 127.0)
-                .0
-                .is_nan()
-        );
     }
 }

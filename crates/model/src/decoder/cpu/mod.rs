@@ -9,6 +9,7 @@ mod attention;
 mod elementwise;
 mod int8;
 mod matrix;
+mod quantize;
 mod rows;
 mod segment;
 
@@ -100,14 +101,15 @@ impl Backend for Cpu {
         Ok(x)
     }
 
-    fn gate(&self, mut gate: Rows, up: &Rows) -> Result<Rows> {
-        let width = gate.width;
-        gate.numbers
+    fn gate(&self, gate_and_up: Rows) -> Result<Rows> {
+        let width = gate_and_up.width / 2;
+        let mut out = Rows::zeros(gate_and_up.count(), width);
+        out.numbers
             .par_chunks_mut(width)
-            .zip(up.numbers.par_chunks(width))
+            .zip(gate_and_up.numbers.par_chunks(2 * width))
             .with_min_len(task_rows(width))
-            .for_each(|(gate, up)| elementwise::gated_silu(gate, up));
-        Ok(gate)
+            .for_each(|(out, gate_and_up)| elementwise::gated_silu(gate_and_up, out));
+        Ok(out)
     }
 
     fn attend(

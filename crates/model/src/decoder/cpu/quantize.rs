@@ -1,0 +1,146 @@
+//! Numbers in 8 bits.
+
+use crate::decoder::wide::{LANES, greatest, greatest_of, lane_maxima, sum, widest};
+
+/// The greatest quantized weight.
+const WEIGHT_LIMIT: f32 = 127.0;
+
+/// Lanes of a row whose greatest number counts as an outlier. Few inputs of a language model's
+/// projections are many times greater than all others (Dettmers et al. 2022, LLM.int8()); one scale
+/// for all would leave the others hardly any steps.
+const OUTLIERS: usize = 12;
+
+/// What there is to know of a row beside its bytes: `value = scale * (byte - zero_point)`, but for
+/// the outliers, whose bytes stand for zero.
+pub(super) struct QuantizedRow {
+    pub(super) scale: f32,
+    pub(super) zero_point: i32,
+    /// Places and values.
+    pub(super) outliers: Vec<(usize, f32)>,
+}
+
+/// Quantizes a row to `0..=limit`, with zero exact. A NaN makes the scale NaN, so that it is not
+/// lost.
+pub(super) fn quantize_row(row: &[f32], bytes: &mut [u8], limit: f32) -> QuantizedRow {
+    /// Added, it makes the last bits of a float an integer, rounded to the nearest.
+    const ROUNDER: f32 = 12_582_912.0;
+    widest(
+        #[inline(always)]
+        || {
+            let bound = bound(row);
+            let most = greatest(row).clamp(0.0, bound);
+            let least = -greatest_of(row, |value| -value).clamp(0.0, bound);
+            let scale = if most > least {
+                (most - least) / limit
+            } else {
+                1.0
+            };
+            let inverse = 1.0 / scale;
+            let zero_point = (-least * inverse + ROUNDER) - ROUNDER;
+            for (byte, &value) in bytes.iter_mut().zip(row) {
+                let value = if value.abs() > bound { 0.0 } else { value };
+                let rounded = (value * inverse + zero_point).clamp(0.0, limit) + ROUNDER;
+                *byte = rounded.to_bits() as u8;
+            }
+            // Zero, unless there is a number that is none.
+            let trace = sum(row, |value| value * 0.0);
+            QuantizedRow {
+                scale: scale + trace,
+                zero_point: zero_point as i32,
+                outliers: beyond(row, bound),
+            }
+        },
+    )
+}
+
+/// The magnitude beyond which a number of a row is an outlier: with as many lanes as a vector has,
+/// that of the greatest number in the first lane that is none of the greatest [`OUTLIERS`].
+#[inline(always)]
+fn bound(row: &[f32]) -> f32 {
+    let mut maxima = lane_maxima(row, f32::abs);
+    maxima.sort_unstable_by(|a, b| b.total_cmp(a));
+    maxima[OUTLIERS].max(0.0)
+}
+
+/// The numbers of greater magnitude than `bound`, with their places.
+#[inline(always)]
+fn beyond(row: &[f32], bound: f32) -> Vec<(usize, f32)> {
+    let mut places = [0u16; 8 * LANES];
+    let mut found = Vec::with_capacity(2 * OUTLIERS);
+    for (block, values) in row.chunks(places.len()).enumerate() {
+        let mut count = 0;
+        // Without a branch that nobody could foretell.
+        for (place, value) in values.iter().enumerate() {
+            places[count] = place as u16;
+            count += usize::from(value.abs() > bound);
+        }
+        found.extend(places[..count].iter().map(|&place| {
+            let place = usize::from(place);
+            (block * places.len() + place, values[place])
+        }));
+    }
+    found
+}
+
+/// Quantizes an output's weights: `weight = scale * byte`. Returns the scale and the bytes' sum. A
+/// weight that is no number makes the scale NaN, so that it is not lost.
+pub(super) fn quantize_weights(row: &[f32], bytes: &mut [i8]) -> (f32, i32) {
+    let most = greatest_of(row, f32::abs).max(0.0);
+    let scale = if most > 0.0 { most / WEIGHT_LIMIT } else { 1.0 };
+    for (byte, weight) in bytes.iter_mut().zip(row) {
+        *byte = (weight / scale).round() as i8;
+    }
+    let trace = sum(row, |weight| weight * 0.0);
+    (
+        scale + trace,
+        bytes.iter().map(|&byte| i32::from(byte)).sum(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_number_is_within_half_a_step(
+            mut row in prop::collection::vec(-3.0f32..3.0, 1..900),
+            giant in (0usize..900, -1e4f32..1e4),
+            limit in prop::sample::select(vec![127.0f32, 255.0]),
+        ) {
+            let length = row.len();
+            row[giant.0 % length] = giant.1;
+            let mut bytes = vec![0; length];
+            let quantized = quantize_row(&row, &mut bytes, limit);
+            let mut back: Vec<f32> = bytes
+                .iter()
+                .map(|&byte| quantized.scale * (i32::from(byte) - quantized.zero_point) as f32)
+                .collect();
+            for &(place, value) in &quantized.outliers {
+                prop_assert_eq!(back[place], 0.0);
+                back[place] = value;
+            }
+            for (value, back) in row.iter().zip(back) {
+                prop_assert!((value - back).abs() <= 0.5001 * quantized.scale);
+            }
+            // However great the giant is, the others keep their steps (1 where there are none).
+            prop_assert!(quantized.scale <= 6.0 / limit || quantized.scale == 1.0);
+        }
+    }
+
+    #[test]
+    fn equal_numbers_are_no_outliers() {
+        let quantized = quantize_row(&[2.0; 70], &mut [0; 70], 127.0);
+        assert!(quantized.outliers.is_empty());
+    }
+
+    #[test]
+    fn nan_and_infinity_are_not_lost() {
+        for strange in [f32::NAN, f32::INFINITY] {
+            let row = [1.0, strange, 2.0];
+            assert!(quantize_row(&row, &mut [0; 3], 127.0).scale.is_nan());
+            assert!(quantize_weights(&row, &mut [0; 3]).0.is_nan());
+        }
+    }
+}
