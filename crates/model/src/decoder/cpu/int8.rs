@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
-use rten_tensor::{AsView, NdTensorView};
+use rten_tensor::NdTensorView;
 
 use super::quantize::{QuantizedRow, quantize_row, quantize_weights};
 use super::rows::{Rows, task_rows};
@@ -19,14 +19,21 @@ const WIDE_LIMIT: f32 = 255.0;
 /// A projection with 8-bit weights.
 pub(in crate::decoder) struct Int8Matrix {
     packed: PackedBMatrix<i8>,
-    /// The weights of each input, `[inputs, outputs]`: what outliers are multiplied with.
-    columns: Vec<i8>,
+    outputs: usize,
+    /// What becomes of the outputs, in blocks of as many as there are lanes. The last is filled up.
+    blocks: Vec<Block>,
+    activation_limit: f32,
+}
+
+/// Outputs that stand in registers together.
+struct Block {
+    /// The weights of each input: what outliers are multiplied with.
+    columns: Vec<[i8; LANES]>,
     /// One scale an output.
-    scales: Vec<f32>,
+    scales: [f32; LANES],
     /// The sum of each output's weights, by which zero points are taken off again. `rten-gemm`'s own
     /// zero points are not used: with several in one product, rows came to depend on their place.
-    sums: Vec<i32>,
-    activation_limit: f32,
+    sums: [i32; LANES],
 }
 
 type Executor = GemmExecutor<u8, i8, i32>;
@@ -36,18 +43,17 @@ impl Int8Matrix {
     /// `weights`: `[outputs, inputs]`.
     pub(super) fn new(weights: &[f32], outputs: usize, inputs: usize) -> Self {
         let mut bytes = vec![0i8; weights.len()];
-        let (scales, sums) = weights
-            .par_chunks(inputs)
-            .zip(bytes.par_chunks_mut(inputs))
-            .map(|(row, bytes)| quantize_weights(row, bytes))
-            .unzip();
+        let blocks = weights
+            .par_chunks(LANES * inputs)
+            .zip(bytes.par_chunks_mut(LANES * inputs))
+            .map(|(weights, bytes)| Block::new(weights, bytes, inputs))
+            .collect();
         let executor = Executor::new();
-        let columns = NdTensorView::from_data([outputs, inputs], bytes.as_slice()).transposed();
+        let view = NdTensorView::from_data([outputs, inputs], bytes.as_slice());
         Self {
-            packed: executor.prepack_b(columns),
-            columns: columns.to_vec(),
-            scales,
-            sums,
+            packed: executor.prepack_b(view.transposed()),
+            outputs,
+            blocks,
             activation_limit: if executor.may_saturate() {
                 NARROW_LIMIT
             } else {
@@ -68,7 +74,7 @@ impl Int8Matrix {
             .with_min_len(task_rows(x.width))
             .map(|(row, bytes)| quantize_row(row, bytes, self.activation_limit))
             .collect();
-        let outputs = self.scales.len();
+        let outputs = self.outputs;
         let mut products = vec![0i32; rows * outputs];
         Executor::new()
             .gemm(
@@ -92,26 +98,52 @@ impl Int8Matrix {
         widest(
             #[inline(always)]
             || {
-                for (block, products) in products.chunks_mut(LANES).enumerate() {
-                    let first = block * LANES;
-                    let here = first..first + products.len();
-                    let mut exact = [0.0; LANES];
-                    for &(input, value) in &row.outliers {
-                        let column = &self.columns[input * self.scales.len()..][here.clone()];
-                        for (exact, &weight) in exact.iter_mut().zip(column) {
-                            *exact += value * f32::from(weight);
+                for (products, block) in products.chunks_mut(LANES).zip(&self.blocks) {
+                    match <&mut [i32; LANES]>::try_from(&mut *products) {
+                        Ok(all) => block.finish(all, row),
+                        Err(_) => {
+                            let mut all = [0; LANES];
+                            all[..products.len()].copy_from_slice(products);
+                            block.finish(&mut all, row);
+                            products.copy_from_slice(&all[..products.len()]);
                         }
-                    }
-                    let weights = self.scales[here.clone()].iter().zip(&self.sums[here]);
-                    for ((product, exact), (scale, sum)) in
-                        products.iter_mut().zip(exact).zip(weights)
-                    {
-                        let rounded = (*product - row.zero_point * sum) as f32 * row.scale;
-                        *product = ((rounded + exact) * scale).to_bits() as i32;
                     }
                 }
             },
         );
+    }
+}
+
+impl Block {
+    /// Quantizes the weights of some outputs, `[outputs, inputs]`.
+    fn new(weights: &[f32], bytes: &mut [i8], inputs: usize) -> Self {
+        let mut block = Self {
+            columns: vec![[0; LANES]; inputs],
+            scales: [0.0; LANES],
+            sums: [0; LANES],
+        };
+        let rows = weights.chunks(inputs).zip(bytes.chunks_mut(inputs));
+        for (lane, (weights, bytes)) in rows.enumerate() {
+            (block.scales[lane], block.sums[lane]) = quantize_weights(weights, bytes);
+            for (column, &byte) in block.columns.iter_mut().zip(&*bytes) {
+                column[lane] = byte;
+            }
+        }
+        block
+    }
+
+    #[inline(always)]
+    fn finish(&self, products: &mut [i32; LANES], row: &QuantizedRow) {
+        let mut exact = [0.0; LANES];
+        for &(input, value) in &row.outliers {
+            for (exact, &weight) in exact.iter_mut().zip(&self.columns[input]) {
+                *exact += value * f32::from(weight);
+            }
+        }
+        for lane in 0..LANES {
+            let rounded = (products[lane] - row.zero_point * self.sums[lane]) as f32 * row.scale;
+            products[lane] = ((rounded + exact[lane]) * self.scales[lane]).to_bits() as i32;
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Numbers in 8 bits.
 
-use crate::decoder::wide::{LANES, greatest, greatest_of, lane_maxima, sum, widest};
+use crate::decoder::wide::{LANES, greatest_of, lane_maxima, sum, widest};
 
 /// The greatest quantized weight.
 const WEIGHT_LIMIT: f32 = 127.0;
@@ -19,65 +19,57 @@ pub(super) struct QuantizedRow {
     pub(super) outliers: Vec<(usize, f32)>,
 }
 
-/// Quantizes a row to `0..=limit`, with zero exact. A NaN makes the scale NaN, so that it is not
-/// lost.
+/// Quantizes a row to `0..=limit`, with zero in the middle. A NaN makes the scale NaN, so that it is
+/// not lost.
 pub(super) fn quantize_row(row: &[f32], bytes: &mut [u8], limit: f32) -> QuantizedRow {
     /// Added, it makes the last bits of a float an integer, rounded to the nearest.
     const ROUNDER: f32 = 12_582_912.0;
     widest(
         #[inline(always)]
         || {
-            let bound = bound(row);
-            let most = greatest(row).clamp(0.0, bound);
-            let least = -greatest_of(row, |value| -value).clamp(0.0, bound);
-            let scale = if most > least {
-                (most - least) / limit
+            let maxima = lane_maxima(row, f32::abs);
+            let bound = bound(maxima);
+            let zero_point = (0.5 * limit).ceil();
+            let scale = if bound > 0.0 {
+                bound / (limit - zero_point)
             } else {
                 1.0
             };
             let inverse = 1.0 / scale;
-            let zero_point = (-least * inverse + ROUNDER) - ROUNDER;
             for (byte, &value) in bytes.iter_mut().zip(row) {
                 let value = if value.abs() > bound { 0.0 } else { value };
-                let rounded = (value * inverse + zero_point).clamp(0.0, limit) + ROUNDER;
-                *byte = rounded.to_bits() as u8;
+                *byte = (value * inverse + zero_point + ROUNDER).to_bits() as u8;
             }
             // Zero, unless there is a number that is none.
             let trace = sum(row, |value| value * 0.0);
             QuantizedRow {
                 scale: scale + trace,
                 zero_point: zero_point as i32,
-                outliers: beyond(row, bound),
+                outliers: beyond(row, bound, maxima),
             }
         },
     )
 }
 
-/// The magnitude beyond which a number of a row is an outlier: with as many lanes as a vector has,
-/// that of the greatest number in the first lane that is none of the greatest [`OUTLIERS`].
+/// The magnitude beyond which a number of a row is an outlier: that of the lane whose greatest
+/// number comes next after the [`OUTLIERS`] greatest.
 #[inline(always)]
-fn bound(row: &[f32]) -> f32 {
-    let mut maxima = lane_maxima(row, f32::abs);
-    maxima.sort_unstable_by(|a, b| b.total_cmp(a));
-    maxima[OUTLIERS].max(0.0)
+fn bound(mut maxima: [f32; LANES]) -> f32 {
+    let (_, bound, _) = maxima.select_nth_unstable_by(OUTLIERS, |a, b| b.total_cmp(a));
+    bound.max(0.0)
 }
 
 /// The numbers of greater magnitude than `bound`, with their places.
 #[inline(always)]
-fn beyond(row: &[f32], bound: f32) -> Vec<(usize, f32)> {
-    let mut places = [0u16; 8 * LANES];
+fn beyond(row: &[f32], bound: f32, maxima: [f32; LANES]) -> Vec<(usize, f32)> {
     let mut found = Vec::with_capacity(2 * OUTLIERS);
-    for (block, values) in row.chunks(places.len()).enumerate() {
-        let mut count = 0;
-        // Without a branch that nobody could foretell.
-        for (place, value) in values.iter().enumerate() {
-            places[count] = place as u16;
-            count += usize::from(value.abs() > bound);
-        }
-        found.extend(places[..count].iter().map(|&place| {
-            let place = usize::from(place);
-            (block * places.len() + place, values[place])
-        }));
+    for (lane, _) in maxima.iter().enumerate().filter(|&(_, &most)| most > bound) {
+        let numbers = row.iter().enumerate().skip(lane).step_by(LANES);
+        found.extend(
+            numbers
+                .filter(|(_, value)| value.abs() > bound)
+                .map(|(place, &value)| (place, value)),
+        );
     }
     found
 }
@@ -125,7 +117,7 @@ mod tests {
                 prop_assert!((value - back).abs() <= 0.5001 * quantized.scale);
             }
             // However great the giant is, the others keep their steps (1 where there are none).
-            prop_assert!(quantized.scale <= 6.0 / limit || quantized.scale == 1.0);
+            prop_assert!(quantized.scale <= 3.0 / (limit / 2.0).floor() || quantized.scale == 1.0);
         }
     }
 
