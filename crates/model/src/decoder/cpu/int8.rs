@@ -3,12 +3,12 @@
 
 use rayon::prelude::*;
 use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
-use rten_tensor::NdTensorView;
+use rten_tensor::{AsView, NdTensorView};
 
 use super::quantize::{QuantizedRow, quantize_row, quantize_weights};
 use super::rows::{Rows, task_rows};
 use crate::decoder::error::DecoderError;
-use crate::decoder::wide::{LANES, widest};
+use crate::decoder::wide::widest;
 
 /// The greatest quantized activation where the processor adds pairs of products in 16 bits, which
 /// must not overflow: 2 * 127 * 127 < 2^15.
@@ -19,22 +19,18 @@ const WIDE_LIMIT: f32 = 255.0;
 /// A projection with 8-bit weights.
 pub(in crate::decoder) struct Int8Matrix {
     packed: PackedBMatrix<i8>,
-    outputs: usize,
-    /// What becomes of the outputs, in blocks of as many as there are lanes. The last is filled up.
-    blocks: Vec<Block>,
+    /// The weights of each input, `[inputs, outputs]`: what outliers are multiplied with.
+    columns: Vec<i8>,
+    /// One scale an output.
+    scales: Vec<f32>,
+    /// The sum of each output's weights, by which zero points are taken off again. `rten-gemm`'s own
+    /// zero points are not used: with several in one product, rows came to depend on their place.
+    sums: Vec<i32>,
     activation_limit: f32,
 }
 
-/// Outputs that stand in registers together.
-struct Block {
-    /// The weights of each input: what outliers are multiplied with.
-    columns: Vec<[i8; LANES]>,
-    /// One scale an output.
-    scales: [f32; LANES],
-    /// The sum of each output's weights, by which zero points are taken off again. `rten-gemm`'s own
-    /// zero points are not used: with several in one product, rows came to depend on their place.
-    sums: [i32; LANES],
-}
+/// Outliers that are multiplied in one pass.
+const TOGETHER: usize = 4;
 
 type Executor = GemmExecutor<u8, i8, i32>;
 
@@ -43,17 +39,18 @@ impl Int8Matrix {
     /// `weights`: `[outputs, inputs]`.
     pub(super) fn new(weights: &[f32], outputs: usize, inputs: usize) -> Self {
         let mut bytes = vec![0i8; weights.len()];
-        let blocks = weights
-            .par_chunks(LANES * inputs)
-            .zip(bytes.par_chunks_mut(LANES * inputs))
-            .map(|(weights, bytes)| Block::new(weights, bytes, inputs))
-            .collect();
+        let (scales, sums) = weights
+            .par_chunks(inputs)
+            .zip(bytes.par_chunks_mut(inputs))
+            .map(|(row, bytes)| quantize_weights(row, bytes))
+            .unzip();
         let executor = Executor::new();
-        let view = NdTensorView::from_data([outputs, inputs], bytes.as_slice());
+        let columns = NdTensorView::from_data([outputs, inputs], bytes.as_slice()).transposed();
         Self {
-            packed: executor.prepack_b(view.transposed()),
-            outputs,
-            blocks,
+            packed: executor.prepack_b(columns),
+            columns: columns.to_vec(),
+            scales,
+            sums,
             activation_limit: if executor.may_saturate() {
                 NARROW_LIMIT
             } else {
@@ -74,7 +71,7 @@ impl Int8Matrix {
             .with_min_len(task_rows(x.width))
             .map(|(row, bytes)| quantize_row(row, bytes, self.activation_limit))
             .collect();
-        let outputs = self.outputs;
+        let outputs = self.scales.len();
         let mut products = vec![0i32; rows * outputs];
         Executor::new()
             .gemm(
@@ -88,61 +85,50 @@ impl Int8Matrix {
             .par_chunks_mut(outputs)
             .zip(&quantized)
             .with_min_len(task_rows(outputs))
-            .for_each(|(products, row)| self.finish(products, row));
+            .for_each_init(
+                || vec![0.0; outputs],
+                |exact, (products, row)| self.finish(products, row, exact),
+            );
         // What lies there are the bits of floats by now.
         Ok(Rows::new(bytemuck::cast_vec(products), outputs))
     }
 
     /// Replaces a row's integer products by the bits of the outputs.
-    fn finish(&self, products: &mut [i32], row: &QuantizedRow) {
+    ///
+    /// # Shapes
+    /// `products`: `[outputs]`; `exact`: the same, to work in.
+    fn finish(&self, products: &mut [i32], row: &QuantizedRow, exact: &mut [f32]) {
         widest(
             #[inline(always)]
             || {
-                for (products, block) in products.chunks_mut(LANES).zip(&self.blocks) {
-                    match <&mut [i32; LANES]>::try_from(&mut *products) {
-                        Ok(all) => block.finish(all, row),
-                        Err(_) => {
-                            let mut all = [0; LANES];
-                            all[..products.len()].copy_from_slice(products);
-                            block.finish(&mut all, row);
-                            products.copy_from_slice(&all[..products.len()]);
-                        }
-                    }
+                exact.fill(0.0);
+                for some in row.outliers.chunks(TOGETHER) {
+                    self.add_outliers(some, exact);
+                }
+                let weights = self.scales.iter().zip(&self.sums);
+                for ((product, &exact), (scale, sum)) in
+                    products.iter_mut().zip(&*exact).zip(weights)
+                {
+                    let rounded = (*product - row.zero_point * sum) as f32 * row.scale;
+                    *product = ((rounded + exact) * scale).to_bits() as i32;
                 }
             },
         );
     }
-}
 
-impl Block {
-    /// Quantizes the weights of some outputs, `[outputs, inputs]`.
-    fn new(weights: &[f32], bytes: &mut [i8], inputs: usize) -> Self {
-        let mut block = Self {
-            columns: vec![[0; LANES]; inputs],
-            scales: [0.0; LANES],
-            sums: [0; LANES],
-        };
-        let rows = weights.chunks(inputs).zip(bytes.chunks_mut(inputs));
-        for (lane, (weights, bytes)) in rows.enumerate() {
-            (block.scales[lane], block.sums[lane]) = quantize_weights(weights, bytes);
-            for (column, &byte) in block.columns.iter_mut().zip(&*bytes) {
-                column[lane] = byte;
-            }
-        }
-        block
-    }
-
+    /// Adds the products of at most [`TOGETHER`] outliers, not scaled by output yet.
     #[inline(always)]
-    fn finish(&self, products: &mut [i32; LANES], row: &QuantizedRow) {
-        let mut exact = [0.0; LANES];
-        for &(input, value) in &row.outliers {
-            for (exact, &weight) in exact.iter_mut().zip(&self.columns[input]) {
-                *exact += value * f32::from(weight);
+    fn add_outliers(&self, outliers: &[(usize, f32)], exact: &mut [f32]) {
+        // Where there are fewer, zero times any weight.
+        let at = |index: usize| outliers.get(index).copied().unwrap_or_default();
+        let values: [f32; TOGETHER] = std::array::from_fn(|index| at(index).1);
+        let outputs = exact.len();
+        let columns: [&[i8]; TOGETHER] =
+            std::array::from_fn(|index| &self.columns[at(index).0 * outputs..][..outputs]);
+        for (output, exact) in exact.iter_mut().enumerate() {
+            for (value, column) in values.iter().zip(&columns) {
+                *exact += value * f32::from(column[output]);
             }
-        }
-        for lane in 0..LANES {
-            let rounded = (products[lane] - row.zero_point * self.sums[lane]) as f32 * row.scale;
-            products[lane] = ((rounded + exact[lane]) * self.scales[lane]).to_bits() as i32;
         }
     }
 }

@@ -64,11 +64,11 @@ fn bound(mut maxima: [f32; LANES]) -> f32 {
 fn beyond(row: &[f32], bound: f32, maxima: [f32; LANES]) -> Vec<(usize, f32)> {
     let mut found = Vec::with_capacity(2 * OUTLIERS);
     for (lane, _) in maxima.iter().enumerate().filter(|&(_, &most)| most > bound) {
-        let numbers = row.iter().enumerate().skip(lane).step_by(LANES);
+        let places = (lane..row.len()).step_by(LANES);
         found.extend(
-            numbers
-                .filter(|(_, value)| value.abs() > bound)
-                .map(|(place, &value)| (place, value)),
+            places
+                .map(|place| (place, row[place]))
+                .filter(|(_, value)| value.abs() > bound),
         );
     }
     found
