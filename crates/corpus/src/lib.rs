@@ -19,5 +19,6 @@ pub use read::{Documents, ReadError, ReadProgress, read_documents};
 pub use segment::{Segmentation, SegmentationError, segment};
 pub use sentence::sentences;
 pub use store::{
-    Corpus, CorpusError, DocumentState, EmbedderIdentity, Segment, Settings, StagedSegment, Writer,
+    Corpus, CorpusError, DocumentState, EmbedderIdentity, Known, Segment, Settings, StagedSegment,
+    Writer,
 };
