@@ -14,6 +14,7 @@ mod sentence;
 mod store;
 
 pub use document::{Digest, Document};
+pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId};
 pub use read::{Documents, ReadError, ReadProgress, read_documents};
 pub use segment::{Segmentation, SegmentationError, segment};
