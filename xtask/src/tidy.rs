@@ -80,7 +80,7 @@ impl Tree {
             let path = format!("{prefix}{name}");
             let kind = entry.file_type()?;
             if kind.is_dir() {
-                if !matches!(path.as_str(), ".git" | "target") {
+                if !is_left_out(&path) {
                     self.walk(&entry.path(), &format!("{path}/"))?;
                 }
             } else if kind.is_file() {
@@ -138,6 +138,12 @@ impl Tree {
             })
             .collect()
     }
+}
+
+/// Folders of which nothing is kept in the repository.
+fn is_left_out(path: &str) -> bool {
+    let built = ["target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
+    path == ".git" || built.contains(&path)
 }
 
 fn is_own_text(path: &str) -> bool {

@@ -4,11 +4,15 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// The remedy for an input/output error at `path`, where one is known.
-pub(crate) fn io_hint(kind: ErrorKind, path: &Path) -> Option<String> {
+#[must_use]
+pub fn io_hint(kind: ErrorKind, path: &Path) -> Option<String> {
     let path = path.display();
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(format!(
             "free some disk space, or choose a folder on another disk than {path}; nothing that was published is lost"
+        )),
+        ErrorKind::FileTooLarge => Some(format!(
+            "raise the limit on the size of files, which `ulimit -f` shows, or choose a folder on another disk than {path}; nothing that was published is lost"
         )),
         ErrorKind::PermissionDenied => Some(format!("check who owns {path} and its permissions")),
         ErrorKind::ReadOnlyFilesystem => Some(format!(
@@ -19,9 +23,11 @@ pub(crate) fn io_hint(kind: ErrorKind, path: &Path) -> Option<String> {
 }
 
 /// The snake_case name of an input/output error's cause.
-pub(crate) fn io_kind(kind: ErrorKind) -> &'static str {
+#[must_use]
+pub fn io_kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "no_disk_space",
+        ErrorKind::FileTooLarge => "file_too_large",
         ErrorKind::PermissionDenied => "permission_denied",
         ErrorKind::ReadOnlyFilesystem => "read_only",
         _ => "io",

@@ -14,10 +14,12 @@ mod sentence;
 mod store;
 
 pub use document::{Digest, Document};
+pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId};
 pub use read::{Documents, ReadError, ReadProgress, read_documents};
 pub use segment::{Segmentation, SegmentationError, segment};
 pub use sentence::sentences;
 pub use store::{
-    Corpus, CorpusError, DocumentState, EmbedderIdentity, Segment, Settings, StagedSegment, Writer,
+    Corpus, CorpusError, DocumentState, EmbedderIdentity, Known, Segment, Settings, StagedSegment,
+    Writer,
 };

@@ -45,7 +45,7 @@ fn cut(document: &Document) -> Vec<String> {
 fn ingest(writer: &mut Writer, documents: &[Document]) -> u64 {
     let mut staged = writer.stage().unwrap();
     for document in documents {
-        if writer.state_of(document) != DocumentState::Unchanged {
+        if writer.known().state_of(document) != DocumentState::Unchanged {
             let passages = staged.push(document, &cut(document)).unwrap();
             assert_eq!(passages.len(), cut(document).len());
         }
@@ -92,12 +92,12 @@ fn new_unchanged_and_replaced_documents() {
     let dir = dir.path();
     let (a, b) = (document("a", "one two"), document("b#x", "three"));
     let mut writer = Writer::open(dir, settings()).unwrap();
-    assert_eq!(writer.state_of(&a), DocumentState::New);
+    assert_eq!(writer.known().state_of(&a), DocumentState::New);
     assert_eq!(
         ingest(&mut writer, &[a.clone(), b.clone(), document("empty", "")]),
         1
     );
-    assert_eq!(writer.state_of(&a), DocumentState::Unchanged);
+    assert_eq!(writer.known().state_of(&a), DocumentState::Unchanged);
     assert_eq!(
         ingest(&mut writer, &[a.clone(), b.clone(), document("empty", "")]),
         1
@@ -105,7 +105,7 @@ fn new_unchanged_and_replaced_documents() {
 
     let old = Corpus::open(dir).unwrap();
     let changed = document("a", "four");
-    assert_eq!(writer.state_of(&changed), DocumentState::Changed);
+    assert_eq!(writer.known().state_of(&changed), DocumentState::Changed);
     assert_eq!(ingest(&mut writer, &[changed, b]), 2);
     assert_eq!(contents(dir), map(&[("a#0", "four"), ("b#x#0", "three")]));
 
@@ -420,7 +420,7 @@ proptest! {
                     Some(old) if old == document => DocumentState::Unchanged,
                     Some(_) => DocumentState::Changed,
                 };
-                prop_assert_eq!(writer.state_of(document), expected);
+                prop_assert_eq!(writer.known().state_of(document), expected);
                 news |= expected != DocumentState::Unchanged;
             }
             generation += u64::from(news);

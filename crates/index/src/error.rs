@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use ken_corpus::{io_hint, io_kind};
+
 /// An error of writing, opening or searching an index.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
@@ -83,7 +85,7 @@ pub enum IndexError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A lexical index could not be written.
+    /// A lexical index could not be written, though the system did not refuse it.
     #[error("cannot write the lexical index {}: {source}", path.display())]
     LexicalWrite {
         /// The folder of the index.
@@ -106,7 +108,7 @@ impl IndexError {
     /// A short name of the kind of error, for machines.
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Io { .. } => "io",
+            Self::Io { source, .. } => io_kind(source.kind()),
             Self::VectorsMissing { .. } => "vectors_missing",
             Self::VectorsSize { .. } => "vectors_size",
             Self::VectorCount { .. } => "vector_count",
@@ -138,11 +140,9 @@ impl IndexError {
                 Some("the embedder is broken: verify its files".to_owned())
             }
             Self::UnknownMode { .. } => Some("the modes are dense, lexical and hybrid".to_owned()),
-            Self::LexicalWrite { .. } => {
-                Some("check that the disk has space and that the folder can be written".to_owned())
-            }
+            Self::Io { path, source } => io_hint(source.kind(), path),
             Self::Corpus(error) => error.hint(),
-            Self::Io { .. } | Self::VectorCount { .. } => None,
+            Self::LexicalWrite { .. } | Self::VectorCount { .. } => None,
         }
     }
 }

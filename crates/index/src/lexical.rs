@@ -9,10 +9,12 @@
 //!
 //! A query is a text, never an expression: nothing in it is syntax.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use tantivy::directory::MmapDirectory;
+use tantivy::directory::error::OpenWriteError;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, TermQuery, Weight};
 use tantivy::schema::{
     Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions, document::TantivyDocument,
@@ -54,10 +56,32 @@ pub(crate) fn write<'a>(
     if let Err(source) = std::fs::create_dir(&path) {
         return Err(IndexError::Io { path, source });
     }
-    write_index(&path, passages).map_err(|source| IndexError::LexicalWrite {
-        path,
-        source: Box::new(source),
-    })
+    write_index(&path, passages).map_err(|error| write_error(path, error))
+}
+
+/// What the system refused is told as such, as for every other file.
+fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
+    let (path, message) = match &error {
+        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
+            (path.join(filepath), io_error.to_string())
+        }
+        other => (path, other.to_string()),
+    };
+    match system_error(&message) {
+        Some(source) => IndexError::Io { path, source },
+        None => IndexError::LexicalWrite {
+            path,
+            source: Box::new(error),
+        },
+    }
+}
+
+/// The system's error that a message quotes. tantivy keeps some of them as texts only, in which
+/// the standard library writes the number.
+fn system_error(message: &str) -> Option<io::Error> {
+    let (_, rest) = message.rsplit_once("(os error ")?;
+    let (number, _) = rest.split_once(')')?;
+    Some(io::Error::from_raw_os_error(number.parse().ok()?))
 }
 
 fn write_index<'a>(
@@ -290,6 +314,25 @@ mod tests {
     use tempfile::TempDir;
 
     type Passages = Vec<(String, String)>;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_told_however_tantivy_says_it() {
+        let told = |text: &str| TantivyError::InternalError(text.to_owned());
+        let system = io::Error::from_raw_os_error(28).to_string();
+        for error in [
+            TantivyError::from(io::Error::from_raw_os_error(28)),
+            TantivyError::from(io::Error::other(system.clone())),
+            told(&system),
+            OpenWriteError::wrap_io_error(io::Error::from_raw_os_error(28), "x.pos".into()).into(),
+        ] {
+            let error = write_error("c/lexical".into(), error);
+            assert_eq!(error.kind(), "no_disk_space", "{error}");
+            assert!(error.to_string().contains("c/lexical"), "{error}");
+            assert!(error.hint().is_some(), "{error}");
+        }
+        assert_eq!(write_error("c".into(), told("odd")).kind(), "lexical_write");
+    }
 
     fn written(passages: &[(String, String)]) -> TempDir {
         let dir = tempfile::tempdir().unwrap();

@@ -9,12 +9,6 @@ pub enum IngestError {
     /// A document could not be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Two documents of one run have the same id.
-    #[error("two documents have the id `{id}`")]
-    DuplicateDocument {
-        /// The id.
-        id: String,
-    },
     /// A passage could not be embedded.
     #[error(transparent)]
     Embed(#[from] EmbedderError),
@@ -32,7 +26,6 @@ impl IngestError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Read(e) => e.kind(),
-            Self::DuplicateDocument { .. } => "duplicate_document",
             Self::Embed(e) => e.kind(),
             Self::Corpus(e) => e.kind(),
             Self::Index(e) => e.kind(),
@@ -44,9 +37,6 @@ impl IngestError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Read(e) => e.hint(),
-            Self::DuplicateDocument { .. } => Some(
-                "give every document an id of its own, or ingest the files one by one".to_owned(),
-            ),
             Self::Embed(e) => e.hint(),
             Self::Corpus(e) => e.hint(),
             Self::Index(e) => e.hint(),

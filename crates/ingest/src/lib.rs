@@ -3,8 +3,8 @@
 
 mod cut;
 mod error;
-mod queue;
 mod run;
+mod stages;
 
 pub use cut::Cut;
 pub use error::IngestError;

@@ -14,6 +14,7 @@
 mod corpus;
 mod durable;
 mod error;
+mod known;
 mod layout;
 mod manifest;
 mod record;
@@ -23,7 +24,8 @@ mod writer;
 
 pub use corpus::Corpus;
 pub use error::CorpusError;
+pub use known::{DocumentState, Known};
 pub use manifest::EmbedderIdentity;
 pub use segment::Segment;
 pub use staged::StagedSegment;
-pub use writer::{DocumentState, Settings, Writer};
+pub use writer::{Settings, Writer};

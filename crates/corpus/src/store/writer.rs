@@ -1,17 +1,15 @@
-//! The one writer of a corpus: knows which documents are published, and publishes new segments.
+//! The one writer of a corpus: publishes new segments.
 
-use std::collections::HashMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::durable;
 use super::error::CorpusError;
+use super::known::Known;
 use super::layout;
 use super::manifest::{self, EmbedderIdentity, FORMAT, Manifest, SegmentManifest};
-use super::record;
 use super::staged::StagedSegment;
-use crate::document::{Digest, Document};
 
 /// What all segments of a corpus have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,25 +20,6 @@ pub struct Settings {
     pub segmentation: String,
 }
 
-/// How a document relates to what is published.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentState {
-    /// No document of this id is published.
-    New,
-    /// It is published just as it is.
-    Unchanged,
-    /// Another content is published under its id.
-    Changed,
-}
-
-/// Where a live document stands, and what it held.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    segment: u32,
-    ordinal: u32,
-    digest: Digest,
-}
-
 /// Exclusive access to write a corpus; dropping it gives the access back.
 #[derive(Debug)]
 pub struct Writer {
@@ -49,7 +28,7 @@ pub struct Writer {
     /// The published generation; number 0 and no segments before the first.
     number: u64,
     segments: Vec<SegmentManifest>,
-    live: HashMap<Box<str>, Place>,
+    known: Known,
     stages: u64,
     /// Locked as long as it is open.
     _lock: File,
@@ -82,7 +61,7 @@ impl Writer {
         durable::remove(&layout::staging(dir))?;
         remove_unpublished(dir, number)?;
         Ok(Self {
-            live: read_live(dir, &segments)?,
+            known: Known::read(dir, &segments)?,
             dir: dir.to_owned(),
             settings,
             number,
@@ -98,14 +77,10 @@ impl Writer {
         self.number
     }
 
-    /// How `document` relates to what is published. Stages do not count.
+    /// What is published; it follows every publication.
     #[must_use]
-    pub fn state_of(&self, document: &Document) -> DocumentState {
-        match self.live.get(document.id.as_str()) {
-            None => DocumentState::New,
-            Some(place) if place.digest == document.digest() => DocumentState::Unchanged,
-            Some(_) => DocumentState::Changed,
-        }
+    pub fn known(&self) -> Known {
+        self.known.clone()
     }
 
     /// Begins a new segment.
@@ -146,14 +121,7 @@ impl Writer {
         self.number = number;
         let segment = self.segments.len() as u32;
         self.segments = manifest.segments;
-        for (ordinal, (id, digest)) in (0_u32..).zip(staged.added) {
-            let place = Place {
-                segment,
-                ordinal,
-                digest,
-            };
-            self.live.insert(id, place);
-        }
+        self.known.add(segment, staged.added);
         durable::sync_dir(&self.dir)?;
         Ok(number)
     }
@@ -163,10 +131,8 @@ impl Writer {
         let files = durable::sync_tree(staged.dir())?;
         let mut segments = self.segments.clone();
         for (id, _) in &staged.added {
-            if let Some(place) = self.live.get(id) {
-                segments[place.segment as usize]
-                    .tombstones
-                    .push(place.ordinal);
+            if let Some((segment, ordinal)) = self.known.place_of(id) {
+                segments[segment as usize].tombstones.push(ordinal);
             }
         }
         for segment in &mut segments {
@@ -268,30 +234,4 @@ fn remove_unpublished(dir: &Path, published: u64) -> Result<(), CorpusError> {
         }
     }
     Ok(())
-}
-
-/// Where each live document stands.
-fn read_live(
-    dir: &Path,
-    segments: &[SegmentManifest],
-) -> Result<HashMap<Box<str>, Place>, CorpusError> {
-    let mut live = HashMap::new();
-    for (segment, manifest) in (0_u32..).zip(segments) {
-        let path = layout::segment(dir, &manifest.id).join(layout::DOCUMENTS);
-        record::read_documents(&path, |ordinal, record| {
-            if manifest.tombstones.binary_search(&ordinal).is_ok() {
-                return Ok(());
-            }
-            let digest = blake3::Hash::from_hex(&record.digest)
-                .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
-            let place = Place {
-                segment,
-                ordinal,
-                digest: *digest.as_bytes(),
-            };
-            live.insert(record.id.into(), place);
-            Ok(())
-        })?;
-    }
-    Ok(live)
 }

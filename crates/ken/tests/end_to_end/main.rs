@@ -10,6 +10,8 @@ mod bad_models;
 mod demo;
 mod documents;
 mod eval;
+#[cfg(unix)]
+mod full_disk;
 mod harness;
 mod ingest;
 mod models;

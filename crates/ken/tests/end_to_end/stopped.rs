@@ -133,14 +133,13 @@ fn a_killed_ingest_loses_nothing_that_was_published() {
     let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "4000"]);
     assert_eq!(hits["hits"][0]["doc_id"], "d4000");
 
+    // The rest may have been published between the look and the kill.
     let report = ken.json(&INGEST[..4]);
+    let unchanged = report["documents"]["unchanged"].as_u64().unwrap();
+    assert!(unchanged >= PUBLISHED_TOGETHER, "{report}");
     assert_eq!(
         report["documents"],
-        json!({
-            "added": documents - PUBLISHED_TOGETHER,
-            "replaced": 0,
-            "unchanged": PUBLISHED_TOGETHER,
-        })
+        json!({ "added": documents - unchanged, "replaced": 0, "unchanged": unchanged })
     );
     let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "4990"]);
     assert_eq!(hits["hits"][0]["doc_id"], "d4990");

@@ -71,7 +71,8 @@ pub struct DecoderConfig {
     pub sliding_window: Option<usize>,
 }
 
-/// No number of an architecture is larger; sums and products of two cannot overflow.
+/// No number of an architecture is larger; the product of two, and small multiples of it, cannot
+/// overflow.
 const LARGEST_SIZE: usize = 1 << 31;
 
 /// The keys of a Hugging Face `config.json` that matter here.
@@ -109,9 +110,14 @@ impl DecoderConfig {
     /// Weights of all blocks, of the embedding and of the output projection, near enough.
     #[must_use]
     pub(super) fn parameters(&self) -> usize {
-        let attention = 2 * self.head_width * (self.heads + self.kv_heads);
-        let block = self.hidden * (attention + 3 * self.intermediate);
-        self.layers * block + 2 * self.vocabulary * self.hidden
+        // The weights have not been looked at yet, so the numbers need not be those of a model.
+        let attention = (2 * self.head_width).saturating_mul(self.heads + self.kv_heads);
+        let widths = attention.saturating_add(3 * self.intermediate);
+        let blocks = self
+            .hidden
+            .saturating_mul(widths)
+            .saturating_mul(self.layers);
+        blocks.saturating_add(2 * self.vocabulary * self.hidden)
     }
 
     /// Reads a Hugging Face `config.json`.

@@ -29,14 +29,15 @@ impl GgufFile {
         // renamed into place, so a process of ours never changes one that is mapped.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) }.map_err(|source| DecoderError::io(path, source))?;
-        if alignment_is_zero(&map) {
+        let head = &map[..map.len().min(LONGEST_HEAD)];
+        if alignment_is_zero(head) {
             return Err(DecoderError::Corrupt {
                 path: path.to_path_buf(),
                 format: "GGUF",
                 reason: format!("`{ALIGNMENT_KEY}` is zero"),
             });
         }
-        let content = gguf_file::Content::read(&mut Cursor::new(&map[..])).map_err(|e| {
+        let content = gguf_file::Content::read(&mut Cursor::new(head)).map_err(|e| {
             let reason = first_line(&e);
             if reason.contains("unknown dtype") {
                 DecoderError::UnknownQuantization {
@@ -127,11 +128,12 @@ impl GgufFile {
 
 const ALIGNMENT_KEY: &str = "general.alignment";
 
-/// The reader divides by the alignment, whatever it is. Metadata stand at the beginning.
-fn alignment_is_zero(file: &[u8]) -> bool {
-    /// Metadata with the largest vocabularies are an order of magnitude shorter.
-    const LONGEST_METADATA: usize = 64 << 20;
-    let head = &file[..file.len().min(LONGEST_METADATA)];
+/// Bytes within which metadata and the list of tensors must end. Those of the largest vocabularies
+/// are an order of magnitude shorter.
+const LONGEST_HEAD: usize = 64 << 20;
+
+/// The reader divides by the alignment, whatever it is.
+fn alignment_is_zero(head: &[u8]) -> bool {
     let key = ALIGNMENT_KEY.as_bytes();
     // A key is followed by the type of its value, four bytes, then the value.
     head.windows(key.len() + 8)

@@ -197,6 +197,10 @@ impl Tensors<'_> {
         inputs: usize,
         outputs: usize,
     ) -> Result<Linear, EncoderError> {
+        // Only a tensor that is there bounds the sizes, which the settings give as they like.
+        for name in names {
+            self.view(&format!("{name}.weight"), &[outputs, inputs])?;
+        }
         let all = names.len() * outputs;
         let mut weight = vec![0.0; inputs * all];
         let mut bias = Vec::with_capacity(all);

@@ -156,6 +156,31 @@ fn numbers_beyond_reason_are_refused() {
     }
 }
 
+#[test]
+fn sizes_whose_product_is_beyond_reason_are_refused() {
+    let error = config_refusal(&tiny(), |config| {
+        for key in ["num_attention_heads", "num_key_value_heads", "head_dim"] {
+            config[key] = json!(1u64 << 31);
+        }
+    });
+    assert!(matches!(error, DecoderError::WrongShape { .. }), "{error}");
+}
+
+/// The alignment stands behind more metadata than any model has.
+#[test]
+fn an_endless_gguf_header_is_refused() {
+    let text = |text: &[u8]| [&(text.len() as u64).to_le_bytes(), text].concat();
+    let (string, number) = (8u32.to_le_bytes(), 4u32.to_le_bytes());
+    let filler = text(&vec![b'x'; 64 << 20]);
+    let mut bytes = [&b"GGUF"[..], &3u32.to_le_bytes()].concat();
+    for count in [0u64, 2] {
+        bytes.extend(count.to_le_bytes());
+    }
+    bytes.extend([&text(b"general.name")[..], &string, &filler].concat());
+    bytes.extend([&text(b"general.alignment")[..], &number, &[0; 4]].concat());
+    assert_eq!(gguf_refusal(&bytes).kind(), "corrupt_model");
+}
+
 /// The writer pads to 32 bytes; of eight fillers one puts the tensors at a multiple of 256.
 #[test]
 fn other_alignments_are_read() {

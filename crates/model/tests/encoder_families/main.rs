@@ -218,6 +218,16 @@ fn another_architecture_is_named() {
     says(&error, "encoder_architecture_unsupported", &["MPNetModel"]);
 }
 
+/// No memory is taken for what the settings claim and the file does not hold.
+#[test]
+fn sizes_beyond_the_file_are_refused() {
+    for setting in ["hidden_size", "intermediate_size", "num_hidden_layers"] {
+        let mut changed = config("bert");
+        changed[setting] = json!(3u64 << 60);
+        broken(|dir, _| write_json(&dir.join("config.json"), &changed));
+    }
+}
+
 #[test]
 fn settings_that_are_not_computed_are_refused() {
     for (setting, value) in [

@@ -1,0 +1,77 @@
+//! The first stage: files into the documents that are new or changed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+
+use ken_corpus::{Document, DocumentState, Documents, Known, ReadProgress};
+
+use crate::IngestError;
+
+/// How far the reading is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen {
+    /// Bytes of the files.
+    pub(crate) read: ReadProgress,
+    /// Documents looked at.
+    pub(crate) documents: usize,
+    /// Those of them that are published as they are.
+    pub(crate) unchanged: usize,
+    /// Whether the reading was broken off.
+    pub(crate) interrupted: bool,
+}
+
+/// A document that is to be taken in.
+pub(crate) struct Found {
+    pub(crate) document: Document,
+    /// Whether the document takes the place of one of the same id.
+    pub(crate) replaces: bool,
+    /// How far the reading was when it was found.
+    pub(crate) seen: Seen,
+}
+
+/// Reads until the end, the first error, a stop or the end of the next stage.
+pub(crate) fn read(
+    mut documents: Documents,
+    known: &Known,
+    cancel: &AtomicBool,
+    out: &SyncSender<Result<Found, IngestError>>,
+) -> Seen {
+    let mut seen = Seen {
+        read: documents.progress(),
+        documents: 0,
+        unchanged: 0,
+        interrupted: false,
+    };
+    loop {
+        if cancel.load(Ordering::Relaxed) {
+            seen.interrupted = true;
+            break;
+        }
+        let next = documents.next();
+        seen.read = documents.progress();
+        let document = match next {
+            Some(Ok(document)) => document,
+            Some(Err(error)) => {
+                // Where nobody listens, another error came first.
+                let _ = out.send(Err(error.into()));
+                break;
+            }
+            None => break,
+        };
+        seen.documents += 1;
+        let state = known.state_of(&document);
+        if state == DocumentState::Unchanged {
+            seen.unchanged += 1;
+            continue;
+        }
+        let found = Found {
+            document,
+            replaces: state == DocumentState::Changed,
+            seen,
+        };
+        if out.send(Ok(found)).is_err() {
+            break;
+        }
+    }
+    seen
+}

@@ -1,0 +1,349 @@
+//! The stages of an ingest against one that does one thing after the other; and each way in which
+//! a stage can end early: the others end too, and what was published stays.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod embedder;
+mod plain;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use embedder::{Hashing, Trouble};
+use ken_corpus::{Corpus, read_documents};
+use ken_index::{Index, Mode, Query};
+use ken_ingest::{Cut, Ingest, IngestError, Progress, Report, ingest};
+use ken_model::embedder::Embedder;
+use serde_json::json;
+use tempfile::TempDir;
+
+const CUT: &str = "words:5";
+
+/// A folder with a file of documents.
+struct Files(TempDir);
+
+impl Files {
+    /// Documents of 0 to 40 words each.
+    fn new(documents: usize) -> Self {
+        let files = Self(tempfile::tempdir().unwrap());
+        let lengths = (0..documents).map(|n| (n, n * 7 % 41));
+        files.write(
+            "many.jsonl",
+            &lines(lengths.map(|(n, words)| (n, text(n, words)))),
+        );
+        files
+    }
+
+    fn write(&self, name: &str, contents: &str) {
+        fs::write(self.0.path().join(name), contents).unwrap();
+    }
+
+    fn corpus(&self) -> PathBuf {
+        self.0.path().join("corpus")
+    }
+
+    fn inputs(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.retain(|path| path.is_file());
+        paths.sort();
+        paths
+    }
+
+    fn ingest(&self, embedder: &dyn Embedder) -> Result<Report, IngestError> {
+        self.watched(embedder, &mut |_| {}, &AtomicBool::new(false))
+    }
+
+    fn watched(
+        &self,
+        embedder: &dyn Embedder,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &AtomicBool,
+    ) -> Result<Report, IngestError> {
+        let work = Ingest {
+            documents: read_documents(&self.inputs()).unwrap(),
+            corpus: &self.corpus(),
+            cut: CUT.parse::<Cut>().unwrap(),
+            embedder,
+            embedder_reference: "hashing",
+        };
+        ingest(work, progress, cancel)
+    }
+
+    /// Documents that are published.
+    fn published(&self) -> usize {
+        match Corpus::exists(&self.corpus()) {
+            true => Corpus::open(&self.corpus()).unwrap().document_count(),
+            false => 0,
+        }
+    }
+}
+
+fn text(document: usize, words: usize) -> String {
+    let words: Vec<String> = (0..words)
+        .map(|n| format!("w{}", document * 31 + n))
+        .collect();
+    words.join(" ")
+}
+
+fn lines(documents: impl Iterator<Item = (usize, String)>) -> String {
+    documents
+        .map(|(n, text)| {
+            let title = if n % 3 == 0 { "" } else { "A title" };
+            json!({"id": format!("d{n}"), "title": title, "contents": text}).to_string() + "\n"
+        })
+        .collect()
+}
+
+/// Every file of the segments but those of the lexical indexes, whose names are drawn by lot.
+fn segments(corpus: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for segment in fs::read_dir(corpus.join("segments")).unwrap() {
+        for entry in fs::read_dir(segment.unwrap().path()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                let name = path.strip_prefix(corpus).unwrap().to_owned();
+                files.insert(name, fs::read(path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+/// Passages and scores that words find.
+fn found(corpus: &Path, words: &str) -> Vec<(String, f32)> {
+    let index = Index::open(Arc::new(Corpus::open(corpus).unwrap())).unwrap();
+    let query = Query {
+        text: words,
+        vector: None,
+    };
+    let hits = index.search(&query, Mode::Lexical, 20).unwrap();
+    let hits = hits.into_iter();
+    hits.map(|hit| (hit.passage.id.to_string(), hit.score))
+        .collect()
+}
+
+#[test]
+fn the_stages_make_the_corpus_that_one_after_the_other_makes() {
+    let files = Files::new(3000);
+    // Longer than a batch, and longer than a publication.
+    files.write("long.txt", &text(1, 2000));
+    files.write("longer.txt", &text(2, 25_000));
+    let plain = files.0.path().join("plain");
+    let check = |report: Report| {
+        plain::ingest(&files.inputs(), &plain, 5);
+        assert!(!report.interrupted);
+        let (expected, made) = (Corpus::open(&plain).unwrap(), files.corpus());
+        let made = Corpus::open(&made).unwrap();
+        assert_eq!(made.generation(), expected.generation());
+        assert_eq!(made.passage_count(), expected.passage_count());
+        assert!(segments(&files.corpus()) == segments(&plain));
+        for words in ["w35", "w100 w2000 w90000"] {
+            assert_eq!(found(&files.corpus(), words), found(&plain, words));
+        }
+        report
+    };
+    let first = check(files.ingest(&Hashing::new()).unwrap());
+    assert_eq!((first.added, first.replaced, first.unchanged), (3002, 0, 0));
+    assert!(first.generation > 3, "{first:?}");
+
+    files.write("long.txt", &text(3, 900));
+    let second = check(files.ingest(&Hashing::new()).unwrap());
+    assert_eq!(
+        (second.added, second.replaced, second.unchanged),
+        (0, 1, 3001)
+    );
+
+    let third = check(files.ingest(&Hashing::new()).unwrap());
+    assert_eq!(third.unchanged, 3002);
+    assert_eq!(third.generation, second.generation);
+}
+
+#[test]
+fn passages_beyond_the_embedder_are_counted_with_their_titles() {
+    let files = Files::new(0);
+    let long = "a-word-of-some-length";
+    let texts = [format!("{long} {long} x y z"), "x y z".to_owned()];
+    files.write("two.jsonl", &lines(texts.into_iter().enumerate()));
+    let counting = |max: usize| Limited(Hashing::new(), max);
+    assert_eq!(files.ingest(&counting(5)).unwrap().longer_than_embedder, 0);
+    fs::remove_dir_all(files.corpus()).unwrap();
+    assert_eq!(files.ingest(&counting(4)).unwrap().longer_than_embedder, 2);
+}
+
+/// An embedder that reads so many tokens.
+struct Limited(Hashing, usize);
+
+impl Embedder for Limited {
+    fn fingerprint(&self) -> &str {
+        self.0.fingerprint()
+    }
+    fn dimensions(&self) -> usize {
+        self.0.dimensions()
+    }
+    fn max_tokens(&self) -> Option<usize> {
+        Some(self.1)
+    }
+    fn embed(
+        &self,
+        texts: &[&str],
+        role: ken_model::encoder::Role,
+    ) -> Result<Vec<Vec<f32>>, ken_model::embedder::EmbedderError> {
+        self.0.embed(texts, role)
+    }
+    fn token_spans(
+        &self,
+        text: &str,
+    ) -> Result<Vec<std::ops::Range<usize>>, ken_model::embedder::EmbedderError> {
+        self.0.token_spans(text)
+    }
+}
+
+#[test]
+fn progress_grows_to_the_report() {
+    let files = Files::new(2000);
+    let mut steps: Vec<Progress> = Vec::new();
+    let cancel = AtomicBool::new(false);
+    let report = files
+        .watched(&Hashing::new(), &mut |step| steps.push(step), &cancel)
+        .unwrap();
+    assert!(steps.len() > 10, "{}", steps.len());
+    let ascending = steps.windows(2).all(|pair| {
+        pair[0].passages <= pair[1].passages
+            && pair[0].documents <= pair[1].documents
+            && pair[0].read.bytes_read <= pair[1].read.bytes_read
+    });
+    assert!(ascending, "{steps:?}");
+    let last = steps.last().unwrap();
+    assert_eq!((last.documents, last.passages), (2000, report.passages));
+    assert_eq!(last.read.bytes_read, last.read.bytes_total);
+}
+
+/// Ingests with trouble at a document behind the first publication, then without.
+fn publishes_then_goes_on(expected: &str, trouble: Trouble) {
+    let files = Files::new(2000);
+    files.write(
+        "rest.jsonl",
+        &lines([(5000, "a fatal word".to_owned())].into_iter()),
+    );
+    let error = files.ingest(&Hashing::with(trouble, "fatal")).unwrap_err();
+    assert_eq!(error.kind(), expected, "{error}");
+    let published = files.published();
+    assert!((1..2000).contains(&published), "{published}");
+    let report = files.ingest(&Hashing::new()).unwrap();
+    assert_eq!(report.unchanged, published);
+    assert_eq!(report.added, 2001 - published);
+    assert_eq!(files.published(), 2001);
+}
+
+#[test]
+fn a_refused_text_ends_the_run_but_not_what_was_published() {
+    publishes_then_goes_on(refusal_kind(), Trouble::Embedding);
+}
+
+#[test]
+fn an_index_that_cannot_be_written_ends_the_run_but_not_what_was_published() {
+    publishes_then_goes_on("vector_not_finite", Trouble::NotFinite);
+}
+
+/// The name under which a tokenizer's refusal is known.
+fn refusal_kind() -> &'static str {
+    let refusing = Hashing::with(Trouble::Counting, "x");
+    refusing.token_spans("x").unwrap_err().kind()
+}
+
+#[test]
+fn a_text_whose_tokens_cannot_be_counted_ends_the_run() {
+    let files = Files::new(10);
+    files.write("z.txt", &format!("fatal {}", text(1, 40)));
+    let error = files
+        .ingest(&Hashing::with(Trouble::Counting, "fatal"))
+        .unwrap_err();
+    assert_eq!(error.kind(), refusal_kind());
+    assert_eq!(files.ingest(&Hashing::new()).unwrap().added, 11);
+}
+
+#[test]
+fn what_cannot_be_read_ends_the_run_behind_what_was_read() {
+    let files = Files::new(2000);
+    files.write("rest.jsonl", "{\"id\": 1");
+    let error = files.ingest(&Hashing::new()).unwrap_err();
+    assert!(matches!(error, IngestError::Read(_)), "{error}");
+    let published = files.published();
+    assert!((1..2000).contains(&published), "{published}");
+
+    let repeated = lines([(7, "once more".to_owned())].into_iter());
+    files.write("rest.jsonl", &repeated);
+    let error = files.ingest(&Hashing::new()).unwrap_err();
+    assert_eq!(error.kind(), "duplicate_id", "{error}");
+
+    fs::remove_file(files.0.path().join("rest.jsonl")).unwrap();
+    assert_eq!(files.ingest(&Hashing::new()).unwrap().unchanged, published);
+    assert_eq!(files.published(), 2000);
+}
+
+#[test]
+fn a_stage_that_panics_leaves_nothing_running() {
+    for trouble in [Trouble::PanicEmbedding, Trouble::PanicCounting] {
+        let files = Files::new(2000);
+        files.write(
+            "rest.jsonl",
+            &lines([(5000, format!("fatal {}", text(1, 40)))].into_iter()),
+        );
+        let broken = Hashing::with(trouble, "fatal");
+        let run = catch_unwind(AssertUnwindSafe(|| files.ingest(&broken).is_ok()));
+        assert!(run.is_err(), "{trouble:?}");
+        // The lock is free again, and the rest can be taken in.
+        let published = files.published();
+        assert!(published >= 1, "{published}");
+        assert_eq!(files.ingest(&Hashing::new()).unwrap().unchanged, published);
+        assert_eq!(files.published(), 2001);
+    }
+}
+
+#[test]
+fn a_panic_of_the_caller_leaves_nothing_running() {
+    let files = Files::new(2000);
+    let cancel = AtomicBool::new(false);
+    let embedder = Hashing::new();
+    let run = catch_unwind(AssertUnwindSafe(|| {
+        files
+            .watched(&embedder, &mut |_| panic!("told to"), &cancel)
+            .is_ok()
+    }));
+    assert!(run.is_err());
+    assert_eq!(files.ingest(&Hashing::new()).unwrap().added, 2000);
+}
+
+#[test]
+fn a_stopped_run_publishes_what_it_has_and_is_gone_on_with() {
+    let files = Files::new(2000);
+    let cancel = AtomicBool::new(false);
+    let mut batches = 0;
+    let mut stop = |_| {
+        batches += 1;
+        cancel.store(batches >= 3, Ordering::Relaxed);
+    };
+    let report = files.watched(&Hashing::new(), &mut stop, &cancel).unwrap();
+    assert!(report.interrupted);
+    assert!((1..2000).contains(&report.added), "{report:?}");
+    assert_eq!(files.published(), report.added);
+    let rest = files.ingest(&Hashing::new()).unwrap();
+    assert!(!rest.interrupted);
+    assert_eq!(rest.unchanged, report.added);
+    assert_eq!(files.published(), 2000);
+}
+
+#[test]
+fn a_run_that_is_stopped_before_it_begins_publishes_nothing() {
+    let files = Files::new(500);
+    let report = files
+        .watched(&Hashing::new(), &mut |_| {}, &AtomicBool::new(true))
+        .unwrap();
+    assert!(report.interrupted);
+    assert_eq!((report.added, files.published()), (0, 0));
+}
