@@ -8,5 +8,8 @@ pub mod embedder;
 pub mod encoder;
 mod fingerprint;
 pub mod hub;
+mod kernels;
 pub mod language;
 pub mod remote;
+
+pub use kernels::{Precision, UnknownName};

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use ken_model::Precision;
 use ken_model::encoder::{Encoder, Role};
 use serde::Deserialize;
 
@@ -12,7 +13,7 @@ static MODEL: LazyLock<Encoder> = LazyLock::new(|| {
     let models = std::env::var_os("KEN_TEST_MODELS").expect(
         "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
     );
-    Encoder::load(&PathBuf::from(models).join("minilm")).unwrap()
+    Encoder::load(&PathBuf::from(models).join("minilm"), Precision::F32).unwrap()
 });
 
 /// Texts and the first numbers of their embeddings.

@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use ken_model::decoder::{Device, Precision};
+use ken_model::Precision;
+use ken_model::decoder::Device;
 use ken_model::hub::ModelReference;
 use ken_route::Policy;
 
@@ -24,7 +25,8 @@ pub(crate) struct AnswerFlags {
     #[arg(long, value_name = "NAME")]
     pub(crate) model_name: Option<String>,
 
-    /// How its weights are held: f32, int8 (faster, less exact), or auto
+    /// How weights are held, its own and the embedder's: f32, int8 (faster, less exact),
+    /// or auto
     /// [setting: precision]
     #[arg(long, value_name = "PRECISION")]
     pub(crate) precision: Option<Precision>,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use ken_index::Mode;
 use ken_ingest::Cut;
+use ken_model::Precision;
 use ken_model::hub::ModelReference;
 
 use crate::config::Layer;
@@ -80,6 +81,11 @@ pub(crate) struct IngestArguments {
     /// [setting: segment]
     #[arg(long, value_name = "HOW")]
     pub(crate) segment: Option<Cut>,
+
+    /// How the embedder's weights are held: f32, int8 (faster, less exact), or auto
+    /// [setting: precision]
+    #[arg(long, value_name = "PRECISION")]
+    pub(crate) precision: Option<Precision>,
 }
 
 impl IngestArguments {
@@ -88,6 +94,7 @@ impl IngestArguments {
         let mut layer = Layer {
             embedder: self.embedder.clone(),
             segment: self.segment,
+            precision: self.precision,
             ..Layer::default()
         };
         self.corpus.onto(&mut layer);
@@ -113,12 +120,20 @@ pub(crate) struct SearchArguments {
 
     #[command(flatten)]
     pub(crate) search: SearchFlags,
+
+    /// How the embedder's weights are held: f32, int8 (faster, less exact), or auto
+    /// [setting: precision]
+    #[arg(long, value_name = "PRECISION")]
+    pub(crate) precision: Option<Precision>,
 }
 
 impl SearchArguments {
     /// What these flags say about settings.
     pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
+        let mut layer = Layer {
+            precision: self.precision,
+            ..Layer::default()
+        };
         self.corpus.onto(&mut layer);
         self.search.onto(&mut layer);
         layer

@@ -233,25 +233,20 @@ fn rows(findings: &Findings) -> Vec<Vec<String>> {
         rows.extend(rate.map(|rate| row(name, format!("{rate:.0} tokens/s"))));
     }
     if let Some(bench) = &findings.bench {
-        for rates in &bench.decoder {
+        for rates in &bench.rates {
             rows.push(row(
                 &rates.precision,
                 format!(
-                    "samples {:.0}, reads {:.0}, writes one stream at {:.0} tokens/s, scores {:.1} contexts/s",
+                    "samples {:.0}, reads {:.0}, writes one stream at {:.0}, embeds {:.0} tokens/s; \
+                     scores {:.1} contexts/s",
                     rates.sample_tokens_per_s,
                     rates.read_tokens_per_s,
                     rates.stream_tokens_per_s,
+                    rates.embed_tokens_per_s,
                     rates.score_contexts_per_s
                 ),
             ));
         }
-        rows.push(row(
-            "embedder",
-            format!(
-                "{:.0} tokens/s, {:.0} passages/s",
-                bench.embed_tokens_per_s, bench.embed_passages_per_s
-            ),
-        ));
     }
     rows
 }

@@ -24,7 +24,7 @@ pub(crate) fn run(
     let corpus = settings.corpus()?;
     // A path that is wrong is told before a model is fetched.
     let documents = read_documents(&arguments.paths)?;
-    let embedder = open::embedder(&settings.embedder, stop)?;
+    let embedder = open::embedder(&settings.embedder, settings.precision, stop)?;
     let reference = open::embedder_name(settings)?;
     let work = Ingest {
         documents,

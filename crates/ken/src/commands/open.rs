@@ -7,6 +7,7 @@ use anyhow::Result;
 use ken_answer::{Pipeline, Retriever};
 use ken_corpus::Corpus;
 use ken_index::Index;
+use ken_model::Precision;
 use ken_model::decoder::{Decoder, LoadOptions, Sampling};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Encoder;
@@ -67,13 +68,21 @@ pub(crate) fn endpoint(url: &str, model: Option<String>) -> Result<Endpoint> {
 }
 
 /// An encoder on this machine, fetched first where it is not cached.
-pub(crate) fn encoder(reference: &ModelReference, stop: &AtomicBool) -> Result<Encoder> {
-    Ok(Encoder::load(&fetched(reference, stop)?)?)
+pub(crate) fn encoder(
+    reference: &ModelReference,
+    precision: Precision,
+    stop: &AtomicBool,
+) -> Result<Encoder> {
+    Ok(Encoder::load(&fetched(reference, stop)?, precision)?)
 }
 
 /// An embedder: an encoder on this machine, or one behind an endpoint, whose model may be named
 /// behind a `#` of its URL.
-pub(crate) fn embedder(reference: &ModelReference, stop: &AtomicBool) -> Result<Box<dyn Embedder>> {
+pub(crate) fn embedder(
+    reference: &ModelReference,
+    precision: Precision,
+    stop: &AtomicBool,
+) -> Result<Box<dyn Embedder>> {
     Ok(match reference {
         ModelReference::Remote { url } => {
             let (url, name) = match url.split_once('#') {
@@ -82,7 +91,7 @@ pub(crate) fn embedder(reference: &ModelReference, stop: &AtomicBool) -> Result<
             };
             Box::new(RemoteEmbedder::connect(endpoint(url, name)?)?)
         }
-        here => Box::new(encoder(here, stop)?),
+        here => Box::new(encoder(here, precision, stop)?),
     })
 }
 
@@ -104,16 +113,20 @@ pub(crate) fn embedder_name(settings: &Settings) -> Result<String> {
 pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let corpus = Arc::new(Corpus::open(settings.corpus()?)?);
     let embedder = match &settings.moved_embedder {
-        Some(moved) => moved_embedder(&corpus, moved, stop)?,
-        None => own_embedder(&corpus, stop)?,
+        Some(moved) => moved_embedder(&corpus, moved, settings.precision, stop)?,
+        None => own_embedder(&corpus, settings.precision, stop)?,
     };
     Ok(Retriever::new(Index::open(corpus)?, embedder)?)
 }
 
 /// The embedder from where the corpus says that it is.
-fn own_embedder(corpus: &Corpus, stop: &AtomicBool) -> Result<Box<dyn Embedder>> {
+fn own_embedder(
+    corpus: &Corpus,
+    precision: Precision,
+    stop: &AtomicBool,
+) -> Result<Box<dyn Embedder>> {
     let reference = &corpus.embedder().reference;
-    embedder(&reference.parse()?, stop).map_err(|error| match error.downcast_ref() {
+    embedder(&reference.parse()?, precision, stop).map_err(|error| match error.downcast_ref() {
         Some(HubError::LocalMissing { .. }) => Refusal::new(
             "local_missing",
             format!(
@@ -131,10 +144,11 @@ fn own_embedder(corpus: &Corpus, stop: &AtomicBool) -> Result<Box<dyn Embedder>>
 fn moved_embedder(
     corpus: &Corpus,
     moved: &ModelReference,
+    precision: Precision,
     stop: &AtomicBool,
 ) -> Result<Box<dyn Embedder>> {
     let made_with = corpus.embedder();
-    let embedder = embedder(moved, stop)?;
+    let embedder = embedder(moved, precision, stop)?;
     if embedder.fingerprint() == made_with.fingerprint {
         return Ok(embedder);
     }

@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_model::Precision;
 use ken_model::decoder::LoadOptions;
 use ken_model::encoder::Role;
 use ken_model::hub::ModelReference;
@@ -47,7 +48,7 @@ pub(crate) fn embed(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let model = open::encoder(model, stop)?;
+    let model = open::encoder(model, Precision::Auto, stop)?;
     for embedding in model.embed(&[text], Role::Passage)? {
         if json {
             output::json(&json!({ "embedding": embedding }))?;

@@ -24,7 +24,6 @@ mod score;
 mod tensors;
 mod tokenizer;
 mod weights;
-mod wide;
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +33,7 @@ pub use config::{DecoderConfig, RopeScaling};
 pub use error::DecoderError;
 pub use family::Family;
 pub use generate::{GenerateRequest, Generation};
-pub use options::{Device, LoadOptions, Precision, UnknownName};
+pub use options::{Device, LoadOptions};
 pub use prompt::Prompt;
 pub use score::{Score, ScoreRequest};
 

@@ -3,64 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// How the weights of projections are held on the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Precision {
-    /// 32 bits; large models in 8 bits.
-    #[default]
-    Auto,
-    /// 32 bits everywhere.
-    F32,
-    /// 8 bits everywhere: one scale an output for weights, one a row for activations.
-    Int8,
-}
-
-impl Precision {
-    const ALL: [Self; 3] = [Self::Auto, Self::F32, Self::Int8];
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::F32 => "f32",
-            Self::Int8 => "int8",
-        })
-    }
-}
-
-impl FromStr for Precision {
-    type Err = UnknownName;
-
-    fn from_str(name: &str) -> Result<Self, UnknownName> {
-        UnknownName::find("precision", &Self::ALL, name)
-    }
-}
-
-/// A name that nothing of its kind has.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} `{name}` ({known} are known)")]
-pub struct UnknownName {
-    kind: &'static str,
-    name: String,
-    known: String,
-}
-
-impl UnknownName {
-    fn find<T: Copy + fmt::Display>(
-        kind: &'static str,
-        all: &[T],
-        name: &str,
-    ) -> Result<T, UnknownName> {
-        let names: Vec<String> = all.iter().map(T::to_string).collect();
-        let found = names.iter().position(|known| known == name);
-        found.map(|index| all[index]).ok_or_else(|| UnknownName {
-            kind,
-            name: name.to_owned(),
-            known: names.join(", "),
-        })
-    }
-}
+use crate::kernels::{Precision, UnknownName};
 
 /// Where a decoder computes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use super::config::DecoderConfig;
-use super::cpu::{Cpu, Weighing};
+use super::cpu::Cpu;
 use super::engine::Engine;
 use super::error::DecoderError;
 use super::graph::Graph;
-use super::options::{Device, LoadOptions, Precision};
+use super::options::{Device, LoadOptions};
 use super::tensors::Tensors;
 use super::weights::Weights;
+use crate::kernels::Precision;
+use crate::kernels::matrix::Weighing;
 
 /// From so many parameters on, weights are held in 8 bits where nobody says otherwise: in 32 they
 /// would not fit into the memory of most machines.

@@ -5,7 +5,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::language::Sampling;
 
-use super::wide::{exp_of_nonpositive, greatest, sum, widest};
+use crate::kernels::wide::{exp_of_nonpositive, greatest, sum, widest};
 
 /// The state of one sampled sequence.
 pub(super) struct Sampler {

@@ -22,6 +22,9 @@ pub enum EncoderError {
         /// Why reading it failed.
         source: std::io::Error,
     },
+    /// A matrix product was refused.
+    #[error("matrix product: {0}")]
+    Product(rten_gemm::GemmError),
     /// A JSON file is malformed or lacks a field.
     #[error("{} is not valid: {source}", path.display())]
     Json {
@@ -124,6 +127,7 @@ impl EncoderError {
     /// A short, stable name for the error, in snake case.
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::Product(_) => "encoder_product_refused",
             Self::Missing { .. } => "encoder_file_missing",
             Self::Read { .. } => "encoder_file_unreadable",
             Self::Json { .. } => "encoder_config_invalid",
@@ -166,7 +170,7 @@ impl EncoderError {
                  or remove and pull the model again"
             }
             Self::TensorType { .. } => "use a checkpoint stored as F32, F16 or BF16",
-            Self::Tokenize { .. } => return None,
+            Self::Product(_) | Self::Tokenize { .. } => return None,
         };
         Some(hint.to_owned())
     }

@@ -3,12 +3,18 @@
 //! rows together, and attention sees each sequence by itself. It does no tokenization and no
 //! pooling.
 
-use gemm::Parallelism;
-
 use super::error::EncoderError;
-use super::kernels::{Output, View, gelu, layer_norm, matmul, softmax};
 use super::settings::Dimensions;
-use super::weights::{Layer, Linear, Weights};
+use super::weights::{Linear, Norm, Weights};
+use crate::kernels::attention::{self, HeadCache, Keys, Query, Scratch};
+use crate::kernels::elementwise::{add, gelu};
+use crate::kernels::norms::layer_norm;
+use crate::kernels::rows::Rows;
+
+type Result<T> = std::result::Result<T, EncoderError>;
+
+/// Queries that are worked on together; their scores stay in the second-level cache.
+const QUERIES: usize = 48;
 
 /// The final hidden states of the sequences, one after the other.
 ///
@@ -19,169 +25,96 @@ pub(super) fn hidden_states(
     weights: &Weights,
     dim: &Dimensions,
     sequences: &[&[u32]],
-    parallelism: Parallelism,
-) -> Result<Vec<f32>, EncoderError> {
+) -> Result<Rows> {
     let mut states = embed_tokens(weights, dim, sequences)?;
     for layer in &weights.layers {
-        attend(layer, dim, sequences, &mut states, parallelism);
-        feed_forward(layer, dim, &mut states, parallelism);
+        let projected = affine(&layer.attention, &states)?;
+        let attended = attend(&projected, dim, sequences);
+        let update = affine(&layer.attention_out, &attended)?;
+        add_and_norm(&mut states, &update, &layer.attention_norm, dim.epsilon);
+        let mut wide = affine(&layer.widen, &states)?;
+        gelu(&mut wide.numbers);
+        let update = affine(&layer.narrow, &wide)?;
+        add_and_norm(&mut states, &update, &layer.norm, dim.epsilon);
     }
     Ok(states)
 }
 
-fn embed_tokens(
-    weights: &Weights,
-    dim: &Dimensions,
-    sequences: &[&[u32]],
-) -> Result<Vec<f32>, EncoderError> {
+fn embed_tokens(weights: &Weights, dim: &Dimensions, sequences: &[&[u32]]) -> Result<Rows> {
     let tokens: usize = sequences.iter().map(|sequence| sequence.len()).sum();
-    let mut states = vec![0.0; tokens * dim.hidden];
+    let mut states = Rows::zeros(tokens, dim.hidden);
     let first = dim.first_position * dim.hidden;
-    let mut rows = states.chunks_exact_mut(dim.hidden);
+    let mut rows = states.numbers.chunks_exact_mut(dim.hidden);
     for sequence in sequences {
         let positions = weights.positions[first..].chunks_exact(dim.hidden);
         for ((&id, position), row) in sequence.iter().zip(positions).zip(&mut rows) {
             weights.words.row(id, row)?;
-            for (x, position) in row.iter_mut().zip(position) {
-                *x += position;
-            }
+            add(row, position);
+            layer_norm(row, &weights.norm.scale, &weights.norm.shift, dim.epsilon);
         }
     }
-    layer_norm(
-        &mut states,
-        &weights.norm.scale,
-        &weights.norm.shift,
-        dim.epsilon,
-    );
     Ok(states)
 }
 
-/// Self-attention, its output projection, the residual and the normalization, in place.
-fn attend(
-    layer: &Layer,
-    dim: &Dimensions,
-    sequences: &[&[u32]],
-    states: &mut [f32],
-    parallelism: Parallelism,
-) {
+/// Self-attention of each sequence.
+///
+/// # Shapes
+/// `projected`: `[rows, 3 * hidden]`, query, key and value; returns `[rows, hidden]`.
+fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&[u32]]) -> Rows {
     let hidden = dim.hidden;
     let width = hidden / dim.heads;
-    let scale = 1.0 / (width as f32).sqrt();
-    let projected = affine(&layer.attention, states, hidden, parallelism);
-    let mut context = vec![0.0; states.len()];
-    let mut scores = Vec::new();
+    let longest = sequences.iter().map(|sequence| sequence.len()).max();
+    let mut cache = HeadCache::new(width, longest.unwrap_or(0));
+    let mut scratch = Scratch::default();
+    let mut out = Rows::zeros(projected.count(), hidden);
     let mut first = 0;
     for sequence in sequences {
         let length = sequence.len();
-        scores.resize(length * length, 0.0);
-        let square = View {
-            start: 0,
-            stride: length,
-        };
         for head in 0..dim.heads {
-            // The query, key or value of this head, where `part` is 0, 1 or 2.
-            let view = |part: usize| View {
-                start: first * 3 * hidden + part * hidden + head * width,
-                stride: 3 * hidden,
+            // The query, key or value of a token, where `part` is 0, 1 or 2.
+            let part = |token: usize, part: usize| {
+                &projected.row(first + token)[part * hidden + head * width..][..width]
             };
-            let out = View {
-                start: first * hidden + head * width,
-                stride: hidden,
-            };
-            matmul(
-                (length, width, length),
-                (&projected, view(0)),
-                (&projected, view(1)),
-                true,
-                scale,
-                (&mut scores, square),
-                Output::Replace,
-                parallelism,
-            );
-            softmax(&mut scores, length);
-            matmul(
-                (length, length, width),
-                (&scores, square),
-                (&projected, view(2)),
-                false,
-                1.0,
-                (&mut context, out),
-                Output::Replace,
-                parallelism,
-            );
+            for token in 0..length {
+                cache.write(token, part(token, 1), part(token, 2));
+            }
+            let queries: Vec<Query<'_>> = (0..length)
+                .map(|token| Query {
+                    numbers: part(token, 0),
+                    out: (first + token) * hidden + head * width,
+                    from: 0,
+                    to: length,
+                })
+                .collect();
+            let keys = [Keys {
+                cache: &cache,
+                offset: 0,
+                length,
+            }];
+            for queries in queries.chunks(QUERIES) {
+                attention::attend(queries, &keys, width, &mut scratch, &mut out.numbers);
+            }
         }
         first += length;
     }
-    add_affine(&layer.attention_out, &context, hidden, states, parallelism);
-    layer_norm(
-        states,
-        &layer.attention_norm.scale,
-        &layer.attention_norm.shift,
-        dim.epsilon,
-    );
-}
-
-/// The two-layer network of each token, the residual and the normalization, in place.
-fn feed_forward(layer: &Layer, dim: &Dimensions, states: &mut [f32], parallelism: Parallelism) {
-    let mut wide = affine(&layer.widen, states, dim.hidden, parallelism);
-    gelu(&mut wide);
-    add_affine(&layer.narrow, &wide, dim.intermediate, states, parallelism);
-    layer_norm(states, &layer.norm.scale, &layer.norm.shift, dim.epsilon);
-}
-
-/// `rows * weight + bias`, where `rows` is `[n, inputs]`.
-fn affine(linear: &Linear, rows: &[f32], inputs: usize, parallelism: Parallelism) -> Vec<f32> {
-    let count = rows.len() / inputs;
-    let mut out = linear.bias.repeat(count);
-    product(linear, rows, count, &mut out, parallelism);
     out
 }
 
-/// `out += rows * weight + bias`, where `rows` is `[n, inputs]` and `out` is `[n, outputs]`.
-fn add_affine(
-    linear: &Linear,
-    rows: &[f32],
-    inputs: usize,
-    out: &mut [f32],
-    parallelism: Parallelism,
-) {
-    for row in out.chunks_exact_mut(linear.bias.len()) {
-        for (x, bias) in row.iter_mut().zip(&linear.bias) {
-            *x += bias;
-        }
+/// The affine map of each row.
+fn affine(linear: &Linear, x: &Rows) -> Result<Rows> {
+    let mut out = linear.weight.product(x).map_err(EncoderError::Product)?;
+    for row in out.numbers.chunks_exact_mut(linear.bias.len()) {
+        add(row, &linear.bias);
     }
-    product(linear, rows, rows.len() / inputs, out, parallelism);
+    Ok(out)
 }
 
-fn product(linear: &Linear, rows: &[f32], count: usize, out: &mut [f32], parallelism: Parallelism) {
-    let outputs = linear.bias.len();
-    let inputs = linear.weight.len() / outputs;
-    matmul(
-        (count, inputs, outputs),
-        (
-            rows,
-            View {
-                start: 0,
-                stride: inputs,
-            },
-        ),
-        (
-            &linear.weight,
-            View {
-                start: 0,
-                stride: outputs,
-            },
-        ),
-        false,
-        1.0,
-        (
-            out,
-            View {
-                start: 0,
-                stride: outputs,
-            },
-        ),
-        Output::Add,
-        parallelism,
-    );
+/// The residual and the normalization of each row, in place.
+fn add_and_norm(states: &mut Rows, update: &Rows, norm: &Norm, epsilon: f32) {
+    let width = states.width;
+    let updates = update.numbers.chunks_exact(width);
+    for (row, update) in states.numbers.chunks_exact_mut(width).zip(updates) {
+        add(row, update);
+        layer_norm(row, &norm.scale, &norm.shift, epsilon);
+    }
 }

@@ -1,12 +1,10 @@
-//! Sentence embedders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the processor, in f32:
-//! text in, one vector a text out. It reads a model's folder; it does not fetch models and stores
-//! no vectors.
+//! Sentence embedders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the processor: text in, one
+//! vector a text out. It reads a model's folder; it does not fetch models and stores no vectors.
 
 mod batches;
 mod error;
 mod fingerprint;
 mod forward;
-mod kernels;
 mod prefixes;
 mod settings;
 mod tokens;
@@ -15,7 +13,6 @@ mod weights;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use gemm::Parallelism;
 use rayon::prelude::*;
 
 pub use error::EncoderError;
@@ -23,6 +20,9 @@ pub use prefixes::{Prefixes, Role};
 use settings::{Pooling, Settings};
 use tokens::Tokens;
 use weights::Weights;
+
+use crate::kernels::Precision;
+use crate::kernels::matrix::Weighing;
 
 /// A sentence embedder, loaded and ready. It can be shared between threads.
 pub struct Encoder {
@@ -38,21 +38,33 @@ impl Encoder {
     /// `model.safetensors` and, where present, the files of sentence-transformers (`modules.json`,
     /// the pooling's `config.json`, `sentence_bert_config.json`,
     /// `config_sentence_transformers.json`). The prefixes are those that the model states, else
-    /// those of the family that its name tells, else none.
-    pub fn load(dir: &Path) -> Result<Self, EncoderError> {
-        Self::from_settings(dir, settings::read(dir)?)
+    /// those of the family that its name tells, else none. `auto` is 32 bits.
+    pub fn load(dir: &Path, precision: Precision) -> Result<Self, EncoderError> {
+        Self::from_settings(dir, settings::read(dir)?, precision)
     }
 
     /// As [`Encoder::load`], with these prefixes instead of the model's.
-    pub fn load_with_prefixes(dir: &Path, prefixes: Prefixes) -> Result<Self, EncoderError> {
+    pub fn load_with_prefixes(
+        dir: &Path,
+        prefixes: Prefixes,
+        precision: Precision,
+    ) -> Result<Self, EncoderError> {
         let settings = Settings {
             prefixes,
             ..settings::read(dir)?
         };
-        Self::from_settings(dir, settings)
+        Self::from_settings(dir, settings, precision)
     }
 
-    fn from_settings(dir: &Path, settings: Settings) -> Result<Self, EncoderError> {
+    fn from_settings(
+        dir: &Path,
+        settings: Settings,
+        precision: Precision,
+    ) -> Result<Self, EncoderError> {
+        let weighing = match precision {
+            Precision::Auto | Precision::F32 => Weighing::F32,
+            Precision::Int8 => Weighing::Int8,
+        };
         let weights_path = dir.join("model.safetensors");
         let map = weights::map(&weights_path)?;
         let tokenizer_path = dir.join("tokenizer.json");
@@ -60,7 +72,7 @@ impl Encoder {
         let fingerprint = fingerprint::of(&map, &tokenizer, &settings);
         let (tokens, weights) = rayon::join(
             || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens),
-            || weights::read(&weights_path, map, &settings.dimensions),
+            || weights::read(&weights_path, map, &settings.dimensions, weighing),
         );
         Ok(Self {
             tokens: tokens?,
@@ -88,20 +100,13 @@ impl Encoder {
             .collect::<Result<_, _>>()?;
 
         let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
-        let threads = rayon::current_num_threads();
-        let batches = batches::plan(&lengths, threads);
-        // Threads work best on batches of their own; too few batches share the threads instead.
-        let parallelism = if batches.len() < threads {
-            Parallelism::Rayon(threads)
-        } else {
-            Parallelism::None
-        };
+        let batches = batches::plan(&lengths, rayon::current_num_threads());
         let embedded: Vec<Vec<Vec<f32>>> = batches
             .par_iter()
             .with_max_len(1)
             .map(|batch| {
                 let batch: Vec<&[u32]> = batch.iter().map(|&at| sequences[at].as_slice()).collect();
-                self.embed_batch(&batch, parallelism)
+                self.embed_batch(&batch)
             })
             .collect::<Result<_, _>>()?;
 
@@ -112,19 +117,10 @@ impl Encoder {
         Ok(ordered)
     }
 
-    fn embed_batch(
-        &self,
-        sequences: &[&[u32]],
-        parallelism: Parallelism,
-    ) -> Result<Vec<Vec<f32>>, EncoderError> {
+    fn embed_batch(&self, sequences: &[&[u32]]) -> Result<Vec<Vec<f32>>, EncoderError> {
         let hidden = self.settings.dimensions.hidden;
-        let states = forward::hidden_states(
-            &self.weights,
-            &self.settings.dimensions,
-            sequences,
-            parallelism,
-        )?;
-        let mut rest = states.as_slice();
+        let states = forward::hidden_states(&self.weights, &self.settings.dimensions, sequences)?;
+        let mut rest = states.numbers.as_slice();
         let mut embeddings = Vec::with_capacity(sequences.len());
         for sequence in sequences {
             let (own, others) = rest.split_at(sequence.len() * hidden);
@@ -171,7 +167,7 @@ impl Encoder {
 
     /// Tells this embedder from any other that gives different vectors: a hash in hexadecimal of
     /// the weights (their header, size and samples spread over them), the tokenizer, the pooling,
-    /// the prefixes and the longest input.
+    /// the prefixes and the longest input. The precision counts as rounding.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

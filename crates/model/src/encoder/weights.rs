@@ -12,15 +12,14 @@ use safetensors::tensor::{Dtype, TensorView};
 
 use super::error::EncoderError;
 use super::settings::{Dimensions, file_error};
+use crate::kernels::matrix::{Matrix, Weighing};
 
 /// The prefixes under which checkpoints store the same tensors.
 const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "0.auto_model."];
 
-/// An affine map: `x * weight + bias`.
+/// An affine map.
 pub(super) struct Linear {
-    /// `[inputs, outputs]`, the transpose of what the checkpoint holds: the outputs that a product
-    /// computes together lie side by side.
-    pub(super) weight: Vec<f32>,
+    pub(super) weight: Matrix,
     /// `[outputs]`
     pub(super) bias: Vec<f32>,
 }
@@ -33,7 +32,7 @@ pub(super) struct Norm {
 
 /// One transformer block.
 pub(super) struct Layer {
-    /// Query, key and value side by side: `[hidden, 3 * hidden]`.
+    /// Query, key and value, one behind the other.
     pub(super) attention: Linear,
     pub(super) attention_out: Linear,
     pub(super) attention_norm: Norm,
@@ -93,7 +92,12 @@ pub(super) fn map(path: &Path) -> Result<Mmap, EncoderError> {
 }
 
 /// Reads the network from the mapped file at `path`.
-pub(super) fn read(path: &Path, map: Mmap, dim: &Dimensions) -> Result<Weights, EncoderError> {
+pub(super) fn read(
+    path: &Path,
+    map: Mmap,
+    dim: &Dimensions,
+    weighing: Weighing,
+) -> Result<Weights, EncoderError> {
     let tensors = SafeTensors::deserialize(&map).map_err(|source| EncoderError::Weights {
         path: path.to_owned(),
         source,
@@ -101,6 +105,7 @@ pub(super) fn read(path: &Path, map: Mmap, dim: &Dimensions) -> Result<Weights, 
     let file = Tensors {
         path: path.to_owned(),
         tensors,
+        weighing,
     };
     let hidden = dim.hidden;
 
@@ -148,6 +153,8 @@ pub(super) fn read(path: &Path, map: Mmap, dim: &Dimensions) -> Result<Weights, 
 struct Tensors<'a> {
     path: PathBuf,
     tensors: SafeTensors<'a>,
+    /// How projections are held.
+    weighing: Weighing,
 }
 
 impl Tensors<'_> {
@@ -190,25 +197,20 @@ impl Tensors<'_> {
         })
     }
 
-    /// The affine maps of the given names, all of one shape, side by side as one.
+    /// The affine maps of the given names, all of one shape, as one: their outputs one behind the
+    /// other.
     fn linear(
         &self,
         names: &[String],
         inputs: usize,
         outputs: usize,
     ) -> Result<Linear, EncoderError> {
-        // Only a tensor that is there bounds the sizes, which the settings give as they like.
+        let (mut weight, mut bias) = (Vec::new(), Vec::new());
         for name in names {
-            self.view(&format!("{name}.weight"), &[outputs, inputs])?;
-        }
-        let all = names.len() * outputs;
-        let mut weight = vec![0.0; inputs * all];
-        let mut bias = Vec::with_capacity(all);
-        for (number, name) in names.iter().enumerate() {
-            let part = self.read(&format!("{name}.weight"), &[outputs, inputs])?;
-            transpose(&part, inputs, &mut weight, all, number * outputs);
+            weight.extend(self.read(&format!("{name}.weight"), &[outputs, inputs])?);
             bias.extend(self.read(&format!("{name}.bias"), &[outputs])?);
         }
+        let weight = Matrix::new(&weight, bias.len(), inputs, self.weighing);
         Ok(Linear { weight, bias })
     }
 
@@ -226,22 +228,6 @@ impl Tensors<'_> {
             narrow: one("output.dense", intermediate, hidden)?,
             norm: self.norm(&at("output.LayerNorm"), hidden)?,
         })
-    }
-}
-
-/// Writes the transpose of `from`, `[outputs, inputs]`, into the columns from `first` on of `to`,
-/// `[inputs, columns]`, in blocks that fit the cache.
-fn transpose(from: &[f32], inputs: usize, to: &mut [f32], columns: usize, first: usize) {
-    const BLOCK: usize = 32;
-    for (block, rows) in from.chunks(BLOCK * inputs).enumerate() {
-        for start in (0..inputs).step_by(BLOCK) {
-            for input in start..(start + BLOCK).min(inputs) {
-                let out = input * columns + first + block * BLOCK;
-                for (row, value) in rows.chunks_exact(inputs).zip(&mut to[out..]) {
-                    *value = row[input];
-                }
-            }
-        }
     }
 }
 
@@ -277,32 +263,6 @@ fn decode(bytes: &[u8], dtype: Dtype, out: &mut [f32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn transposing_puts_parts_side_by_side() {
-        let (inputs, outputs) = (70, 45);
-        let part = |salt: usize| -> Vec<f32> {
-            (0..inputs * outputs)
-                .map(|at| (at * 7 + salt) as f32)
-                .collect()
-        };
-        let (first, second) = (part(0), part(5));
-        let mut to = vec![0.0; inputs * 2 * outputs];
-        transpose(&first, inputs, &mut to, 2 * outputs, 0);
-        transpose(&second, inputs, &mut to, 2 * outputs, outputs);
-        for input in 0..inputs {
-            for output in 0..outputs {
-                assert_eq!(
-                    to[input * 2 * outputs + output],
-                    first[output * inputs + input]
-                );
-                assert_eq!(
-                    to[input * 2 * outputs + outputs + output],
-                    second[output * inputs + input]
-                );
-            }
-        }
-    }
 
     #[test]
     fn halves_are_read() {

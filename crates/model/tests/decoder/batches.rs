@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use ken_model::Precision;
 use ken_model::decoder::{
     Decoder, DecoderError, Device, GenerateOptions, GenerateRequest, Generation, LoadOptions,
-    Precision, Prompt, Sampling, ScoreRequest,
+    Prompt, Sampling, ScoreRequest,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -9,6 +9,7 @@ mod reference;
 use std::path::Path;
 
 use checkpoint::{Tensors, Tiny, config, ids, write_json, write_tensors};
+use ken_model::Precision;
 use ken_model::encoder::{Encoder, EncoderError, Prefixes, Role};
 use serde_json::json;
 use tempfile::TempDir;
@@ -41,7 +42,7 @@ fn close(found: &[f32], expected: &[f64]) {
 /// Embeds all texts and compares them with the reference.
 fn check(tiny: &Tiny, first_position: usize, pool: impl Fn(Vec<Vec<f64>>) -> Vec<f64>) {
     let (dir, tensors) = written(tiny);
-    let encoder = Encoder::load(dir.path()).unwrap();
+    let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(encoder.dimensions(), checkpoint::HIDDEN);
     let found = encoder.embed(&TEXTS, Role::Passage).unwrap();
     for (text, found) in TEXTS.iter().zip(&found) {
@@ -101,7 +102,7 @@ fn half_precision_weights_under_the_name_of_the_family() {
 #[test]
 fn a_text_is_cut_to_the_longest_input() {
     let (dir, tensors) = written(&Tiny::default());
-    let encoder = Encoder::load(dir.path()).unwrap();
+    let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(encoder.max_tokens(), 18);
     let found = encoder
         .embed(&["w1 w2 w3 w4 w5 ".repeat(2000).as_str()], Role::Passage)
@@ -114,13 +115,13 @@ fn a_text_is_cut_to_the_longest_input() {
 #[test]
 fn the_models_prompts_stand_before_the_text() {
     let (dir, _) = written(&Tiny::default());
-    let plain = Encoder::load(dir.path()).unwrap();
+    let plain = Encoder::load(dir.path(), Precision::F32).unwrap();
     let prompts = json!({"prompts": {"query": "w1 w2 ", "document": "w3 "}});
     write_json(
         &dir.path().join("config_sentence_transformers.json"),
         &prompts,
     );
-    let prompted = Encoder::load(dir.path()).unwrap();
+    let prompted = Encoder::load(dir.path(), Precision::F32).unwrap();
     let expected = plain.embed(&["w1 w2 w9", "w3 w9"], Role::Query).unwrap();
     assert_eq!(
         prompted.embed(&["w9"], Role::Query).unwrap()[0],
@@ -132,7 +133,8 @@ fn the_models_prompts_stand_before_the_text() {
     );
     assert_ne!(prompted.fingerprint(), plain.fingerprint());
 
-    let none = Encoder::load_with_prefixes(dir.path(), Prefixes::default()).unwrap();
+    let none =
+        Encoder::load_with_prefixes(dir.path(), Prefixes::default(), Precision::F32).unwrap();
     assert_eq!(none.fingerprint(), plain.fingerprint());
     assert_eq!(
         none.embed(&["w9"], Role::Query).unwrap(),
@@ -151,7 +153,7 @@ fn the_family_gives_the_prefixes_where_the_model_states_none() {
         &dir.path().join("config_sentence_transformers.json"),
         &stated,
     );
-    let encoder = Encoder::load(dir.path()).unwrap();
+    let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(encoder.prefixes().query, "query: ");
     assert_eq!(encoder.prefixes().passage, "passage: ");
 }
@@ -163,7 +165,12 @@ fn the_fingerprint_tells_weights_and_pooling_apart() {
         pooling: "pooling_mode_cls_token",
         ..Tiny::default()
     });
-    let of = |path: &Path| Encoder::load(path).unwrap().fingerprint().to_owned();
+    let of = |path: &Path| {
+        Encoder::load(path, Precision::F32)
+            .unwrap()
+            .fingerprint()
+            .to_owned()
+    };
     let first = of(dir.path());
     assert_eq!(first, of(dir.path()));
     assert_ne!(first, of(other.path()));
@@ -176,7 +183,7 @@ fn the_fingerprint_tells_weights_and_pooling_apart() {
 fn broken(damage: impl FnOnce(&Path, &mut Tensors)) -> EncoderError {
     let (dir, mut tensors) = written(&Tiny::default());
     damage(dir.path(), &mut tensors);
-    match Encoder::load(dir.path()) {
+    match Encoder::load(dir.path(), Precision::F32) {
         Ok(encoder) => encoder.embed(&["w1"], Role::Query).unwrap_err(),
         Err(error) => error,
     }
@@ -290,7 +297,7 @@ fn a_truncated_weights_file_is_an_error_wherever_it_ends() {
     let whole = std::fs::read(&path).unwrap();
     for length in [0, 5, 8, 300, whole.len() / 2, whole.len() - 1] {
         std::fs::write(&path, &whole[..length]).unwrap();
-        let error = Encoder::load(dir.path()).err().unwrap();
+        let error = Encoder::load(dir.path(), Precision::F32).err().unwrap();
         says(&error, "encoder_weights_corrupt", &["model.safetensors"]);
     }
 }

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 
 use candle_core::quantized::GgmlDType;
 use checkpoint::Tiny;
+use ken_model::Precision;
 use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, LoadOptions, Sampling};
 use ken_model::encoder::{Encoder, EncoderError, Role};
 use tempfile::TempDir;
@@ -116,7 +117,7 @@ fn use_decoder(path: &Path) -> Result<(), DecoderError> {
 }
 
 fn use_embedder(folder: &Path) -> Result<(), EncoderError> {
-    let encoder = Encoder::load(folder)?;
+    let encoder = Encoder::load(folder, Precision::F32)?;
     let _ = encoder.embed(&["w3 w5"], Role::Passage);
     Ok(())
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use ken_model::Precision;
 use ken_model::decoder::{
-    Decoder, GenerateOptions, GenerateRequest, LoadOptions, Precision, Prompt, Sampling,
-    ScoreRequest,
+    Decoder, GenerateOptions, GenerateRequest, LoadOptions, Prompt, Sampling, ScoreRequest,
 };
 use ken_model::encoder::{Encoder, Role};
 use serde::Serialize;
@@ -20,8 +20,8 @@ use crate::commands::demo;
 const SAMPLED: usize = 16;
 const SAMPLES: usize = 30;
 const SAMPLE_TOKENS: usize = 16;
-/// Tokens of the long prompt, about.
-const LONG_TOKENS: usize = 1024;
+/// Words of the long prompt: a little fewer than 1,024 tokens of the default model.
+const LONG_WORDS: usize = 770;
 /// Questions whose answer is scored, and contexts of each.
 const SCORED: usize = 8;
 const CONTEXTS: usize = 10;
@@ -60,13 +60,11 @@ struct Scored {
 /// All rates.
 #[derive(Debug, Serialize)]
 pub(super) struct Bench {
-    pub(super) decoder: Vec<Rates>,
-    pub(super) embed_tokens_per_s: f64,
-    pub(super) embed_passages_per_s: f64,
+    pub(super) rates: Vec<Rates>,
     workload: Workload,
 }
 
-/// The rates of the decoder in a precision.
+/// The rates in a precision.
 #[derive(Debug, Serialize)]
 pub(super) struct Rates {
     pub(super) precision: String,
@@ -78,36 +76,27 @@ pub(super) struct Rates {
     pub(super) score_contexts_per_s: f64,
     /// Tokens of a single stream written a second.
     pub(super) stream_tokens_per_s: f64,
+    /// Tokens of passages embedded a second.
+    pub(super) embed_tokens_per_s: f64,
+    /// Passages embedded a second.
+    pub(super) embed_passages_per_s: f64,
 }
 
 /// Measures the models at these paths.
 pub(super) fn measure(model: &Path, embedder: &Path) -> Result<Bench> {
     let workload = workload()?;
-    let decoder = [Precision::F32, Precision::Int8]
+    let rates = [Precision::F32, Precision::Int8]
         .into_iter()
-        .map(|precision| decode(model, precision, &workload))
+        .map(|precision| rates(model, embedder, precision, &workload))
         .collect::<Result<Vec<_>>>()?;
-    let embedder = Encoder::load(embedder)?;
-    let texts: Vec<&str> = workload.passages.iter().map(String::as_str).collect();
-    let tokens = texts
-        .iter()
-        .map(|text| embedder.token_count(text))
-        .sum::<Result<usize, _>>()?;
-    let (_, time) = timed(|| embedder.embed(&texts, Role::Passage))?;
-    Ok(Bench {
-        decoder,
-        embed_tokens_per_s: rate(tokens, time),
-        embed_passages_per_s: rate(texts.len(), time),
-        workload,
-    })
+    Ok(Bench { rates, workload })
 }
 
 fn workload() -> Result<Workload> {
     let questions = demo::questions(None)?;
     let passages = demo::passages()?;
     let words: Vec<&str> = passages.iter().flat_map(|p| p.split_whitespace()).collect();
-    // A little more than a token a word; what is too much is cut by tokens.
-    let long = words[..LONG_TOKENS.min(words.len())].join(" ");
+    let long = words[..LONG_WORDS.min(words.len())].join(" ");
     let contexts: Vec<String> = words.chunks(CONTEXT_WORDS).map(|w| w.join(" ")).collect();
     let scored = questions
         .iter()
@@ -145,18 +134,27 @@ fn ask(question: &str) -> String {
     format!("Question: {question}\nAnswer:")
 }
 
-fn decode(path: &Path, precision: Precision, workload: &Workload) -> Result<Rates> {
+fn rates(
+    model: &Path,
+    embedder: &Path,
+    precision: Precision,
+    workload: &Workload,
+) -> Result<Rates> {
     let options = LoadOptions {
         precision,
         ..LoadOptions::default()
     };
-    let model = Decoder::load(path, options)?;
+    let model = Decoder::load(model, options)?;
+    let embedder = Encoder::load(embedder, precision)?;
+    let (embed_tokens_per_s, embed_passages_per_s) = embed(&embedder, workload)?;
     Ok(Rates {
         precision: precision.to_string(),
         sample_tokens_per_s: sample(&model, workload)?,
         read_tokens_per_s: read(&model, workload)?,
         score_contexts_per_s: score(&model, workload)?,
         stream_tokens_per_s: stream(&model, workload)?,
+        embed_tokens_per_s,
+        embed_passages_per_s,
     })
 }
 
@@ -227,6 +225,17 @@ fn stream(model: &Decoder, workload: &Workload) -> Result<f64> {
     };
     let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
     Ok(rate(written.tokens.len(), written.write_time))
+}
+
+/// Tokens and passages a second.
+fn embed(embedder: &Encoder, workload: &Workload) -> Result<(f64, f64)> {
+    let texts: Vec<&str> = workload.passages.iter().map(String::as_str).collect();
+    let tokens = texts
+        .iter()
+        .map(|text| embedder.token_count(text))
+        .sum::<Result<usize, _>>()?;
+    let (_, time) = timed(|| embedder.embed(&texts, Role::Passage))?;
+    Ok((rate(tokens, time), rate(texts.len(), time)))
 }
 
 fn timed<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<(T, Duration), E> {

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use ken_model::Precision;
 use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, LoadOptions, Sampling};
 use ken_model::encoder::{Encoder, EncoderError, Role};
 use serde::Serialize;
@@ -49,7 +50,7 @@ fn decode(path: &Path) -> Result<(f64, f64), DecoderError> {
 
 /// Tokens embedded a second, at texts of about 100 tokens.
 fn embed(path: &Path) -> Result<f64, EncoderError> {
-    let embedder = Encoder::load(path)?;
+    let embedder = Encoder::load(path, Precision::Auto)?;
     let text = TEXT.repeat(3);
     let texts = vec![text.as_str(); 32];
     let started = Instant::now();

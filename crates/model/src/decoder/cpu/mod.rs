@@ -6,11 +6,6 @@
 //! results are equal to the last bit in any batch.
 
 mod attention;
-mod elementwise;
-mod int8;
-mod matrix;
-mod quantize;
-mod rows;
 mod segment;
 
 use candle_core::Tensor;
@@ -19,10 +14,11 @@ use rayon::prelude::*;
 use super::backend::{AttentionLayer, Backend, Heads, Run};
 use super::error::DecoderError;
 
+use crate::kernels::elementwise;
+use crate::kernels::matrix::{Matrix, Weighing};
+use crate::kernels::norms::rms_norm;
+use crate::kernels::rows::{Rows, task_rows};
 use attention::Rotation;
-use matrix::Matrix;
-pub(super) use matrix::Weighing;
-use rows::{Rows, task_rows};
 pub(super) use segment::CpuSequence;
 
 type Result<T> = std::result::Result<T, DecoderError>;
@@ -81,12 +77,12 @@ impl Backend for Cpu {
         out.numbers
             .par_chunks_mut(x.width)
             .with_min_len(task_rows(x.width))
-            .for_each(|row| elementwise::norm(row, weight, epsilon));
+            .for_each(|row| rms_norm(row, weight, epsilon));
         Ok(out)
     }
 
     fn project(&self, x: &Rows, matrix: &Matrix) -> Result<Rows> {
-        matrix.product(x)
+        matrix.product(x).map_err(|e| DecoderError::product(&e))
     }
 
     fn add(&self, mut x: Rows, y: &Rows) -> Result<Rows> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::decoder::backend::Sequence;
 use crate::decoder::error::DecoderError;
-use crate::decoder::wide::LANES;
+use crate::kernels::attention::HeadCache;
+use crate::kernels::wide::LANES;
 
 /// A sequence on the CPU.
 pub(in crate::decoder) struct CpuSequence {
@@ -21,20 +22,11 @@ const GROWTH: usize = LANES;
 /// The keys and values of some tokens in every layer.
 pub(super) struct Segment {
     kv_heads: usize,
+    width: usize,
     length: usize,
     capacity: usize,
     /// One for each layer and head, the heads of a layer side by side.
     heads: Vec<HeadCache>,
-}
-
-/// The keys and values of one head in one layer, laid out as attention reads them. What lies behind
-/// the segment's length is zero or left over, and never counts.
-#[derive(Clone, Default)]
-pub(super) struct HeadCache {
-    /// In blocks of as many keys as there are lanes, each transposed: `[blocks, width, lanes]`.
-    pub(super) keys: Vec<f32>,
-    /// `[capacity, stride]`, where the stride is the width rounded up to whole lanes.
-    pub(super) values: Vec<f32>,
 }
 
 impl CpuSequence {
@@ -75,13 +67,10 @@ impl Sequence for CpuSequence {
 
     fn branch(self: &Arc<Self>, room: usize) -> Result<Self, DecoderError> {
         let own = &self.own;
-        let width = own.heads.first().map_or(0, |head| {
-            head.keys.len().checked_div(own.capacity).unwrap_or(0)
-        });
         Ok(Self {
             parent: Some(Arc::clone(self)),
             shared: self.length(),
-            own: Segment::new(own.heads.len(), own.kv_heads, width, room),
+            own: Segment::new(own.heads.len(), own.kv_heads, own.width, room),
         })
     }
 }
@@ -89,15 +78,12 @@ impl Sequence for CpuSequence {
 impl Segment {
     fn new(heads: usize, kv_heads: usize, width: usize, room: usize) -> Self {
         let capacity = room.max(1).next_multiple_of(GROWTH);
-        let head = HeadCache {
-            keys: vec![0.0; width * capacity],
-            values: vec![0.0; capacity * width.next_multiple_of(LANES)],
-        };
         Self {
             kv_heads,
+            width,
             length: 0,
             capacity,
-            heads: vec![head; heads],
+            heads: vec![HeadCache::new(width, capacity); heads],
         }
     }
 
@@ -112,16 +98,14 @@ impl Segment {
     }
 
     /// Makes room for more tokens.
-    pub(super) fn reserve(&mut self, more: usize, width: usize) {
+    pub(super) fn reserve(&mut self, more: usize) {
         let needed = self.length + more;
         if needed <= self.capacity {
             return;
         }
         let capacity = needed.max(2 * self.capacity).next_multiple_of(GROWTH);
-        let stride = width.next_multiple_of(LANES);
         for head in &mut self.heads {
-            head.keys.resize(capacity * width, 0.0);
-            head.values.resize(capacity * stride, 0.0);
+            head.resize(capacity);
         }
         self.capacity = capacity;
     }
@@ -135,13 +119,6 @@ impl Segment {
         key: &[f32],
         value: &[f32],
     ) {
-        let place = self.length + ahead;
-        let cache = &mut self.heads[layer * self.kv_heads + head];
-        let block = &mut cache.keys[place / LANES * LANES * key.len()..];
-        for (row, &number) in block.chunks_mut(LANES).zip(key) {
-            row[place % LANES] = number;
-        }
-        let stride = value.len().next_multiple_of(LANES);
-        cache.values[place * stride..][..value.len()].copy_from_slice(value);
+        self.heads[layer * self.kv_heads + head].write(self.length + ahead, key, value);
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers in 8 bits.
 
-use crate::decoder::wide::{LANES, greatest_of, lane_maxima, sum, widest};
+use super::wide::{LANES, greatest_of, lane_maxima, sum, widest};
 
 /// The greatest quantized weight.
 const WEIGHT_LIMIT: f32 = 127.0;
@@ -12,16 +12,16 @@ const OUTLIERS: usize = 12;
 
 /// What there is to know of a row beside its bytes: `value = scale * (byte - zero_point)`, but for
 /// the outliers, whose bytes stand for zero.
-pub(super) struct QuantizedRow {
-    pub(super) scale: f32,
-    pub(super) zero_point: i32,
+pub(crate) struct QuantizedRow {
+    pub(crate) scale: f32,
+    pub(crate) zero_point: i32,
     /// Places and values.
-    pub(super) outliers: Vec<(usize, f32)>,
+    pub(crate) outliers: Vec<(usize, f32)>,
 }
 
 /// Quantizes a row to `0..=limit`, with zero in the middle. A NaN makes the scale NaN, so that it is
 /// not lost.
-pub(super) fn quantize_row(row: &[f32], bytes: &mut [u8], limit: f32) -> QuantizedRow {
+pub(crate) fn quantize_row(row: &[f32], bytes: &mut [u8], limit: f32) -> QuantizedRow {
     /// Added, it makes the last bits of a float an integer, rounded to the nearest.
     const ROUNDER: f32 = 12_582_912.0;
     widest(
@@ -76,7 +76,7 @@ fn beyond(row: &[f32], bound: f32, maxima: [f32; LANES]) -> Vec<(usize, f32)> {
 
 /// Quantizes an output's weights: `weight = scale * byte`. Returns the scale and the bytes' sum. A
 /// weight that is no number makes the scale NaN, so that it is not lost.
-pub(super) fn quantize_weights(row: &[f32], bytes: &mut [i8]) -> (f32, i32) {
+pub(crate) fn quantize_weights(row: &[f32], bytes: &mut [i8]) -> (f32, i32) {
     let most = greatest_of(row, f32::abs).max(0.0);
     let scale = if most > 0.0 { most / WEIGHT_LIMIT } else { 1.0 };
     for (byte, weight) in bytes.iter_mut().zip(row) {

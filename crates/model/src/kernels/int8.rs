@@ -2,13 +2,12 @@
 //! come, but for the outliers of each row, which are multiplied as they are.
 
 use rayon::prelude::*;
-use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
+use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::{AsView, NdTensorView};
 
 use super::quantize::{QuantizedRow, quantize_row, quantize_weights};
 use super::rows::{Rows, task_rows};
-use crate::decoder::error::DecoderError;
-use crate::decoder::wide::widest;
+use super::wide::widest;
 
 /// The greatest quantized activation where the processor adds pairs of products in 16 bits, which
 /// must not overflow: 2 * 127 * 127 < 2^15.
@@ -17,7 +16,7 @@ const NARROW_LIMIT: f32 = 127.0;
 const WIDE_LIMIT: f32 = 255.0;
 
 /// A projection with 8-bit weights.
-pub(in crate::decoder) struct Int8Matrix {
+pub(crate) struct Int8Matrix {
     packed: PackedBMatrix<i8>,
     /// The weights of each input, `[inputs, outputs]`: what outliers are multiplied with.
     columns: Vec<i8>,
@@ -37,7 +36,7 @@ type Executor = GemmExecutor<u8, i8, i32>;
 impl Int8Matrix {
     /// # Shapes
     /// `weights`: `[outputs, inputs]`.
-    pub(super) fn new(weights: &[f32], outputs: usize, inputs: usize) -> Self {
+    pub(crate) fn new(weights: &[f32], outputs: usize, inputs: usize) -> Self {
         let mut bytes = vec![0i8; weights.len()];
         let (scales, sums) = weights
             .par_chunks(inputs)
@@ -61,7 +60,7 @@ impl Int8Matrix {
 
     /// # Shapes
     /// `x`: `[rows, inputs]`; returns `[rows, outputs]`.
-    pub(super) fn product(&self, x: &Rows) -> Result<Rows, DecoderError> {
+    pub(crate) fn product(&self, x: &Rows) -> Result<Rows, GemmError> {
         let rows = x.count();
         let mut bytes = vec![0u8; x.numbers.len()];
         let quantized: Vec<QuantizedRow> = x
@@ -73,14 +72,12 @@ impl Int8Matrix {
             .collect();
         let outputs = self.scales.len();
         let mut products = vec![0i32; rows * outputs];
-        Executor::new()
-            .gemm(
-                &mut products,
-                GemmInputA::Unpacked(NdTensorView::from_data([rows, x.width], bytes.as_slice())),
-                GemmInputB::Packed(&self.packed),
-                GemmOptions::default(),
-            )
-            .map_err(|e| DecoderError::product(&e))?;
+        Executor::new().gemm(
+            &mut products,
+            GemmInputA::Unpacked(NdTensorView::from_data([rows, x.width], bytes.as_slice())),
+            GemmInputB::Packed(&self.packed),
+            GemmOptions::default(),
+        )?;
         products
             .par_chunks_mut(outputs)
             .zip(&quantized)

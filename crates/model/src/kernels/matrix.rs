@@ -1,15 +1,14 @@
 //! Projections, laid out once in the order in which the matrix product reads them.
 
-use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
+use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
 
 use super::int8::Int8Matrix;
 use super::rows::Rows;
-use crate::decoder::error::DecoderError;
 
 /// How the weights of projections are held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::decoder) enum Weighing {
+pub(crate) enum Weighing {
     /// As 32-bit floating-point numbers.
     F32,
     /// As bytes with one scale an output.
@@ -17,7 +16,7 @@ pub(in crate::decoder) enum Weighing {
 }
 
 /// A projection without bias.
-pub(in crate::decoder) enum Matrix {
+pub(crate) enum Matrix {
     /// 32-bit weights.
     F32 {
         packed: PackedBMatrix<f32>,
@@ -30,7 +29,7 @@ pub(in crate::decoder) enum Matrix {
 impl Matrix {
     /// # Shapes
     /// `weights`: `[outputs, inputs]`.
-    pub(super) fn new(weights: &[f32], outputs: usize, inputs: usize, weighing: Weighing) -> Self {
+    pub(crate) fn new(weights: &[f32], outputs: usize, inputs: usize, weighing: Weighing) -> Self {
         match weighing {
             Weighing::F32 => {
                 let view = NdTensorView::from_data([outputs, inputs], weights);
@@ -45,21 +44,19 @@ impl Matrix {
 
     /// # Shapes
     /// `x`: `[rows, inputs]`; returns `[rows, outputs]`.
-    pub(super) fn product(&self, x: &Rows) -> Result<Rows, DecoderError> {
+    pub(crate) fn product(&self, x: &Rows) -> Result<Rows, GemmError> {
         match self {
             Self::F32 { packed, outputs } => {
                 let mut out = Rows::zeros(x.count(), *outputs);
-                GemmExecutor::<f32>::new()
-                    .gemm(
-                        &mut out.numbers,
-                        GemmInputA::Unpacked(NdTensorView::from_data(
-                            [x.count(), x.width],
-                            x.numbers.as_slice(),
-                        )),
-                        GemmInputB::Packed(packed),
-                        GemmOptions::default(),
-                    )
-                    .map_err(|e| DecoderError::product(&e))?;
+                GemmExecutor::<f32>::new().gemm(
+                    &mut out.numbers,
+                    GemmInputA::Unpacked(NdTensorView::from_data(
+                        [x.count(), x.width],
+                        x.numbers.as_slice(),
+                    )),
+                    GemmInputB::Packed(packed),
+                    GemmOptions::default(),
+                )?;
                 Ok(out)
             }
             Self::Int8(matrix) => matrix.product(x),

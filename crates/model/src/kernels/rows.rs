@@ -2,30 +2,30 @@
 
 /// A row-major matrix.
 #[derive(Clone)]
-pub(in crate::decoder) struct Rows {
-    pub(super) numbers: Vec<f32>,
-    pub(super) width: usize,
+pub(crate) struct Rows {
+    pub(crate) numbers: Vec<f32>,
+    pub(crate) width: usize,
 }
 
 impl Rows {
-    pub(super) fn new(numbers: Vec<f32>, width: usize) -> Self {
+    pub(crate) fn new(numbers: Vec<f32>, width: usize) -> Self {
         Self { numbers, width }
     }
 
-    pub(super) fn zeros(count: usize, width: usize) -> Self {
+    pub(crate) fn zeros(count: usize, width: usize) -> Self {
         Self::new(vec![0.0; count * width], width)
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.numbers.len() / self.width
     }
 
-    pub(super) fn row(&self, row: usize) -> &[f32] {
+    pub(crate) fn row(&self, row: usize) -> &[f32] {
         &self.numbers[row * self.width..(row + 1) * self.width]
     }
 
     /// Copies of some of the rows.
-    pub(super) fn select(&self, rows: &[usize]) -> Self {
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
         let mut numbers = Vec::with_capacity(rows.len() * self.width);
         for &row in rows {
             numbers.extend_from_slice(self.row(row));
@@ -35,7 +35,7 @@ impl Rows {
 }
 
 /// Rows of a width that are worth a task of their own.
-pub(super) fn task_rows(width: usize) -> usize {
+pub(crate) fn task_rows(width: usize) -> usize {
     /// Numbers whose pass takes longer than handing it to another thread.
     const NUMBERS: usize = 1 << 14;
     NUMBERS.div_ceil(width)

@@ -1,0 +1,292 @@
+//! Attention of rows of queries that read the same keys and values.
+//!
+//! Six rows of queries against two vectors of keys, and six rows of weights against two vectors of
+//! values, stand in registers at once.
+
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::elementwise::softmax_inlined;
+use super::wide::LANES;
+
+/// Rows of queries that stand in registers at once.
+const TILE: usize = 6;
+
+/// Keys, or values, that all queries are held against before the next ones: as many as stay in the
+/// first-level cache.
+const NEAR: usize = 4 * LANES;
+
+/// The keys and values of one head, laid out as attention reads them. What lies behind the tokens
+/// written is zero or left over, and never counts.
+#[derive(Clone)]
+pub(crate) struct HeadCache {
+    width: usize,
+    /// In blocks of as many keys as there are lanes, each transposed: `[blocks, width, lanes]`.
+    keys: Vec<f32>,
+    /// `[capacity, stride]`, where the stride is the width rounded up to whole lanes.
+    values: Vec<f32>,
+}
+
+impl HeadCache {
+    /// Room for some tokens, each with a key and a value of `width` numbers.
+    pub(crate) fn new(width: usize, tokens: usize) -> Self {
+        let mut cache = Self {
+            width,
+            keys: Vec::new(),
+            values: Vec::new(),
+        };
+        cache.resize(tokens);
+        cache
+    }
+
+    /// Makes room for some tokens in all.
+    pub(crate) fn resize(&mut self, tokens: usize) {
+        let capacity = tokens.next_multiple_of(LANES);
+        self.keys.resize(capacity * self.width, 0.0);
+        self.values
+            .resize(capacity * self.width.next_multiple_of(LANES), 0.0);
+    }
+
+    /// Writes a token's key and value.
+    pub(crate) fn write(&mut self, place: usize, key: &[f32], value: &[f32]) {
+        let block = &mut self.keys[place / LANES * LANES * self.width..];
+        for (row, &number) in block.chunks_mut(LANES).zip(key) {
+            row[place % LANES] = number;
+        }
+        let stride = self.width.next_multiple_of(LANES);
+        self.values[place * stride..][..value.len()].copy_from_slice(value);
+    }
+}
+
+/// A row of queries: the row, its place in the output, and how far it sees.
+pub(crate) struct Query<'a> {
+    pub(crate) numbers: &'a [f32],
+    pub(crate) out: usize,
+    /// The positions that it sees.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// Tokens that follow one another, of a sequence that may have several such segments.
+pub(crate) struct Keys<'a> {
+    pub(crate) cache: &'a HeadCache,
+    /// The position of the first token.
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+}
+
+/// Memory to work in, kept from pass to pass.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// `[queries, stride]`, a row as long as the sequence.
+    scores: Vec<f32>,
+    /// The queries' numbers in tiles: `[tiles, width, rows of the tile]`.
+    packed: Vec<f32>,
+}
+
+/// Lets queries attend to what they see of the segments: the softmax of their products with the
+/// keys over the root of the width, by which the values are weighed.
+///
+/// # Shapes
+/// Each query writes `[width]` to its place in `out`.
+pub(crate) fn attend(
+    queries: &[Query<'_>],
+    segments: &[Keys<'_>],
+    width: usize,
+    scratch: &mut Scratch,
+    out: &mut [f32],
+) {
+    let Scratch { scores, packed } = scratch;
+    let end = queries.iter().map(|query| query.to).max().unwrap_or(0);
+    // Blocks of keys are computed whole, so the last may reach behind the end.
+    let stride = (end + LANES).next_multiple_of(LANES);
+    scores.resize(scores.len().max(queries.len() * stride), 0.0);
+    packed.clear();
+    for tile in queries.chunks(TILE) {
+        for place in 0..width {
+            packed.extend(tile.iter().map(|query| query.numbers[place]));
+        }
+    }
+    Arch::new().dispatch(HeadPass {
+        queries,
+        packed,
+        segments,
+        width,
+        scores,
+        stride,
+        out,
+    });
+}
+
+/// What is done with the keys or values near one another.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Keys to scores.
+    Score,
+    /// Values, by the weights that scores became, to the output.
+    Collect,
+}
+
+/// What [`attend`] runs in the widest vectors.
+struct HeadPass<'a> {
+    queries: &'a [Query<'a>],
+    packed: &'a [f32],
+    segments: &'a [Keys<'a>],
+    width: usize,
+    scores: &'a mut [f32],
+    stride: usize,
+    out: &'a mut [f32],
+}
+
+impl WithSimd for HeadPass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let from = self.queries.iter().map(|q| q.from).min().unwrap_or(0);
+        let to = self.queries.iter().map(|q| q.to).max().unwrap_or(0);
+        self.walk(simd, from..to, Step::Score);
+        self.weigh(from, to);
+        for query in self.queries {
+            self.out[query.out..][..self.width].fill(0.0);
+        }
+        self.walk(simd, from..to, Step::Collect);
+    }
+}
+
+impl HeadPass<'_> {
+    /// Takes a step for all queries and all that they see, tile by tile, near by near.
+    #[inline(always)]
+    fn walk<S: Simd>(&mut self, simd: S, seen: Range<usize>, step: Step) {
+        for segment in self.segments {
+            let within =
+                |position: usize| position.saturating_sub(segment.offset).min(segment.length);
+            let (first, to) = (within(seen.start), within(seen.end));
+            let from = match step {
+                Step::Score => first / LANES * LANES,
+                Step::Collect => first,
+            };
+            for near in (from..to).step_by(NEAR) {
+                let near = near..to.min(near + NEAR);
+                for tile in (0..self.queries.len()).step_by(TILE) {
+                    let near = near.clone();
+                    match self.queries.len() - tile {
+                        1 => self.step::<S, 1>(simd, segment, near, tile, step),
+                        2 => self.step::<S, 2>(simd, segment, near, tile, step),
+                        3 => self.step::<S, 3>(simd, segment, near, tile, step),
+                        4 => self.step::<S, 4>(simd, segment, near, tile, step),
+                        5 => self.step::<S, 5>(simd, segment, near, tile, step),
+                        _ => self.step::<S, TILE>(simd, segment, near, tile, step),
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step<S: Simd, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        segment: &Keys<'_>,
+        near: Range<usize>,
+        tile: usize,
+        step: Step,
+    ) {
+        match step {
+            Step::Score => self.score::<S, ROWS>(simd, segment, near, tile),
+            Step::Collect => self.collect::<S, ROWS>(simd, segment, near, tile),
+        }
+    }
+
+    /// The products of some queries and some keys. A block that reaches behind its segment is
+    /// overwritten by the next segment.
+    #[inline(always)]
+    fn score<S: Simd, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        segment: &Keys<'_>,
+        near: Range<usize>,
+        tile: usize,
+    ) {
+        let (queries, _) =
+            self.packed[tile * self.width..][..ROWS * self.width].as_chunks::<ROWS>();
+        for start in near.step_by(LANES) {
+            let block = &segment.cache.keys[start * self.width..][..LANES * self.width];
+            let (block, _) = block.as_chunks::<LANES>();
+            for pair in 0..LANES / (2 * S::F32_LANES) {
+                let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
+                for (keys, queries) in block.iter().zip(queries) {
+                    let (keys, _) = S::as_simd_f32s(keys);
+                    let (left, right) = (keys[2 * pair], keys[2 * pair + 1]);
+                    for (sums, &query) in sums.iter_mut().zip(queries) {
+                        let query = simd.splat_f32s(query);
+                        sums[0] = simd.mul_add_f32s(query, left, sums[0]);
+                        sums[1] = simd.mul_add_f32s(query, right, sums[1]);
+                    }
+                }
+                for (row, sums) in sums.iter().enumerate() {
+                    let at = (tile + row) * self.stride + segment.offset + start;
+                    let scores = &mut self.scores[at + pair * 2 * S::F32_LANES..];
+                    let (scores, _) = S::as_mut_simd_f32s(&mut scores[..2 * S::F32_LANES]);
+                    scores.copy_from_slice(sums);
+                }
+            }
+        }
+    }
+
+    /// Scores to weights.
+    #[inline(always)]
+    fn weigh(&mut self, from: usize, to: usize) {
+        let scale = 1.0 / (self.width as f32).sqrt();
+        for (row, query) in self.queries.iter().enumerate() {
+            let scores = &mut self.scores[row * self.stride..][..to];
+            scores[from..query.from].fill(0.0);
+            scores[query.to..].fill(0.0);
+            softmax_inlined(&mut scores[query.from..query.to], scale);
+        }
+    }
+
+    /// Adds some values by their weights to the output.
+    #[inline(always)]
+    fn collect<S: Simd, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        segment: &Keys<'_>,
+        near: Range<usize>,
+        tile: usize,
+    ) {
+        let queries = &self.queries[tile..tile + ROWS];
+        let vectors = 2 * S::F32_LANES;
+        let padded = self.width.next_multiple_of(LANES);
+        let values = &segment.cache.values[near.start * padded..near.end * padded];
+        let mut weights = [[0.0; ROWS]; NEAR];
+        for row in 0..ROWS {
+            let at = (tile + row) * self.stride + segment.offset + near.start;
+            for (weights, &weight) in weights.iter_mut().zip(&self.scores[at..][..near.len()]) {
+                weights[row] = weight;
+            }
+        }
+        for column in (0..self.width).step_by(vectors) {
+            let columns = vectors.min(self.width - column);
+            let mut sums = [[simd.splat_f32s(0.0); 2]; ROWS];
+            for (query, sums) in queries.iter().zip(&mut sums) {
+                let numbers: &mut [f32] = bytemuck::cast_slice_mut(sums);
+                numbers[..columns].copy_from_slice(&self.out[query.out + column..][..columns]);
+            }
+            for (values, weights) in values.chunks_exact(padded).zip(&weights) {
+                let (values, _) = S::as_simd_f32s(&values[column..][..vectors]);
+                let (left, right) = (values[0], values[1]);
+                for (sums, &weight) in sums.iter_mut().zip(weights) {
+                    let weight = simd.splat_f32s(weight);
+                    sums[0] = simd.mul_add_f32s(weight, left, sums[0]);
+                    sums[1] = simd.mul_add_f32s(weight, right, sums[1]);
+                }
+            }
+            for (query, sums) in queries.iter().zip(&sums) {
+                let numbers: &[f32] = bytemuck::cast_slice(sums);
+                self.out[query.out + column..][..columns].copy_from_slice(&numbers[..columns]);
+            }
+        }
+    }
+}

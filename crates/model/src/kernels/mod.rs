@@ -1,0 +1,17 @@
+//! Arithmetic on the processor that decoders and encoders share: products with projections in 32 and
+//! 8 bits, attention, norms, activations. Knows nothing of layers, files or texts.
+//!
+//! Each row is computed by the same operations in the same order whatever stands beside it, so
+//! results are equal to the last bit in any batch.
+
+pub(crate) mod attention;
+pub(crate) mod elementwise;
+mod int8;
+pub(crate) mod matrix;
+pub(crate) mod norms;
+mod precision;
+mod quantize;
+pub(crate) mod rows;
+pub(crate) mod wide;
+
+pub use precision::{Precision, UnknownName};
