@@ -29,7 +29,7 @@ pub(crate) struct Int8Matrix {
 }
 
 /// Outliers that are multiplied in one pass.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 8;
 
 type Executor = GemmExecutor<u8, i8, i32>;
 
@@ -124,7 +124,7 @@ impl Int8Matrix {
             std::array::from_fn(|index| &self.columns[at(index).0 * outputs..][..outputs]);
         for (output, exact) in exact.iter_mut().enumerate() {
             for (value, column) in values.iter().zip(&columns) {
-                *exact += value * f32::from(column[output]);
+                *exact = value.mul_add(f32::from(column[output]), *exact);
             }
         }
     }

@@ -64,12 +64,13 @@ fn bound(mut maxima: [f32; LANES]) -> f32 {
 fn beyond(row: &[f32], bound: f32, maxima: [f32; LANES]) -> Vec<(usize, f32)> {
     let mut found = Vec::with_capacity(2 * OUTLIERS);
     for (lane, _) in maxima.iter().enumerate().filter(|&(_, &most)| most > bound) {
-        let places = (lane..row.len()).step_by(LANES);
-        found.extend(
-            places
-                .map(|place| (place, row[place]))
-                .filter(|(_, value)| value.abs() > bound),
-        );
+        let mut place = lane;
+        while place < row.len() {
+            if row[place].abs() > bound {
+                found.push((place, row[place]));
+            }
+            place += LANES;
+        }
     }
     found
 }
