@@ -17,7 +17,7 @@ use super::prompt::Prompt;
 use super::runtime::with_engine;
 use super::sampling::Sampler;
 use super::tokenizer::TextTokenizer;
-use crate::language::{Finish, GenerateOptions, Piece};
+use crate::language::{Finish, GenerateOptions, Piece, Sampling};
 
 /// Sequences that are written at the same time at most.
 const MOST_BRANCHES: usize = 128;
@@ -103,9 +103,32 @@ impl Decoder {
             end_tokens: &self.end_tokens,
             context,
         };
-        with_engine!(&self.engines.writing, |engine| {
-            engine.generate(requests, &writer, on_piece)
-        })
+        let drawn: Vec<bool> = requests
+            .iter()
+            .map(|request| matches!(request.options.sampling, Sampling::Random { .. }))
+            .collect();
+        let mut answers = vec![Vec::new(); requests.len()];
+        for (runtime, indices) in self.engines.assign(&drawn)? {
+            let own: Vec<_> = indices
+                .iter()
+                .map(|&index| GenerateRequest { ..requests[index] })
+                .collect();
+            let mut on_piece = |piece: Piece<'_>| {
+                on_piece(Piece {
+                    request: indices[piece.request],
+                    ..piece
+                })
+            };
+            let written = with_engine!(runtime, |engine| engine.generate(
+                &own,
+                &writer,
+                &mut on_piece
+            ))?;
+            for (&index, written) in indices.iter().zip(written) {
+                answers[index] = written;
+            }
+        }
+        Ok(answers)
     }
 }
 

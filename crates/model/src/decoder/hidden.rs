@@ -31,8 +31,7 @@ impl Decoder {
                 return Err(DecoderError::ContextExceeded { received, context });
             }
         }
-        let states = with_engine!(&self.engines.scoring, |engine| engine
-            .hidden(prompts, layer))?;
+        let states = with_engine!(self.engines.exact(), |engine| engine.hidden(prompts, layer))?;
         if states.iter().flatten().all(|number| number.is_finite()) {
             Ok(states)
         } else {

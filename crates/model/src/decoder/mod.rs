@@ -108,7 +108,7 @@ impl Decoder {
             .collect();
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         let fingerprint = crate::fingerprint::of_bytes(file.bytes());
-        let engines = Engines::load(&config, &Weights::Gguf(file), options)?;
+        let engines = Engines::load(&config, Weights::Gguf(file), options)?;
         Ok(Self {
             config,
             engines,
@@ -134,7 +134,7 @@ impl Decoder {
         let weights = Weights::open_safetensors(folder)?;
         let fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
             .map_err(|source| DecoderError::io(folder, source))?;
-        let engines = Engines::load(&config, &weights, options)?;
+        let engines = Engines::load(&config, weights, options)?;
         Ok(Self {
             config,
             engines,

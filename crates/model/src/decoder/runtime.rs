@@ -1,6 +1,6 @@
 //! Where and how exactly a decoder computes.
 
-use std::sync::Arc;
+use std::sync::OnceLock;
 
 use super::config::DecoderConfig;
 use super::cpu::Cpu;
@@ -23,16 +23,25 @@ pub(super) enum Runtime {
     Tensors(Engine<Tensors>),
 }
 
-/// What writes and what scores; the same where both compute alike.
+/// What computes.
 pub(super) struct Engines {
-    pub(super) writing: Arc<Runtime>,
-    pub(super) scoring: Arc<Runtime>,
+    exact: Runtime,
+    /// What draws samples, where that is not the exact runtime too.
+    drawing: Option<Drawing>,
+}
+
+/// A cheaper runtime, made when it is first asked for.
+struct Drawing {
+    config: DecoderConfig,
+    weights: Weights,
+    cache_bytes: usize,
+    runtime: OnceLock<Runtime>,
 }
 
 /// Runs an expression with the engine of a runtime, whatever its backend.
 macro_rules! with_engine {
     ($runtime:expr, |$engine:ident| $body:expr) => {
-        match &**$runtime {
+        match $runtime {
             $crate::decoder::runtime::Runtime::Cpu($engine) => $body,
             $crate::decoder::runtime::Runtime::Tensors($engine) => $body,
         }
@@ -47,7 +56,7 @@ impl Engines {
     /// A missing, misshapen or unreadable tensor; a device that is not there.
     pub(super) fn load(
         config: &DecoderConfig,
-        weights: &Weights,
+        weights: Weights,
         options: LoadOptions,
     ) -> Result<Self, DecoderError> {
         let device = match options.device {
@@ -56,6 +65,7 @@ impl Engines {
             Device::Metal => Some(candle_core::Device::new_metal(0)),
             Device::Reference => Some(Ok(candle_core::Device::Cpu)),
         };
+        let cache_bytes = options.cache_bytes;
         if let Some(device) = device {
             let device = device.map_err(|error| DecoderError::NoSuchDevice {
                 device: options.device,
@@ -66,34 +76,81 @@ impl Engines {
                     .unwrap_or_default()
                     .to_owned(),
             })?;
-            let graph = Graph::load(config, weights, Tensors { device })?;
-            return Ok(Self::alike(Runtime::Tensors(Engine::new(
-                graph,
-                config,
-                options.cache_bytes,
-            ))));
+            let graph = Graph::load(config, &weights, Tensors { device })?;
+            return Ok(Self {
+                exact: Runtime::Tensors(Engine::new(graph, config, cache_bytes)),
+                drawing: None,
+            });
         }
-        let on_cpu = |weighing| -> Result<Runtime, DecoderError> {
-            let graph = Graph::load(config, weights, Cpu { weighing })?;
-            Ok(Runtime::Cpu(Engine::new(
-                graph,
-                config,
-                options.cache_bytes,
-            )))
+        let large = config.parameters() > LARGE;
+        let weighing = match options.precision {
+            Precision::Int8 => Weighing::Int8,
+            Precision::Auto if large => Weighing::Int8,
+            Precision::Auto | Precision::F32 => Weighing::F32,
         };
-        Ok(match options.precision {
-            Precision::F32 => Self::alike(on_cpu(Weighing::F32)?),
-            Precision::Int8 => Self::alike(on_cpu(Weighing::Int8)?),
-            Precision::Auto if config.parameters() > LARGE => Self::alike(on_cpu(Weighing::Int8)?),
-            Precision::Auto => Self::alike(on_cpu(Weighing::F32)?),
+        Ok(Self {
+            exact: on_cpu(config, &weights, cache_bytes, weighing)?,
+            drawing: (options.precision == Precision::Auto && !large).then(|| Drawing {
+                config: config.clone(),
+                weights,
+                cache_bytes,
+                runtime: OnceLock::new(),
+            }),
         })
     }
 
-    fn alike(runtime: Runtime) -> Self {
-        let runtime = Arc::new(runtime);
-        Self {
-            writing: Arc::clone(&runtime),
-            scoring: runtime,
-        }
+    /// What scores, and writes what is not drawn at random.
+    pub(super) fn exact(&self) -> &Runtime {
+        &self.exact
     }
+
+    /// Who writes what: runtimes with the indices of requests, of which it is given whether they
+    /// are drawn at random.
+    ///
+    /// # Errors
+    /// A tensor that cannot be read, when the drawing runtime is made.
+    pub(super) fn assign(
+        &self,
+        drawn: &[bool],
+    ) -> Result<Vec<(&Runtime, Vec<usize>)>, DecoderError> {
+        let all = 0..drawn.len();
+        let Some(drawing) = &self.drawing else {
+            return Ok(vec![(&self.exact, all.collect())]);
+        };
+        let (drawn, exact): (Vec<usize>, Vec<usize>) = all.partition(|&index| drawn[index]);
+        let mut assigned = Vec::new();
+        if !exact.is_empty() {
+            assigned.push((&self.exact, exact));
+        }
+        if !drawn.is_empty() {
+            assigned.push((drawing.runtime()?, drawn));
+        }
+        Ok(assigned)
+    }
+}
+
+impl Drawing {
+    fn runtime(&self) -> Result<&Runtime, DecoderError> {
+        if let Some(runtime) = self.runtime.get() {
+            return Ok(runtime);
+        }
+        let made = on_cpu(
+            &self.config,
+            &self.weights,
+            self.cache_bytes,
+            Weighing::Int8,
+        )?;
+        // Whoever else made one meanwhile made the same.
+        Ok(self.runtime.get_or_init(|| made))
+    }
+}
+
+fn on_cpu(
+    config: &DecoderConfig,
+    weights: &Weights,
+    cache_bytes: usize,
+    weighing: Weighing,
+) -> Result<Runtime, DecoderError> {
+    let graph = Graph::load(config, weights, Cpu { weighing })?;
+    Ok(Runtime::Cpu(Engine::new(graph, config, cache_bytes)))
 }

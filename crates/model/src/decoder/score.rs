@@ -88,7 +88,7 @@ impl Decoder {
                 Ok((request.prompt, continuations))
             })
             .collect::<Result<Vec<_>, DecoderError>>()?;
-        with_engine!(&self.engines.scoring, |engine| engine.score(tokenized))
+        with_engine!(self.engines.exact(), |engine| engine.score(tokenized))
     }
 
     /// The tokens of a continuation.

@@ -6,7 +6,8 @@ use std::str::FromStr;
 /// How the weights of projections are held on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
-    /// 32 bits; large models in 8 bits.
+    /// A decoder draws samples in 8 bits and does all else in 32; one of more than two billion
+    /// parameters does everything in 8. An embedder computes in 32.
     #[default]
     Auto,
     /// 32 bits everywhere.

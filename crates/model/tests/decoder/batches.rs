@@ -85,11 +85,16 @@ proptest! {
     ) {
         for (way, decoder) in TINY.2.iter().enumerate() {
             let prompts: Vec<Prompt> = texts.iter().map(|text| decoder.prompt(&shared, text).unwrap()).collect();
-            let options = options(seed, max_tokens);
+            let drawn = options(seed, max_tokens);
+            let greedy = GenerateOptions { sampling: Sampling::Greedy, ..drawn.clone() };
             let requests: Vec<GenerateRequest<'_>> = prompts
                 .iter()
                 .enumerate()
-                .map(|(index, prompt)| GenerateRequest { prompt, samples: samples + index % 2, options: &options })
+                .map(|(index, prompt)| GenerateRequest {
+                    prompt,
+                    samples: samples + index % 2,
+                    options: if index % 3 == 1 { &greedy } else { &drawn },
+                })
                 .collect();
             let mut texts = vec![vec![String::new(); samples + 1]; requests.len()];
             let together = decoder
@@ -282,4 +287,31 @@ fn a_device_that_is_not_there_is_named() {
         assert_eq!(error.kind(), "no_such_device");
         assert!(error.to_string().contains(name), "{error}");
     }
+}
+
+#[test]
+fn auto_draws_in_8_bits_and_does_all_else_in_32() {
+    let (_, _, decoders) = &*TINY;
+    let [f32, int8, _, auto] = &decoders[..] else {
+        panic!("four ways");
+    };
+    let drawn = options(5, 10);
+    let greedy = GenerateOptions {
+        sampling: Sampling::Greedy,
+        ..drawn.clone()
+    };
+    let written = |decoder: &Decoder, options: &GenerateOptions| {
+        let prompt = decoder.prompt("", " the winter is").unwrap();
+        decoder
+            .generate(&prompt, options, &mut |_| ControlFlow::Continue(()))
+            .unwrap()
+    };
+    assert!(same(&written(auto, &drawn), &written(int8, &drawn), true));
+    assert!(same(&written(auto, &greedy), &written(f32, &greedy), true));
+    assert!(written(int8, &greedy).logprobs != written(f32, &greedy).logprobs);
+    let scores = |decoder: &Decoder| {
+        let prompt = decoder.prompt("", " the winter is").unwrap();
+        decoder.score(&prompt, &[" thin"]).unwrap()
+    };
+    assert_eq!(scores(auto), scores(f32));
 }
