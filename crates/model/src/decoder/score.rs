@@ -11,7 +11,7 @@ use super::error::DecoderError;
 use super::prompt::Prompt;
 use super::runtime::with_engine;
 use super::sampling::log_probability;
-use crate::language::shares;
+use crate::language::{shares, total};
 
 /// A request for the probabilities of continuations of a tokenized prompt.
 pub type ScoreRequest<'a> = crate::language::ScoreRequest<'a, Prompt>;
@@ -29,10 +29,7 @@ impl Score {
     /// Natural-log probability of the whole continuation.
     #[must_use]
     pub fn sum(&self) -> f64 {
-        self.logprobs
-            .iter()
-            .map(|&logprob| f64::from(logprob))
-            .sum()
+        total(&self.logprobs)
     }
 }
 

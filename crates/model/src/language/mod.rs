@@ -11,7 +11,7 @@ pub use error::LanguageError;
 pub(crate) use prompt::shared_text;
 pub use prompt::{Prompt, WorkedExample};
 pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
-pub use response::{Finish, Generation, Score, shares};
+pub use response::{Finish, Generation, Score, shares, total};
 
 /// What a model can do beside writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -45,11 +45,14 @@ impl Score {
     /// Natural-log probability of the whole continuation.
     #[must_use]
     pub fn sum(&self) -> f64 {
-        self.logprobs
-            .iter()
-            .map(|&logprob| f64::from(logprob))
-            .sum()
+        total(&self.logprobs)
     }
+}
+
+/// The sum of log probabilities, exact where single precision is not.
+#[must_use]
+pub fn total(logprobs: &[f32]) -> f64 {
+    logprobs.iter().map(|&logprob| f64::from(logprob)).sum()
 }
 
 /// Probabilities of which only the ratios matter, by their natural logs.
