@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_model::language::{
-    GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
+    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
 };
 use ken_probe::judge_need;
 use ken_route::{Choice, Policy, Signals, Source};
@@ -133,8 +133,7 @@ impl Pipeline {
                 })
                 .collect(),
             Err(error) if error.concerns_question() => Ok(vec![Err(error)]),
-            Err(error) => Err(error),
-            Ok(answers) => Ok(answers.into_iter().map(Ok).collect()),
+            answers => answers,
         }
     }
 
@@ -142,7 +141,7 @@ impl Pipeline {
         &self,
         questions: &[&str],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Answer>, AnswerError> {
+    ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
         let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
         self.check(&questions)?;
@@ -155,7 +154,8 @@ impl Pipeline {
             .zip(lines)
             .map(|(mut draft, line)| {
                 draft.took("total", share);
-                draft.finish(&self.settings.policy, line.answer())
+                let line = line.ok_or(AnswerError::Interrupted)?;
+                Ok(draft.finish(&self.settings.policy, line.answer()))
             })
             .collect())
     }
@@ -250,12 +250,12 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Writes the answers.
+    /// Writes the answers; `None` where the model was stopped before.
     fn write(
         &self,
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<FirstLine>, AnswerError> {
+    ) -> Result<Vec<Option<FirstLine>>, AnswerError> {
         let started = Instant::now();
         let prompts: Vec<Prompt> = drafts.iter().map(Draft::prompt).collect();
         let options = GenerateOptions {
@@ -278,12 +278,14 @@ impl Pipeline {
             })
             .collect();
         let mut lines: Vec<FirstLine> = drafts.iter().map(|_| FirstLine::default()).collect();
+        let mut broken_off = vec![false; drafts.len()];
         let written = self.model.generate(&requests, &mut |piece| {
             let line = &mut lines[piece.request];
             let part = line.take(piece.text);
             if !part.is_empty() && watch(piece.request, Event::Text(part)).is_break()
                 || line.has_ended()
             {
+                broken_off[piece.request] = true;
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
@@ -297,7 +299,15 @@ impl Pipeline {
             draft.took("read", written.prompt_time);
             draft.took("write", writing);
         }
-        Ok(lines)
+        let stopped = written
+            .iter()
+            .zip(broken_off)
+            .map(|(written, broken_off)| written.finish == Finish::Cancelled && !broken_off);
+        Ok(lines
+            .into_iter()
+            .zip(stopped)
+            .map(|(line, stopped)| (!stopped).then_some(line))
+            .collect())
     }
 }
 

@@ -15,6 +15,13 @@ mod full_disk;
 mod harness;
 mod ingest;
 mod models;
+#[cfg(unix)]
+mod remote_stopped;
 mod search;
 #[cfg(unix)]
 mod stopped;
+
+// The server that models behind endpoints are tested with; not all that it can do is needed here.
+#[allow(dead_code)]
+#[path = "../../../model/tests/remote/loopback.rs"]
+mod loopback;
