@@ -41,6 +41,9 @@ pub enum AnswerError {
         /// The fingerprint of the embedder given.
         received: String,
     },
+    /// The language model was stopped.
+    #[error("stopped before the answer was written")]
+    Interrupted,
     /// The language model failed.
     #[error(transparent)]
     Model(#[from] LanguageError),
@@ -65,6 +68,7 @@ impl AnswerError {
             Self::NoCorpus => "no_corpus",
             Self::EmptyCorpus { .. } => "empty_corpus",
             Self::OtherEmbedder { .. } => "other_embedder",
+            Self::Interrupted => "interrupted",
             Self::Model(e) => e.kind(),
             Self::Embed(e) => e.kind(),
             Self::Search(e) => e.kind(),
@@ -100,7 +104,7 @@ impl AnswerError {
             Self::Model(e) => e.hint(),
             Self::Embed(e) => e.hint(),
             Self::Search(e) => e.hint(),
-            Self::Route(_) => None,
+            Self::Interrupted | Self::Route(_) => None,
         }
     }
 }

@@ -13,6 +13,15 @@ pub(crate) fn fit(
     retrieved: &mut [Retrieved],
     budget: usize,
 ) -> Result<(), AnswerError> {
+    // Mostly all of them fit, which one count tells.
+    let numbered = |(place, passage)| prompt::numbered(place + 1, passage);
+    let all: String = retrieved.iter().enumerate().map(numbered).collect();
+    if all.is_empty() || model.count_tokens(&all)? <= budget {
+        retrieved
+            .iter_mut()
+            .for_each(|passage| passage.in_prompt = true);
+        return Ok(());
+    }
     let mut left = budget;
     let mut number = 1;
     for passage in retrieved {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_model::language::{
-    GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
+    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
 };
 use ken_probe::judge_need;
 use ken_route::{Choice, Policy, Signals, Source};
@@ -133,8 +133,7 @@ impl Pipeline {
                 })
                 .collect(),
             Err(error) if error.concerns_question() => Ok(vec![Err(error)]),
-            Err(error) => Err(error),
-            Ok(answers) => Ok(answers.into_iter().map(Ok).collect()),
+            answers => answers,
         }
     }
 
@@ -142,12 +141,13 @@ impl Pipeline {
         &self,
         questions: &[&str],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Answer>, AnswerError> {
+    ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
         let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
-        self.check(&questions)?;
+        let room = self.room_for_question()?;
+        self.check(&questions, room)?;
         let mut drafts = self.route(&questions, watch)?;
-        self.gather(&mut drafts, watch)?;
+        self.gather(&mut drafts, room, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
         Ok(drafts
@@ -155,17 +155,21 @@ impl Pipeline {
             .zip(lines)
             .map(|(mut draft, line)| {
                 draft.took("total", share);
-                draft.finish(&self.settings.policy, line.answer())
+                let line = line.ok_or(AnswerError::Interrupted)?;
+                Ok(draft.finish(&self.settings.policy, line.answer()))
             })
             .collect())
     }
 
     /// Refuses what can never be answered before any work is done.
-    fn check(&self, questions: &[&str]) -> Result<(), AnswerError> {
-        let limit = self.room_for_question()?;
+    fn check(&self, questions: &[&str], limit: usize) -> Result<(), AnswerError> {
         for question in questions {
             if question.is_empty() {
                 return Err(AnswerError::EmptyQuestion);
+            }
+            // A token has at least one byte, so that few questions need to be counted.
+            if question.len() <= limit {
+                continue;
             }
             let received = self.model.count_tokens(question)?;
             if received > limit {
@@ -214,10 +218,12 @@ impl Pipeline {
             .collect()
     }
 
-    /// Finds passages where they are wanted, and marks those that fit into the prompt.
+    /// Finds passages where they are wanted, and marks those that fit into the prompt, where question
+    /// and passages have `room` tokens.
     fn gather(
         &self,
         drafts: &mut [Draft<'_>],
+        room: usize,
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let (indices, questions): (Vec<usize>, Vec<&str>) = drafts
@@ -231,18 +237,20 @@ impl Pipeline {
         }
         let retriever = self.retriever.as_ref().ok_or(AnswerError::NoCorpus)?;
         let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
-        let room = self.room_for_question()?;
+        let wanted = self.settings.evidence_tokens;
         for (index, found) in indices.into_iter().zip(found) {
             let draft = &mut drafts[index];
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
             draft.retrieved = found.hits.into_iter().map(Retrieved::unread).collect();
-            let room = room.saturating_sub(self.model.count_tokens(draft.question)?);
-            evidence::fit(
-                self.model.as_ref(),
-                &mut draft.retrieved,
-                room.min(self.settings.evidence_tokens),
-            )?;
+            // As in `check`: only where the room is tight does the question's length matter.
+            let budget = if draft.question.len().saturating_add(wanted) <= room {
+                wanted
+            } else {
+                let question = self.model.count_tokens(draft.question)?;
+                room.saturating_sub(question).min(wanted)
+            };
+            evidence::fit(self.model.as_ref(), &mut draft.retrieved, budget)?;
             if draft.go_on {
                 draft.go_on = watch(index, Event::Retrieved(&draft.retrieved)).is_continue();
             }
@@ -250,12 +258,12 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Writes the answers.
+    /// Writes the answers; `None` where the model was stopped before.
     fn write(
         &self,
         drafts: &mut [Draft<'_>],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<FirstLine>, AnswerError> {
+    ) -> Result<Vec<Option<FirstLine>>, AnswerError> {
         let started = Instant::now();
         let prompts: Vec<Prompt> = drafts.iter().map(Draft::prompt).collect();
         let options = GenerateOptions {
@@ -278,12 +286,14 @@ impl Pipeline {
             })
             .collect();
         let mut lines: Vec<FirstLine> = drafts.iter().map(|_| FirstLine::default()).collect();
+        let mut broken_off = vec![false; drafts.len()];
         let written = self.model.generate(&requests, &mut |piece| {
             let line = &mut lines[piece.request];
             let part = line.take(piece.text);
             if !part.is_empty() && watch(piece.request, Event::Text(part)).is_break()
                 || line.has_ended()
             {
+                broken_off[piece.request] = true;
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
@@ -297,7 +307,15 @@ impl Pipeline {
             draft.took("read", written.prompt_time);
             draft.took("write", writing);
         }
-        Ok(lines)
+        let stopped = written
+            .iter()
+            .zip(broken_off)
+            .map(|(written, broken_off)| written.finish == Finish::Cancelled && !broken_off);
+        Ok(lines
+            .into_iter()
+            .zip(stopped)
+            .map(|(line, stopped)| (!stopped).then_some(line))
+            .collect())
     }
 }
 

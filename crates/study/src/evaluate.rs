@@ -85,7 +85,8 @@ pub type AnswerMany<'a> =
 /// Answers every one of `questions` that `results` does not hold yet, and keeps
 /// each result as soon as there is one: `batch` questions at a time are handed to `answer_many`. A
 /// question that itself cannot be answered, as one that is too long, is kept as failed. `progress`
-/// is called once at the start and after each batch; `cancel` is looked at before each.
+/// is called once at the start and after each batch; `cancel` is looked at before each, and when
+/// one fails: what answers may be stopped by the same flag.
 ///
 /// # Errors
 /// The first failure that other questions would meet as well, or the first result that cannot be
@@ -134,22 +135,37 @@ pub fn evaluate(
             break;
         }
         let texts: Vec<&str> = questions.iter().map(|q| q.question.as_str()).collect();
-        let stopped = |question: &Question, source| EvaluationError::Answer {
-            id: question.id.clone(),
-            source: Box::new(source),
+        let (answers, mut failure) = match answer_many(&texts) {
+            Ok(answers) => (answers, None),
+            Err(error) => (Vec::new(), Some((questions[0], error))),
         };
-        let answers = answer_many(&texts).map_err(|error| stopped(questions[0], error))?;
         for (question, answer) in questions.iter().zip(answers) {
             let record = match answer {
                 Ok(answer) => Record::new(question, answer),
                 Err(error) if error.concerns_question() => Record::failed(question, policy, &error),
-                Err(error) => return Err(stopped(question, error)),
+                Err(error) => {
+                    failure.get_or_insert((question, error));
+                    continue;
+                }
             };
             state.done += 1;
             state.exact_matches += usize::from(record.em);
             results.append(record)?;
         }
         progress(state);
+        match failure {
+            None => {}
+            Some(_) if cancel.load(Ordering::Relaxed) => {
+                interrupted = true;
+                break;
+            }
+            Some((question, error)) => {
+                return Err(EvaluationError::Answer {
+                    id: question.id.clone(),
+                    source: Box::new(error),
+                });
+            }
+        }
     }
     let answered = questions.iter().filter_map(|q| results.get(&q.id));
     Ok(Evaluation {

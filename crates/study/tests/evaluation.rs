@@ -219,6 +219,45 @@ fn a_cancelled_run_resumes_without_asking_again() {
 }
 
 #[test]
+fn a_batch_that_is_stopped_keeps_the_answers_that_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    for whole in [true, false] {
+        let path = folder.path().join(format!("{whole}.jsonl"));
+        let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+        let questions = questions(8);
+        let cancel = AtomicBool::new(false);
+        let mut stopped = each(&questions, |question| match question.id.as_str() {
+            "q4" | "q6" | "q7" => {
+                cancel.store(true, Ordering::Relaxed);
+                Err(AnswerError::Interrupted)
+            }
+            _ => answer(question),
+        });
+        let mut answer_many = |texts: &[&str]| {
+            let answers = stopped(texts)?;
+            match whole && answers.iter().any(Result::is_err) {
+                true => Err(AnswerError::Interrupted),
+                false => Ok(answers),
+            }
+        };
+        let outcome = evaluate(
+            "prompt",
+            &questions,
+            &mut file,
+            4,
+            &mut answer_many,
+            &mut |_| {},
+            &cancel,
+        )
+        .unwrap();
+        assert!(outcome.interrupted);
+        let kept: Vec<&str> = outcome.records.iter().map(|r| r.id.as_str()).collect();
+        let expected = ["q0", "q1", "q2", "q3", "q5"];
+        assert_eq!(kept, expected[..if whole { 4 } else { 5 }]);
+    }
+}
+
+#[test]
 fn a_question_that_fails_alone_is_kept_as_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.jsonl");

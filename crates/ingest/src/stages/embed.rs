@@ -41,7 +41,11 @@ pub(crate) fn embed(
             if cancel.load(Ordering::Relaxed) {
                 return Ok(true);
             }
-            passages += queue.embed_batch(embedder)?;
+            passages += match queue.embed_batch(embedder) {
+                // The embedder may be stopped by the same flag.
+                Err(_) if cancel.load(Ordering::Relaxed) => return Ok(true),
+                embedded => embedded?,
+            };
         } else if queue.documents.is_empty() {
             return Ok(false);
         }

@@ -46,7 +46,7 @@ pub(crate) fn chat(settings: &Settings, json: bool, stop: &AtomicBool) -> Result
             continue;
         }
         if let Err(error) = answer(&pipeline, &line, json, stop) {
-            if error.is::<AnswerError>() {
+            if error.is::<AnswerError>() && !stop.load(Ordering::Relaxed) {
                 failure::report(&error, json);
             } else {
                 return Err(error);

@@ -15,6 +15,17 @@ mod full_disk;
 mod harness;
 mod ingest;
 mod models;
+mod remote;
+#[cfg(unix)]
+mod remote_stopped;
 mod search;
 #[cfg(unix)]
 mod stopped;
+
+// The servers that models behind endpoints are tested with; not all that they can do is needed here.
+#[allow(dead_code)]
+#[path = "../../../model/tests/remote/loopback.rs"]
+mod loopback;
+#[allow(dead_code)]
+#[path = "../../../model/tests/remote/model_server.rs"]
+mod model_server;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Ken, argument, embedder, generator, keys, number};
+use crate::harness::{Ken, argument, embedder, generator, keys, number, refused};
 
 #[test]
 fn a_continuation_is_scored_token_by_token() {
@@ -59,4 +59,16 @@ fn the_doctor_tries_the_models_that_are_there() {
             "{field} is not in {findings}"
         );
     }
+}
+
+#[test]
+fn only_models_that_are_there_can_be_measured() {
+    let ken = Ken::new();
+    let mut bench = ken.command(&["doctor", "--bench", "--json"]);
+    let output = bench.env("KEN_EMBEDDER", "./nowhere").output().unwrap();
+    refused(output).is(
+        "not_ready",
+        "--bench measures a model and an embedder on this machine",
+        "`ken doctor` without --bench says which",
+    );
 }

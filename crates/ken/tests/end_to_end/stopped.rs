@@ -28,7 +28,7 @@ const DOCUMENTS: u64 = 1200;
 const INGEST: [&str; 5] = ["ingest", "many.jsonl", "--corpus", "c", "--json"];
 
 /// Waits for something to become true while the process runs.
-fn wait_for(child: &mut Child, what: &str, mut happened: impl FnMut() -> bool) {
+pub(crate) fn wait_for(child: &mut Child, what: &str, mut happened: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(120);
     while !happened() {
         assert!(
@@ -52,7 +52,7 @@ fn has_staged(corpus: &Path, start: SystemTime) -> bool {
     stages.flatten().any(|stage| written(stage) == Some(true))
 }
 
-fn interrupt(child: &Child) {
+pub(crate) fn interrupt(child: &Child) {
     let kill = format!("kill -INT {}", child.id());
     let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
     assert!(status.success());

@@ -51,7 +51,8 @@ pub trait LanguageModel: Send + Sync {
     fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError>;
 
     /// Continues prompts. `on_piece` receives each text piece by piece as it is written, and may
-    /// break that text off.
+    /// break that text off. A model that is stopped from outside may return the texts that it has,
+    /// and the others as broken off.
     ///
     /// # Shapes
     /// Returns `[requests][samples]`.

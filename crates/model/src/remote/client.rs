@@ -11,12 +11,11 @@ use ureq::http::Response;
 use url::{Host, Url};
 
 use super::error::RemoteError;
+use super::exchange::{Incoming, exchange};
 use super::retry::{Failed, delay, pause};
 use super::settings::{ApiKey, RemoteSettings};
 use crate::hub::{Environment, ca_bundle_of, tls_config};
 
-/// The longest answer that is read.
-const ANSWER_LIMIT_BYTES: u64 = 256 * 1024 * 1024;
 /// Characters of an answer that an error message shows.
 const SHOWN_CHARACTERS: usize = 300;
 
@@ -95,7 +94,10 @@ impl Client {
 
     /// The JSON at an address.
     pub(super) fn get(&self, url: &str) -> Result<Value, RemoteError> {
-        self.persist(|| self.json(url, self.authorized(self.agent.get(url)).call()))
+        self.persist(|| {
+            let request = self.authorized(self.agent.get(url));
+            self.json(url, exchange(move || request.call(), self.stop.clone()))
+        })
     }
 
     /// The JSON that answers a request.
@@ -111,8 +113,8 @@ impl Client {
         body: &str,
     ) -> Result<(Option<String>, impl Read + use<>), Failed> {
         let response = self.accepted(url, self.sent(url, body))?;
-        let media = response.body().mime_type().map(str::to_owned);
-        Ok((media, response.into_body().into_reader()))
+        let media = header(&response, "content-type").map(str::to_owned);
+        Ok((media, response.into_body()))
     }
 
     /// Tries again while failures may pass, as often as the settings say.
@@ -127,23 +129,26 @@ impl Client {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
+            self.check()?;
             if !failed.passing || repetition == self.settings.retries {
                 return Err(failed.error);
             }
             let Some(wait) = delay(self.settings.backoff, repetition, failed.wait) else {
                 return Err(failed.error);
             };
-            if !pause(wait, &|| self.stop.load(Ordering::Relaxed)) {
-                return Err(self.cancelled());
-            }
+            pause(wait, &self.stop);
             repetition += 1;
         }
     }
 
-    /// An error once the caller has stopped it.
+    /// An error once the caller has stopped it. What is in flight is broken off, so that no endpoint
+    /// works on for nobody.
     pub(super) fn check(&self) -> Result<(), RemoteError> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(self.cancelled());
+            self.agent.clone().shutdown();
+            return Err(RemoteError::Interrupted {
+                host: self.host.clone(),
+            });
         }
         Ok(())
     }
@@ -227,12 +232,6 @@ impl Client {
         }
     }
 
-    fn cancelled(&self) -> RemoteError {
-        RemoteError::Cancelled {
-            host: self.host.clone(),
-        }
-    }
-
     fn authorized<B>(&self, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
         match &self.key {
             Some(key) => request.header("Authorization", key.header()),
@@ -240,29 +239,29 @@ impl Client {
         }
     }
 
-    fn sent(&self, url: &str, body: &str) -> Result<Response<ureq::Body>, ureq::Error> {
-        self.authorized(self.agent.post(url))
-            .content_type("application/json")
-            .send(body)
+    fn sent(&self, url: &str, body: &str) -> Result<Response<Incoming>, ureq::Error> {
+        let request = self
+            .authorized(self.agent.post(url))
+            .content_type("application/json");
+        let body = body.to_owned();
+        exchange(move || request.send(body), self.stop.clone())
     }
 
     /// The response, unless it is a refusal.
     fn accepted(
         &self,
         url: &str,
-        response: Result<Response<ureq::Body>, ureq::Error>,
-    ) -> Result<Response<ureq::Body>, Failed> {
+        response: Result<Response<Incoming>, ureq::Error>,
+    ) -> Result<Response<Incoming>, Failed> {
         let response = response.map_err(|error| self.broken(&error))?;
         let status = response.status().as_u16();
         if (200..300).contains(&status) {
             return Ok(response);
         }
-        let wait = response
-            .headers()
-            .get("retry-after")
-            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+        let wait = header(&response, "retry-after")
+            .and_then(|value| value.trim().parse().ok())
             .map(Duration::from_secs);
-        let text = self.text(response).unwrap_or_default();
+        let text = text(response).unwrap_or_default();
         Err(Failed {
             error: self.refusal(url, status, &text),
             passing: matches!(status, 408 | 429 | 500 | 502..=599),
@@ -273,20 +272,11 @@ impl Client {
     fn json(
         &self,
         url: &str,
-        response: Result<Response<ureq::Body>, ureq::Error>,
+        response: Result<Response<Incoming>, ureq::Error>,
     ) -> Result<Value, Failed> {
         let response = self.accepted(url, response)?;
-        let text = self.text(response).map_err(|error| self.broken(&error))?;
+        let text = text(response).map_err(|error| self.broken(&error))?;
         self.parsed(url, &text).map_err(Failed::lasting)
-    }
-
-    fn text(&self, mut response: Response<ureq::Body>) -> Result<String, ureq::Error> {
-        response
-            .body_mut()
-            .with_config()
-            .limit(ANSWER_LIMIT_BYTES)
-            .lossy_utf8(true)
-            .read_to_string()
     }
 
     /// The beginning of what the endpoint said, on one line and without the key.
@@ -310,6 +300,18 @@ impl fmt::Debug for Client {
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
+}
+
+/// The header of an answer, where it has one that is text.
+fn header<'a>(response: &'a Response<Incoming>, name: &str) -> Option<&'a str> {
+    response.headers().get(name)?.to_str().ok()
+}
+
+/// The body of an answer to its end.
+fn text(response: Response<Incoming>) -> Result<String, ureq::Error> {
+    let mut bytes = Vec::new();
+    response.into_body().read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A base URL that can be used.

@@ -20,8 +20,8 @@ pub struct Endpoint {
     pub key: Option<ApiKey>,
     /// How it is spoken to.
     pub settings: RemoteSettings,
-    /// Set by the caller to give up. It is looked at between attempts and between pieces, so that an
-    /// attempt that hangs ends by its own timeout.
+    /// Set by the caller to give up for good: whatever is waited for fails within a moment, and
+    /// connections are closed.
     pub stop: Arc<AtomicBool>,
 }
 

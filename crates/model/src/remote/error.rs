@@ -146,8 +146,8 @@ pub enum RemoteError {
     #[error("an empty continuation has no probability")]
     EmptyContinuation,
     /// Stopped by the caller.
-    #[error("cancelled while waiting for {host}")]
-    Cancelled {
+    #[error("stopped while waiting for {host}")]
+    Interrupted {
         /// Host and port.
         host: String,
     },
@@ -178,7 +178,7 @@ impl RemoteError {
             Self::BadEmbeddings { .. } => "bad_embeddings",
             Self::NoSamples => "no_samples",
             Self::EmptyContinuation => "empty_continuation",
-            Self::Cancelled { .. } => "cancelled",
+            Self::Interrupted { .. } => "interrupted",
         }
     }
 
@@ -225,7 +225,7 @@ impl RemoteError {
                 "cut by words or sentences, or embed with a model on this machine"
             }
             Self::BadEmbeddings { .. } => "check that the endpoint serves an embedding model",
-            Self::NoSamples | Self::EmptyContinuation | Self::Cancelled { .. } => return None,
+            Self::NoSamples | Self::EmptyContinuation | Self::Interrupted { .. } => return None,
         };
         Some(hint.to_owned())
     }

@@ -9,7 +9,8 @@ use super::error::RemoteError;
 /// thread, in the order in which they come.
 ///
 /// # Errors
-/// The first that comes; jobs that had not begun by then are left out.
+/// The first that comes; jobs that had not begun by then are left out. Those that had are still
+/// done where they can be.
 pub(super) fn in_flight<T: Send>(
     limit: usize,
     jobs: usize,
@@ -43,8 +44,7 @@ pub(super) fn in_flight<T: Send>(
         let mut first = Ok(());
         for (job, result) in receiver {
             match result {
-                Ok(result) if first.is_ok() => done(job, result),
-                Ok(_) => {}
+                Ok(result) => done(job, result),
                 Err(error) => first = first.and(Err(error)),
             }
         }

@@ -9,6 +9,7 @@ mod client;
 mod embedder;
 mod endpoint;
 mod error;
+mod exchange;
 mod flight;
 mod model;
 mod retry;

@@ -337,7 +337,7 @@ impl RemoteModel {
         let jobs = self.jobs(requests);
         let mut written: Vec<Vec<Vec<Generation>>> = requests.iter().map(|_| Vec::new()).collect();
         for job in &jobs {
-            written[job.request].push(Vec::new());
+            written[job.request].push(vec![unwritten(); job.samples]);
         }
         let work = |index: usize| {
             let job = &jobs[index];
@@ -348,7 +348,7 @@ impl RemoteModel {
                 ..order
             })
         };
-        in_flight(
+        let outcome = in_flight(
             self.client.concurrency(),
             jobs.len(),
             &work,
@@ -366,7 +366,12 @@ impl RemoteModel {
                 }
                 written[job.request][job.part] = samples;
             },
-        )?;
+        );
+        match outcome {
+            // What was written by then is not lost.
+            Ok(()) | Err(RemoteError::Interrupted { .. }) => {}
+            Err(error) => return Err(error),
+        }
         Ok(written
             .into_iter()
             .map(|parts| parts.into_iter().flatten().collect())
@@ -389,6 +394,19 @@ impl RemoteModel {
             }));
         }
         jobs
+    }
+}
+
+/// What stands for a continuation that a stop leaves unwritten.
+fn unwritten() -> Generation {
+    Generation {
+        text: String::new(),
+        tokens: 0,
+        logprobs: None,
+        finish: Finish::Cancelled,
+        prompt_tokens: 0,
+        prompt_time: Duration::ZERO,
+        write_time: Duration::ZERO,
     }
 }
 
@@ -428,8 +446,8 @@ impl LanguageModel for RemoteModel {
         Ok(self.count_prompt(prompt)?)
     }
 
-    /// A single sample is streamed. Otherwise several requests are in flight, and each text is
-    /// handed out whole once it is written.
+    /// A single sample is streamed. Otherwise several requests are in flight, each text is handed
+    /// out whole once it is written, and those that a stop leaves unwritten are broken off.
     fn generate(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],

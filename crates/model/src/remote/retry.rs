@@ -1,5 +1,6 @@
 //! When a request is sent again, and after how long.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rand::Rng;
@@ -10,8 +11,8 @@ use super::error::RemoteError;
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
 /// Longest wait that an endpoint may ask for. Beyond it, the failure is no passing one.
 const LONGEST_REQUESTED: Duration = Duration::from_secs(120);
-/// How often a wait looks whether it was cancelled.
-const GLANCE: Duration = Duration::from_millis(20);
+/// How often whoever waits looks whether to stop.
+pub(super) const GLANCE: Duration = Duration::from_millis(20);
 
 /// A request that failed.
 pub(super) struct Failed {
@@ -54,16 +55,13 @@ pub(super) fn delay(first: Duration, number: u32, requested: Option<Duration>) -
     (requested <= LONGEST_REQUESTED).then(|| drawn.max(requested))
 }
 
-/// Waits, looking now and then whether `stopped`. Returns whether it was not.
-pub(super) fn pause(duration: Duration, stopped: &dyn Fn() -> bool) -> bool {
+/// Waits, at most until `stop` is set.
+pub(super) fn pause(duration: Duration, stop: &AtomicBool) {
     let end = Instant::now() + duration;
-    loop {
-        if stopped() {
-            return false;
-        }
+    while !stop.load(Ordering::Relaxed) {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return true;
+            return;
         }
         std::thread::sleep(left.min(GLANCE));
     }

@@ -1,7 +1,7 @@
 //! What goes wrong on the way, and what is said of it.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -53,13 +53,6 @@ pub(crate) fn model_list(names: &[&str]) -> Reply {
 pub(crate) fn scripted(
     script: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
 ) -> (Server, RemoteModel) {
-    scripted_with_stop(Arc::default(), script)
-}
-
-fn scripted_with_stop(
-    stop: Arc<AtomicBool>,
-    script: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
-) -> (Server, RemoteModel) {
     let number = AtomicUsize::new(0);
     let server = Server::start(move |request| match request.path.as_str() {
         "/v1/models" => model_list(&["tiny"]),
@@ -69,7 +62,6 @@ fn scripted_with_stop(
     });
     let model = RemoteModel::connect(Endpoint {
         settings: settings(),
-        stop,
         ..Endpoint::new(&server.url)
     })
     .unwrap();
@@ -92,7 +84,7 @@ pub(crate) fn text_of(model: &RemoteModel, prompt: &Prompt) -> Result<String, La
     Ok(pieces)
 }
 
-fn event(text: &str) -> Value {
+pub(crate) fn event(text: &str) -> Value {
     json!({"choices": [{"index": 0, "text": text, "finish_reason": null}]})
 }
 
@@ -298,47 +290,6 @@ fn an_error_in_a_stream_is_told() {
     });
     assert_eq!(error.kind(), "endpoint_status");
     assert!(error.to_string().ends_with("CUDA error"), "{error}");
-}
-
-#[test]
-fn a_stop_ends_the_attempts() {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    let (server, model) = scripted_with_stop(stop.clone(), move |_, _| {
-        flag.store(true, Ordering::SeqCst);
-        Reply::refusal(503, "loading").with_header("Retry-After: 60")
-    });
-    let begun = Instant::now();
-    let before = server.requests("completions").len();
-    let error = text_of(&model, &prompt()).unwrap_err();
-    assert_eq!(error.kind(), "cancelled");
-    assert!(
-        error
-            .to_string()
-            .starts_with("cancelled while waiting for 127.0.0.1:")
-    );
-    assert!(begun.elapsed() < Duration::from_secs(30));
-    assert_eq!(server.requests("completions").len(), before + 1);
-}
-
-#[test]
-fn a_stop_ends_a_stream() {
-    let stop = Arc::new(AtomicBool::new(false));
-    let (server, model) = scripted_with_stop(stop.clone(), |_, _| endless());
-    let (prompt, options) = (prompt(), greedy());
-    let request = GenerateRequest {
-        prompt: &prompt,
-        samples: 1,
-        options: &options,
-    };
-    let error = model
-        .generate(&[request], &mut |_| {
-            stop.store(true, Ordering::SeqCst);
-            ControlFlow::Continue(())
-        })
-        .unwrap_err();
-    assert_eq!(error.kind(), "cancelled");
-    server.wait_for_broken_off();
 }
 
 /// An answer that goes on for longer than any test.

@@ -9,4 +9,5 @@ mod finding;
 mod loopback;
 mod model_server;
 mod same;
+mod stopping;
 mod writing;

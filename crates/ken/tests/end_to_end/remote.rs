@@ -1,0 +1,66 @@
+//! A model behind an endpoint, here the same one that runs on this machine.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::Ken;
+use crate::model_server::{Manner, start};
+
+const QUESTIONS: [&str; 2] = [
+    "Who is the keeper of the Orrin lighthouse?",
+    "How many clocks are in the clock museum of Tollen?",
+];
+
+/// What does not depend on where the model is: not the times, nor the tokens written, as only an
+/// answer that is streamed can be broken off behind its first line.
+fn comparable(mut result: Value) -> Value {
+    let fields = result.as_object_mut().unwrap();
+    fields.retain(|name, _| !matches!(name.as_str(), "timing_ms" | "latency_ms"));
+    let tokens = fields["tokens"].as_object_mut().unwrap();
+    tokens.remove("completion").unwrap();
+    result
+}
+
+#[test]
+fn a_question_gets_the_answer_of_the_model_on_this_machine() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let server = start(Manner::Vllm);
+    let ask = ["ask", "--corpus", "island", QUESTIONS[0]];
+    let here = ken.json(&ask);
+    let there = ["--model", &server.url, "--model-name", "smollm2"];
+    let there = ken.json(&[&ask[..], &there].concat());
+    assert_eq!(comparable(here), comparable(there.clone()));
+    assert_eq!(there["route"], "corpus");
+    // While connecting, for the instructions and for the passages; and for what was read and
+    // written, as the answer is broken off before the endpoint tells.
+    assert_eq!(server.requests("/tokenize").len(), 5);
+}
+
+#[test]
+fn an_evaluation_gives_the_results_of_the_model_on_this_machine() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let questions = QUESTIONS.map(|question| {
+        json!({"id": question, "question": question, "golden_answers": ["312"]}).to_string()
+    });
+    ken.write("questions.jsonl", questions.join("\n"));
+    let server = start(Manner::Vllm);
+    let there = ["--model", &server.url, "--model-name", "smollm2"];
+    let run = |out: &str, more: &[&str]| {
+        let eval = ["eval", "questions.jsonl", "--limit", "2", "--out", out];
+        let eval = [&eval[..], &["--corpus", "island"], more].concat();
+        let summary = comparable(ken.json(&eval));
+        let results = ken.read(out);
+        let results = results.lines().skip(1);
+        let results: Vec<Value> = results
+            .map(|line| comparable(serde_json::from_str(line).unwrap()))
+            .collect();
+        (summary, results)
+    };
+    let (here, there) = (run("here.jsonl", &[]), run("there.jsonl", &there));
+    assert_eq!(here, there);
+    assert_eq!(there.1.len(), 2);
+    // One for the passages of each question, and the two that every batch begins with.
+    assert_eq!(server.requests("/tokenize").len(), 4);
+}

@@ -1,0 +1,158 @@
+//! A stop takes effect at once, wherever it comes.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ken_model::language::{Finish, GenerateRequest, LanguageModel, Prompt};
+use ken_model::remote::{Endpoint, RemoteModel};
+use serde_json::json;
+
+use super::faults::{endless, event, greedy, model_list, prompt, text_of};
+use super::loopback::{Reply, Request, Server};
+
+/// How soon work must end after a stop, on a machine that is busy with other tests.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// A model at a server that answers by a script once the model is connected, and the flag that stops
+/// it.
+fn connected(
+    script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+) -> (Server, RemoteModel, Arc<AtomicBool>) {
+    let stop = Arc::new(AtomicBool::new(false));
+    let server = Server::start(move |request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        "/tokenize" => Reply::refusal(404, "Not Found"),
+        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
+        _ => script(request),
+    });
+    let model = RemoteModel::connect(Endpoint {
+        stop: stop.clone(),
+        ..Endpoint::new(&server.url)
+    })
+    .unwrap();
+    (server, model, stop)
+}
+
+/// Does some work that is stopped once it has begun to hang.
+fn stopped<T>(stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    std::thread::scope(|scope| {
+        let stopper = scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::SeqCst);
+            Instant::now()
+        });
+        let result = work();
+        let stopped = stopper.join().unwrap();
+        assert!(stopped.elapsed() < AT_ONCE, "{:?}", stopped.elapsed());
+        result
+    })
+}
+
+fn silence() -> Reply {
+    Reply::Silence(Duration::from_secs(60))
+}
+
+#[test]
+fn while_an_endpoint_is_silent() {
+    let (_server, model, stop) = connected(|_| silence());
+    let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
+    assert_eq!(error.kind(), "interrupted");
+    let message = error.to_string();
+    assert!(message.starts_with("stopped while waiting for 127.0.0.1:"));
+}
+
+#[test]
+fn while_a_stream_is_silent() {
+    let (_server, model, stop) = connected(|_| Reply::Events {
+        events: vec![event("x").to_string(); 2],
+        pause: Duration::from_secs(20),
+        whole: true,
+    });
+    let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
+    assert_eq!(error.kind(), "interrupted");
+}
+
+#[test]
+fn while_a_stream_goes_on() {
+    let (server, model, stop) = connected(|_| endless());
+    let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
+    assert_eq!(error.kind(), "interrupted");
+    server.wait_for_broken_off();
+}
+
+#[test]
+fn while_the_next_attempt_is_waited_for() {
+    let (server, model, stop) =
+        connected(|_| Reply::refusal(503, "loading").with_header("Retry-After: 60"));
+    let before = server.requests("completions").len();
+    let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
+    assert_eq!(error.kind(), "interrupted");
+    assert_eq!(server.requests("completions").len(), before + 1);
+}
+
+#[test]
+fn within_a_batch_and_what_is_written_is_kept() {
+    let (server, model, stop) = connected(|request| {
+        let prompt = request.body["prompt"].as_str().unwrap();
+        if prompt.ends_with("Q: 1\nA:") || prompt.ends_with("Q: 4\nA:") {
+            let choice = json!({"text": " b", "finish_reason": "stop"});
+            return Reply::json(&json!({"choices": [choice]}));
+        }
+        silence()
+    });
+    let prompts: Vec<_> = (0..20)
+        .map(|number| {
+            let input = format!("Q: {number}\nA:");
+            Prompt { input, ..prompt() }
+        })
+        .collect();
+    let options = greedy();
+    let requests: Vec<_> = prompts
+        .iter()
+        .map(|prompt| GenerateRequest {
+            prompt,
+            samples: 1,
+            options: &options,
+        })
+        .collect();
+    let before = server.requests("completions").len();
+    let written = stopped(&stop, || {
+        model.generate(&requests, &mut |_| ControlFlow::Continue(()))
+    });
+    for (index, samples) in written.unwrap().iter().enumerate() {
+        let expected = match index {
+            1 | 4 => (" b", Finish::End),
+            _ => ("", Finish::Cancelled),
+        };
+        assert_eq!(samples.len(), 1);
+        assert_eq!((samples[0].text.as_str(), samples[0].finish), expected);
+    }
+    let asked = server.requests("completions").len() - before;
+    assert!(asked < 12, "{asked} requests, though 8 at a time");
+}
+
+#[test]
+fn and_the_endpoint_learns_of_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // This ends when the client closes the connection.
+        stream.read_to_end(&mut Vec::new()).unwrap();
+        Instant::now()
+    });
+    let stop = Arc::new(AtomicBool::new(false));
+    let endpoint = Endpoint {
+        stop: stop.clone(),
+        ..Endpoint::new(&url)
+    };
+    let error = stopped(&stop, || endpoint.reach()).unwrap_err();
+    assert_eq!(error.kind(), "interrupted");
+    let reached = Instant::now();
+    let closed = server.join().unwrap();
+    assert!(closed.saturating_duration_since(reached) < AT_ONCE);
+}
