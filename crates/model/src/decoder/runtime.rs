@@ -19,7 +19,7 @@ const LARGE: usize = 2_000_000_000;
 
 /// A graph on its backend.
 pub(super) enum Runtime {
-    Cpu(Engine<Cpu>),
+    Cpu(Box<Engine<Cpu>>),
     Tensors(Engine<Tensors>),
 }
 
@@ -152,5 +152,9 @@ fn on_cpu(
     weighing: Weighing,
 ) -> Result<Runtime, DecoderError> {
     let graph = Graph::load(config, weights, Cpu { weighing })?;
-    Ok(Runtime::Cpu(Engine::new(graph, config, cache_bytes)))
+    Ok(Runtime::Cpu(Box::new(Engine::new(
+        graph,
+        config,
+        cache_bytes,
+    ))))
 }
