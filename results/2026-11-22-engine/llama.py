@@ -2,7 +2,7 @@
 
 usage: llama.py FINDINGS.json MODEL.gguf PORT THREADS QUESTIONS
 """
-import json, sys, time, urllib.request, threading
+import json, sys, time, urllib.request
 from concurrent.futures import ThreadPoolExecutor
 import xllamacpp as x
 work = json.load(open(sys.argv[1]))["bench"]["workload"]

@@ -1,7 +1,7 @@
 //! Models: their files (`hub`), what every language model and every embedder can be asked
 //! (`language`, `embedder`), decoders that write and score text here (`decoder`), encoders that
-//! embed it (`encoder`), and both behind endpoints (`remote`). Knows nothing of corpora, prompts'
-//! contents or routing.
+//! embed it (`encoder`), the arithmetic that both share (`kernels`), and both behind endpoints
+//! (`remote`). Knows nothing of corpora, prompts' contents or routing.
 
 pub mod decoder;
 pub mod embedder;

@@ -9,12 +9,14 @@ use ken_model::Precision;
 use ken_model::encoder::{Encoder, Role};
 use serde::Deserialize;
 
-static MODEL: LazyLock<Encoder> = LazyLock::new(|| {
+static MODEL: LazyLock<Encoder> = LazyLock::new(|| load(Precision::F32));
+
+fn load(precision: Precision) -> Encoder {
     let models = std::env::var_os("KEN_TEST_MODELS").expect(
         "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
     );
-    Encoder::load(&PathBuf::from(models).join("minilm"), Precision::F32).unwrap()
-});
+    Encoder::load(&PathBuf::from(models).join("minilm"), precision).unwrap()
+}
 
 /// Texts and the first numbers of their embeddings.
 #[derive(Deserialize)]
@@ -40,6 +42,19 @@ fn texts() -> Vec<String> {
     (0..40)
         .map(|n| format!("{n}: {}", &sentence.repeat(n % 23)[..n % 23 * 70]))
         .collect()
+}
+
+#[test]
+fn embeddings_in_8_bits_are_near() {
+    let texts = texts();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let exact = MODEL.embed(&texts, Role::Passage).unwrap();
+    let coarse = load(Precision::Int8).embed(&texts, Role::Passage).unwrap();
+    assert_ne!(exact, coarse);
+    for (exact, coarse) in exact.iter().zip(&coarse) {
+        let cosine = cosine(exact, coarse);
+        assert!(cosine > 0.995, "{cosine}");
+    }
 }
 
 #[test]

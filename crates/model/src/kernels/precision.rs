@@ -12,7 +12,8 @@ pub enum Precision {
     Auto,
     /// 32 bits everywhere.
     F32,
-    /// 8 bits everywhere: one scale an output for weights, one a row for activations.
+    /// 8 bits everywhere: one scale an output for weights, one a row for activations, but for the
+    /// outliers of each row, which stay as they are.
     Int8,
 }
 
