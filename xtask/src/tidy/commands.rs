@@ -14,7 +14,8 @@ pub(super) fn chores_exist(tree: &Tree) -> Vec<Finding> {
     for file in documents.filter(|file| file.path.ends_with(".md") || file.path == ".ci/run") {
         for (index, line) in file.text.lines().enumerate() {
             for verb in chores(line) {
-                if !VERBS.iter().any(|(name, _)| *name == verb) {
+                let mut first_words = VERBS.iter().filter_map(|(name, _)| name.split(' ').next());
+                if !first_words.any(|word| word == verb) {
                     let message = format!("names `cargo xtask {verb}`, which does not exist");
                     findings.push(Finding::of_line(&file.path, index, message));
                 }
@@ -33,7 +34,7 @@ pub(super) fn chores_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// The verbs after each `cargo xtask` in a line.
+/// The first word after each `cargo xtask` in a line.
 fn chores(line: &str) -> impl Iterator<Item = &str> {
     line.split("cargo xtask ").skip(1).filter_map(|rest| {
         rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
@@ -53,7 +54,10 @@ mod tests {
     #[test]
     fn a_chore_that_is_gone_is_found() {
         assert_eq!(
-            check("`cargo xtask test`, `cargo xtask tidy`.", TEST_COMMAND),
+            check(
+                "`cargo xtask test`, `cargo xtask bench model`.",
+                TEST_COMMAND
+            ),
             0
         );
         assert_eq!(
