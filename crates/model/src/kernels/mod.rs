@@ -5,6 +5,7 @@
 //! results are equal to the last bit in any batch.
 
 pub(crate) mod attention;
+mod blocks;
 pub(crate) mod elementwise;
 mod int8;
 pub(crate) mod matrix;
