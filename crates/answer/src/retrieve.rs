@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ken_corpus::Corpus;
+use ken_corpus::{Corpus, CorpusError, Filter, Selection};
 use ken_index::{Hit, Index, Mode, Query};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Role;
@@ -13,6 +13,8 @@ use crate::AnswerError;
 pub struct Retriever {
     index: Index,
     embedder: Box<dyn Embedder>,
+    /// The passages that may be found; `None` for all.
+    selection: Option<Selection>,
 }
 
 /// What was found for a question.
@@ -37,7 +39,23 @@ impl Retriever {
                 received: embedder.fingerprint().to_owned(),
             });
         }
-        Ok(Self { index, embedder })
+        Ok(Self {
+            index,
+            embedder,
+            selection: None,
+        })
+    }
+
+    /// Finds passages of documents only that fit all filters.
+    ///
+    /// # Errors
+    /// A damaged corpus.
+    pub fn within(self, filters: &[Filter]) -> Result<Self, CorpusError> {
+        let selection = match filters {
+            [] => None,
+            filters => Some(Selection::new(self.index.corpus(), filters)?),
+        };
+        Ok(Self { selection, ..self })
     }
 
     /// The corpus.
@@ -86,7 +104,9 @@ impl Retriever {
                     text,
                     vector: vectors.get(index).map(Vec::as_slice),
                 };
-                let hits = self.index.search(&query, mode, k)?;
+                let hits = self
+                    .index
+                    .search(&query, mode, k, self.selection.as_ref())?;
                 Ok(Found {
                     hits,
                     embed_time,

@@ -6,6 +6,7 @@
 //! beside the passages writes them into a staged segment before it is published.
 
 mod document;
+mod filter;
 mod io_hint;
 mod passage;
 mod read;
@@ -14,12 +15,14 @@ mod sentence;
 mod store;
 
 pub use document::{Digest, Document};
+pub use filter::{Filter, FilterError, Selection};
 pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId};
 pub use read::{Documents, ReadError, ReadProgress, read_documents};
 pub use segment::{Segmentation, SegmentationError, segment};
 pub use sentence::sentences;
 pub use store::{
-    Corpus, CorpusError, DocumentState, EmbedderIdentity, Known, Segment, Settings, StagedSegment,
-    Writer,
+    Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
+    EmbedderIdentity, JoinProgress, Known, PastGeneration, PruneMark, Pruned, Published, Segment,
+    Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer, history, join, verify,
 };

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::document::Document;
 
@@ -49,6 +50,8 @@ pub struct Passage {
     pub title: String,
     /// Never empty, never only white space.
     pub text: String,
+    /// What the source said about the document, besides its title.
+    pub metadata: Map<String, Value>,
 }
 
 impl Passage {
@@ -60,6 +63,7 @@ impl Passage {
             doc_id: document.id.clone(),
             title: document.title.clone(),
             text,
+            metadata: document.metadata.clone(),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! is no approximation here, and no model.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -27,40 +27,73 @@ const NUMBERS_PER_TASK: usize = 1 << 18;
 
 /// The vectors of one segment.
 #[derive(Debug)]
-pub(crate) struct Vectors {
+pub struct SegmentVectors {
     /// None for a segment without passages: an empty file cannot be mapped everywhere.
     map: Option<Mmap>,
     passages: usize,
     dimensions: usize,
 }
 
-/// Writes the vectors of a segment into its folder `dir`.
-///
-/// # Shapes
-/// `vectors`: `[n, dimensions]`, row-major, L2-normalized.
-pub(crate) fn write(dir: &Path, vectors: &[f32]) -> Result<(), IndexError> {
-    let path = dir.join(FILE);
-    let written = File::create(&path).and_then(|mut file| {
-        file.write_all(bytemuck::cast_slice(vectors))?;
-        file.sync_all()
-    });
-    written.map_err(|source| IndexError::Io { path, source })
+/// Writes the vectors of a segment, row by row.
+pub(crate) struct VectorWriter {
+    path: PathBuf,
+    file: BufWriter<File>,
 }
 
-impl Vectors {
+impl VectorWriter {
+    /// Begins the file in the segment's folder `dir`.
+    pub(crate) fn create(dir: &Path) -> Result<Self, IndexError> {
+        let path = dir.join(FILE);
+        match File::create(&path) {
+            Ok(file) => Ok(Self {
+                path,
+                file: BufWriter::new(file),
+            }),
+            Err(source) => Err(IndexError::Io { path, source }),
+        }
+    }
+
+    /// Adds rows, one behind the other, each L2-normalized.
+    pub(crate) fn push(&mut self, vectors: &[f32]) -> Result<(), IndexError> {
+        let written = self.file.write_all(bytemuck::cast_slice(vectors));
+        written.map_err(|source| self.failed(source))
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), IndexError> {
+        let flushed = self.file.flush();
+        flushed.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: std::io::Error) -> IndexError {
+        IndexError::Io {
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+impl SegmentVectors {
     /// Maps the vectors of the segment in `dir`.
-    pub(crate) fn open(
-        dir: &Path,
-        passages: usize,
-        dimensions: usize,
-    ) -> Result<Vectors, IndexError> {
+    ///
+    /// # Errors
+    /// Where the file is missing, of another length, or cannot be read.
+    pub fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Self, IndexError> {
         let path = dir.join(FILE);
         let map = map_file(path, passages, dimensions)?;
-        Ok(Vectors {
+        Ok(Self {
             map,
             passages,
             dimensions,
         })
+    }
+
+    /// The vector of a passage: `[dimensions]`; empty where there is no such passage.
+    #[must_use]
+    pub fn row(&self, passage: usize) -> &[f32] {
+        match passage < self.passages {
+            true => self.rows(passage..passage + 1),
+            false => &[],
+        }
     }
 
     /// The rows of some passages: `[rows.len(), dimensions]`.
@@ -117,7 +150,7 @@ fn map_file(path: PathBuf, passages: usize, dimensions: usize) -> Result<Option<
 /// # Shapes
 /// `query`: `[dimensions]`, the dimensions of all `segments`.
 pub(crate) fn search(
-    segments: &[Vectors],
+    segments: &[SegmentVectors],
     query: &[f32],
     k: usize,
     is_live: &(impl Fn(Place) -> bool + Sync),
@@ -160,11 +193,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn segments(dimensions: usize, of: &[Vec<f32>]) -> Vec<Vectors> {
+    fn write(dir: &Path, vectors: &[f32]) {
+        let mut writer = VectorWriter::create(dir).unwrap();
+        writer.push(vectors).unwrap();
+        writer.finish().unwrap();
+    }
+
+    fn segments(dimensions: usize, of: &[Vec<f32>]) -> Vec<SegmentVectors> {
         let open = |vectors: &Vec<f32>| {
             let dir = tempfile::tempdir().unwrap();
-            write(dir.path(), vectors).unwrap();
-            Vectors::open(dir.path(), vectors.len() / dimensions, dimensions).unwrap()
+            write(dir.path(), vectors);
+            SegmentVectors::open(dir.path(), vectors.len() / dimensions, dimensions).unwrap()
         };
         of.iter().map(open).collect()
     }
@@ -241,8 +280,8 @@ mod tests {
     #[test]
     fn a_file_of_another_size_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        write(dir.path(), &[1.0; 12]).unwrap();
-        let error = Vectors::open(dir.path(), 4, 4).unwrap_err();
+        write(dir.path(), &[1.0; 12]);
+        let error = SegmentVectors::open(dir.path(), 4, 4).unwrap_err();
         assert_eq!(error.kind(), "vectors_size");
         assert!(error.to_string().contains("vectors.f32"), "{error}");
         assert!(error.to_string().contains("48 bytes"), "{error}");
@@ -251,7 +290,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_named() {
         let dir = tempfile::tempdir().unwrap();
-        let error = Vectors::open(dir.path(), 4, 4).unwrap_err();
+        let error = SegmentVectors::open(dir.path(), 4, 4).unwrap_err();
         assert_eq!(error.kind(), "vectors_missing");
         assert!(error.to_string().contains("vectors.f32"), "{error}");
     }

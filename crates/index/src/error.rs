@@ -40,19 +40,15 @@ pub enum IndexError {
         /// Numbers per vector.
         dimensions: usize,
     },
-    /// The vectors to be written are not one per passage.
-    #[error(
-        "received {received} numbers for {passages} passages, but {passages} vectors of {dimensions} dimensions are {expected}"
-    )]
-    VectorCount {
+    /// The vector of a passage to be written does not fit the corpus.
+    #[error("the vector of passage {passage_id} has {received} dimensions, not {expected}")]
+    VectorLength {
+        /// The passage.
+        passage_id: String,
         /// Numbers received.
         received: usize,
-        /// `passages` times `dimensions`.
+        /// Dimensions of the vectors of the corpus.
         expected: usize,
-        /// Passages to be written.
-        passages: usize,
-        /// Numbers per vector.
-        dimensions: usize,
     },
     /// The vector of a passage to be written holds NaN or an infinity.
     #[error("the vector of passage {passage_id} holds a number that is not finite")]
@@ -111,7 +107,7 @@ impl IndexError {
             Self::Io { source, .. } => io_kind(source.kind()),
             Self::VectorsMissing { .. } => "vectors_missing",
             Self::VectorsSize { .. } => "vectors_size",
-            Self::VectorCount { .. } => "vector_count",
+            Self::VectorLength { .. } => "vector_count",
             Self::VectorNotFinite { .. } => "vector_not_finite",
             Self::QueryDimensions { .. } => "query_dimensions",
             Self::QueryNotFinite => "query_not_finite",
@@ -142,7 +138,7 @@ impl IndexError {
             Self::UnknownMode { .. } => Some("the modes are dense, lexical and hybrid".to_owned()),
             Self::Io { path, source } => io_hint(source.kind(), path),
             Self::Corpus(error) => error.hint(),
-            Self::LexicalWrite { .. } | Self::VectorCount { .. } => None,
+            Self::LexicalWrite { .. } | Self::VectorLength { .. } => None,
         }
     }
 }

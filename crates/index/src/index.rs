@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ken_corpus::{Corpus, Passage};
+use ken_corpus::{Corpus, Passage, Selection};
 
 use crate::search::{Query, Rankings};
 use crate::top_k::Place;
@@ -45,18 +45,29 @@ impl Index {
         &self.corpus
     }
 
-    /// The `k` best passages, best first; fewer where fewer match. Of equal scores, the passage
-    /// that was ingested earlier comes first. An empty corpus gives none.
+    /// The `k` best passages, best first, of those that are selected, or else of all live ones;
+    /// fewer where fewer match. Of equal scores, the passage that stands earlier in the corpus comes
+    /// first. An empty corpus gives none.
     ///
     /// # Errors
     /// Where the query's vector is missing, of the wrong size or not finite in a mode that needs
     /// it, or a passage cannot be read.
-    pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, IndexError> {
+    pub fn search(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+        selection: Option<&Selection>,
+    ) -> Result<Vec<Hit>, IndexError> {
         let segments = self.corpus.segments();
         let is_live = |place: Place| {
-            segments
-                .get(place.segment as usize)
-                .is_some_and(|segment| segment.is_live(place.ordinal as usize))
+            let (segment, ordinal) = (place.segment as usize, place.ordinal as usize);
+            match selection {
+                Some(selection) => selection.contains(segment, ordinal),
+                None => segments
+                    .get(segment)
+                    .is_some_and(|segment| segment.is_live(ordinal)),
+            }
         };
         let ranking = self.rankings.rank(query, mode, k, &is_live)?;
         ranking

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenWriteError;
+use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, TermQuery, Weight};
 use tantivy::schema::{
     Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions, document::TantivyDocument,
@@ -46,17 +47,57 @@ fn schema() -> (Schema, Field) {
     (schema.build(), field)
 }
 
-/// Writes the index of a segment into its folder `dir`, where there is none yet: one passage for
-/// each title and text, in their order.
-pub(crate) fn write<'a>(
-    dir: &Path,
-    passages: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<(), IndexError> {
-    let path = dir.join(FOLDER);
-    if let Err(source) = std::fs::create_dir(&path) {
-        return Err(IndexError::Io { path, source });
+/// Writes the lexical index of a segment, passage by passage.
+pub(crate) struct LexicalWriter {
+    path: PathBuf,
+    field: Field,
+    writer: SingleSegmentIndexWriter,
+}
+
+impl LexicalWriter {
+    /// Begins in the segment's folder `dir`, where there is no such index yet.
+    pub(crate) fn create(dir: &Path) -> Result<Self, IndexError> {
+        let path = dir.join(FOLDER);
+        if let Err(source) = std::fs::create_dir(&path) {
+            return Err(IndexError::Io { path, source });
+        }
+        match begin(&path) {
+            Ok((writer, field)) => Ok(Self {
+                path,
+                field,
+                writer,
+            }),
+            Err(error) => Err(write_error(path, error)),
+        }
     }
-    write_index(&path, passages).map_err(|error| write_error(path, error))
+
+    /// Adds the next passage.
+    pub(crate) fn push(&mut self, title: &str, text: &str) -> Result<(), IndexError> {
+        let mut document = TantivyDocument::new();
+        for value in [title, title, text] {
+            document.add_text(self.field, value);
+        }
+        let added = self.writer.add_document(document);
+        added.map_err(|error| write_error(self.path.clone(), error))
+    }
+
+    pub(crate) fn finish(self) -> Result<(), IndexError> {
+        let finished = self.writer.finalize();
+        finished
+            .map(|_| ())
+            .map_err(|error| write_error(self.path, error))
+    }
+}
+
+fn begin(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError> {
+    let (schema, field) = schema();
+    let tokenizers = tantivy::tokenizer::TokenizerManager::new();
+    tokenizers.register(TOKENIZER, analyzer());
+    let writer = IndexBuilder::new()
+        .schema(schema)
+        .tokenizers(tokenizers)
+        .single_segment_index_writer(MmapDirectory::open(path)?, WRITER_BYTES)?;
+    Ok((writer, field))
 }
 
 /// What the system refused is told as such, as for every other file.
@@ -82,28 +123,6 @@ fn system_error(message: &str) -> Option<io::Error> {
     let (_, rest) = message.rsplit_once("(os error ")?;
     let (number, _) = rest.split_once(')')?;
     Some(io::Error::from_raw_os_error(number.parse().ok()?))
-}
-
-fn write_index<'a>(
-    path: &Path,
-    passages: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<(), TantivyError> {
-    let (schema, field) = schema();
-    let tokenizers = tantivy::tokenizer::TokenizerManager::new();
-    tokenizers.register(TOKENIZER, analyzer());
-    let mut writer = IndexBuilder::new()
-        .schema(schema)
-        .tokenizers(tokenizers)
-        .single_segment_index_writer(MmapDirectory::open(path)?, WRITER_BYTES)?;
-    for (title, text) in passages {
-        let mut document = TantivyDocument::new();
-        for value in [title, title, text] {
-            document.add_text(field, value);
-        }
-        writer.add_document(document)?;
-    }
-    writer.finalize()?;
-    Ok(())
 }
 
 /// The lexical indexes of a corpus, ready to search.
@@ -337,7 +356,11 @@ mod tests {
     fn written(passages: &[(String, String)]) -> TempDir {
         let dir = tempfile::tempdir().unwrap();
         let pairs = passages.iter().map(|(a, b)| (a.as_str(), b.as_str()));
-        write(dir.path(), pairs).unwrap();
+        let mut writer = LexicalWriter::create(dir.path()).unwrap();
+        for (title, text) in pairs {
+            writer.push(title, text).unwrap();
+        }
+        writer.finish().unwrap();
         dir
     }
 

@@ -1,6 +1,6 @@
 //! Search over a corpus: exact dense search, BM25, and both fused by reciprocal rank.
 //!
-//! Each segment of the corpus carries its own immutable index: [`write_segment`] writes it into a
+//! Each segment of the corpus carries its own immutable index: [`SegmentWriter`] writes it into a
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
 //! room takes vectors; it never computes one and never loads a model.
 
@@ -16,8 +16,9 @@ mod tokenize;
 mod top_k;
 mod write;
 
+pub use dense::SegmentVectors;
 pub use error::IndexError;
 pub use index::{Hit, Index};
 pub use mode::Mode;
 pub use search::Query;
-pub use write::write_segment;
+pub use write::SegmentWriter;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::dense::{self, Vectors};
+use crate::dense::{self, SegmentVectors};
 use crate::lexical::LexicalIndex;
 use crate::top_k::{Candidate, Place};
 use crate::{IndexError, Mode, fuse};
@@ -22,7 +22,7 @@ pub struct Query<'a> {
 
 /// The indexes of all segments of a corpus.
 pub(crate) struct Rankings {
-    vectors: Vec<Vectors>,
+    vectors: Vec<SegmentVectors>,
     lexical: LexicalIndex,
     dimensions: usize,
 }
@@ -35,7 +35,7 @@ impl Rankings {
     ) -> Result<Rankings, IndexError> {
         let vectors = segments
             .iter()
-            .map(|&(dir, passages)| Vectors::open(dir, passages, dimensions))
+            .map(|&(dir, passages)| SegmentVectors::open(dir, passages, dimensions))
             .collect::<Result<_, IndexError>>()?;
         Ok(Rankings {
             vectors,
@@ -93,19 +93,29 @@ fn fused_depth(k: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lexical;
+    use crate::dense::VectorWriter;
+    use crate::lexical::LexicalWriter;
     use tempfile::TempDir;
 
     const TEXTS: [&str; 3] = ["red fox", "blue whale", "red whale"];
     const VECTORS: [f32; 6] = [1.0, 0.0, 0.0, 1.0, 0.6, 0.8];
 
+    fn write(dir: &Path, vectors: &[f32], texts: &[&str]) {
+        let mut dense = VectorWriter::create(dir).unwrap();
+        dense.push(vectors).unwrap();
+        dense.finish().unwrap();
+        let mut lexical = LexicalWriter::create(dir).unwrap();
+        for text in texts {
+            lexical.push("", text).unwrap();
+        }
+        lexical.finish().unwrap();
+    }
+
     /// One segment of three passages and one without any.
     fn opened() -> (Rankings, [TempDir; 2]) {
         let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-        dense::write(dirs[0].path(), &VECTORS).unwrap();
-        lexical::write(dirs[0].path(), TEXTS.into_iter().map(|text| ("", text))).unwrap();
-        dense::write(dirs[1].path(), &[]).unwrap();
-        lexical::write(dirs[1].path(), std::iter::empty()).unwrap();
+        write(dirs[0].path(), &VECTORS, &TEXTS);
+        write(dirs[1].path(), &[], &[]);
         let segments = [(dirs[0].path(), 3), (dirs[1].path(), 0)];
         (Rankings::open(&segments, 2).unwrap(), dirs)
     }

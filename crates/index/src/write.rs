@@ -4,41 +4,60 @@ use std::path::Path;
 
 use ken_corpus::Passage;
 
-use crate::{IndexError, dense, lexical};
+use crate::IndexError;
+use crate::dense::VectorWriter;
+use crate::lexical::LexicalWriter;
 
-/// Writes the vectors and the lexical index of `passages` into `dir`, the folder of a staged
-/// segment that has neither yet.
-///
-/// # Shapes
-/// `vectors`: `[passages.len(), dimensions]`, row-major, each row L2-normalized.
-///
-/// # Errors
-/// Where there is not one finite vector per passage, before anything is written; and where a file
-/// cannot be written.
-pub fn write_segment(
-    dir: &Path,
-    passages: &[Passage],
-    vectors: &[f32],
+/// Writes the vectors and the lexical index of a staged segment, passage by passage.
+pub struct SegmentWriter {
+    vectors: VectorWriter,
+    lexical: LexicalWriter,
     dimensions: usize,
-) -> Result<(), IndexError> {
-    let expected = passages.len().saturating_mul(dimensions);
-    if vectors.len() != expected {
-        return Err(IndexError::VectorCount {
-            received: vectors.len(),
-            expected,
-            passages: passages.len(),
+}
+
+impl SegmentWriter {
+    /// Begins in `dir`, the folder of a staged segment that has no index yet.
+    ///
+    /// # Errors
+    /// Where a file cannot be written.
+    pub fn create(dir: &Path, dimensions: usize) -> Result<Self, IndexError> {
+        Ok(Self {
+            vectors: VectorWriter::create(dir)?,
+            lexical: LexicalWriter::create(dir)?,
             dimensions,
-        });
+        })
     }
-    let rows = vectors.chunks_exact(dimensions.max(1));
-    for (passage, vector) in passages.iter().zip(rows) {
+
+    /// Adds the next passage of the segment.
+    ///
+    /// # Shapes
+    /// `vector`: `[dimensions]`, L2-normalized.
+    ///
+    /// # Errors
+    /// Where the vector is of another length or not finite, and where a file cannot be written.
+    pub fn push(&mut self, passage: &Passage, vector: &[f32]) -> Result<(), IndexError> {
+        if vector.len() != self.dimensions {
+            return Err(IndexError::VectorLength {
+                passage_id: passage.id.to_string(),
+                received: vector.len(),
+                expected: self.dimensions,
+            });
+        }
         if !vector.iter().all(|number| number.is_finite()) {
             return Err(IndexError::VectorNotFinite {
                 passage_id: passage.id.to_string(),
             });
         }
+        self.vectors.push(vector)?;
+        self.lexical.push(&passage.title, &passage.text)
     }
-    dense::write(dir, vectors)?;
-    let words = passages.iter().map(|p| (p.title.as_str(), p.text.as_str()));
-    lexical::write(dir, words)
+
+    /// Completes the files. They reach the disk when the segment is published.
+    ///
+    /// # Errors
+    /// Where a file cannot be written.
+    pub fn finish(self) -> Result<(), IndexError> {
+        self.vectors.finish()?;
+        self.lexical.finish()
+    }
 }

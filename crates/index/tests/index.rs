@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ken_corpus::{Corpus, Document, EmbedderIdentity, Settings, Writer};
-use ken_index::{Hit, Index, Mode, Query, write_segment};
+use ken_corpus::{Corpus, Document, EmbedderIdentity, Settings, Sharding, Writer};
+use ken_index::{Hit, Index, Mode, Query, SegmentWriter};
 use tempfile::TempDir;
 
 const MODES: [Mode; 3] = [Mode::Dense, Mode::Lexical, Mode::Hybrid];
@@ -22,14 +22,15 @@ fn settings() -> Settings {
             dimensions: 2,
         },
         segmentation: "whole".to_owned(),
+        sharding: Sharding::default(),
     }
 }
 
 /// Publishes one generation of documents, each of one passage, or of none where the text is empty:
 /// id, text, vector.
 fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
-    let mut writer = Writer::open(dir, settings()).unwrap();
-    let mut staged = writer.stage().unwrap();
+    let mut writer = Writer::create(dir, settings()).unwrap();
+    let mut staged = writer.stage(0).unwrap();
     let mut passages = Vec::new();
     let mut vectors = Vec::new();
     for &(id, text, vector) in documents {
@@ -47,8 +48,12 @@ fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
             vectors.extend(vector);
         }
     }
-    write_segment(staged.dir(), &passages, &vectors, 2).unwrap();
-    writer.publish(staged).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 2).unwrap();
+    for (passage, vector) in passages.iter().zip(vectors.chunks(2)) {
+        index.push(passage, vector).unwrap();
+    }
+    index.finish().unwrap();
+    writer.publish(vec![staged]).unwrap();
 }
 
 fn open(dir: &Path) -> Index {
@@ -76,13 +81,13 @@ fn ids(hits: &[Hit]) -> Vec<&str> {
 fn finds_passages_of_all_segments() {
     let dir = two_segments();
     let index = open(dir.path());
-    let dense = index.search(&TIDE, Mode::Dense, 10).unwrap();
+    let dense = index.search(&TIDE, Mode::Dense, 10, None).unwrap();
     assert_eq!(ids(&dense), ["moon#0", "wind#0", "fox#0"]);
     assert_eq!(dense[0].passage.text, "the moon drives the tide");
     assert!((dense[1].score - 0.6).abs() < 1e-6);
-    let lexical = index.search(&TIDE, Mode::Lexical, 10).unwrap();
+    let lexical = index.search(&TIDE, Mode::Lexical, 10, None).unwrap();
     assert_eq!(ids(&lexical), ["moon#0", "wind#0"]);
-    let hybrid = index.search(&TIDE, Mode::Hybrid, 2).unwrap();
+    let hybrid = index.search(&TIDE, Mode::Hybrid, 2, None).unwrap();
     assert_eq!(ids(&hybrid), ["moon#0", "wind#0"]);
     assert!((hybrid[0].score - 2.0 / 61.0).abs() < 1e-7);
 }
@@ -93,7 +98,7 @@ fn a_replaced_document_is_found_no_more() {
     publish(dir.path(), &[("moon", "cheese", [-1.0, 0.0])]);
     let index = open(dir.path());
     for mode in MODES {
-        let hits = index.search(&TIDE, mode, 10).unwrap();
+        let hits = index.search(&TIDE, mode, 10, None).unwrap();
         assert_eq!(hits[0].passage.id.as_str(), "wind#0", "{mode}");
         let gone = "the moon drives the tide";
         assert!(hits.iter().all(|hit| hit.passage.text != gone), "{mode}");
@@ -104,12 +109,12 @@ fn a_replaced_document_is_found_no_more() {
 fn threads_share_an_index() {
     let dir = two_segments();
     let index = open(dir.path());
-    let expected = index.search(&TIDE, Mode::Hybrid, 3).unwrap();
+    let expected = index.search(&TIDE, Mode::Hybrid, 3, None).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..20 {
-                    let hits = index.search(&TIDE, Mode::Hybrid, 3).unwrap();
+                    let hits = index.search(&TIDE, Mode::Hybrid, 3, None).unwrap();
                     assert_eq!(hits, expected);
                 }
             });
@@ -123,7 +128,7 @@ fn a_generation_without_passages_gives_none() {
     publish(dir.path(), &[("empty", "", [0.0; 2])]);
     let index = open(dir.path());
     for mode in MODES {
-        assert!(index.search(&TIDE, mode, 10).unwrap().is_empty());
+        assert!(index.search(&TIDE, mode, 10, None).unwrap().is_empty());
     }
 }
 
@@ -146,8 +151,8 @@ fn a_missing_or_cut_vectors_file_is_named() {
 #[test]
 fn vectors_that_do_not_fit_are_not_written() {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = Writer::open(dir.path(), settings()).unwrap();
-    let mut staged = writer.stage().unwrap();
+    let mut writer = Writer::create(dir.path(), settings()).unwrap();
+    let mut staged = writer.stage(0).unwrap();
     let document = Document {
         id: "a".to_owned(),
         title: String::new(),
@@ -156,15 +161,17 @@ fn vectors_that_do_not_fit_are_not_written() {
         record: true,
     };
     let passages = staged.push(&document, &["text".to_owned()]).unwrap();
-    let error = write_segment(staged.dir(), &passages, &[1.0], 2).unwrap_err();
+    let mut index = SegmentWriter::create(staged.dir(), 2).unwrap();
+    let error = index.push(&passages[0], &[1.0]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "received 1 numbers for 1 passages, but 1 vectors of 2 dimensions are 2"
+        "the vector of passage a#0 has 1 dimensions, not 2"
     );
-    let error = write_segment(staged.dir(), &passages, &[f32::NAN, 0.0], 2).unwrap_err();
+    let error = index.push(&passages[0], &[f32::NAN, 0.0]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the vector of passage a#0 holds a number that is not finite"
     );
-    write_segment(staged.dir(), &passages, &[1.0, 0.0], 2).unwrap();
+    index.push(&passages[0], &[1.0, 0.0]).unwrap();
+    index.finish().unwrap();
 }

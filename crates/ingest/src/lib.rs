@@ -3,9 +3,13 @@
 
 mod cut;
 mod error;
+mod known_vectors;
+mod merge;
 mod run;
+mod split;
 mod stages;
 
 pub use cut::Cut;
 pub use error::IngestError;
+pub use merge::{CompactProgress, compact};
 pub use run::{Ingest, Progress, Report, ingest};

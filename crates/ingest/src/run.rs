@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, ScopedJoinHandle};
 
-use ken_corpus::{Documents, EmbedderIdentity, ReadProgress, Settings, Writer};
+use ken_corpus::{Documents, EmbedderIdentity, ReadProgress, Settings, Sharding, Writer};
 use ken_model::embedder::Embedder;
 
+use crate::split::Split;
 use crate::stages::{self, BATCH_PASSAGES, Handed, PUBLISH_PASSAGES, Shelf};
 use crate::{Cut, IngestError};
 
@@ -33,6 +34,11 @@ pub struct Ingest<'a> {
     pub embedder: &'a dyn Embedder,
     /// What the embedder is called, so that it can be found again to embed queries.
     pub embedder_reference: &'a str,
+    /// How documents are split; `None` for what the corpus has, or one shard where it is new.
+    pub sharding: Option<Sharding>,
+    /// Takes in the documents of this shard only, counted from 0. Runs for the other shards have to
+    /// read the same documents in the same order, each into a corpus of its own.
+    pub only_shard: Option<u32>,
 }
 
 /// How far a run is.
@@ -55,8 +61,12 @@ pub struct Report {
     pub replaced: usize,
     /// Documents that were there as they are.
     pub unchanged: usize,
+    /// Documents that belong into shards that are not taken in.
+    pub other_shards: usize,
     /// Passages written.
     pub passages: usize,
+    /// Those of them that had a vector already, since their text did not change.
+    pub reused: usize,
     /// Passages longer than the embedder reads, so that their end does not count in dense search.
     pub longer_than_embedder: usize,
     /// The generation published last; 0 where there is none.
@@ -80,6 +90,7 @@ pub fn ingest(
     cancel: &AtomicBool,
 ) -> Result<Report, IngestError> {
     let writer = open(&run)?;
+    let split = Split::new(&writer, run.only_shard)?;
     let Ingest {
         documents,
         cut,
@@ -87,12 +98,13 @@ pub fn ingest(
         ..
     } = run;
     let (known, dimensions) = (writer.known(), embedder.dimensions());
+    let published = known.clone();
     thread::scope(|scope| {
         let (found, to_cut) = sync_channel(READ_AHEAD);
         let (ready, to_embed) = sync_channel(CUT_AHEAD);
         let (done, to_publish) = sync_channel(WRITE_BEHIND);
-        let reader = scope.spawn(move || stages::read(documents, &known, cancel, &found));
-        let cutter = scope.spawn(move || stages::cut(to_cut, cut, embedder, &ready));
+        let reader = scope.spawn(move || stages::read(documents, &known, split, cancel, &found));
+        let cutter = scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, &ready));
         let shelf = Shelf::new(writer, dimensions);
         let publisher = scope.spawn(move || shelf.fill(to_publish));
 
@@ -110,7 +122,9 @@ pub fn ingest(
             added: written.added,
             replaced: written.replaced,
             unchanged: seen.unchanged,
+            other_shards: seen.other_shards,
             passages: written.passages,
+            reused: written.reused,
             longer_than_embedder: written.longer,
             generation: written.generation,
             interrupted: stopped? || seen.interrupted,
@@ -125,7 +139,12 @@ pub fn ingest(
 }
 
 fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
+    let sharding = match run.sharding {
+        Some(sharding) => sharding,
+        None => Settings::of(run.corpus)?.map_or_else(Sharding::default, |known| known.sharding),
+    };
     let settings = Settings {
+        sharding,
         embedder: EmbedderIdentity {
             reference: run.embedder_reference.to_owned(),
             fingerprint: run.embedder.fingerprint().to_owned(),
@@ -133,7 +152,7 @@ fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
         },
         segmentation: run.cut.to_string(),
     };
-    Ok(Writer::open(run.corpus, settings)?)
+    Ok(Writer::create(run.corpus, settings)?)
 }
 
 /// What a stage returned; its panic goes on here.

@@ -9,7 +9,9 @@ mod documented;
 mod model;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
-pub(crate) use corpus::{CorpusFlag, IngestArguments, SearchArguments, SearchFlags};
+pub(crate) use corpus::{
+    CorpusArguments, CorpusFlag, CorpusVerb, IngestArguments, SearchArguments, SearchFlags,
+};
 pub(crate) use model::{ModelArguments, ModelVerb};
 
 use std::num::NonZeroUsize;
@@ -76,6 +78,8 @@ pub(crate) enum Verb {
     Model(ModelArguments),
     /// Take documents into a corpus
     Ingest(IngestArguments),
+    /// Look into a corpus, check it, and change what it holds
+    Corpus(CorpusArguments),
     /// Find the passages of a corpus that fit a query
     Search(SearchArguments),
     /// Answer one question, with citations and the reason for the route

@@ -3,6 +3,7 @@
 
 pub(crate) mod ask;
 pub(crate) mod completions;
+pub(crate) mod corpus;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;

@@ -7,11 +7,12 @@ mod values;
 pub(crate) use values::Temperature;
 
 use std::fmt::Display;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Result;
+use ken_corpus::{Active, Filter};
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
@@ -26,7 +27,7 @@ use crate::failure::Refusal;
 const DEFAULT_FILE: &str = "ken.toml";
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "corpus",
     "device",
     "embedder",
@@ -38,6 +39,7 @@ const KEYS: [&str; 15] = [
     "model_name",
     "policy",
     "precision",
+    "scale",
     "seed",
     "segment",
     "temperature",
@@ -51,6 +53,8 @@ pub(crate) struct Layer {
     pub(crate) device: Option<Device>,
     pub(crate) embedder: Option<ModelReference>,
     pub(crate) evidence_tokens: Option<NonZeroUsize>,
+    /// Said by flags only.
+    pub(crate) filters: Vec<Filter>,
     pub(crate) k: Option<NonZeroUsize>,
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
@@ -60,6 +64,9 @@ pub(crate) struct Layer {
     pub(crate) moved_embedder: Option<ModelReference>,
     pub(crate) policy: Option<Policy>,
     pub(crate) precision: Option<Precision>,
+    /// Said by flags only.
+    pub(crate) reverse: bool,
+    pub(crate) scale: Option<NonZeroU32>,
     pub(crate) seed: Option<u64>,
     pub(crate) segment: Option<Cut>,
     pub(crate) temperature: Option<Temperature>,
@@ -80,6 +87,10 @@ impl Layer {
             device: self.device.or(lower.device),
             embedder: self.embedder.or(lower.embedder),
             evidence_tokens: self.evidence_tokens.or(lower.evidence_tokens),
+            filters: match self.filters.is_empty() {
+                true => lower.filters,
+                false => self.filters,
+            },
             k: self.k.or(lower.k),
             max_tokens: self.max_tokens.or(lower.max_tokens),
             mode: self.mode.or(lower.mode),
@@ -88,6 +99,8 @@ impl Layer {
             moved_embedder: self.moved_embedder.or(lower.moved_embedder),
             policy: self.policy.or(lower.policy),
             precision: self.precision.or(lower.precision),
+            reverse: self.reverse || lower.reverse,
+            scale: self.scale.or(lower.scale),
             seed: self.seed.or(lower.seed),
             segment: self.segment.or(lower.segment),
             temperature: self.temperature.or(lower.temperature),
@@ -108,6 +121,7 @@ impl Layer {
             "model_name" => self.model_name = Some(value.to_owned()),
             "policy" => self.policy = Some(read(value)?),
             "precision" => self.precision = Some(read(value)?),
+            "scale" => self.scale = Some(read(value)?),
             "seed" => self.seed = Some(read(value)?),
             "segment" => self.segment = Some(read(value)?),
             "temperature" => self.temperature = Some(read(value)?),
@@ -213,6 +227,9 @@ fn edits(a: &str, b: &str) -> usize {
 /// What holds for this run.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Settings {
+    /// The shards that are searched.
+    #[serde(serialize_with = "as_text")]
+    pub(crate) active: Active,
     /// The folder of the corpus, if one was named.
     pub(crate) corpus: Option<PathBuf>,
     /// Where the language model computes.
@@ -222,6 +239,9 @@ pub(crate) struct Settings {
     pub(crate) embedder: ModelReference,
     /// The most evidence in a prompt, in tokens.
     pub(crate) evidence_tokens: usize,
+    /// What the documents that are searched have to fit.
+    #[serde(skip)]
+    pub(crate) filters: Vec<Filter>,
     /// How many passages are retrieved, where somebody says.
     pub(crate) k: Option<usize>,
     /// The longest answer, in tokens.
@@ -282,6 +302,7 @@ pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Settings> {
 
 fn settings(layer: Layer) -> Result<Settings> {
     Ok(Settings {
+        active: active(layer.scale, layer.reverse)?,
         corpus: layer.corpus,
         device: layer.device.unwrap_or_default(),
         embedder: match layer.embedder {
@@ -289,6 +310,7 @@ fn settings(layer: Layer) -> Result<Settings> {
             None => ken_model::hub::DEFAULT_EMBEDDER.parse()?,
         },
         evidence_tokens: layer.evidence_tokens.map_or(1536, NonZeroUsize::get),
+        filters: layer.filters,
         k: layer.k.map(NonZeroUsize::get),
         max_tokens: layer.max_tokens.map_or(64, NonZeroUsize::get),
         mode: layer.mode.unwrap_or(Mode::Hybrid),
@@ -305,6 +327,19 @@ fn settings(layer: Layer) -> Result<Settings> {
         temperature: layer.temperature.unwrap_or_default(),
         threads: layer.threads,
     })
+}
+
+fn active(scale: Option<NonZeroU32>, reverse: bool) -> Result<Active, Refusal> {
+    match (scale.map(NonZeroU32::get), reverse) {
+        (None, false) => Ok(Active::All),
+        (Some(scale), false) => Ok(Active::First(scale)),
+        (Some(scale), true) => Ok(Active::Last(scale)),
+        (None, true) => Err(Refusal::new(
+            "scale_not_named",
+            "--reverse takes the last shards, but not how many is said",
+        )
+        .hinting("add --scale N")),
+    }
 }
 
 #[cfg(test)]

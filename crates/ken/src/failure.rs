@@ -77,6 +77,9 @@ pub(crate) fn report(error: &Error, json: bool) -> ExitCode {
     if error.is::<output::ReaderGone>() {
         return ExitCode::SUCCESS;
     }
+    if error.is::<output::Told>() {
+        return ExitCode::from(FAILED);
+    }
     show(&describe(error), json);
     ExitCode::from(FAILED)
 }

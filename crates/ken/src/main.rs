@@ -46,6 +46,10 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, ingest.layer())?;
             commands::ingest::run(ingest, &settings, global.json, stop)
         }
+        Verb::Corpus(corpus) => {
+            let settings = settings(global, corpus.verb.layer())?;
+            commands::corpus::run(&corpus.verb, &settings, global.json, stop)
+        }
         Verb::Search(search) => {
             let settings = settings(global, search.layer())?;
             commands::search::run(search, &settings, global.json, stop)

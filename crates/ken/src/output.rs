@@ -19,6 +19,18 @@ impl fmt::Display for ReaderGone {
 
 impl std::error::Error for ReaderGone {}
 
+/// A failure of which everything was said on stdout.
+#[derive(Debug)]
+pub(crate) struct Told;
+
+impl fmt::Display for Told {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("failed as told")
+    }
+}
+
+impl std::error::Error for Told {}
+
 /// Writes one value as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     let mut line = serde_json::to_vec(value)?;

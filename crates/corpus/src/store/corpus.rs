@@ -3,17 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use super::error::CorpusError;
+use super::info::CorpusInfo;
 use super::layout;
-use super::manifest::{self, EmbedderIdentity, Manifest};
+use super::manifest::{EmbedderIdentity, Manifest, SegmentManifest, Settings};
+use super::pin::{Pin, pin_current};
 use super::segment::Segment;
+use super::shards::Active;
 use crate::passage::{Passage, PassageId};
 
-/// The generation that was current when the corpus was opened.
+/// The generation that was current when the corpus was opened, or some shards of it.
 #[derive(Debug)]
 pub struct Corpus {
     dir: PathBuf,
     manifest: Manifest,
+    active: Active,
     segments: Vec<Segment>,
+    _pin: Pin,
 }
 
 impl Corpus {
@@ -27,20 +32,37 @@ impl Corpus {
     ///
     /// # Errors
     /// [`CorpusError::NotACorpus`], [`CorpusError::Damaged`], [`CorpusError::MissingFile`],
-    /// [`CorpusError::NewerFormat`], [`CorpusError::Io`].
+    /// [`CorpusError::OtherFormat`], [`CorpusError::Io`].
     pub fn open(dir: &Path) -> Result<Self, CorpusError> {
-        let manifest = manifest::read_current(dir)?.ok_or_else(|| CorpusError::NotACorpus {
-            path: dir.to_owned(),
-        })?;
-        let segments = manifest
-            .segments
-            .iter()
+        Self::open_shards(dir, Active::All)
+    }
+
+    /// Opens some shards of the current generation. Of the others not a file is touched.
+    ///
+    /// # Errors
+    /// [`CorpusError::TooFewShards`] where there are fewer than are asked for; and as
+    /// [`Corpus::open`].
+    pub fn open_shards(dir: &Path, active: Active) -> Result<Self, CorpusError> {
+        let (manifest, pin) = pin_current(dir)?;
+        let count = manifest.settings.sharding.count;
+        if let Some(scale) = active.scale()
+            && (scale == 0 || scale > count)
+        {
+            return Err(CorpusError::TooFewShards {
+                path: dir.to_owned(),
+                asked: scale,
+                shards: count,
+            });
+        }
+        let segments = active_segments(&manifest, active)
             .map(|segment| Segment::open(dir, segment))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             dir: dir.to_owned(),
             manifest,
+            active,
             segments,
+            _pin: pin,
         })
     }
 
@@ -56,10 +78,11 @@ impl Corpus {
         self.manifest.number
     }
 
-    /// Tells what the generation holds, wherever the folder lies: 32 hex digits.
+    /// Tells what the active shards hold, wherever the folder lies: 32 hex digits.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        self.manifest.fingerprint()
+        self.manifest
+            .fingerprint(active_segments(&self.manifest, self.active))
     }
 
     /// When the generation was published, in seconds since 1970 (UTC).
@@ -71,19 +94,36 @@ impl Corpus {
     /// Which model embedded the passages.
     #[must_use]
     pub fn embedder(&self) -> &EmbedderIdentity {
-        &self.manifest.embedder
+        &self.manifest.settings.embedder
     }
 
     /// How the documents were cut, as [`crate::Segmentation`] is written.
     #[must_use]
     pub fn segmentation(&self) -> &str {
-        &self.manifest.segmentation
+        &self.manifest.settings.segmentation
     }
 
-    /// The segments, oldest first.
+    /// What all segments have in common.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.manifest.settings
+    }
+
+    /// The whole generation in numbers, inactive shards included.
+    #[must_use]
+    pub fn info(&self) -> CorpusInfo {
+        CorpusInfo::of(&self.manifest)
+    }
+
+    /// The segments of the active shards, oldest first.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         &self.segments
+    }
+
+    /// What the manifest says of each of [`Corpus::segments`].
+    pub(super) fn manifest_segments(&self) -> impl Iterator<Item = &SegmentManifest> {
+        active_segments(&self.manifest, self.active)
     }
 
     /// How many documents are live.
@@ -101,21 +141,29 @@ impl Corpus {
     /// The live passage that `id` names.
     ///
     /// # Errors
-    /// [`CorpusError::Damaged`] where its record cannot be read.
+    /// [`CorpusError::Damaged`] where a record cannot be read.
     pub fn find(&self, id: &PassageId) -> Result<Option<Passage>, CorpusError> {
-        self.segments
-            .iter()
-            .rev()
-            .find_map(|segment| Some(segment.passage(segment.ordinal_of(id)?)))
-            .transpose()
+        for segment in self.segments.iter().rev() {
+            if let Some(ordinal) = segment.ordinal_of(id)? {
+                return segment.passage(ordinal).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// All live passages: segments oldest first, ordinals ascending.
     pub fn passages(&self) -> impl Iterator<Item = Result<Passage, CorpusError>> + '_ {
         self.segments.iter().flat_map(|segment| {
-            (0..segment.passage_count())
-                .filter(|&ordinal| segment.is_live(ordinal))
+            segment
+                .live()
+                .ones()
                 .map(|ordinal| segment.passage(ordinal))
         })
     }
+}
+
+fn active_segments(manifest: &Manifest, active: Active) -> impl Iterator<Item = &SegmentManifest> {
+    let count = manifest.settings.sharding.count;
+    let segments = manifest.segments.iter();
+    segments.filter(move |segment| active.includes(segment.shard, count))
 }

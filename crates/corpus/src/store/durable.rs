@@ -67,3 +67,14 @@ pub(super) fn remove(path: &Path) -> Result<(), CorpusError> {
         _ => Ok(()),
     }
 }
+
+/// The names in a folder, sorted.
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, CorpusError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(CorpusError::io("list", folder))? {
+        let entry = entry.map_err(CorpusError::io("list", folder))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}

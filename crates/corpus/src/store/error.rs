@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::shards::Sharding;
 use crate::io_hint::{io_hint, io_kind};
 
 /// A corpus could not be opened, read or written.
@@ -26,14 +27,14 @@ pub enum CorpusError {
         /// The corpus folder.
         path: PathBuf,
     },
-    /// A later version of ken wrote this corpus.
-    #[error("{path} has corpus format {found}; this version reads up to {supported}")]
-    NewerFormat {
+    /// Another version of ken wrote this corpus.
+    #[error("{path} has corpus format {found}; this version reads {supported}")]
+    OtherFormat {
         /// The manifest.
         path: PathBuf,
         /// The format that the manifest names.
         found: u32,
-        /// The newest format that this version reads.
+        /// The format that this version reads.
         supported: u32,
     },
     /// A file of the corpus does not hold what it should.
@@ -76,6 +77,67 @@ pub enum CorpusError {
         /// How the new documents are cut.
         given_segmentation: String,
     },
+    /// The corpus was split in another way.
+    #[error(
+        "the corpus {path} has {} shards (seed {}), not {} (seed {})",
+        corpus.count, corpus.seed, given.count, given.seed
+    )]
+    OtherSharding {
+        /// The corpus folder.
+        path: PathBuf,
+        /// How the corpus was split.
+        corpus: Sharding,
+        /// How the new documents are to be split.
+        given: Sharding,
+    },
+    /// More shards are asked for than there are, or none.
+    #[error("{asked} shards of {path} are asked for, which has {shards}")]
+    TooFewShards {
+        /// The corpus folder.
+        path: PathBuf,
+        /// How many are asked for.
+        asked: u32,
+        /// How many there are.
+        shards: u32,
+    },
+    /// Two corpora that are to be joined hold the same shard.
+    #[error("{path} holds shard {shard}, which is there already")]
+    ShardTwice {
+        /// The second of them.
+        path: PathBuf,
+        /// The shard, counted from 0.
+        shard: u32,
+    },
+    /// There is no such shard.
+    #[error("there is no shard {shard} of {shards}")]
+    UnknownShard {
+        /// What was asked for, counted from 0.
+        shard: u32,
+        /// How many there are.
+        shards: u32,
+    },
+    /// A document that is to be changed is not in the corpus.
+    #[error("the corpus holds no document {id:?}")]
+    UnknownDocument {
+        /// The document id.
+        id: String,
+    },
+    /// A passage that is to be changed is not in the corpus.
+    #[error("the corpus holds no passage {id:?}")]
+    UnknownPassage {
+        /// The passage id.
+        id: String,
+    },
+    /// A generation is not kept.
+    #[error("the corpus {path} keeps no generation {number}")]
+    UnknownGeneration {
+        /// The corpus folder.
+        path: PathBuf,
+        /// What was asked for.
+        number: u64,
+        /// What there is.
+        kept: Vec<u64>,
+    },
     /// One stage was given two documents of one id.
     #[error("the document id {id:?} was added twice")]
     DuplicateDocument {
@@ -83,11 +145,11 @@ pub enum CorpusError {
         id: String,
     },
     /// A segment or corpus outgrew its counters.
-    #[error("the segment {path} is full: it holds at most {limit} documents")]
+    #[error("the segment {path} is full: it holds at most {limit} documents and passages")]
     SegmentFull {
         /// The staged segment.
         path: PathBuf,
-        /// The most documents of a segment.
+        /// The most documents, and passages, of a segment.
         limit: u32,
     },
     /// The system refused to read or write.
@@ -110,11 +172,18 @@ impl CorpusError {
             Self::NotACorpus { .. } => "not_a_corpus",
             Self::FolderInUse { .. } => "folder_in_use",
             Self::Locked { .. } => "corpus_locked",
-            Self::NewerFormat { .. } => "newer_format",
+            Self::OtherFormat { .. } => "other_corpus_format",
             Self::Damaged { .. } => "corpus_damaged",
             Self::MissingFile { .. } => "corpus_file_missing",
             Self::OtherEmbedder { .. } => "other_embedder",
             Self::OtherSegmentation { .. } => "other_segmentation",
+            Self::OtherSharding { .. } => "other_sharding",
+            Self::TooFewShards { .. } => "too_few_shards",
+            Self::ShardTwice { .. } => "shard_twice",
+            Self::UnknownShard { .. } => "unknown_shard",
+            Self::UnknownDocument { .. } => "unknown_document",
+            Self::UnknownPassage { .. } => "unknown_passage",
+            Self::UnknownGeneration { .. } => "unknown_generation",
             Self::DuplicateDocument { .. } => "duplicate_document",
             Self::SegmentFull { .. } => "segment_full",
             Self::Io { source, .. } => io_kind(source.kind()),
@@ -133,9 +202,38 @@ impl CorpusError {
             Self::Locked { .. } => {
                 Some("wait until it is done; searching is possible meanwhile".to_owned())
             }
-            Self::NewerFormat { .. } => Some("use a newer version of ken".to_owned()),
-            Self::Damaged { .. } | Self::MissingFile { .. } => {
-                Some("ingest the documents again into a new corpus".to_owned())
+            Self::OtherFormat { .. } => Some(
+                "use the version of ken that wrote it, or ingest the documents again into a new corpus"
+                    .to_owned(),
+            ),
+            Self::Damaged { .. } | Self::MissingFile { .. } => Some(
+                "`ken corpus verify` names all that is damaged, and with --repair drops it; ingesting the documents again then brings them back"
+                    .to_owned(),
+            ),
+            Self::OtherSharding { corpus, .. } => Some(format!(
+                "use --shards {} --shard-seed {}, or ingest into a new corpus",
+                corpus.count, corpus.seed
+            )),
+            Self::TooFewShards { shards, .. } => {
+                Some(format!("--scale takes a number from 1 to {shards}"))
+            }
+            Self::ShardTwice { .. } => Some(
+                "make each part by `ken ingest --shards N --only-shard I` with an I of its own; nothing was changed"
+                    .to_owned(),
+            ),
+            Self::UnknownShard { shards, .. } => {
+                Some(format!("shards are counted from 0 to {}", shards.saturating_sub(1)))
+            }
+            Self::UnknownDocument { .. } => Some(
+                "`ken corpus export` lists what it holds; nothing was changed".to_owned(),
+            ),
+            Self::UnknownPassage { .. } => Some(
+                "a passage id is DOCUMENT#N, as `ken search` shows it; nothing was changed"
+                    .to_owned(),
+            ),
+            Self::UnknownGeneration { kept, .. } => {
+                let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
+                Some(format!("it keeps {}", kept.join(", ")))
             }
             Self::OtherEmbedder {
                 corpus_embedder, ..

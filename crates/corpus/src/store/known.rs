@@ -1,100 +1,115 @@
 //! Which documents are published, and what they held. It can be asked while the writer publishes.
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::error::CorpusError;
-use super::layout;
-use super::manifest::SegmentManifest;
-use super::record;
-use crate::document::{Digest, Document};
+use super::segment::Segment;
+use crate::document::Document;
+use crate::passage::PassageId;
 
 /// How a document relates to what is published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentState {
     /// No document of this id is published.
     New,
-    /// It is published just as it is.
-    Unchanged,
-    /// Another content is published under its id.
-    Changed,
+    /// It is published just as it is, in this shard.
+    Unchanged(u32),
+    /// Another content is published under its id, in this shard.
+    Changed(u32),
 }
 
-/// Where a live document stands, and what it held.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    segment: u32,
-    ordinal: u32,
-    digest: Digest,
+/// Where a live document or one of its passages stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The number of the segment.
+    pub(super) segment: usize,
+    /// The ordinal in it.
+    pub(super) ordinal: usize,
 }
 
 /// The live documents of a corpus. All clones are of the same corpus, and follow its publications.
-#[derive(Debug, Clone)]
-pub struct Known(Arc<RwLock<HashMap<Box<str>, Place>>>);
+#[derive(Debug, Clone, Default)]
+pub struct Known(Arc<RwLock<Vec<Arc<Segment>>>>);
+
+/// A published version of a document, with what stands beside it.
+#[derive(Debug)]
+pub struct Published {
+    /// The segment that holds it.
+    pub segment: Arc<Segment>,
+    /// The ordinals of its passages in the segment.
+    pub passages: std::ops::Range<usize>,
+}
 
 impl Known {
-    /// Reads the documents that these segments hold.
-    pub(super) fn read(dir: &Path, segments: &[SegmentManifest]) -> Result<Self, CorpusError> {
-        Ok(Self(Arc::new(RwLock::new(read_live(dir, segments)?))))
-    }
-
     /// How `document` relates to what is published. Stages do not count.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where a record cannot be read.
+    pub fn state_of(&self, document: &Document) -> Result<DocumentState, CorpusError> {
+        let segments = self.segments();
+        let Some(place) = place_of(&segments, &document.id)? else {
+            return Ok(DocumentState::New);
+        };
+        let segment = &segments[place.segment];
+        let known = segment.document(place.ordinal)?.digest;
+        let digest = blake3::Hash::from_bytes(document.digest()).to_hex();
+        Ok(match known == digest.as_str() {
+            true => DocumentState::Unchanged(segment.shard()),
+            false => DocumentState::Changed(segment.shard()),
+        })
+    }
+
+    /// The published document of this id.
+    ///
+    /// # Errors
+    /// As [`Known::state_of`].
+    pub fn published(&self, id: &str) -> Result<Option<Published>, CorpusError> {
+        let segments = self.segments();
+        let place = place_of(&segments, id)?;
+        Ok(place.map(|place| Published {
+            passages: segments[place.segment].passages_of(place.ordinal),
+            segment: Arc::clone(&segments[place.segment]),
+        }))
+    }
+
+    /// Where the live document of this id stands.
+    pub(super) fn place_of(&self, id: &str) -> Result<Option<Place>, CorpusError> {
+        place_of(&self.segments(), id)
+    }
+
+    /// Where the passage of a live document stands, pruned or not.
+    pub(super) fn passage_place(&self, id: &PassageId) -> Result<Option<Place>, CorpusError> {
+        for (number, segment) in self.segments().iter().enumerate().rev() {
+            if let Some(ordinal) = segment.ordinal_of_any(id)? {
+                return Ok(Some(Place {
+                    segment: number,
+                    ordinal,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The published segments, oldest first.
     #[must_use]
-    pub fn state_of(&self, document: &Document) -> DocumentState {
-        match self.get(&document.id) {
-            None => DocumentState::New,
-            Some(place) if place.digest == document.digest() => DocumentState::Unchanged,
-            Some(_) => DocumentState::Changed,
-        }
+    pub fn segments(&self) -> Vec<Arc<Segment>> {
+        let segments = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        segments.clone()
     }
 
-    /// The numbers of the segment and, in it, of the live document of this id.
-    pub(super) fn place_of(&self, id: &str) -> Option<(u32, u32)> {
-        self.get(id).map(|place| (place.segment, place.ordinal))
-    }
-
-    /// Puts the documents of a new segment, in their order, in place of those of the same ids.
-    pub(super) fn add(&self, segment: u32, documents: Vec<(Box<str>, Digest)>) {
-        let mut live = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        for (ordinal, (id, digest)) in (0_u32..).zip(documents) {
-            let place = Place {
-                segment,
-                ordinal,
-                digest,
-            };
-            live.insert(id, place);
-        }
-    }
-
-    fn get(&self, id: &str) -> Option<Place> {
-        let live = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        live.get(id).copied()
+    pub(super) fn replace(&self, segments: Vec<Arc<Segment>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = segments;
     }
 }
 
-/// Where each live document stands.
-fn read_live(
-    dir: &Path,
-    segments: &[SegmentManifest],
-) -> Result<HashMap<Box<str>, Place>, CorpusError> {
-    let mut live = HashMap::new();
-    for (segment, manifest) in (0_u32..).zip(segments) {
-        let path = layout::segment(dir, &manifest.id).join(layout::DOCUMENTS);
-        record::read_documents(&path, |ordinal, record| {
-            if manifest.tombstones.binary_search(&ordinal).is_ok() {
-                return Ok(());
-            }
-            let digest = blake3::Hash::from_hex(&record.digest)
-                .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
-            let place = Place {
-                segment,
+fn place_of(segments: &[Arc<Segment>], id: &str) -> Result<Option<Place>, CorpusError> {
+    for (number, segment) in segments.iter().enumerate().rev() {
+        if let Some(ordinal) = segment.live_document(id)? {
+            return Ok(Some(Place {
+                segment: number,
                 ordinal,
-                digest: *digest.as_bytes(),
-            };
-            live.insert(record.id.into(), place);
-            Ok(())
-        })?;
+            }));
+        }
     }
-    Ok(live)
+    Ok(None)
 }

@@ -1,18 +1,20 @@
-//! The manifest of one generation: which segments it consists of and which of their documents
-//! are dead. Written once as JSON, never changed.
+//! The manifest of one generation: which segments it consists of, and what is marked in them.
+//! Written once as JSON, never changed.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::durable;
 use super::error::CorpusError;
 use super::layout;
+use super::shards::Sharding;
 
-/// The newest format that this version reads, and the one that it writes.
-pub(super) const FORMAT: u32 = 1;
+/// The format that this version reads and writes.
+pub(super) const FORMAT: u32 = 2;
 
 /// Which model embedded a corpus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +27,60 @@ pub struct EmbedderIdentity {
     pub dimensions: usize,
 }
 
+/// What made a generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Documents were added or replaced.
+    Ingest,
+    /// Documents were deleted.
+    Delete,
+    /// Passages were marked as pruned.
+    Prune,
+    /// What was dead or pruned was dropped from the files.
+    Compact,
+    /// An earlier generation was taken up again.
+    Rollback,
+    /// Damaged segments were dropped.
+    Repair,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ingest => "ingest",
+            Self::Delete => "delete",
+            Self::Prune => "prune",
+            Self::Compact => "compact",
+            Self::Rollback => "rollback",
+            Self::Repair => "repair",
+        })
+    }
+}
+
+/// What all segments of a corpus have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Which model embeds the passages.
+    pub embedder: EmbedderIdentity,
+    /// How documents are cut, as [`crate::Segmentation`] is written.
+    pub segmentation: String,
+    /// How documents are split into shards.
+    pub sharding: Sharding,
+}
+
+impl Settings {
+    /// The settings of the corpus at `dir`; `None` where there is none yet.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`], [`CorpusError::OtherFormat`], [`CorpusError::Io`].
+    pub fn of(dir: &Path) -> Result<Option<Self>, CorpusError> {
+        let current = current(dir)?;
+        let manifest = current.map(|current| read_current(dir, &current));
+        Ok(manifest.transpose()?.map(|manifest| manifest.settings))
+    }
+}
+
 /// What a generation consists of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Manifest {
@@ -32,33 +88,39 @@ pub(super) struct Manifest {
     pub(super) format: u32,
     /// The generation's number, from 1.
     pub(super) number: u64,
+    /// The generation that was current when its writer began. A writer's earlier generations, which
+    /// have the same, are of no use once a later one is published.
+    pub(super) base: u64,
+    /// What made it.
+    pub(super) change: Change,
     /// When it was published, in seconds since 1970 (UTC).
     pub(super) created_unix_s: u64,
-    /// Which model embedded the passages.
-    pub(super) embedder: EmbedderIdentity,
-    /// How the documents were cut, as [`crate::Segmentation`] is written.
-    pub(super) segmentation: String,
+    /// What all segments have in common.
+    #[serde(flatten)]
+    pub(super) settings: Settings,
     /// Oldest first.
     pub(super) segments: Vec<SegmentManifest>,
 }
 
 impl Manifest {
-    /// A hash of the number, the embedder and all that can be read in the generation.
-    pub(super) fn fingerprint(&self) -> String {
+    /// A hash of the number, the embedder and all that can be read in some of the segments.
+    pub(super) fn fingerprint<'a>(
+        &self,
+        segments: impl Iterator<Item = &'a SegmentManifest>,
+    ) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &str| {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         };
         add(&self.number.to_string());
-        add(&self.embedder.fingerprint);
-        for segment in &self.segments {
+        add(&self.settings.embedder.fingerprint);
+        for segment in segments {
             add(&segment.id);
-            for file in &segment.files {
+            for file in segment.files.iter().chain(&segment.marks) {
                 add(&file.name);
                 add(&file.blake3);
             }
-            add(&format!("{:?}", segment.tombstones));
         }
         let mut hex = hasher.finalize().to_hex().to_string();
         hex.truncate(32);
@@ -71,20 +133,36 @@ impl Manifest {
 pub(super) struct SegmentManifest {
     /// The name of its folder.
     pub(super) id: String,
+    /// The shard that all its documents belong to, from 0.
+    pub(super) shard: u32,
     /// How many documents it holds, dead ones included.
     pub(super) documents: u32,
-    /// How many passages it holds, dead ones included.
+    /// How many passages it holds, dead and pruned ones included.
     pub(super) passages: u64,
+    /// How many of its documents were not deleted or replaced.
+    pub(super) live_documents: u32,
+    /// How many passages of live documents are not pruned.
+    pub(super) live_passages: u64,
+    /// How many passages of live documents are pruned.
+    pub(super) pruned_passages: u64,
     /// Its files, sorted by name.
     pub(super) files: Vec<FileManifest>,
-    /// The ordinals of documents that a later segment replaced, ascending.
-    pub(super) tombstones: Vec<u32>,
+    /// The file with its marks, where it has any.
+    pub(super) marks: Option<FileManifest>,
 }
 
-/// One file of a segment.
+impl SegmentManifest {
+    /// The length of all its files.
+    pub(super) fn bytes(&self) -> u64 {
+        let files = self.files.iter().chain(&self.marks);
+        files.map(|file| file.bytes).sum()
+    }
+}
+
+/// One file of a generation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileManifest {
-    /// The path below the segment's folder, with forward slashes.
+    /// The path below its folder, with forward slashes.
     pub(super) name: String,
     /// Its length.
     pub(super) bytes: u64,
@@ -92,13 +170,99 @@ pub(super) struct FileManifest {
     pub(super) blake3: String,
 }
 
+impl FileManifest {
+    pub(super) fn of_bytes(name: &str, bytes: &[u8]) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes: bytes.len() as u64,
+            blake3: blake3::hash(bytes).to_hex().to_string(),
+        }
+    }
+
+    /// Reads a whole file, which stands below `dir`.
+    pub(super) fn of_file(dir: &Path, path: &Path) -> Result<Self, CorpusError> {
+        let mut hasher = blake3::Hasher::new();
+        File::open(path)
+            .and_then(|file| hasher.update_reader(file).map(|_| ()))
+            .map_err(CorpusError::io("read", path))?;
+        let below = path.strip_prefix(dir).unwrap_or(path);
+        let parts: Vec<_> = below
+            .components()
+            .map(|part| part.as_os_str().to_string_lossy())
+            .collect();
+        Ok(Self {
+            name: parts.join("/"),
+            bytes: hasher.count(),
+            blake3: hasher.finalize().to_hex().to_string(),
+        })
+    }
+
+    /// Checks that a file is there with its length, not what it holds.
+    pub(super) fn check_length(&self, path: &Path) -> Result<(), CorpusError> {
+        let found = match path.metadata() {
+            Ok(metadata) => metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(CorpusError::MissingFile {
+                    path: path.to_owned(),
+                });
+            }
+            Err(error) => return Err(CorpusError::io("read", path)(error)),
+        };
+        match found == self.bytes {
+            true => Ok(()),
+            false => Err(CorpusError::damaged(
+                path,
+                format!("it has {found} bytes, not {}", self.bytes),
+            )),
+        }
+    }
+}
+
+/// Where the version of the layout stands: the first version had it at the top.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Format {
+    Sealed { manifest: FormatOnly },
+    First(FormatOnly),
+}
+
 #[derive(Deserialize)]
 struct FormatOnly {
     format: u32,
 }
 
-/// The number in `CURRENT`; `None` where the folder is no corpus.
-pub(super) fn current_number(corpus: &Path) -> Result<Option<u64>, CorpusError> {
+impl Format {
+    fn number(&self) -> u32 {
+        match self {
+            Self::Sealed { manifest } | Self::First(manifest) => manifest.format,
+        }
+    }
+}
+
+/// What `CURRENT` says: which generation is published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Current {
+    pub(super) number: u64,
+    /// The hash that its manifest calls its own.
+    blake3: String,
+}
+
+/// A manifest as it is written: with the hash of its JSON.
+#[derive(Deserialize)]
+struct Sealed {
+    manifest: Manifest,
+    blake3: String,
+}
+
+fn seal(manifest: &Manifest, path: &Path) -> Result<(Vec<u8>, String), CorpusError> {
+    let json = serde_json::to_vec(manifest)
+        .map_err(|error| CorpusError::damaged(path, error.to_string()))?;
+    let hash = blake3::hash(&json).to_hex().to_string();
+    Ok((json, hash))
+}
+
+/// What is published; `None` where the folder is no corpus.
+pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
     let path = layout::current(corpus);
     let text = match fs::read(&path) {
         Ok(text) => text,
@@ -113,77 +277,103 @@ pub(super) fn current_number(corpus: &Path) -> Result<Option<u64>, CorpusError> 
         Err(error) => return Err(CorpusError::io("read", &path)(error)),
     };
     let text = String::from_utf8_lossy(&text);
-    match text.trim().parse() {
-        Ok(number) => Ok(Some(number)),
-        Err(_) => Err(CorpusError::damaged(
+    let parsed = text.trim().split_once(' ').and_then(|(number, blake3)| {
+        Some(Current {
+            number: number.parse().ok()?,
+            blake3: blake3.to_owned(),
+        })
+    });
+    parsed.map(Some).ok_or_else(|| {
+        CorpusError::damaged(
             &path,
-            format!("expected a generation number, found {:.40?}", text.trim()),
+            format!(
+                "expected a generation's number and hash, found {:.40?}",
+                text.trim()
+            ),
+        )
+    })
+}
+
+/// Reads the manifest of the published generation.
+pub(super) fn read_current(corpus: &Path, current: &Current) -> Result<Manifest, CorpusError> {
+    let (manifest, blake3) = read_sealed(corpus, current.number)?;
+    match blake3 == current.blake3 {
+        true => Ok(manifest),
+        false => Err(CorpusError::damaged(
+            &layout::current(corpus),
+            "its hash is not that of the generation it names",
         )),
     }
 }
 
-/// Reads the manifest of the published generation.
-pub(super) fn read_current(corpus: &Path) -> Result<Option<Manifest>, CorpusError> {
-    let Some(number) = current_number(corpus)? else {
-        return Ok(None);
-    };
+/// Reads the manifest of a generation.
+pub(super) fn read(corpus: &Path, number: u64) -> Result<Manifest, CorpusError> {
+    Ok(read_sealed(corpus, number)?.0)
+}
+
+fn read_sealed(corpus: &Path, number: u64) -> Result<(Manifest, String), CorpusError> {
     let path = layout::generation(corpus, number);
     let text = fs::read(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => CorpusError::MissingFile { path: path.clone() },
         _ => CorpusError::io("read", &path)(error),
     })?;
-    let damaged = |error: serde_json::Error| CorpusError::damaged(&path, error.to_string());
-    let format = serde_json::from_slice::<FormatOnly>(&text)
-        .map_err(damaged)?
-        .format;
-    if format > FORMAT {
-        return Err(CorpusError::NewerFormat {
+    let damaged = |reason: String| CorpusError::damaged(&path, reason);
+    let format = serde_json::from_slice::<Format>(&text)
+        .map_err(|error| damaged(error.to_string()))?
+        .number();
+    if format != FORMAT {
+        return Err(CorpusError::OtherFormat {
             path,
             found: format,
             supported: FORMAT,
         });
     }
-    let manifest: Manifest = serde_json::from_slice(&text).map_err(damaged)?;
-    if manifest.number != number {
-        return Err(CorpusError::damaged(
-            &path,
-            format!("it calls itself generation {}", manifest.number),
-        ));
+    let sealed: Sealed =
+        serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    if seal(&sealed.manifest, &path)?.1 != sealed.blake3 {
+        return Err(damaged("it does not have its own hash".to_owned()));
     }
-    Ok(Some(manifest))
+    if sealed.manifest.number != number {
+        let found = sealed.manifest.number;
+        return Err(damaged(format!("it calls itself generation {found}")));
+    }
+    Ok((sealed.manifest, sealed.blake3))
 }
 
-/// Writes a manifest to the disk. The generation is not published by this.
-pub(super) fn write(corpus: &Path, manifest: &Manifest) -> Result<(), CorpusError> {
+/// Writes a manifest to the disk and returns what `CURRENT` has to say to publish it.
+pub(super) fn write(corpus: &Path, manifest: &Manifest) -> Result<String, CorpusError> {
     let path = layout::generation(corpus, manifest.number);
-    let json = serde_json::to_vec(manifest)
-        .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
-    durable::replace_file(&path, &json)?;
-    durable::sync_dir(&layout::generations(corpus))
+    let (json, blake3) = seal(manifest, &path)?;
+    let mut text = b"{\"manifest\":".to_vec();
+    text.extend(json);
+    text.extend(format!(",\"blake3\":\"{blake3}\"}}\n").into_bytes());
+    durable::replace_file(&path, &text)?;
+    durable::sync_dir(&layout::generations(corpus))?;
+    Ok(format!("{} {blake3}\n", manifest.number))
 }
 
-/// The name, length and hash of every file in `files`, which stand below `dir`.
-pub(super) fn describe_files(
-    dir: &Path,
-    files: &[std::path::PathBuf],
-) -> Result<Vec<FileManifest>, CorpusError> {
-    files
+/// The numbers of the generations that are kept, up to `current`, ascending.
+pub(super) fn numbers(corpus: &Path, current: u64) -> Result<Vec<u64>, CorpusError> {
+    let mut numbers: Vec<u64> = durable::names(&layout::generations(corpus))?
         .iter()
-        .map(|path| {
-            let mut hasher = blake3::Hasher::new();
-            File::open(path)
-                .and_then(|file| hasher.update_reader(file).map(|_| ()))
-                .map_err(CorpusError::io("read", path))?;
-            let below = path.strip_prefix(dir).unwrap_or(path);
-            let parts: Vec<_> = below
-                .components()
-                .map(|part| part.as_os_str().to_string_lossy())
-                .collect();
-            Ok(FileManifest {
-                name: parts.join("/"),
-                bytes: hasher.count(),
-                blake3: hasher.finalize().to_hex().to_string(),
-            })
-        })
-        .collect()
+        .filter(|name| name.ends_with(".json"))
+        .filter_map(|name| layout::generation_of(name))
+        .filter(|&number| number <= current)
+        .collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Where a file of a generation stands, given the segment whose it is.
+pub(super) fn files_of(corpus: &Path, segment: &SegmentManifest) -> Vec<(PathBuf, FileManifest)> {
+    let dir = layout::segment(corpus, &segment.id);
+    let own = segment
+        .files
+        .iter()
+        .map(|file| (dir.join(&file.name), file.clone()));
+    let marks = segment
+        .marks
+        .iter()
+        .map(|file| (layout::marks(corpus).join(&file.name), file.clone()));
+    own.chain(marks).collect()
 }

@@ -2,30 +2,47 @@
 //!
 //! A corpus folder holds
 //!
-//! - `CURRENT`: the number of the published generation, as text. Replacing this file is the only
-//!   commit point: before it the old generation stands, after it the new one.
-//! - `generations/{n:08}.json`: what generation n consists of ([`manifest`]), never rewritten.
-//! - `segments/{n:08}/`: the documents and passages that came with generation n, never rewritten.
+//! - `CURRENT`: the number and hash of the published generation, as text. Replacing this file is
+//!   the only commit point: before it the old generation stands, after it the new one.
+//! - `generations/{n:08}.json`: what generation n consists of ([`manifest`]), never rewritten. Who
+//!   reads a generation holds a shared lock on this file ([`pin`]).
+//! - `segments/{n:08}-{shard:03}/`: documents and passages of one shard that came with generation
+//!   n, never rewritten.
+//! - `marks/{n:08}.{segment}.json`: which documents of a segment are gone and which of its passages
+//!   are pruned, as of generation n, never rewritten.
 //! - `staging/`: segments under construction; a killed writer's leftovers go at the next open.
-//! - `LOCK`: held by the one writer. Readers need no lock, since nothing that they see changes.
+//! - `LOCK`: held by the one writer.
 //!
 //! It holds no vectors and no search index; the index room adds its files to a staged segment.
 
+mod collect;
 mod corpus;
+mod documents;
 mod durable;
 mod error;
+mod info;
+mod join;
 mod known;
 mod layout;
 mod manifest;
+mod mapped;
+mod marks;
+mod pin;
 mod record;
 mod segment;
+mod shards;
 mod staged;
+mod verify;
 mod writer;
 
 pub use corpus::Corpus;
 pub use error::CorpusError;
-pub use known::{DocumentState, Known};
-pub use manifest::EmbedderIdentity;
+pub use info::{CorpusInfo, PastGeneration, ShardInfo, history};
+pub use join::{JoinProgress, join};
+pub use known::{DocumentState, Known, Published};
+pub use manifest::{Change, EmbedderIdentity, Settings};
 pub use segment::Segment;
-pub use staged::StagedSegment;
-pub use writer::{Settings, Writer};
+pub use shards::{Active, Assigner, Sharding};
+pub use staged::{Pruned, StagedSegment};
+pub use verify::{Damage, VerifyProgress, verify};
+pub use writer::{PruneMark, Writer};

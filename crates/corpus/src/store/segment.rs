@@ -1,108 +1,109 @@
-//! Reading one immutable segment: its passages by ordinal, and which of them are live.
+//! Reading one immutable segment as a generation sees it: its passages by ordinal, and which of
+//! them are live.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use memmap2::Mmap;
+use fixedbitset::FixedBitSet;
+use serde_json::{Map, Value};
 
+use super::documents::DocumentTable;
 use super::error::CorpusError;
 use super::layout;
-use super::manifest::SegmentManifest;
-use super::record::{self, PassageRecord};
+use super::manifest::{self, SegmentManifest};
+use super::mapped::Mapped;
+use super::marks::Marks;
+use super::record::{DocumentRecord, PassageRecord};
 use crate::passage::{Passage, PassageId};
 
 /// A set of documents and passages that were published together.
 ///
-/// Passages are counted from 0 by their ordinal, which never changes; those of replaced documents
-/// keep their ordinals and are no longer live.
+/// Passages are counted from 0 by their ordinal, which never changes; those of documents that were
+/// deleted or replaced, and pruned ones, keep their ordinals and are no longer live.
 #[derive(Debug)]
 pub struct Segment {
     dir: PathBuf,
     id: String,
-    documents: Vec<DocumentRow>,
+    shard: u32,
+    documents: DocumentTable,
     passage_count: usize,
-    /// Dead documents by ordinal, ascending.
-    tombstones: Vec<u32>,
+    passages: Mapped,
+    index: Mapped,
+    /// Documents that were not deleted or replaced, by ordinal.
+    live_documents: FixedBitSet,
+    /// Passages of live documents that are not pruned, by ordinal.
+    live_passages: FixedBitSet,
     live_passage_count: usize,
-    passages: Option<Mmap>,
-    offsets: Option<Mmap>,
-    /// Document ordinals sorted by id, made at the first look-up.
-    by_id: OnceLock<Vec<u32>>,
-}
-
-/// What is kept in memory of each document.
-#[derive(Debug)]
-struct DocumentRow {
-    id: Box<str>,
-    title: Box<str>,
-    first_passage: usize,
+    pruned_count: usize,
+    /// The file with its marks, where it has any.
+    marks: Option<PathBuf>,
 }
 
 impl Segment {
     /// Opens a segment after checking that its files exist and have their recorded lengths.
     pub(super) fn open(corpus: &Path, manifest: &SegmentManifest) -> Result<Self, CorpusError> {
         let dir = layout::segment(corpus, &manifest.id);
-        check_files(&dir, manifest)?;
-
-        let path = dir.join(layout::DOCUMENTS);
-        let mut documents = Vec::with_capacity(manifest.documents as usize);
-        let (document_count, passages) = record::read_documents(&path, |_, record| {
-            documents.push(DocumentRow {
-                id: record.id.into(),
-                title: record.title.into(),
-                first_passage: to_usize(record.first_passage, &path)?,
-            });
-            Ok(())
-        })?;
-        if (document_count, passages) != (manifest.documents, manifest.passages) {
+        for required in layout::REQUIRED {
+            if !manifest.files.iter().any(|file| file.name == required) {
+                return Err(CorpusError::MissingFile {
+                    path: dir.join(required),
+                });
+            }
+        }
+        for (path, file) in manifest::files_of(corpus, manifest) {
+            file.check_length(&path)?;
+        }
+        let index = Mapped::open(&dir.join(layout::PASSAGE_INDEX))?;
+        let passage_count = usize::try_from(manifest.passages).unwrap_or(usize::MAX);
+        if Some(index.bytes().len()) != passage_count.checked_add(1).map(|n| n.saturating_mul(8)) {
             return Err(CorpusError::damaged(
-                &path,
-                format!(
-                    "it holds {document_count} documents and {passages} passages, not {} and {}",
-                    manifest.documents, manifest.passages
-                ),
+                &dir.join(layout::PASSAGE_INDEX),
+                format!("it does not fit {passage_count} passages"),
             ));
         }
-        if manifest
-            .tombstones
-            .iter()
-            .any(|&dead| dead >= document_count)
-        {
-            return Err(CorpusError::damaged(
-                &path,
-                "the generation marks a document dead that is not there",
-            ));
-        }
-
         let mut segment = Self {
-            passage_count: to_usize(passages, &path)?,
+            documents: DocumentTable::open(&dir, manifest.documents, manifest.passages)?,
+            passages: Mapped::open(&dir.join(layout::PASSAGES))?,
+            live_documents: all(manifest.documents as usize),
+            live_passages: all(passage_count),
             live_passage_count: 0,
-            passages: map(&dir.join(layout::PASSAGES))?,
-            offsets: map(&dir.join(layout::OFFSETS))?,
+            pruned_count: 0,
+            marks: (manifest.marks.as_ref()).map(|file| layout::marks(corpus).join(&file.name)),
             id: manifest.id.clone(),
-            tombstones: manifest.tombstones.clone(),
-            by_id: OnceLock::new(),
+            shard: manifest.shard,
+            index,
+            passage_count,
             dir,
-            documents,
         };
-        let offset_bytes = segment.offsets.as_ref().map_or(0, |map| map.len());
-        if offset_bytes != (segment.passage_count + 1) * size_of::<u64>() {
-            return Err(CorpusError::damaged(
-                &segment.dir.join(layout::OFFSETS),
-                format!(
-                    "{offset_bytes} bytes do not fit {} passages",
-                    segment.passage_count
-                ),
-            ));
+        if let Some(path) = segment.marks.clone() {
+            segment.mark(&Marks::read(&path)?).ok_or_else(|| {
+                CorpusError::damaged(&path, "it marks what is not in its segment")
+            })?;
         }
-        let dead: usize = segment
-            .tombstones
-            .iter()
-            .map(|&document| segment.passages_of(document as usize).len())
-            .sum();
-        segment.live_passage_count = segment.passage_count - dead;
+        segment.live_passage_count = segment.live_passages.count_ones(..);
         Ok(segment)
+    }
+
+    /// Takes what is marked out of the live; `None` where a mark has no place.
+    fn mark(&mut self, marks: &Marks) -> Option<()> {
+        for &document in &marks.dead {
+            let document = document as usize;
+            if document >= self.documents.count() {
+                return None;
+            }
+            self.live_documents.set(document, false);
+            let passages = self.documents.passages(document);
+            self.live_passages.set_range(passages, false);
+        }
+        for mark in &marks.pruned {
+            let ordinal = mark.ordinal as usize;
+            if ordinal >= self.passage_count {
+                return None;
+            }
+            // A mark on a dead document's passage says nothing any more.
+            self.pruned_count += usize::from(self.live_passages.contains(ordinal));
+            self.live_passages.set(ordinal, false);
+        }
+        Some(())
     }
 
     /// The folder with the segment's files, those of the index included.
@@ -117,7 +118,14 @@ impl Segment {
         &self.id
     }
 
-    /// How many passages the segment holds, dead ones included: ordinals run from 0 to here.
+    /// The shard that all its documents belong to, from 0.
+    #[must_use]
+    pub fn shard(&self) -> u32 {
+        self.shard
+    }
+
+    /// How many passages the segment holds, dead and pruned ones included: ordinals run from 0 to
+    /// here.
     #[must_use]
     pub fn passage_count(&self) -> usize {
         self.passage_count
@@ -129,146 +137,152 @@ impl Segment {
         self.live_passage_count
     }
 
+    /// How many passages of live documents are pruned.
+    #[must_use]
+    pub fn pruned_count(&self) -> usize {
+        self.pruned_count
+    }
+
+    /// How many documents the segment holds, dead ones included.
+    #[must_use]
+    pub fn document_count(&self) -> usize {
+        self.documents.count()
+    }
+
     /// How many of its documents are live.
     #[must_use]
     pub fn live_document_count(&self) -> usize {
-        self.documents.len() - self.tombstones.len()
+        self.live_documents.count_ones(..)
     }
 
     /// Whether the passage at `ordinal` is part of the generation; false past the end.
     #[must_use]
     pub fn is_live(&self, ordinal: usize) -> bool {
-        self.document_at(ordinal)
-            .is_some_and(|document| self.is_live_document(document))
+        self.live_passages.contains(ordinal)
     }
 
-    /// The passage at `ordinal`, live or dead.
+    /// The live passages, by ordinal.
+    #[must_use]
+    pub fn live(&self) -> &FixedBitSet {
+        &self.live_passages
+    }
+
+    /// The passage at `ordinal`, live or not.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`] where there is no such passage or its record cannot be read.
     pub fn passage(&self, ordinal: usize) -> Result<Passage, CorpusError> {
-        let path = self.dir.join(layout::PASSAGES);
-        let document = self.document_at(ordinal).ok_or_else(|| {
+        let document = self.documents.of_passage(ordinal).ok_or_else(|| {
             CorpusError::damaged(
-                &path,
+                &self.dir.join(layout::PASSAGES),
                 format!("there is no passage {ordinal} of {}", self.passage_count),
             )
         })?;
-        let line = self.line(ordinal).ok_or_else(|| {
-            CorpusError::damaged(&path, format!("passage {ordinal} has no valid place"))
-        })?;
-        let record: PassageRecord = serde_json::from_slice(line)
-            .map_err(|error| CorpusError::damaged(&path, format!("passage {ordinal}: {error}")))?;
-        let row = &self.documents[document];
+        let document = self.documents.record(document)?;
+        let record = self.record(ordinal)?;
         Ok(Passage {
             id: PassageId(record.id),
-            doc_id: row.id.to_string(),
-            title: row.title.to_string(),
+            doc_id: document.id,
+            title: document.title,
             text: record.text,
+            metadata: document.metadata,
         })
     }
 
     /// The ordinal of the live passage that `id` names.
-    #[must_use]
-    pub fn ordinal_of(&self, id: &PassageId) -> Option<usize> {
-        let (doc_id, position) = id.split()?;
-        let by_id = self.by_id.get_or_init(|| {
-            // Fits: a segment's document count is a u32.
-            let mut ordinals: Vec<u32> = (0..self.documents.len() as u32).collect();
-            ordinals.sort_unstable_by_key(|&ordinal| &self.documents[ordinal as usize].id);
-            ordinals
-        });
-        let found = by_id
-            .binary_search_by(|&ordinal| (*self.documents[ordinal as usize].id).cmp(doc_id))
-            .ok()?;
-        let document = by_id[found] as usize;
-        let mut passages = self.passages_of(document);
-        let ordinal = passages.nth(position)?;
-        // "a#01" must not name what "a#1" names.
-        (self.is_live_document(document) && PassageId::new(doc_id, position) == *id)
-            .then_some(ordinal)
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where a record cannot be read.
+    pub fn ordinal_of(&self, id: &PassageId) -> Result<Option<usize>, CorpusError> {
+        let ordinal = self.ordinal_of_any(id)?;
+        Ok(ordinal.filter(|&ordinal| self.is_live(ordinal)))
     }
 
-    fn is_live_document(&self, document: usize) -> bool {
-        u32::try_from(document)
-            .is_ok_and(|document| self.tombstones.binary_search(&document).is_err())
-    }
-
-    /// The ordinal of the document that holds the passage at `ordinal`.
-    fn document_at(&self, ordinal: usize) -> Option<usize> {
-        if ordinal >= self.passage_count {
-            return None;
+    /// The same for a live document's passage that may be pruned.
+    pub(super) fn ordinal_of_any(&self, id: &PassageId) -> Result<Option<usize>, CorpusError> {
+        let Some((doc_id, position)) = id.split() else {
+            return Ok(None);
+        };
+        let Some(document) = self.live_document(doc_id)? else {
+            return Ok(None);
+        };
+        // The passages of a document ascend by position, some of which may be gone.
+        let mut range = self.documents.passages(document);
+        while !range.is_empty() {
+            let middle = range.start.midpoint(range.end);
+            let found = PassageId(self.record(middle)?.id);
+            match found.split().map(|(_, found)| found.cmp(&position)) {
+                Some(std::cmp::Ordering::Less) => range.start = middle + 1,
+                Some(std::cmp::Ordering::Greater) => range.end = middle,
+                // "a#01" must not name what "a#1" names.
+                Some(std::cmp::Ordering::Equal) => return Ok((found == *id).then_some(middle)),
+                None => {
+                    return Err(CorpusError::damaged(
+                        &self.dir.join(layout::PASSAGES),
+                        format!("passage {middle} has the id {found}"),
+                    ));
+                }
+            }
         }
-        // The last document that begins here or before; one without passages never is the last.
-        self.documents
-            .partition_point(|row| row.first_passage <= ordinal)
-            .checked_sub(1)
+        Ok(None)
     }
 
-    fn passages_of(&self, document: usize) -> std::ops::Range<usize> {
-        let end = self
-            .documents
-            .get(document + 1)
-            .map_or(self.passage_count, |next| next.first_passage);
-        self.documents[document].first_passage..end
+    /// The ordinal of the live document of this id.
+    pub(super) fn live_document(&self, id: &str) -> Result<Option<usize>, CorpusError> {
+        let document = self.documents.find(id)?;
+        Ok(document.filter(|&document| self.live_documents.contains(document)))
+    }
+
+    /// The ordinals of the live documents, ascending.
+    pub fn live_documents(&self) -> impl Iterator<Item = usize> + '_ {
+        self.live_documents.ones()
+    }
+
+    /// The ordinals of a document's passages, live or not.
+    #[must_use]
+    pub fn passages_of(&self, document: usize) -> std::ops::Range<usize> {
+        self.documents.passages(document)
+    }
+
+    /// What the source said about a document, besides its title.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where its record cannot be read.
+    pub fn metadata(&self, document: usize) -> Result<Map<String, Value>, CorpusError> {
+        Ok(self.document(document)?.metadata)
+    }
+
+    /// What is marked in it.
+    pub(super) fn marks(&self) -> Result<Marks, CorpusError> {
+        self.marks
+            .as_deref()
+            .map_or_else(|| Ok(Marks::default()), Marks::read)
+    }
+
+    pub(super) fn document(&self, ordinal: usize) -> Result<DocumentRecord, CorpusError> {
+        self.documents.record(ordinal)
+    }
+
+    pub(super) fn record(&self, ordinal: usize) -> Result<PassageRecord, CorpusError> {
+        let path = self.dir.join(layout::PASSAGES);
+        let line = self.line(ordinal).ok_or_else(|| {
+            CorpusError::damaged(&path, format!("passage {ordinal} has no valid place"))
+        })?;
+        serde_json::from_slice(line)
+            .map_err(|error| CorpusError::damaged(&path, format!("passage {ordinal}: {error}")))
     }
 
     fn line(&self, ordinal: usize) -> Option<&[u8]> {
-        let (start, end) = (self.offset(ordinal)?, self.offset(ordinal + 1)?);
-        self.passages.as_ref()?.get(start..end)
-    }
-
-    fn offset(&self, index: usize) -> Option<usize> {
-        let bytes = self.offsets.as_ref()?.get(index * 8..index * 8 + 8)?;
-        usize::try_from(u64::from_le_bytes(bytes.try_into().ok()?)).ok()
+        let offset =
+            |ordinal: usize| usize::try_from(self.index.u64_at(ordinal.checked_mul(8)?)?).ok();
+        let (start, end) = (offset(ordinal)?, offset(ordinal.checked_add(1)?)?);
+        self.passages.bytes().get(start..end)
     }
 }
 
-fn check_files(dir: &Path, manifest: &SegmentManifest) -> Result<(), CorpusError> {
-    for required in [layout::DOCUMENTS, layout::PASSAGES, layout::OFFSETS] {
-        if !manifest.files.iter().any(|file| file.name == required) {
-            return Err(CorpusError::MissingFile {
-                path: dir.join(required),
-            });
-        }
-    }
-    for file in &manifest.files {
-        let path = dir.join(&file.name);
-        let found = match path.metadata() {
-            Ok(metadata) => metadata.len(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(CorpusError::MissingFile { path });
-            }
-            Err(error) => return Err(CorpusError::io("read", &path)(error)),
-        };
-        if found != file.bytes {
-            return Err(CorpusError::damaged(
-                &path,
-                format!("it has {found} bytes, not {}", file.bytes),
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Maps a file into memory; an empty one is `None`.
-fn map(path: &Path) -> Result<Option<Mmap>, CorpusError> {
-    let file = File::open(path).map_err(CorpusError::io("open", path))?;
-    let length = file
-        .metadata()
-        .map_err(CorpusError::io("read", path))?
-        .len();
-    if length == 0 {
-        return Ok(None);
-    }
-    // SAFETY: a published segment's files are never written again by any version of this crate;
-    // every access to the map is bounds-checked.
-    #[allow(unsafe_code)]
-    let map = unsafe { Mmap::map(&file) };
-    map.map(Some).map_err(CorpusError::io("map", path))
-}
-
-fn to_usize(number: u64, path: &Path) -> Result<usize, CorpusError> {
-    usize::try_from(number)
-        .map_err(|_| CorpusError::damaged(path, format!("{number} passages do not fit")))
+/// A set of all numbers below `count`.
+fn all(count: usize) -> FixedBitSet {
+    let mut set = FixedBitSet::with_capacity(count);
+    set.insert_range(..);
+    set
 }

@@ -7,44 +7,65 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::documents;
+use super::durable;
 use super::error::CorpusError;
 use super::layout;
+use super::manifest::{FileManifest, SegmentManifest};
+use super::marks::{Marks, PrunedMark};
 use super::record::{DocumentRecord, PassageRecord};
-use crate::document::{Digest, Document};
-use crate::passage::Passage;
+use super::segment::Segment;
+use crate::document::Document;
+use crate::passage::{Passage, PassageId};
 
-/// Documents and passages that wait to be published together.
+/// What becomes of pruned passages that are copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pruned {
+    /// They stay, and stay pruned.
+    Kept,
+    /// They are left out for good.
+    Dropped,
+}
+
+/// Documents and passages of a shard that wait to be published together.
 ///
-/// Other rooms add their files below [`StagedSegment::dir`] before
-/// [`crate::Writer::publish`] is called; they are published with it. A stage that is dropped
-/// is swept away when the next writer opens the corpus.
+/// Other rooms add their files below [`StagedSegment::dir`] before it is published; they are
+/// published with it. A stage that is dropped is swept away when the next writer opens the corpus.
 #[derive(Debug)]
 pub struct StagedSegment {
     dir: PathBuf,
+    shard: u32,
     documents: JsonLines,
     passages: JsonLines,
-    offsets: BufWriter<File>,
+    passage_index: BufWriter<File>,
     passage_count: u64,
-    ids: HashSet<Box<str>>,
-    /// Ids and digests in the order of their ordinals.
-    pub(super) added: Vec<(Box<str>, Digest)>,
+    /// Where each document's line and passages begin.
+    document_index: Vec<(u64, u64)>,
+    ids: Vec<u64>,
+    seen: HashSet<[u8; 16]>,
+    /// The ids of the documents that are new in the corpus or replace others.
+    pushed: Vec<Box<str>>,
+    marks: Marks,
 }
 
 impl StagedSegment {
-    pub(super) fn create(dir: PathBuf) -> Result<Self, CorpusError> {
-        fs::create_dir_all(&dir).map_err(CorpusError::io("create", &dir))?;
-        let offsets_path = dir.join(layout::OFFSETS);
-        let file = File::create(&offsets_path).map_err(CorpusError::io("create", &offsets_path))?;
+    pub(super) fn create(dir: PathBuf, shard: u32) -> Result<Self, CorpusError> {
+        let index = dir.join(layout::PASSAGE_INDEX);
+        let file = File::create(&index).map_err(CorpusError::io("create", &index))?;
         let mut staged = Self {
             documents: JsonLines::create(dir.join(layout::DOCUMENTS))?,
             passages: JsonLines::create(dir.join(layout::PASSAGES))?,
-            offsets: BufWriter::new(file),
+            passage_index: BufWriter::new(file),
             passage_count: 0,
-            ids: HashSet::new(),
-            added: Vec::new(),
+            document_index: Vec::new(),
+            ids: Vec::new(),
+            seen: HashSet::new(),
+            pushed: Vec::new(),
+            marks: Marks::default(),
+            shard,
             dir,
         };
-        staged.write_offset()?;
+        staged.index_passage()?;
         Ok(staged)
     }
 
@@ -58,39 +79,68 @@ impl StagedSegment {
         document: &Document,
         passages: &[String],
     ) -> Result<Vec<Passage>, CorpusError> {
-        if self.added.len() >= u32::MAX as usize || passages.len() >= u32::MAX as usize {
-            return Err(CorpusError::SegmentFull {
-                path: self.dir.clone(),
-                limit: u32::MAX,
-            });
-        }
-        if !self.ids.insert(document.id.as_str().into()) {
-            return Err(CorpusError::DuplicateDocument {
-                id: document.id.clone(),
-            });
-        }
-        let digest = document.digest();
-        self.documents.write(&DocumentRecord {
+        self.push_record(&DocumentRecord {
             id: document.id.clone(),
-            digest: blake3::Hash::from_bytes(digest).to_hex().to_string(),
+            digest: blake3::Hash::from_bytes(document.digest())
+                .to_hex()
+                .to_string(),
             title: document.title.clone(),
-            first_passage: self.passage_count,
-            passages: passages.len() as u32,
+            metadata: document.metadata.clone(),
         })?;
-        self.added.push((document.id.as_str().into(), digest));
-
+        self.pushed.push(document.id.as_str().into());
         let mut pushed = Vec::with_capacity(passages.len());
         for (position, text) in passages.iter().enumerate() {
             let passage = Passage::of(document, position, text.clone());
-            self.passages.write(&PassageRecord {
+            self.push_passage(&PassageRecord {
                 id: passage.id.0.clone(),
                 text: text.clone(),
             })?;
-            self.passage_count += 1;
-            self.write_offset()?;
             pushed.push(passage);
         }
         Ok(pushed)
+    }
+
+    /// Adds the live documents of a published segment as they are, and calls `each` with the
+    /// ordinal, in that segment, and the contents of every passage that was added. Pruned passages
+    /// stay pruned, or are left out.
+    ///
+    /// # Errors
+    /// As [`StagedSegment::push`], [`CorpusError::Damaged`] where a record cannot be read, and what
+    /// `each` returns.
+    pub fn copy<E: From<CorpusError>>(
+        &mut self,
+        segment: &Segment,
+        pruned: Pruned,
+        mut each: impl FnMut(usize, Passage) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let marks = segment.marks()?;
+        for document in segment.live_documents() {
+            let record = segment.document(document)?;
+            self.push_record(&record)?;
+            for ordinal in segment.passages_of(document) {
+                if !segment.is_live(ordinal) {
+                    if pruned == Pruned::Dropped {
+                        continue;
+                    }
+                    let mark = marks.of_passage(ordinal).cloned();
+                    self.marks.pruned.extend(mark.map(|mark| PrunedMark {
+                        ordinal: self.passage_count as u32,
+                        ..mark
+                    }));
+                }
+                let passage = segment.record(ordinal)?;
+                self.push_passage(&passage)?;
+                let passage = Passage {
+                    id: PassageId(passage.id),
+                    doc_id: record.id.clone(),
+                    title: record.title.clone(),
+                    text: passage.text,
+                    metadata: record.metadata.clone(),
+                };
+                each(ordinal, passage)?;
+            }
+        }
+        Ok(())
     }
 
     /// The folder to put further files of the segment into.
@@ -99,10 +149,16 @@ impl StagedSegment {
         &self.dir
     }
 
+    /// The shard that all its documents belong to, from 0.
+    #[must_use]
+    pub fn shard(&self) -> u32 {
+        self.shard
+    }
+
     /// How many documents were pushed.
     #[must_use]
     pub fn document_count(&self) -> usize {
-        self.added.len()
+        self.ids.len()
     }
 
     /// How many passages were pushed.
@@ -111,19 +167,94 @@ impl StagedSegment {
         self.passage_count as usize
     }
 
-    /// Hands the buffered rest to the system.
-    pub(super) fn flush(&mut self) -> Result<(), CorpusError> {
-        self.documents.flush()?;
-        self.passages.flush()?;
-        self.offsets
-            .flush()
-            .map_err(CorpusError::io("write", &self.dir.join(layout::OFFSETS)))
+    /// The ids of the documents that are new in the corpus or replace others.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.pushed.iter().map(|id| &**id)
     }
 
-    fn write_offset(&mut self) -> Result<(), CorpusError> {
-        self.offsets
+    /// Brings all files to the disk, and returns their folder, what they are and what is marked in
+    /// them. The segment has no id yet, and what lives in it is not counted.
+    pub(super) fn describe(mut self) -> Result<(PathBuf, SegmentManifest, Marks), CorpusError> {
+        let files = self.sync()?;
+        let described = SegmentManifest {
+            id: String::new(),
+            shard: self.shard,
+            documents: self.document_count() as u32,
+            passages: self.passage_count,
+            live_documents: 0,
+            live_passages: 0,
+            pruned_passages: 0,
+            files: files
+                .iter()
+                .map(|path| FileManifest::of_file(&self.dir, path))
+                .collect::<Result<_, _>>()?,
+            marks: None,
+        };
+        Ok((self.dir, described, self.marks))
+    }
+
+    fn sync(&mut self) -> Result<Vec<PathBuf>, CorpusError> {
+        self.documents.flush()?;
+        self.passages.flush()?;
+        let path = self.dir.join(layout::PASSAGE_INDEX);
+        self.passage_index
+            .flush()
+            .map_err(CorpusError::io("write", &path))?;
+        let end = (self.documents.bytes, self.passage_count);
+        self.document_index.push(end);
+        for (name, bytes) in [
+            (
+                layout::DOCUMENT_INDEX,
+                documents::index_bytes(&self.document_index),
+            ),
+            (layout::DOCUMENT_IDS, documents::ids_bytes(&self.ids)),
+        ] {
+            let path = self.dir.join(name);
+            fs::write(&path, bytes).map_err(CorpusError::io("write", &path))?;
+        }
+        durable::sync_tree(&self.dir)
+    }
+
+    fn push_record(&mut self, record: &DocumentRecord) -> Result<(), CorpusError> {
+        let mut key = [0; 16];
+        key.copy_from_slice(&blake3::hash(record.id.as_bytes()).as_bytes()[..16]);
+        if !self.seen.insert(key) {
+            return Err(CorpusError::DuplicateDocument {
+                id: record.id.clone(),
+            });
+        }
+        if self.ids.len() >= u32::MAX as usize {
+            return Err(self.full());
+        }
+        self.ids.push(documents::hash(&record.id));
+        self.document_index
+            .push((self.documents.bytes, self.passage_count));
+        self.documents.write(record)
+    }
+
+    fn push_passage(&mut self, record: &PassageRecord) -> Result<(), CorpusError> {
+        if self.passage_count >= u64::from(u32::MAX) {
+            return Err(self.full());
+        }
+        self.passages.write(record)?;
+        self.passage_count += 1;
+        self.index_passage()
+    }
+
+    fn index_passage(&mut self) -> Result<(), CorpusError> {
+        self.passage_index
             .write_all(&self.passages.bytes.to_le_bytes())
-            .map_err(CorpusError::io("write", &self.dir.join(layout::OFFSETS)))
+            .map_err(CorpusError::io(
+                "write",
+                &self.dir.join(layout::PASSAGE_INDEX),
+            ))
+    }
+
+    fn full(&self) -> CorpusError {
+        CorpusError::SegmentFull {
+            path: self.dir.clone(),
+            limit: u32::MAX,
+        }
     }
 }
 

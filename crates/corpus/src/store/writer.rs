@@ -1,23 +1,47 @@
-//! The one writer of a corpus: publishes new segments.
+//! The one writer of a corpus. Whatever changes a corpus becomes a new generation here.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::collect::{collect, remove_unpublished};
 use super::durable;
 use super::error::CorpusError;
+use super::info;
 use super::known::Known;
 use super::layout;
-use super::manifest::{self, EmbedderIdentity, FORMAT, Manifest, SegmentManifest};
+use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest, Settings};
+use super::marks::{Marks, PrunedMark};
+use super::segment::Segment;
 use super::staged::StagedSegment;
+use super::verify::Damage;
+use crate::passage::PassageId;
 
-/// What all segments of a corpus have in common.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// Which model embeds the passages.
-    pub embedder: EmbedderIdentity,
-    /// How documents are cut, as [`crate::Segmentation`] is written.
-    pub segmentation: String,
+/// A passage that is to be pruned, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PruneMark {
+    /// The passage.
+    pub passage_id: PassageId,
+    /// What it was judged by.
+    pub score: f64,
+    /// Why.
+    pub reason: String,
+}
+
+/// A segment of another corpus, whose files stand in the staging folder.
+#[derive(Debug)]
+pub(super) struct Adopted {
+    pub(super) dir: PathBuf,
+    pub(super) described: SegmentManifest,
+    pub(super) marks: Marks,
+}
+
+/// What comes to the published segments.
+enum Incoming {
+    Staged(Box<StagedSegment>),
+    Adopted(Adopted),
 }
 
 /// Exclusive access to write a corpus; dropping it gives the access back.
@@ -27,7 +51,10 @@ pub struct Writer {
     settings: Settings,
     /// The published generation; number 0 and no segments before the first.
     number: u64,
+    /// The published generation when this writer began.
+    base: u64,
     segments: Vec<SegmentManifest>,
+    /// The same segments, opened.
     known: Known,
     stages: u64,
     /// Locked as long as it is open.
@@ -39,36 +66,100 @@ impl Writer {
     /// a killed writer left.
     ///
     /// # Errors
-    /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherEmbedder`] or
-    /// [`CorpusError::OtherSegmentation`] where the corpus was made with other settings;
-    /// [`CorpusError::FolderInUse`] where the folder holds something else; and what
-    /// [`crate::Corpus::open`] may return.
-    pub fn open(dir: &Path, settings: Settings) -> Result<Self, CorpusError> {
+    /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherEmbedder`],
+    /// [`CorpusError::OtherSegmentation`] or [`CorpusError::OtherSharding`] where the corpus was
+    /// made with other settings; [`CorpusError::FolderInUse`] where the folder holds something
+    /// else; and what [`crate::Corpus::open`] may return.
+    pub fn create(dir: &Path, settings: Settings) -> Result<Self, CorpusError> {
         fs::create_dir_all(dir).map_err(CorpusError::io("create", dir))?;
         refuse_foreign_folder(dir)?;
         let lock = lock(dir)?;
-        let published = manifest::read_current(dir)?;
-        if let Some(manifest) = &published {
-            check_settings(dir, manifest, &settings)?;
+        match manifest::current(dir)? {
+            Some(current) => {
+                let manifest = manifest::read_current(dir, &current)?;
+                check_settings(dir, &manifest.settings, &settings)?;
+                Self::resume(dir, manifest, &[], lock)
+            }
+            None => Self {
+                dir: dir.to_owned(),
+                settings,
+                number: 0,
+                base: 0,
+                segments: Vec::new(),
+                known: Known::default(),
+                stages: 0,
+                _lock: lock,
+            }
+            .swept(),
         }
-        let (number, segments) = match published {
-            Some(manifest) => (manifest.number, manifest.segments),
-            None => (0, Vec::new()),
-        };
-        for folder in [layout::segments(dir), layout::generations(dir)] {
-            fs::create_dir_all(&folder).map_err(CorpusError::io("create", &folder))?;
-        }
-        durable::remove(&layout::staging(dir))?;
-        remove_unpublished(dir, number)?;
-        Ok(Self {
-            known: Known::read(dir, &segments)?,
+    }
+
+    /// Opens a corpus that is there, with the settings that it has.
+    ///
+    /// # Errors
+    /// [`CorpusError::NotACorpus`], [`CorpusError::Locked`], and what [`crate::Corpus::open`] may
+    /// return.
+    pub fn open(dir: &Path) -> Result<Self, CorpusError> {
+        // Before the lock makes a file.
+        info::current(dir)?;
+        let lock = lock(dir)?;
+        Self::resume(dir, info::current(dir)?, &[], lock)
+    }
+
+    /// Publishes a generation without the segments that are damaged, found by [`verify`]. Their
+    /// documents count as unknown afterwards, so that an ingest takes them in again.
+    ///
+    /// # Errors
+    /// As [`Writer::open`].
+    pub fn repair(dir: &Path, damages: &[Damage]) -> Result<u64, CorpusError> {
+        info::current(dir)?;
+        let lock = lock(dir)?;
+        let manifest = info::current(dir)?;
+        let lost: Vec<String> = damages
+            .iter()
+            .filter_map(|damage| damage.segment.clone())
+            .collect();
+        let mut kept = manifest.segments.clone();
+        kept.retain(|segment| !lost.contains(&segment.id));
+        let mut writer = Self::resume(dir, manifest, &lost, lock)?;
+        writer.commit(Change::Repair, kept, BTreeMap::new(), Vec::new())
+    }
+
+    /// Goes on from a generation, of which some segments are not opened.
+    fn resume(
+        dir: &Path,
+        manifest: Manifest,
+        lost: &[String],
+        lock: File,
+    ) -> Result<Self, CorpusError> {
+        let segments = manifest
+            .segments
+            .iter()
+            .filter(|segment| !lost.contains(&segment.id))
+            .map(|segment| Segment::open(dir, segment).map(Arc::new))
+            .collect::<Result<_, _>>()?;
+        let known = Known::default();
+        known.replace(segments);
+        Self {
             dir: dir.to_owned(),
-            settings,
-            number,
-            segments,
+            settings: manifest.settings,
+            number: manifest.number,
+            base: manifest.number,
+            segments: manifest.segments,
+            known,
             stages: 0,
             _lock: lock,
-        })
+        }
+        .swept()
+    }
+
+    fn swept(self) -> Result<Self, CorpusError> {
+        for folder in layout::generational(&self.dir) {
+            fs::create_dir_all(&folder).map_err(CorpusError::io("create", &folder))?;
+        }
+        durable::remove(&layout::staging(&self.dir))?;
+        remove_unpublished(&self.dir, self.number)?;
+        Ok(self)
     }
 
     /// The number of the published generation; 0 before the first.
@@ -77,85 +168,293 @@ impl Writer {
         self.number
     }
 
+    /// What all segments have in common.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// What is published; it follows every publication.
     #[must_use]
     pub fn known(&self) -> Known {
         self.known.clone()
     }
 
-    /// Begins a new segment.
+    /// Begins a new segment of a shard.
     ///
     /// # Errors
     /// [`CorpusError::Io`].
-    pub fn stage(&mut self) -> Result<StagedSegment, CorpusError> {
-        self.stages += 1;
-        StagedSegment::create(layout::staging(&self.dir).join(format!("{:08}", self.stages)))
+    pub fn stage(&mut self, shard: u32) -> Result<StagedSegment, CorpusError> {
+        StagedSegment::create(self.staging_dir()?, shard)
     }
 
-    /// Publishes a segment as a new generation and returns its number. Its documents replace
-    /// published ones of the same id. An empty stage changes nothing.
+    /// A new folder for files that are not published yet.
+    pub(super) fn staging_dir(&mut self) -> Result<PathBuf, CorpusError> {
+        self.stages += 1;
+        let dir = layout::staging(&self.dir).join(format!("{:08}", self.stages));
+        fs::create_dir_all(&dir).map_err(CorpusError::io("create", &dir))?;
+        Ok(dir)
+    }
+
+    /// Publishes segments of other corpora beside those that are there.
+    pub(super) fn adopt(&mut self, adopted: Vec<Adopted>) -> Result<u64, CorpusError> {
+        let incoming = adopted.into_iter().map(Incoming::Adopted).collect();
+        self.commit(
+            Change::Ingest,
+            self.segments.clone(),
+            BTreeMap::new(),
+            incoming,
+        )
+    }
+
+    /// Publishes segments, of different shards, as a new generation and returns its number. Their
+    /// documents replace published ones of the same ids. Empty stages change nothing.
     ///
     /// # Errors
     /// [`CorpusError::Io`]; the generation that was published before then still stands.
-    pub fn publish(&mut self, mut staged: StagedSegment) -> Result<u64, CorpusError> {
-        if staged.document_count() == 0 {
-            durable::remove(staged.dir())?;
-            return Ok(self.number);
-        }
-        staged.flush()?;
-        let number = self.number + 1;
-        let manifest = self.next_manifest(&staged, number)?;
-
-        // A publication that failed half-way may have left its files.
-        remove_unpublished(&self.dir, self.number)?;
-        let target = layout::segment(&self.dir, &layout::segment_id(number));
-        fs::rename(staged.dir(), &target).map_err(CorpusError::io("create", &target))?;
-        durable::sync_dir(&layout::segments(&self.dir))?;
-        manifest::write(&self.dir, &manifest)?;
-        durable::replace_file(
-            &layout::current(&self.dir),
-            format!("{number}\n").as_bytes(),
-        )?;
-
-        // Readers may see the new generation from here on, whatever fails next.
-        self.number = number;
-        let segment = self.segments.len() as u32;
-        self.segments = manifest.segments;
-        self.known.add(segment, staged.added);
-        durable::sync_dir(&self.dir)?;
-        Ok(number)
-    }
-
-    /// Brings the stage to the disk and describes the generation that it makes.
-    fn next_manifest(&self, staged: &StagedSegment, number: u64) -> Result<Manifest, CorpusError> {
-        let files = durable::sync_tree(staged.dir())?;
-        let mut segments = self.segments.clone();
-        for (id, _) in &staged.added {
-            if let Some((segment, ordinal)) = self.known.place_of(id) {
-                segments[segment as usize].tombstones.push(ordinal);
+    pub fn publish(&mut self, staged: Vec<StagedSegment>) -> Result<u64, CorpusError> {
+        let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for id in staged.iter().flat_map(StagedSegment::ids) {
+            if let Some(place) = self.known.place_of(id)? {
+                dead.entry(place.segment)
+                    .or_default()
+                    .push(place.ordinal as u32);
             }
         }
-        for segment in &mut segments {
-            segment.tombstones.sort_unstable();
+        let marks = self.killed(dead)?;
+        let incoming = full_stages(staged)?;
+        self.commit(Change::Ingest, self.segments.clone(), marks, incoming)
+    }
+
+    /// Deletes documents.
+    ///
+    /// # Errors
+    /// [`CorpusError::UnknownDocument`] where one is not there, before anything is changed;
+    /// [`CorpusError::Io`].
+    pub fn delete(&mut self, ids: &[String]) -> Result<u64, CorpusError> {
+        let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        for id in ids {
+            let place = self.known.place_of(id)?;
+            let place = place.ok_or_else(|| CorpusError::UnknownDocument { id: id.clone() })?;
+            dead.entry(place.segment)
+                .or_default()
+                .push(place.ordinal as u32);
         }
-        segments.push(SegmentManifest {
-            id: layout::segment_id(number),
-            documents: staged.document_count() as u32,
-            passages: staged.passage_count() as u64,
-            files: manifest::describe_files(staged.dir(), &files)?,
-            tombstones: Vec::new(),
-        });
-        Ok(Manifest {
+        let marks = self.killed(dead)?;
+        self.commit(Change::Delete, self.segments.clone(), marks, Vec::new())
+    }
+
+    /// Marks passages as pruned. They stay where they are and are left out of every result.
+    ///
+    /// # Errors
+    /// [`CorpusError::UnknownPassage`] where one is not there, before anything is changed;
+    /// [`CorpusError::Io`].
+    pub fn prune(&mut self, marks: Vec<PruneMark>) -> Result<u64, CorpusError> {
+        let mut by_segment: BTreeMap<usize, Vec<PrunedMark>> = BTreeMap::new();
+        for mark in marks {
+            let place = self.known.passage_place(&mark.passage_id)?;
+            let place = place.ok_or_else(|| CorpusError::UnknownPassage {
+                id: mark.passage_id.to_string(),
+            })?;
+            by_segment
+                .entry(place.segment)
+                .or_default()
+                .push(PrunedMark {
+                    ordinal: place.ordinal as u32,
+                    score: mark.score,
+                    reason: mark.reason,
+                });
+        }
+        let segments = self.known.segments();
+        let marks = by_segment
+            .into_iter()
+            .map(|(segment, new)| {
+                let mut marks = segments[segment].marks()?;
+                marks.prune(new);
+                Ok((segment, marks))
+            })
+            .collect::<Result<_, CorpusError>>()?;
+        self.commit(Change::Prune, self.segments.clone(), marks, Vec::new())
+    }
+
+    /// Takes up an earlier generation again, as a new one.
+    ///
+    /// # Errors
+    /// [`CorpusError::UnknownGeneration`] where it is not kept; [`CorpusError::Io`].
+    pub fn rollback(&mut self, number: u64) -> Result<u64, CorpusError> {
+        let kept = manifest::numbers(&self.dir, self.number)?;
+        if !kept.contains(&number) {
+            return Err(CorpusError::UnknownGeneration {
+                path: self.dir.clone(),
+                number,
+                kept,
+            });
+        }
+        let past = manifest::read(&self.dir, number)?;
+        self.commit(Change::Rollback, past.segments, BTreeMap::new(), Vec::new())
+    }
+
+    /// Puts staged segments, which hold the same documents, in the place of published ones, given
+    /// by their ids. `change` says what for.
+    ///
+    /// # Errors
+    /// [`CorpusError::Io`]; the generation that was published before then still stands.
+    pub fn replace(
+        &mut self,
+        change: Change,
+        replaced: &[String],
+        staged: Vec<StagedSegment>,
+    ) -> Result<u64, CorpusError> {
+        let mut segments = self.segments.clone();
+        segments.retain(|segment| !replaced.contains(&segment.id));
+        self.commit(change, segments, BTreeMap::new(), full_stages(staged)?)
+    }
+
+    /// Makes sure that no earlier generation can be returned to, and returns the current one.
+    ///
+    /// # Errors
+    /// [`CorpusError::Io`].
+    pub fn forget_history(&mut self) -> Result<u64, CorpusError> {
+        let kept = manifest::numbers(&self.dir, self.number)?;
+        if kept.iter().all(|&number| number == self.number) {
+            return Ok(self.number);
+        }
+        let manifest = manifest::read(&self.dir, self.number)?;
+        match manifest.change {
+            Change::Compact => collect(&self.dir, &manifest).map(|()| self.number),
+            _ => self.commit(
+                Change::Compact,
+                self.segments.clone(),
+                BTreeMap::new(),
+                Vec::new(),
+            ),
+        }
+    }
+
+    /// The marks of segments some of whose documents die.
+    fn killed(
+        &self,
+        dead: BTreeMap<usize, Vec<u32>>,
+    ) -> Result<BTreeMap<usize, Marks>, CorpusError> {
+        let segments = self.known.segments();
+        dead.into_iter()
+            .map(|(segment, documents)| {
+                let mut marks = segments[segment].marks()?;
+                marks.kill(documents);
+                Ok((segment, marks))
+            })
+            .collect()
+    }
+
+    /// Publishes a generation of published segments, some with other marks than before, and of
+    /// staged ones. Without any change there is no new generation.
+    fn commit(
+        &mut self,
+        change: Change,
+        mut segments: Vec<SegmentManifest>,
+        marks: BTreeMap<usize, Marks>,
+        incoming: Vec<Incoming>,
+    ) -> Result<u64, CorpusError> {
+        let unchanged = incoming.is_empty() && marks.is_empty() && segments == self.segments;
+        if unchanged && change != Change::Compact {
+            return Ok(self.number);
+        }
+        let number = self.number + 1;
+        // A publication that failed half-way may have left its files.
+        remove_unpublished(&self.dir, self.number)?;
+        for (at, marks) in marks {
+            let name = layout::marks_name(number, &segments[at].id);
+            segments[at].marks = Some(marks.write(&self.dir, &name)?);
+        }
+        for incoming in incoming {
+            segments.push(self.place(incoming, number)?);
+        }
+        durable::sync_dir(&layout::marks(&self.dir))?;
+        durable::sync_dir(&layout::segments(&self.dir))?;
+        let opened = self.open_all(&mut segments)?;
+        let manifest = Manifest {
             format: FORMAT,
             number,
+            base: self.base,
+            change,
             created_unix_s: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs()),
-            embedder: self.settings.embedder.clone(),
-            segmentation: self.settings.segmentation.clone(),
+            settings: self.settings.clone(),
             segments,
-        })
+        };
+        let current = manifest::write(&self.dir, &manifest)?;
+        durable::replace_file(&layout::current(&self.dir), current.as_bytes())?;
+
+        // Readers may see the new generation from here on, whatever fails next.
+        self.number = number;
+        self.known.replace(opened);
+        let synced = durable::sync_dir(&self.dir);
+        // What cannot be removed now is removed after the next publication.
+        let _ = collect(&self.dir, &manifest);
+        self.segments = manifest.segments;
+        synced.map(|()| number)
     }
+
+    /// Brings a segment to its place and describes it.
+    fn place(&self, incoming: Incoming, number: u64) -> Result<SegmentManifest, CorpusError> {
+        let (dir, mut described, marks) = match incoming {
+            Incoming::Staged(staged) => staged.describe()?,
+            Incoming::Adopted(adopted) => {
+                durable::sync_tree(&adopted.dir)?;
+                (adopted.dir, adopted.described, adopted.marks)
+            }
+        };
+        let mut target = PathBuf::new();
+        for part in 0.. {
+            described.id = layout::segment_id(number, described.shard, part);
+            target = layout::segment(&self.dir, &described.id);
+            if !target.exists() {
+                break;
+            }
+        }
+        described.marks = match marks.is_empty() {
+            true => None,
+            false => {
+                let name = layout::marks_name(number, &described.id);
+                Some(marks.write(&self.dir, &name)?)
+            }
+        };
+        fs::rename(&dir, &target).map_err(CorpusError::io("create", &target))?;
+        Ok(described)
+    }
+
+    /// Opens the segments of the next generation and counts what lives in them. Those that stay as
+    /// they are stay open.
+    fn open_all(&self, segments: &mut [SegmentManifest]) -> Result<Vec<Arc<Segment>>, CorpusError> {
+        let known = self.known.segments();
+        let open = |segment: &mut SegmentManifest| {
+            let same = known.iter().find(|known| known.id() == segment.id);
+            if let Some(same) = same
+                && self.segments.contains(segment)
+            {
+                return Ok(Arc::clone(same));
+            }
+            let opened = Segment::open(&self.dir, segment)?;
+            segment.live_documents = opened.live_document_count() as u32;
+            segment.live_passages = opened.live_passage_count() as u64;
+            segment.pruned_passages = opened.pruned_count() as u64;
+            Ok(Arc::new(opened))
+        };
+        segments.iter_mut().map(open).collect()
+    }
+}
+
+/// The stages that hold something; the others are removed.
+fn full_stages(staged: Vec<StagedSegment>) -> Result<Vec<Incoming>, CorpusError> {
+    let (full, empty): (Vec<_>, Vec<_>) = staged
+        .into_iter()
+        .partition(|staged| staged.document_count() > 0);
+    for staged in empty {
+        durable::remove(staged.dir())?;
+    }
+    let full = full.into_iter().map(Box::new).map(Incoming::Staged);
+    Ok(full.collect())
 }
 
 /// Refuses a folder that holds other things than an unpublished corpus: sweeping it could
@@ -164,20 +463,17 @@ fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     if layout::current(dir).is_file() {
         return Ok(());
     }
-    let mut names = Vec::new();
-    for entry in fs::read_dir(dir).map_err(CorpusError::io("list", dir))? {
-        names.push(entry.map_err(CorpusError::io("list", dir))?.file_name());
-    }
+    let names = durable::names(dir)?;
     let ours = names.is_empty() || names.iter().any(|name| name == "LOCK");
     let only_ours = names
         .iter()
         .all(|name| name == "CURRENT.tmp" || layout::UNPUBLISHED.iter().any(|ours| name == ours));
-    if ours && only_ours {
-        return Ok(());
+    match ours && only_ours {
+        true => Ok(()),
+        false => Err(CorpusError::FolderInUse {
+            path: dir.to_owned(),
+        }),
     }
-    Err(CorpusError::FolderInUse {
-        path: dir.to_owned(),
-    })
 }
 
 fn lock(dir: &Path) -> Result<File, CorpusError> {
@@ -197,41 +493,36 @@ fn lock(dir: &Path) -> Result<File, CorpusError> {
     }
 }
 
-fn check_settings(dir: &Path, manifest: &Manifest, settings: &Settings) -> Result<(), CorpusError> {
-    let (corpus, given) = (&manifest.embedder, &settings.embedder);
-    if corpus.fingerprint != given.fingerprint || corpus.dimensions != given.dimensions {
+/// Refuses settings that do not fit those of the corpus at `dir`.
+pub(super) fn check_settings(
+    dir: &Path,
+    corpus: &Settings,
+    given: &Settings,
+) -> Result<(), CorpusError> {
+    let path = dir.to_owned();
+    let (own, other) = (&corpus.embedder, &given.embedder);
+    if own.fingerprint != other.fingerprint || own.dimensions != other.dimensions {
         return Err(CorpusError::OtherEmbedder {
-            path: dir.to_owned(),
-            corpus_embedder: corpus.reference.clone(),
-            corpus_dimensions: corpus.dimensions,
-            given_embedder: given.reference.clone(),
-            given_dimensions: given.dimensions,
+            path,
+            corpus_embedder: own.reference.clone(),
+            corpus_dimensions: own.dimensions,
+            given_embedder: other.reference.clone(),
+            given_dimensions: other.dimensions,
         });
     }
-    if manifest.segmentation != settings.segmentation {
+    if corpus.segmentation != given.segmentation {
         return Err(CorpusError::OtherSegmentation {
-            path: dir.to_owned(),
-            corpus_segmentation: manifest.segmentation.clone(),
-            given_segmentation: settings.segmentation.clone(),
+            path,
+            corpus_segmentation: corpus.segmentation.clone(),
+            given_segmentation: given.segmentation.clone(),
         });
     }
-    Ok(())
-}
-
-/// Removes segments and manifests of generations after `published`: no reader can know them.
-fn remove_unpublished(dir: &Path, published: u64) -> Result<(), CorpusError> {
-    for folder in [layout::segments(dir), layout::generations(dir)] {
-        for entry in fs::read_dir(&folder).map_err(CorpusError::io("list", &folder))? {
-            let path = entry.map_err(CorpusError::io("list", &folder))?.path();
-            let number = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .and_then(|name| name.split('.').next())
-                .and_then(|stem| stem.parse::<u64>().ok());
-            if number.is_some_and(|number| number > published) {
-                durable::remove(&path)?;
-            }
-        }
+    if corpus.sharding != given.sharding {
+        return Err(CorpusError::OtherSharding {
+            path,
+            corpus: corpus.sharding,
+            given: given.sharding,
+        });
     }
     Ok(())
 }

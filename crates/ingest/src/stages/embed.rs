@@ -11,13 +11,6 @@ use ken_model::encoder::Role;
 use super::{BATCH_PASSAGES, CutDocument, Handed};
 use crate::{IngestError, Progress};
 
-/// A document with the vectors of its passages.
-pub(crate) struct Embedded {
-    pub(crate) document: CutDocument,
-    /// `[passages, dimensions]`, row-major.
-    pub(crate) vectors: Vec<f32>,
-}
-
 /// Embeds until the end, the first error, a stop or the end of the next stage. `progress` is
 /// called after each batch. Returns whether it was stopped.
 pub(crate) fn embed(
@@ -49,7 +42,7 @@ pub(crate) fn embed(
         } else if queue.documents.is_empty() {
             return Ok(false);
         }
-        let seen = queue.documents.back().map(|last| last.document.seen);
+        let seen = queue.documents.back().map(|last| last.seen);
         let done = queue.take_done();
         if !done.is_empty() && out.send(Handed::Documents(done)).is_err() {
             // The next stage tells why.
@@ -68,71 +61,50 @@ pub(crate) fn embed(
 /// The documents that wait for vectors, the first to leave in front.
 #[derive(Default)]
 struct Queue {
-    documents: VecDeque<Waiting>,
+    documents: VecDeque<CutDocument>,
     /// Passages that have no vector yet.
     unembedded: usize,
-}
-
-struct Waiting {
-    document: CutDocument,
-    vectors: Vec<f32>,
-    /// How many passages are embedded.
-    embedded: usize,
-}
-
-impl Waiting {
-    fn is_done(&self) -> bool {
-        self.embedded == self.document.texts.len()
-    }
 }
 
 impl Queue {
     fn push(&mut self, documents: Vec<CutDocument>) {
         for document in documents {
-            self.unembedded += document.texts.len();
-            self.documents.push_back(Waiting {
-                document,
-                vectors: Vec::new(),
-                embedded: 0,
-            });
+            self.unembedded += document.missing().count();
+            self.documents.push_back(document);
         }
     }
 
     /// Embeds the next passages and returns how many there were.
     fn embed_batch(&mut self, embedder: &dyn Embedder) -> Result<usize, EmbedderError> {
-        let waiting = self.documents.iter().flat_map(|waiting| {
-            let texts = &waiting.document.texts[waiting.embedded..];
-            texts
-                .iter()
-                .map(|text| waiting.document.embedded_text(text))
-        });
-        let texts: Vec<String> = waiting.take(BATCH_PASSAGES).collect();
+        let places = self
+            .documents
+            .iter()
+            .enumerate()
+            .flat_map(|(at, document)| document.missing().map(move |passage| (at, passage)));
+        let places: Vec<_> = places.take(BATCH_PASSAGES).collect();
+        let texts: Vec<String> = places
+            .iter()
+            .map(|&(at, passage)| {
+                let document = &self.documents[at];
+                document.embedded_text(&document.texts[passage])
+            })
+            .collect();
         let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let mut vectors = embedder.embed(&borrowed, Role::Passage)?.into_iter();
+        let vectors = embedder.embed(&borrowed, Role::Passage)?;
         self.unembedded -= texts.len();
-        for waiting in &mut self.documents {
-            let missing = waiting.document.texts.len() - waiting.embedded;
-            for vector in vectors.by_ref().take(missing) {
-                waiting.vectors.extend(vector);
-                waiting.embedded += 1;
-            }
+        for ((at, passage), vector) in places.into_iter().zip(vectors) {
+            self.documents[at].vectors[passage] = Some(vector);
         }
         Ok(texts.len())
     }
 
-    /// The documents in front whose passages are all embedded.
-    fn take_done(&mut self) -> Vec<Embedded> {
+    /// The documents in front whose passages all have vectors.
+    fn take_done(&mut self) -> Vec<CutDocument> {
         let done = self
             .documents
             .iter()
-            .take_while(|waiting| waiting.is_done());
+            .take_while(|document| document.missing().next().is_none());
         let done = done.count();
-        self.documents
-            .drain(..done)
-            .map(|waiting| Embedded {
-                document: waiting.document,
-                vectors: waiting.vectors,
-            })
-            .collect()
+        self.documents.drain(..done).collect()
     }
 }

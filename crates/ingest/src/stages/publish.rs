@@ -1,24 +1,31 @@
 //! The last stage: documents with their vectors into segments, and segments into generations.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::mpsc::Receiver;
 
-use ken_corpus::{Passage, StagedSegment, Writer};
+use ken_corpus::{StagedSegment, Writer};
+use ken_index::SegmentWriter;
 
-use super::{Embedded, PUBLISH_PASSAGES};
+use super::{CutDocument, PUBLISH_PASSAGES};
 use crate::IngestError;
+use crate::merge::merge_small_segments;
 
 /// What the embedding hands over.
 pub(crate) enum Handed {
-    /// Documents that are done.
-    Documents(Vec<Embedded>),
+    /// Documents whose passages all have vectors.
+    Documents(Vec<CutDocument>),
     /// There are no more. Without it, what is staged is left unpublished.
     End,
 }
 
-/// The corpus that is written, with the segment that is being filled.
+/// The corpus that is written, with the segments that are being filled.
 pub(crate) struct Shelf {
     writer: Writer,
-    stage: Option<Stage>,
+    /// By shard.
+    stages: BTreeMap<u32, Stage>,
+    /// Passages in all of them.
+    staged: usize,
     dimensions: usize,
     written: Written,
 }
@@ -31,16 +38,16 @@ pub(crate) struct Written {
     pub(crate) longer: usize,
     /// Passages published.
     pub(crate) passages: usize,
+    /// Those of them that had a vector already.
+    pub(crate) reused: usize,
     /// The generation published last; 0 where there is none.
     pub(crate) generation: u64,
 }
 
-/// A staged segment with the passages and vectors that belong into its indexes.
+/// A staged segment with its indexes.
 struct Stage {
     segment: StagedSegment,
-    passages: Vec<Passage>,
-    /// `[passages, dimensions]`, row-major.
-    vectors: Vec<f32>,
+    index: SegmentWriter,
 }
 
 impl Shelf {
@@ -51,7 +58,8 @@ impl Shelf {
         };
         Self {
             writer,
-            stage: None,
+            stages: BTreeMap::new(),
+            staged: 0,
             dimensions,
             written,
         }
@@ -63,7 +71,7 @@ impl Shelf {
             match handed {
                 Handed::Documents(documents) => {
                     for document in documents {
-                        self.stage(document)?;
+                        self.stage(&document)?;
                     }
                 }
                 Handed::End => self.publish()?,
@@ -72,43 +80,45 @@ impl Shelf {
         Ok(self.written)
     }
 
-    fn stage(&mut self, done: Embedded) -> Result<(), IngestError> {
-        let Embedded { document, vectors } = done;
-        match document.replaces {
+    fn stage(&mut self, done: &CutDocument) -> Result<(), IngestError> {
+        match done.replaces {
             true => self.written.replaced += 1,
             false => self.written.added += 1,
         }
-        self.written.longer += document.longer;
-        let stage = match &mut self.stage {
-            Some(stage) => stage,
-            none => none.insert(Stage {
-                segment: self.writer.stage()?,
-                passages: Vec::new(),
-                vectors: Vec::new(),
-            }),
+        self.written.longer += done.longer;
+        self.written.reused += done.reused;
+        let stage = match self.stages.entry(done.shard) {
+            Entry::Occupied(stage) => stage.into_mut(),
+            Entry::Vacant(none) => {
+                let segment = self.writer.stage(done.shard)?;
+                let index = SegmentWriter::create(segment.dir(), self.dimensions)?;
+                none.insert(Stage { segment, index })
+            }
         };
-        let passages = stage.segment.push(&document.document, &document.texts)?;
-        stage.passages.extend(passages);
-        stage.vectors.extend(vectors);
-        match stage.passages.len() >= PUBLISH_PASSAGES {
+        let passages = stage.segment.push(&done.document, &done.texts)?;
+        for (passage, vector) in passages.iter().zip(done.vectors.iter().flatten()) {
+            stage.index.push(passage, vector)?;
+        }
+        self.staged += passages.len();
+        match self.staged >= PUBLISH_PASSAGES {
             true => self.publish(),
             false => Ok(()),
         }
     }
 
-    /// Publishes what is staged.
+    /// Publishes what is staged, and merges what has become many small segments.
     fn publish(&mut self) -> Result<(), IngestError> {
-        let Some(stage) = self.stage.take() else {
+        let mut staged = Vec::new();
+        for stage in std::mem::take(&mut self.stages).into_values() {
+            stage.index.finish()?;
+            staged.push(stage.segment);
+        }
+        if staged.is_empty() {
             return Ok(());
-        };
-        ken_index::write_segment(
-            stage.segment.dir(),
-            &stage.passages,
-            &stage.vectors,
-            self.dimensions,
-        )?;
-        self.written.passages += stage.passages.len();
-        self.written.generation = self.writer.publish(stage.segment)?;
+        }
+        self.written.passages += std::mem::take(&mut self.staged);
+        self.written.generation = self.writer.publish(staged)?;
+        self.written.generation = merge_small_segments(&mut self.writer)?;
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::sync::mpsc::SyncSender;
 use ken_corpus::{Document, DocumentState, Documents, Known, ReadProgress};
 
 use crate::IngestError;
+use crate::split::Split;
 
 /// How far the reading is.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,8 @@ pub(crate) struct Seen {
     pub(crate) documents: usize,
     /// Those of them that are published as they are.
     pub(crate) unchanged: usize,
+    /// Those that belong into shards that are not taken in.
+    pub(crate) other_shards: usize,
     /// Whether the reading was broken off.
     pub(crate) interrupted: bool,
 }
@@ -23,6 +26,8 @@ pub(crate) struct Seen {
 /// A document that is to be taken in.
 pub(crate) struct Found {
     pub(crate) document: Document,
+    /// The shard that it belongs to.
+    pub(crate) shard: u32,
     /// Whether the document takes the place of one of the same id.
     pub(crate) replaces: bool,
     /// How far the reading was when it was found.
@@ -33,6 +38,7 @@ pub(crate) struct Found {
 pub(crate) fn read(
     mut documents: Documents,
     known: &Known,
+    mut split: Split,
     cancel: &AtomicBool,
     out: &SyncSender<Result<Found, IngestError>>,
 ) -> Seen {
@@ -40,6 +46,7 @@ pub(crate) fn read(
         read: documents.progress(),
         documents: 0,
         unchanged: 0,
+        other_shards: 0,
         interrupted: false,
     };
     loop {
@@ -59,14 +66,26 @@ pub(crate) fn read(
             None => break,
         };
         seen.documents += 1;
-        let state = known.state_of(&document);
-        if state == DocumentState::Unchanged {
+        let state = match known.state_of(&document) {
+            Ok(state) => state,
+            Err(error) => {
+                let _ = out.send(Err(error.into()));
+                break;
+            }
+        };
+        let shard = split.shard(&document.id, state);
+        if let DocumentState::Unchanged(_) = state {
             seen.unchanged += 1;
             continue;
         }
+        let Some(shard) = shard else {
+            seen.other_shards += 1;
+            continue;
+        };
         let found = Found {
             document,
-            replaces: state == DocumentState::Changed,
+            shard,
+            replaces: state != DocumentState::New,
             seen,
         };
         if out.send(Ok(found)).is_err() {

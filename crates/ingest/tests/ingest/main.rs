@@ -70,6 +70,8 @@ impl Files {
             cut: CUT.parse::<Cut>().unwrap(),
             embedder,
             embedder_reference: "hashing",
+            sharding: None,
+            only_shard: None,
         };
         ingest(work, progress, cancel)
     }
@@ -121,7 +123,7 @@ fn found(corpus: &Path, words: &str) -> Vec<(String, f32)> {
         text: words,
         vector: None,
     };
-    let hits = index.search(&query, Mode::Lexical, 20).unwrap();
+    let hits = index.search(&query, Mode::Lexical, 20, None).unwrap();
     let hits = hits.into_iter();
     hits.map(|hit| (hit.passage.id.to_string(), hit.score))
         .collect()

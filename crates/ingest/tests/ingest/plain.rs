@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use ken_corpus::{
-    DocumentState, EmbedderIdentity, Segmentation, Settings, Writer, read_documents, segment,
+    DocumentState, EmbedderIdentity, Segmentation, Settings, Sharding, Writer, read_documents,
+    segment,
 };
+
+use ken_index::SegmentWriter;
 
 use crate::embedder::{DIMENSIONS, vector};
 
@@ -17,19 +20,21 @@ pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {
             dimensions: DIMENSIONS,
         },
         segmentation: format!("words:{words}"),
+        sharding: Sharding::default(),
     };
     let cut = Segmentation::Words {
         size: words,
         overlap: 0,
     };
-    let mut writer = Writer::open(corpus, settings).unwrap();
+    let mut writer = Writer::create(corpus, settings).unwrap();
     let known = writer.known();
-    let mut stage = writer.stage().unwrap();
+    let mut stage = writer.stage(0).unwrap();
     let (mut passages, mut vectors) = (Vec::new(), Vec::new());
     let mut documents = read_documents(paths).unwrap().peekable();
     while let Some(document) = documents.next() {
         let document = document.unwrap();
-        if known.state_of(&document) != DocumentState::Unchanged {
+        let state = known.state_of(&document).unwrap();
+        if !matches!(state, DocumentState::Unchanged(_)) {
             let texts = segment(&document.text, cut, &|_| Vec::new());
             let texts: Vec<String> = texts.into_iter().map(str::to_owned).collect();
             for text in &texts {
@@ -42,9 +47,13 @@ pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {
         }
         let full = passages.len() >= 4096;
         if full || (documents.peek().is_none() && stage.document_count() > 0) {
-            ken_index::write_segment(stage.dir(), &passages, &vectors, DIMENSIONS).unwrap();
-            writer.publish(stage).unwrap();
-            stage = writer.stage().unwrap();
+            let mut index = SegmentWriter::create(stage.dir(), DIMENSIONS).unwrap();
+            for (passage, vector) in passages.iter().zip(vectors.chunks(DIMENSIONS)) {
+                index.push(passage, vector).unwrap();
+            }
+            index.finish().unwrap();
+            writer.publish(vec![stage]).unwrap();
+            stage = writer.stage(0).unwrap();
             passages.clear();
             vectors.clear();
         }

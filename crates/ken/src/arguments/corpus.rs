@@ -1,9 +1,10 @@
 //! The flags of the verbs that fill and search a corpus. It opens none.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
+use ken_corpus::{Filter, Sharding};
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
@@ -37,6 +38,19 @@ pub(crate) struct SearchFlags {
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
 
+    /// Search the first N shards only [setting: scale]
+    #[arg(long, value_name = "N")]
+    pub(crate) scale: Option<NonZeroU32>,
+
+    /// With --scale: the last N shards
+    #[arg(long)]
+    pub(crate) reverse: bool,
+
+    /// Search documents only whose metadata fit: KEY=VALUE, or with !=, <, <=, > or >=; may be
+    /// given several times, and then all have to fit
+    #[arg(long = "filter", value_name = "CONDITION")]
+    pub(crate) filters: Vec<Filter>,
+
     /// Where the embedder of the corpus is now, if it was moved
     #[arg(long, value_name = "REF")]
     pub(crate) embedder: Option<ModelReference>,
@@ -47,6 +61,9 @@ impl SearchFlags {
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.k = self.k;
         layer.mode = self.mode;
+        layer.scale = self.scale;
+        layer.reverse = self.reverse;
+        layer.filters.clone_from(&self.filters);
         layer.moved_embedder.clone_from(&self.embedder);
     }
 }
@@ -59,6 +76,8 @@ Examples:
   ken ingest handbook.md faq.html --corpus help.ken --segment words:100/20
   ken ingest corpus.jsonl.gz --corpus wiki.ken --segment whole
   ken ingest notes/ --corpus notes.ken --embedder hf:intfloat/e5-small-v2
+  ken ingest wiki.jsonl --corpus wiki.ken --shards 12
+  ken ingest wiki.jsonl --corpus part-3.ken --shards 12 --only-shard 3
 
 Reads .txt, .md, .html and .jsonl, each also as .gz, and folders with all that is
 in them. JSON Lines records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}.
@@ -86,9 +105,30 @@ pub(crate) struct IngestArguments {
     /// [setting: precision]
     #[arg(long, value_name = "PRECISION")]
     pub(crate) precision: Option<Precision>,
+
+    /// Split the documents into N equal random parts; fixed when the corpus is made [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) shards: Option<NonZeroU32>,
+
+    /// Another seed splits in another way
+    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "shards")]
+    pub(crate) shard_seed: u64,
+
+    /// Take in the documents of shard I only, from 0, into a corpus of its own: for a job among
+    /// many that read the same documents in the same order
+    #[arg(long, value_name = "I", requires = "shards")]
+    pub(crate) only_shard: Option<u32>,
 }
 
 impl IngestArguments {
+    /// How the documents are to be split, where it is said.
+    pub(crate) fn sharding(&self) -> Option<Sharding> {
+        self.shards.map(|count| Sharding {
+            count: count.get(),
+            seed: self.shard_seed,
+        })
+    }
+
     /// What these flags say about settings.
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer {
@@ -109,6 +149,8 @@ Examples:
   ken search --corpus notes.ken \"oil change interval\"
   ken search --corpus notes.ken \"error E1347\" --mode lexical --k 3
   ken search --corpus notes.ken \"oil change interval\" --json
+  ken search --corpus notes.ken \"oil change\" --filter \"year>=2020\" --filter lang=en
+  ken search --corpus wiki.ken \"who found radium\" --scale 3
   ken search --corpus notes.ken --json - < queries.txt")]
 pub(crate) struct SearchArguments {
     /// What to look for; - reads queries from stdin, one a line
@@ -136,6 +178,146 @@ impl SearchArguments {
         };
         self.corpus.onto(&mut layer);
         self.search.onto(&mut layer);
+        layer
+    }
+}
+
+/// `ken corpus`.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    after_long_help = "\
+Every change makes a new generation: searches that run meanwhile keep the one that they
+began with, and a command that is stopped leaves the old one."
+)]
+pub(crate) struct CorpusArguments {
+    #[command(subcommand)]
+    pub(crate) verb: CorpusVerb,
+}
+
+/// What can be done with a corpus that is there.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CorpusVerb {
+    /// Show what a corpus holds, by shard
+    #[command(after_long_help = "\
+Examples:
+  ken corpus info --corpus notes.ken
+  ken corpus info --corpus notes.ken --json")]
+    Info(CorpusFlag),
+    /// Check every byte against its checksum; exit code 1 where something is damaged
+    #[command(after_long_help = "\
+Examples:
+  ken corpus verify --corpus notes.ken
+  ken corpus verify --corpus notes.ken --repair
+
+What is damaged takes its segment along, and nothing else. --repair drops such segments:
+the rest can be searched again, and ingesting the documents once more brings back what
+was lost.")]
+    Verify {
+        #[command(flatten)]
+        corpus: CorpusFlag,
+        /// Go on without the segments that are damaged
+        #[arg(long)]
+        repair: bool,
+    },
+    /// List the generations that can be returned to
+    #[command(after_long_help = "\
+Examples:
+  ken corpus history --corpus notes.ken")]
+    History(CorpusFlag),
+    /// Return to an earlier generation
+    #[command(after_long_help = "\
+Examples:
+  ken corpus rollback 7 --corpus notes.ken
+
+It becomes a new generation, so that a rollback can be taken back too.")]
+    Rollback {
+        /// Its number, as `ken corpus history` shows it
+        #[arg(value_name = "GENERATION")]
+        generation: u64,
+        #[command(flatten)]
+        corpus: CorpusFlag,
+    },
+    /// Delete documents
+    #[command(after_long_help = "\
+Examples:
+  ken corpus delete --corpus notes.ken --doc cars/old.md
+  ken corpus delete --corpus notes.ken --doc a.md --doc b.md
+
+They are found no more. Their bytes go with the next compaction.")]
+    Delete {
+        /// The documents' ids
+        #[arg(long = "doc", value_name = "ID", required = true)]
+        documents: Vec<String>,
+        #[command(flatten)]
+        corpus: CorpusFlag,
+    },
+    /// Leave passages out of every result
+    #[command(after_long_help = "\
+Examples:
+  ken corpus prune --corpus notes.ken --ids redundant.jsonl
+
+Each line of FILE is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}. A
+rollback brings pruned passages back, a compaction drops them for good.")]
+    Prune {
+        /// A JSON Lines file of passages
+        #[arg(long, value_name = "FILE")]
+        ids: PathBuf,
+        #[command(flatten)]
+        corpus: CorpusFlag,
+    },
+    /// Drop from the files what was deleted, replaced or pruned
+    #[command(after_long_help = "\
+Examples:
+  ken corpus compact --corpus notes.ken
+
+Earlier generations cannot be returned to afterwards. Stop it at any time: shards that
+are done stay done.")]
+    Compact(CorpusFlag),
+    /// Put the corpora of jobs for single shards together into one
+    #[command(after_long_help = "\
+Examples:
+  ken corpus join part-0.ken part-1.ken --corpus wiki.ken
+
+The parts stay as they are. All have to be made with the same embedder, segmentation,
+number of shards and seed, and each shard comes from one part.")]
+    Join {
+        /// The corpora to put together
+        #[arg(value_name = "PART", required = true)]
+        parts: Vec<PathBuf>,
+        #[command(flatten)]
+        corpus: CorpusFlag,
+    },
+    /// Write all passages as JSON Lines, to stdout or a file
+    #[command(after_long_help = "\
+Examples:
+  ken corpus export --corpus notes.ken > passages.jsonl
+  ken corpus export --corpus notes.ken --to passages.jsonl
+
+A line is {\"id\", \"title\", \"contents\", \"doc_id\", \"metadata\"}. Pruned passages are left out.")]
+    Export {
+        /// The file to write
+        #[arg(long, value_name = "FILE")]
+        to: Option<PathBuf>,
+        #[command(flatten)]
+        corpus: CorpusFlag,
+    },
+}
+
+impl CorpusVerb {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        let (Self::Info(corpus)
+        | Self::History(corpus)
+        | Self::Compact(corpus)
+        | Self::Verify { corpus, .. }
+        | Self::Rollback { corpus, .. }
+        | Self::Delete { corpus, .. }
+        | Self::Prune { corpus, .. }
+        | Self::Join { corpus, .. }
+        | Self::Export { corpus, .. }) = self;
+        let mut layer = Layer::default();
+        corpus.onto(&mut layer);
         layer
     }
 }

@@ -150,6 +150,8 @@ fn fill(
         cut: Cut::Auto,
         embedder,
         embedder_reference: &reference,
+        sharding: None,
+        only_shard: None,
     };
     let mut display = Display::new();
     let report = ingest(work, &mut |step| display.show_ingest(&step), stop)?;

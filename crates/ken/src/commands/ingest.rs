@@ -32,6 +32,8 @@ pub(crate) fn run(
         cut: settings.segment,
         embedder: embedder.as_ref(),
         embedder_reference: &reference,
+        sharding: arguments.sharding(),
+        only_shard: arguments.only_shard,
     };
     let report = {
         let mut display = Display::new();
@@ -64,7 +66,9 @@ fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {
                 "replaced": report.replaced,
                 "unchanged": report.unchanged,
             },
+            "other_shards": report.other_shards,
             "passages": report.passages,
+            "reused": report.reused,
             "longer_than_embedder": report.longer_than_embedder,
         }));
     }
@@ -72,6 +76,12 @@ fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {
         "{} documents added, {} replaced, {} unchanged; {} passages written; generation {}",
         report.added, report.replaced, report.unchanged, report.passages, report.generation
     ))?;
+    if report.other_shards > 0 {
+        output::line(format!(
+            "{} documents belong into other shards",
+            report.other_shards
+        ))?;
+    }
     if report.longer_than_embedder > 0 {
         output::line(format!(
             "{} passages are longer than the embedder reads; --segment words:100 would cut them",

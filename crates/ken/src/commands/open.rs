@@ -111,12 +111,13 @@ pub(crate) fn embedder_name(settings: &Settings) -> Result<String> {
 
 /// The corpus with its index and the embedder that it was made with.
 pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
-    let corpus = Arc::new(Corpus::open(settings.corpus()?)?);
+    let corpus = Arc::new(Corpus::open_shards(settings.corpus()?, settings.active)?);
     let embedder = match &settings.moved_embedder {
         Some(moved) => moved_embedder(&corpus, moved, settings.precision, stop)?,
         None => own_embedder(&corpus, settings.precision, stop)?,
     };
-    Ok(Retriever::new(Index::open(corpus)?, embedder)?)
+    let retriever = Retriever::new(Index::open(corpus)?, embedder)?;
+    Ok(retriever.within(&settings.filters)?)
 }
 
 /// The embedder from where the corpus says that it is.

@@ -64,6 +64,7 @@ fn show_json(query: &str, hits: &[Hit]) -> Result<()> {
                 "title": hit.passage.title,
                 "text": hit.passage.text,
                 "score": hit.score,
+                "metadata": hit.passage.metadata,
             })
         })
         .collect();

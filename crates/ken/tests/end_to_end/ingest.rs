@@ -33,7 +33,9 @@ fn every_format_is_read_once_and_changes_replace() {
             "corpus",
             "generation",
             "documents",
+            "other_shards",
             "passages",
+            "reused",
             "longer_than_embedder"
         ]
     );
@@ -43,7 +45,9 @@ fn every_format_is_read_once_and_changes_replace() {
             "corpus": "island",
             "generation": 1,
             "documents": { "added": 5, "replaced": 0, "unchanged": 0 },
+            "other_shards": 0,
             "passages": 5,
+            "reused": 0,
             "longer_than_embedder": 0,
         })
     );

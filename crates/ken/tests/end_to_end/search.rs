@@ -25,7 +25,7 @@ fn every_mode_finds_and_keeps_the_contract() {
         for hit in hits {
             assert_eq!(
                 keys(hit),
-                ["passage_id", "doc_id", "title", "text", "score"]
+                ["passage_id", "doc_id", "title", "text", "score", "metadata"]
             );
         }
         let scores: Vec<f64> = hits.iter().map(|hit| number(&hit["score"])).collect();

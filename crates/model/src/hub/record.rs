@@ -1,9 +1,10 @@
 //! What the cache writes down about a pulled model: `model.json`.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::error::{HubError, io_error};
 use super::reference::ModelReference;
@@ -62,49 +63,9 @@ pub(super) fn read(folder: &Path) -> Result<Option<ModelRecord>, HubError> {
     }
 }
 
-/// Now, as `YYYY-MM-DDThh:mm:ssZ`.
+/// Now, as RFC 3339 to the second, in UTC.
 pub(super) fn now_utc() -> String {
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
-    format_utc(seconds)
-}
-
-/// Seconds since 1970 as a date and time of the Gregorian calendar.
-fn format_utc(seconds: u64) -> String {
-    let (mut days, clock) = (seconds / 86_400, seconds % 86_400);
-    let is_leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    let (hour, minute, second) = (clock / 3600, clock / 60 % 60, clock % 60);
-    format!(
-        "{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}Z",
-        days + 1
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_follow_the_calendar() {
-        assert_eq!(format_utc(0), "1970-01-01T00:00:00Z");
-        assert_eq!(format_utc(951_782_399), "2000-02-28T23:59:59Z");
-        assert_eq!(format_utc(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(format_utc(1_735_689_599), "2024-12-31T23:59:59Z");
-        assert_eq!(format_utc(1_767_225_600), "2026-01-01T00:00:00Z");
-    }
+    let now = OffsetDateTime::now_utc();
+    let seconds = now.replace_nanosecond(0).unwrap_or(now);
+    seconds.format(&Rfc3339).unwrap_or_default()
 }

@@ -1,0 +1,219 @@
+//! Conditions on what is known of a document besides its text.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use fixedbitset::FixedBitSet;
+use serde_json::{Map, Value};
+
+use crate::store::{Corpus, CorpusError};
+
+/// One condition on a document's metadata: `KEY=VALUE`, or with `!=`, `<`, `<=`, `>` or `>=`.
+///
+/// Where both sides are numbers they are compared as numbers, else as texts. A list has every one
+/// of its values: one that fits is enough. A document without the key fits `!=` only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filter {
+    key: String,
+    comparison: Comparison,
+    value: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// The longer signs stand before those that they begin with.
+const SIGNS: [(&str, Comparison); 6] = [
+    ("!=", Comparison::NotEqual),
+    ("<=", Comparison::LessOrEqual),
+    (">=", Comparison::GreaterOrEqual),
+    ("=", Comparison::Equal),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+];
+
+/// A filter was written wrongly.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{given:?} is no filter: write KEY=VALUE, or with !=, <, <=, > or >=, e.g. year>=2020")]
+pub struct FilterError {
+    /// What was written.
+    pub given: String,
+}
+
+impl FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(given: &str) -> Result<Self, FilterError> {
+        let error = || FilterError {
+            given: given.to_owned(),
+        };
+        let at = given.find(['=', '!', '<', '>']).ok_or_else(error)?;
+        let (key, rest) = given.split_at(at);
+        let found = SIGNS
+            .iter()
+            .find_map(|&(sign, comparison)| Some((comparison, rest.strip_prefix(sign)?)));
+        let (comparison, value) = found.ok_or_else(error)?;
+        match key.trim() {
+            "" => Err(error()),
+            key => Ok(Self {
+                key: key.to_owned(),
+                comparison,
+                value: value.trim().to_owned(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = SIGNS
+            .iter()
+            .find(|(_, comparison)| *comparison == self.comparison)
+            .map_or("", |(sign, _)| sign);
+        write!(f, "{}{sign}{}", self.key, self.value)
+    }
+}
+
+impl Filter {
+    /// Whether a document with this metadata fits.
+    #[must_use]
+    pub fn fits(&self, metadata: &Map<String, Value>) -> bool {
+        let equal = |value: &Value| self.compare(value) == Some(Ordering::Equal);
+        let any = |fits: &dyn Fn(&Value) -> bool| match metadata.get(&self.key) {
+            Some(Value::Array(values)) => values.iter().any(fits),
+            Some(value) => fits(value),
+            None => false,
+        };
+        let ordered =
+            |fits: fn(Ordering) -> bool| any(&|value| self.compare(value).is_some_and(fits));
+        match self.comparison {
+            Comparison::Equal => any(&equal),
+            Comparison::NotEqual => !any(&equal),
+            Comparison::Less => ordered(Ordering::is_lt),
+            Comparison::LessOrEqual => ordered(Ordering::is_le),
+            Comparison::Greater => ordered(Ordering::is_gt),
+            Comparison::GreaterOrEqual => ordered(Ordering::is_ge),
+        }
+    }
+
+    /// How a document's value stands to that of the filter.
+    fn compare(&self, value: &Value) -> Option<Ordering> {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(_) | Value::Bool(_) => value.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => return None,
+        };
+        match (text.trim().parse::<f64>(), self.value.parse::<f64>()) {
+            (Ok(one), Ok(other)) => one.partial_cmp(&other),
+            _ => Some(text.as_str().cmp(&self.value)),
+        }
+    }
+}
+
+/// The live passages of a corpus that some filters leave, by segment and ordinal.
+#[derive(Debug, Clone)]
+pub struct Selection(Vec<FixedBitSet>);
+
+impl Selection {
+    /// The live passages of the documents that fit all filters.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`] where a document's record cannot be read.
+    pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
+        let segments = corpus.segments().iter().map(|segment| {
+            let mut selected = segment.live().clone();
+            if filters.is_empty() {
+                return Ok(selected);
+            }
+            for document in segment.live_documents() {
+                let metadata = segment.metadata(document)?;
+                if !filters.iter().all(|filter| filter.fits(&metadata)) {
+                    selected.set_range(segment.passages_of(document), false);
+                }
+            }
+            Ok(selected)
+        });
+        segments.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether a passage is selected; false where there is no such passage.
+    #[must_use]
+    pub fn contains(&self, segment: usize, ordinal: usize) -> bool {
+        self.0
+            .get(segment)
+            .is_some_and(|selected| selected.contains(ordinal))
+    }
+
+    /// How many passages of a segment are selected.
+    #[must_use]
+    pub fn count(&self, segment: usize) -> usize {
+        self.0
+            .get(segment)
+            .map_or(0, |selected| selected.count_ones(..))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(filter: &str) -> bool {
+        let metadata = serde_json::json!({
+            "year": 2020, "date": "2021-03-04", "tags": ["Red", "9"], "ok": true, "none": null,
+        });
+        let filter: Filter = filter.parse().unwrap();
+        filter.fits(metadata.as_object().unwrap())
+    }
+
+    #[test]
+    fn values_are_compared_as_numbers_or_texts() {
+        for filter in [
+            "year=2020",
+            "year=2020.0",
+            "year>=2020",
+            "year<10000",
+            "date>2021",
+            "date<2021-04",
+            "tags=Red",
+            "tags<10",
+            "tags!=Blue",
+            "ok=true",
+            "gone!=x",
+            "none!=x",
+            " year = 2020",
+        ] {
+            assert!(fits(filter), "{filter}");
+        }
+        for filter in [
+            "year!=2020",
+            "year>2020",
+            "date>=2022",
+            "tags=red",
+            "tags!=Red",
+            "gone=x",
+            "gone<x",
+            "none=null",
+            "ok=false",
+        ] {
+            assert!(!fits(filter), "{filter}");
+        }
+    }
+
+    #[test]
+    fn filters_are_written_and_read() {
+        for text in ["a=b", "a!=b", "a<1", "a<=1", "a>1", "a>=1", "a=b=c", "a="] {
+            assert_eq!(text.parse::<Filter>().unwrap().to_string(), text);
+        }
+        for text in ["", "a", "=b", " =b", "a!b"] {
+            assert!(text.parse::<Filter>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The documents of one segment by ordinal, by id and by passage, read where they lie.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::error::CorpusError;
+use super::layout;
+use super::mapped::Mapped;
+use super::record::DocumentRecord;
+
+/// Bytes of an entry of `documents.index`: where the line and where the passages begin.
+const INDEX_ENTRY: usize = 16;
+/// Bytes of an entry of `documents.ids`: the hash of the id, the ordinal.
+const ID_ENTRY: usize = 12;
+
+/// Documents are counted from 0 by their ordinal, in the order in which they were added.
+#[derive(Debug)]
+pub(super) struct DocumentTable {
+    path: PathBuf,
+    lines: Mapped,
+    index: Mapped,
+    ids: Mapped,
+    count: usize,
+    passages: usize,
+}
+
+/// What `documents.ids` is sorted by.
+pub(super) fn hash(id: &str) -> u64 {
+    let digest = blake3::hash(id.as_bytes());
+    digest.as_bytes()[..8]
+        .iter()
+        .rev()
+        .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+}
+
+/// The contents of `documents.index`: an entry for each document, and one behind the last.
+pub(super) fn index_bytes(entries: &[(u64, u64)]) -> Vec<u8> {
+    entries
+        .iter()
+        .flat_map(|(line, passage)| [line.to_le_bytes(), passage.to_le_bytes()].concat())
+        .collect()
+}
+
+/// The contents of `documents.ids`, given the hashes of the ids in the order of the documents.
+pub(super) fn ids_bytes(hashes: &[u64]) -> Vec<u8> {
+    let mut sorted: Vec<(u64, u32)> = hashes.iter().copied().zip(0..).collect();
+    sorted.sort_unstable();
+    sorted
+        .iter()
+        .flat_map(|(hash, ordinal)| [&hash.to_le_bytes()[..], &ordinal.to_le_bytes()].concat())
+        .collect()
+}
+
+impl DocumentTable {
+    /// Opens the table of a segment that holds so many documents and passages.
+    pub(super) fn open(dir: &Path, documents: u32, passages: u64) -> Result<Self, CorpusError> {
+        let table = Self {
+            path: dir.join(layout::DOCUMENTS),
+            lines: Mapped::open(&dir.join(layout::DOCUMENTS))?,
+            index: Mapped::open(&dir.join(layout::DOCUMENT_INDEX))?,
+            ids: Mapped::open(&dir.join(layout::DOCUMENT_IDS))?,
+            count: documents as usize,
+            passages: usize::try_from(passages).unwrap_or(usize::MAX),
+        };
+        let end = table.entry(table.count);
+        let fits = table.index.bytes().len() == (table.count + 1) * INDEX_ENTRY
+            && table.ids.bytes().len() == table.count * ID_ENTRY
+            && end == Some((table.lines.bytes().len() as u64, passages));
+        match fits {
+            true => Ok(table),
+            false => Err(CorpusError::damaged(
+                &dir.join(layout::DOCUMENT_INDEX),
+                format!("it does not fit {documents} documents and {passages} passages"),
+            )),
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The record of a document.
+    pub(super) fn record(&self, ordinal: usize) -> Result<DocumentRecord, CorpusError> {
+        let line = (|| {
+            let start = usize::try_from(self.entry(ordinal)?.0).ok()?;
+            let end = usize::try_from(self.entry(ordinal.checked_add(1)?)?.0).ok()?;
+            self.lines.bytes().get(start..end)
+        })();
+        let line = line.ok_or_else(|| {
+            CorpusError::damaged(&self.path, format!("document {ordinal} has no valid place"))
+        })?;
+        serde_json::from_slice(line).map_err(|error| {
+            CorpusError::damaged(&self.path, format!("document {ordinal}: {error}"))
+        })
+    }
+
+    /// The document of this id, dead or alive.
+    pub(super) fn find(&self, id: &str) -> Result<Option<usize>, CorpusError> {
+        let hash = hash(id);
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.ids.u64_at(middle * ID_ENTRY) {
+                Some(other) if other < hash => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        while self.ids.u64_at(low * ID_ENTRY) == Some(hash) {
+            let ordinal = self.ids.u32_at(low * ID_ENTRY + 8).unwrap_or(u32::MAX) as usize;
+            if self.record(ordinal)?.id == id {
+                return Ok(Some(ordinal));
+            }
+            low += 1;
+        }
+        Ok(None)
+    }
+
+    /// The document whose passages `passage` is one of; `None` where there is no such passage.
+    pub(super) fn of_passage(&self, passage: usize) -> Option<usize> {
+        let (mut low, mut high) = (0, self.count);
+        // The last document that begins here or before; one without passages never is the last.
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.entry(middle)?.1 <= passage as u64 {
+                true => low = middle + 1,
+                false => high = middle,
+            }
+        }
+        let document = low.checked_sub(1)?;
+        self.passages(document)
+            .contains(&passage)
+            .then_some(document)
+    }
+
+    /// The ordinals of a document's passages; none where the file is damaged.
+    pub(super) fn passages(&self, document: usize) -> Range<usize> {
+        let begin = |document| usize::try_from(self.entry(document)?.1).ok();
+        let range = begin(document).zip(begin(document + 1));
+        range
+            .filter(|(start, end)| start <= end && *end <= self.passages)
+            .map_or(0..0, |(start, end)| start..end)
+    }
+
+    /// Where a document's line and passages begin; where both end behind the last.
+    fn entry(&self, ordinal: usize) -> Option<(u64, u64)> {
+        let byte = ordinal.checked_mul(INDEX_ENTRY)?;
+        Some((self.index.u64_at(byte)?, self.index.u64_at(byte + 8)?))
+    }
+}

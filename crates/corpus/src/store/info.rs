@@ -1,0 +1,142 @@
+//! What a corpus holds in numbers, told by its manifests alone.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::error::CorpusError;
+use super::manifest::{self, Change, Manifest, SegmentManifest, Settings};
+
+/// A generation in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CorpusInfo {
+    /// Its number, from 1.
+    pub generation: u64,
+    /// Live documents.
+    pub documents: u64,
+    /// Live passages.
+    pub passages: u64,
+    /// Passages of live documents that are pruned.
+    pub pruned: u64,
+    /// By shard, from 0.
+    pub shards: Vec<ShardInfo>,
+    /// The length of all files of the generation.
+    pub bytes: u64,
+    /// The reference of the embedder.
+    pub embedder: String,
+    /// The length of a vector.
+    pub dimensions: usize,
+    /// How documents were cut.
+    pub segmentation: String,
+}
+
+/// One shard in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ShardInfo {
+    /// Counted from 0.
+    pub id: u32,
+    /// Live documents.
+    pub documents: u64,
+    /// Live passages.
+    pub passages: u64,
+    /// The length of its files.
+    pub bytes: u64,
+}
+
+/// A generation that is kept, as one line of the history.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PastGeneration {
+    /// Its number.
+    pub generation: u64,
+    /// When it was published, in seconds since 1970 (UTC).
+    pub created_unix_s: u64,
+    /// What made it.
+    pub change: Change,
+    /// Live documents.
+    pub documents: u64,
+    /// Live passages.
+    pub passages: u64,
+    /// Pruned passages.
+    pub pruned: u64,
+    /// Whether it is the one that readers get.
+    pub current: bool,
+}
+
+impl CorpusInfo {
+    /// The current generation of the corpus at `dir`.
+    ///
+    /// # Errors
+    /// [`CorpusError::NotACorpus`] and what reading a manifest may return.
+    pub fn read(dir: &Path) -> Result<Self, CorpusError> {
+        Ok(Self::of(&current(dir)?))
+    }
+
+    pub(super) fn of(manifest: &Manifest) -> Self {
+        let Settings {
+            embedder,
+            segmentation,
+            sharding,
+        } = &manifest.settings;
+        let mut shards: Vec<ShardInfo> = (0..sharding.count)
+            .map(|id| ShardInfo {
+                id,
+                ..ShardInfo::default()
+            })
+            .collect();
+        for segment in &manifest.segments {
+            if let Some(shard) = shards.get_mut(segment.shard as usize) {
+                shard.documents += u64::from(segment.live_documents);
+                shard.passages += segment.live_passages;
+                shard.bytes += segment.bytes();
+            }
+        }
+        Self {
+            generation: manifest.number,
+            documents: shards.iter().map(|shard| shard.documents).sum(),
+            passages: shards.iter().map(|shard| shard.passages).sum(),
+            pruned: pruned(&manifest.segments),
+            bytes: shards.iter().map(|shard| shard.bytes).sum(),
+            shards,
+            embedder: embedder.reference.clone(),
+            dimensions: embedder.dimensions,
+            segmentation: segmentation.clone(),
+        }
+    }
+}
+
+/// The generations of the corpus at `dir` that can be returned to, oldest first; the last is the
+/// current one.
+///
+/// # Errors
+/// As [`CorpusInfo::read`].
+pub fn history(dir: &Path) -> Result<Vec<PastGeneration>, CorpusError> {
+    let current = current(dir)?.number;
+    manifest::numbers(dir, current)?
+        .into_iter()
+        .map(|number| {
+            let manifest = manifest::read(dir, number)?;
+            let info = CorpusInfo::of(&manifest);
+            Ok(PastGeneration {
+                generation: number,
+                created_unix_s: manifest.created_unix_s,
+                change: manifest.change,
+                documents: info.documents,
+                passages: info.passages,
+                pruned: info.pruned,
+                current: number == current,
+            })
+        })
+        .collect()
+}
+
+/// The manifest of the published generation.
+pub(super) fn current(dir: &Path) -> Result<Manifest, CorpusError> {
+    let current = manifest::current(dir)?.ok_or_else(|| CorpusError::NotACorpus {
+        path: dir.to_owned(),
+    })?;
+    manifest::read_current(dir, &current)
+}
+
+fn pruned(segments: &[SegmentManifest]) -> u64 {
+    segments.iter().map(|segment| segment.pruned_passages).sum()
+}

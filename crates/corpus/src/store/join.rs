@@ -1,0 +1,96 @@
+//! Putting corpora that hold different shards together into one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::corpus::Corpus;
+use super::error::CorpusError;
+use super::manifest;
+use super::writer::{Adopted, Writer};
+
+/// How far a joining is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JoinProgress {
+    /// Bytes copied.
+    pub bytes: u64,
+    /// All bytes.
+    pub bytes_total: u64,
+}
+
+/// Makes one corpus at `dir` of `parts` that are split in the same way and hold different shards;
+/// what is there already stays. Files are linked where the file system can, else copied. Returns
+/// the generation.
+///
+/// # Errors
+/// [`CorpusError::OtherEmbedder`], [`CorpusError::OtherSegmentation`] or
+/// [`CorpusError::OtherSharding`] where a part was made with other settings;
+/// [`CorpusError::ShardTwice`] where two of them hold one shard; and as [`Writer::create`]. Nothing
+/// is changed then.
+pub fn join(
+    dir: &Path,
+    parts: &[PathBuf],
+    progress: &mut dyn FnMut(JoinProgress),
+) -> Result<u64, CorpusError> {
+    let parts: Vec<Corpus> = parts
+        .iter()
+        .map(|part| Corpus::open(part))
+        .collect::<Result<_, _>>()?;
+    let Some(first) = parts.first() else {
+        return Ok(0);
+    };
+    let mut writer = Writer::create(dir, first.settings().clone())?;
+    let mut taken: Vec<u32> = writer
+        .known()
+        .segments()
+        .iter()
+        .map(|s| s.shard())
+        .collect();
+    for part in &parts {
+        // The first part's settings became those of the corpus, or fit it.
+        super::writer::check_settings(part.dir(), part.settings(), writer.settings())?;
+        let shards: Vec<u32> = part.segments().iter().map(|s| s.shard()).collect();
+        if let Some(&shard) = shards.iter().find(|shard| taken.contains(shard)) {
+            return Err(CorpusError::ShardTwice {
+                path: part.dir().to_owned(),
+                shard,
+            });
+        }
+        taken.extend(shards);
+    }
+    let mut done = JoinProgress {
+        bytes: 0,
+        bytes_total: parts.iter().map(|part| part.info().bytes).sum(),
+    };
+    progress(done);
+    let mut adopted = Vec::new();
+    for part in &parts {
+        for (described, segment) in part.manifest_segments().zip(part.segments()) {
+            let staged = writer.staging_dir()?;
+            for (from, file) in manifest::files_of(part.dir(), described) {
+                let Some(name) = from.strip_prefix(segment.dir()).ok() else {
+                    // Marks are written anew, under the segment's new name.
+                    continue;
+                };
+                link_or_copy(&from, &staged.join(name))?;
+                done.bytes += file.bytes;
+                progress(done);
+            }
+            adopted.push(Adopted {
+                dir: staged,
+                described: described.clone(),
+                marks: segment.marks()?,
+            });
+        }
+    }
+    writer.adopt(adopted)
+}
+
+fn link_or_copy(from: &Path, to: &Path) -> Result<(), CorpusError> {
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(CorpusError::io("create", folder))?;
+    }
+    // Published files are never written again, so a link is as good as a copy.
+    fs::hard_link(from, to)
+        .or_else(|_| fs::copy(from, to).map(|_| ()))
+        .map_err(CorpusError::io("copy", to))
+}

@@ -1,0 +1,79 @@
+//! What a generation says about a segment's contents: which documents are gone and which passages
+//! are pruned. The segment itself never changes.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::durable;
+use super::error::CorpusError;
+use super::layout;
+use super::manifest::FileManifest;
+
+/// Marks on one segment. Written once as JSON, never changed: more marks make a new file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Marks {
+    /// Ordinals of documents that were deleted or replaced, ascending.
+    pub(super) dead: Vec<u32>,
+    /// Passages left out of every result, ascending by ordinal.
+    pub(super) pruned: Vec<PrunedMark>,
+}
+
+/// Why a passage was pruned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct PrunedMark {
+    pub(super) ordinal: u32,
+    pub(super) score: f64,
+    pub(super) reason: String,
+}
+
+impl Marks {
+    pub(super) fn is_empty(&self) -> bool {
+        self.dead.is_empty() && self.pruned.is_empty()
+    }
+
+    /// The mark on a passage, where it is pruned.
+    pub(super) fn of_passage(&self, ordinal: usize) -> Option<&PrunedMark> {
+        let found = self
+            .pruned
+            .binary_search_by_key(&ordinal, |mark| mark.ordinal as usize);
+        found.ok().and_then(|at| self.pruned.get(at))
+    }
+
+    /// Marks documents as gone.
+    pub(super) fn kill(&mut self, documents: impl IntoIterator<Item = u32>) {
+        self.dead.extend(documents);
+        self.dead.sort_unstable();
+        self.dead.dedup();
+    }
+
+    /// Marks passages as pruned; of two marks on a passage the new one stays.
+    pub(super) fn prune(&mut self, marks: Vec<PrunedMark>) {
+        let mut all: Vec<PrunedMark> = marks.into_iter().rev().collect();
+        all.extend(std::mem::take(&mut self.pruned));
+        // The sort is stable, and the first of equal ones is kept.
+        all.sort_by_key(|mark| mark.ordinal);
+        all.dedup_by_key(|mark| mark.ordinal);
+        self.pruned = all;
+    }
+
+    pub(super) fn read(path: &Path) -> Result<Self, CorpusError> {
+        let text = fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => CorpusError::MissingFile {
+                path: path.to_owned(),
+            },
+            _ => CorpusError::io("read", path)(error),
+        })?;
+        serde_json::from_slice(&text).map_err(|error| CorpusError::damaged(path, error.to_string()))
+    }
+
+    /// Brings the marks to the disk under a new name.
+    pub(super) fn write(&self, corpus: &Path, name: &str) -> Result<FileManifest, CorpusError> {
+        let path = layout::marks(corpus).join(name);
+        let json = serde_json::to_vec(self)
+            .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
+        durable::replace_file(&path, &json)?;
+        Ok(FileManifest::of_bytes(name, &json))
+    }
+}

@@ -1,0 +1,192 @@
+//! Deleting, pruning, returning and compacting; who keeps what.
+
+use ken_corpus::{Active, Change, CorpusInfo, Pruned, history};
+
+use super::*;
+
+/// Three documents of two passages each.
+fn three(dir: &Path) -> Writer {
+    let mut writer = Writer::create(dir, settings()).unwrap();
+    let documents = ["a", "b", "c"].map(|id| document(id, "one two"));
+    ingest(&mut writer, &documents);
+    writer
+}
+
+fn compact(writer: &mut Writer) {
+    let segments = writer.known().segments();
+    let ids: Vec<String> = segments.iter().map(|s| s.id().to_owned()).collect();
+    let mut staged = writer.stage(0).unwrap();
+    for segment in segments {
+        staged
+            .copy::<ken_corpus::CorpusError>(&segment, Pruned::Dropped, |_, _| Ok(()))
+            .unwrap();
+    }
+    writer.replace(Change::Compact, &ids, vec![staged]).unwrap();
+}
+
+fn changes(dir: &Path) -> Vec<(u64, Change)> {
+    let kept = history(dir).unwrap().into_iter();
+    kept.map(|past| (past.generation, past.change)).collect()
+}
+
+#[test]
+fn pruned_passages_come_back_with_a_rollback_and_go_for_good_with_a_compaction() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    drop(three(dir));
+    let full = contents(dir);
+    Writer::open(dir)
+        .unwrap()
+        .prune(vec![mark("a#0"), mark("c#1")])
+        .unwrap();
+    let left = map(&[
+        ("a#1", "two"),
+        ("b#0", "one"),
+        ("b#1", "two"),
+        ("c#0", "one"),
+    ]);
+    assert_eq!(contents(dir), left);
+    let info = CorpusInfo::read(dir).unwrap();
+    assert_eq!((info.documents, info.passages, info.pruned), (3, 4, 2));
+
+    Writer::open(dir).unwrap().rollback(1).unwrap();
+    assert_eq!(contents(dir), full);
+    assert_eq!(CorpusInfo::read(dir).unwrap().generation, 3);
+    Writer::open(dir).unwrap().rollback(2).unwrap();
+    assert_eq!(contents(dir), left);
+
+    let before = CorpusInfo::read(dir).unwrap().bytes;
+    let mut writer = Writer::open(dir).unwrap();
+    compact(&mut writer);
+    assert_eq!(contents(dir), left);
+    let info = CorpusInfo::read(dir).unwrap();
+    assert_eq!((info.passages, info.pruned), (4, 0));
+    assert!(info.bytes < before);
+    assert_eq!(changes(dir), [(5, Change::Compact)]);
+    let error = writer.rollback(2).unwrap_err();
+    assert_eq!(error.kind(), "unknown_generation");
+    assert!(error.hint().unwrap().contains("it keeps 5"));
+    // An unchanged document does not bring its pruned passages back.
+    ingest(&mut writer, &[document("a", "one two")]);
+    assert_eq!(contents(dir), left);
+    // The ids of the passages that are left did not move.
+    let corpus = Corpus::open(dir).unwrap();
+    let found = corpus.find(&PassageId("a#1".into())).unwrap().unwrap();
+    assert_eq!(found.text, "two");
+    assert_eq!(corpus.find(&PassageId("a#0".into())).unwrap(), None);
+}
+
+#[test]
+fn what_is_not_there_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = three(dir.path());
+    let error = writer.delete(&["a".into(), "x".into()]).unwrap_err();
+    assert_eq!(error.kind(), "unknown_document");
+    for id in ["x#0", "a#2", "a#00", "a"] {
+        let error = writer.prune(vec![mark("a#0"), mark(id)]).unwrap_err();
+        assert_eq!(error.kind(), "unknown_passage");
+    }
+    assert_eq!(writer.generation(), 1);
+    assert_eq!(contents(dir.path()).len(), 6);
+    assert_eq!(writer.delete(&[]).unwrap(), 1);
+}
+
+#[test]
+fn a_later_mark_on_a_passage_takes_the_place_of_the_earlier() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = three(dir.path());
+    writer.prune(vec![mark("a#0")]).unwrap();
+    writer
+        .prune(vec![mark("a#0"), mark("b#0"), mark("b#0")])
+        .unwrap();
+    assert_eq!(CorpusInfo::read(dir.path()).unwrap().pruned, 2);
+    writer.delete(&["a".into()]).unwrap();
+    assert_eq!(CorpusInfo::read(dir.path()).unwrap().pruned, 1);
+}
+
+#[test]
+fn a_reader_keeps_its_generation_whatever_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut writer = three(dir);
+    let reader = Corpus::open(dir).unwrap();
+    writer.delete(&["a".into()]).unwrap();
+    compact(&mut writer);
+    // Not even its files go, though it has not looked at them yet.
+    assert!(segment(dir, "00000001-000/passages.jsonl").exists());
+    assert_eq!(reader.passages().count(), 6);
+    assert_eq!(Corpus::open(dir).unwrap().passage_count(), 4);
+    drop(reader);
+    ingest(&mut writer, &[document("d", "x")]);
+    assert!(!segment(dir, "00000001-000").exists());
+}
+
+#[test]
+fn the_steps_of_one_run_leave_no_history_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut writer = three(dir);
+    for n in 0..5 {
+        ingest(&mut writer, &[document("d", &n.to_string())]);
+    }
+    assert_eq!(changes(dir), [(6, Change::Ingest)]);
+    drop(writer);
+    for n in 0..12 {
+        let mut writer = Writer::open(dir).unwrap();
+        ingest(&mut writer, &[document("e", &n.to_string())]);
+    }
+    let kept: Vec<u64> = changes(dir).iter().map(|&(number, _)| number).collect();
+    assert_eq!(kept, (9..=18).collect::<Vec<_>>());
+}
+
+#[test]
+fn inactive_shards_are_not_touched() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let sharding = Sharding { count: 3, seed: 0 };
+    let mut writer = Writer::create(
+        dir,
+        Settings {
+            sharding,
+            ..settings()
+        },
+    )
+    .unwrap();
+    let stages = (0..3).map(|shard| {
+        let mut staged = writer.stage(shard).unwrap();
+        let document = document(&format!("d{shard}"), "x");
+        staged.push(&document, &["x".into()]).unwrap();
+        staged
+    });
+    let stages = stages.collect();
+    writer.publish(stages).unwrap();
+    let documents = |active| {
+        let corpus = Corpus::open_shards(dir, active).unwrap();
+        let passages = corpus.passages().map(|passage| passage.unwrap().doc_id);
+        (passages.collect::<Vec<_>>().join(" "), corpus.fingerprint())
+    };
+    let (all, first, last) = (
+        documents(Active::All),
+        documents(Active::First(2)),
+        documents(Active::Last(1)),
+    );
+    assert_eq!((&*all.0, &*first.0, &*last.0), ("d0 d1 d2", "d0 d1", "d2"));
+    assert!(all.1 != first.1 && first.1 != last.1);
+    fs::remove_dir_all(segment(dir, "00000001-002")).unwrap();
+    assert_eq!(documents(Active::First(2)), first);
+    for scale in [0, 4] {
+        let error = Corpus::open_shards(dir, Active::First(scale)).unwrap_err();
+        assert_eq!(error.kind(), "too_few_shards");
+    }
+    let info = CorpusInfo::read(dir).unwrap();
+    assert_eq!(info.shards.len(), 3);
+    assert!(
+        info.shards
+            .iter()
+            .all(|shard| shard.documents == 1 && shard.bytes > 0)
+    );
+    drop(writer);
+    let error = Writer::create(dir, settings()).unwrap_err();
+    assert_eq!(error.kind(), "other_sharding");
+    assert!(error.hint().unwrap().contains("--shards 3"));
+}

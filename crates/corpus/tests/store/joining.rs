@@ -1,0 +1,73 @@
+//! Corpora of single shards become one.
+
+use ken_corpus::{CorpusInfo, join};
+
+use super::*;
+
+fn part(dir: &Path, count: u32, shard: u32, generations: usize) {
+    let sharding = Sharding { count, seed: 0 };
+    let mut writer = Writer::create(
+        dir,
+        Settings {
+            sharding,
+            ..settings()
+        },
+    )
+    .unwrap();
+    for n in 0..generations {
+        let mut staged = writer.stage(shard).unwrap();
+        let document = document(&format!("s{shard} d{n}"), "one two");
+        staged.push(&document, &cut(&document)).unwrap();
+        writer.publish(vec![staged]).unwrap();
+    }
+    writer.prune(vec![mark(&format!("s{shard} d0#1"))]).unwrap();
+}
+
+#[test]
+fn parts_become_one_corpus_and_stay_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    part(&at("p0"), 3, 0, 2);
+    part(&at("p2"), 3, 2, 1);
+    let mut done = 0;
+    join(&at("whole"), &[at("p0"), at("p2")], &mut |step| {
+        done = step.bytes
+    })
+    .unwrap();
+    assert!(done > 0);
+    let mut expected = contents(&at("p0"));
+    expected.extend(contents(&at("p2")));
+    assert_eq!(contents(&at("whole")), expected);
+    let info = CorpusInfo::read(&at("whole")).unwrap();
+    let documents: Vec<u64> = info.shards.iter().map(|shard| shard.documents).collect();
+    assert_eq!((documents, info.pruned), (vec![2, 0, 1], 2));
+
+    part(&at("p1"), 3, 1, 1);
+    join(&at("whole"), &[at("p1")], &mut |_| {}).unwrap();
+    expected.extend(contents(&at("p1")));
+    assert_eq!(contents(&at("whole")), expected);
+    // The parts do not need each other.
+    fs::remove_dir_all(at("p0")).unwrap();
+    assert_eq!(contents(&at("whole")), expected);
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    part(&at("p0"), 2, 0, 1);
+    part(&at("again"), 2, 0, 1);
+    part(&at("other"), 3, 1, 1);
+    let error = join(&at("whole"), &[at("p0"), at("again")], &mut |_| {}).unwrap_err();
+    assert_eq!(error.kind(), "shard_twice");
+    let error = join(&at("whole"), &[at("p0"), at("other")], &mut |_| {}).unwrap_err();
+    assert_eq!(error.kind(), "other_sharding");
+    assert!(!Corpus::exists(&at("whole")));
+    join(&at("whole"), &[at("p0")], &mut |_| {}).unwrap();
+    assert_eq!(
+        join(&at("whole"), &[at("p0")], &mut |_| {})
+            .unwrap_err()
+            .kind(),
+        "shard_twice"
+    );
+}

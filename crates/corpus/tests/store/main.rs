@@ -1,0 +1,110 @@
+//! The store: publishing, crashes, locks and damage; what makes and unmakes generations; shards; and
+//! any sequence of changes against a plain model.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod crash;
+mod damage;
+mod generations;
+mod joining;
+mod model;
+mod publish;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use ken_corpus::{
+    Corpus, Document, DocumentState, EmbedderIdentity, PassageId, PruneMark, Settings, Sharding,
+    Writer,
+};
+
+fn settings() -> Settings {
+    Settings {
+        embedder: EmbedderIdentity {
+            reference: "local:tiny".into(),
+            fingerprint: "f0".into(),
+            dimensions: 4,
+        },
+        segmentation: "words:2".into(),
+        sharding: Sharding::default(),
+    }
+}
+
+fn document(id: &str, text: &str) -> Document {
+    Document {
+        id: id.into(),
+        title: format!("Title of {id}"),
+        text: text.into(),
+        metadata: serde_json::Map::new(),
+        record: false,
+    }
+}
+
+/// The passages of a test's document: its words.
+fn cut(document: &Document) -> Vec<String> {
+    document
+        .text
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Publishes what is new or changed, as an ingest does.
+fn ingest(writer: &mut Writer, documents: &[Document]) -> u64 {
+    let mut staged = writer.stage(0).unwrap();
+    for document in documents {
+        let state = writer.known().state_of(document).unwrap();
+        if !matches!(state, DocumentState::Unchanged(_)) {
+            let passages = staged.push(document, &cut(document)).unwrap();
+            assert_eq!(passages.len(), cut(document).len());
+        }
+    }
+    writer.publish(vec![staged]).unwrap()
+}
+
+/// Passage id to text, as a reader sees them.
+fn contents(dir: &Path) -> BTreeMap<String, String> {
+    let corpus = Corpus::open(dir).unwrap();
+    let mut all = BTreeMap::new();
+    for passage in corpus.passages() {
+        let passage = passage.unwrap();
+        assert_eq!(corpus.find(&passage.id).unwrap().as_ref(), Some(&passage));
+        assert_eq!(passage.title, format!("Title of {}", passage.doc_id));
+        assert_eq!(all.insert(passage.id.0, passage.text), None);
+    }
+    assert_eq!(corpus.passage_count(), all.len());
+    all
+}
+
+fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs
+        .iter()
+        .map(|&(id, text)| (id.to_owned(), text.to_owned()))
+        .collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    if from.is_dir() {
+        fs::create_dir_all(to).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let name = entry.unwrap().file_name();
+            copy(&from.join(&name), &to.join(&name));
+        }
+    } else {
+        fs::copy(from, to).unwrap();
+    }
+}
+
+/// Where a shard's first segment of a generation stands.
+fn segment(dir: &Path, name: &str) -> std::path::PathBuf {
+    dir.join("segments").join(name)
+}
+
+fn mark(id: &str) -> PruneMark {
+    PruneMark {
+        passage_id: PassageId(id.to_owned()),
+        score: 0.5,
+        reason: "known".to_owned(),
+    }
+}

@@ -1,0 +1,177 @@
+//! Any sequence of changes leaves what a plain model of the corpus holds.
+
+use std::collections::BTreeSet;
+
+use ken_corpus::{Change, CorpusInfo, Pruned, history, verify};
+use proptest::prelude::*;
+
+use super::*;
+
+/// What happens to a corpus.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Documents are added or replaced, by id and text.
+    Ingest(BTreeMap<u8, String>),
+    Delete(u8),
+    /// One in so many passages is pruned.
+    Prune(usize),
+    Compact,
+    /// Segments become one, without a loss.
+    Merge,
+    /// To the generation that many back, of those that are kept.
+    Rollback(usize),
+    Reopen,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let documents = prop::collection::btree_map(0_u8..6, "[ab]{0,2}( [ab]{1,2}){0,2}", 1..5);
+    let step = prop_oneof![
+        4 => documents.prop_map(Step::Ingest),
+        2 => (0_u8..6).prop_map(Step::Delete),
+        2 => (1_usize..4).prop_map(Step::Prune),
+        1 => Just(Step::Compact),
+        1 => Just(Step::Merge),
+        2 => (0_usize..4).prop_map(Step::Rollback),
+        2 => Just(Step::Reopen),
+    ];
+    prop::collection::vec(step, 1..14)
+}
+
+/// A generation as a plain model holds it.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct State {
+    documents: BTreeMap<String, Document>,
+    pruned: BTreeSet<String>,
+}
+
+impl State {
+    fn all(&self) -> BTreeMap<String, String> {
+        let passages = self.documents.values().flat_map(|document| {
+            let ids = (0..).map(|n| PassageId::new(&document.id, n).0);
+            ids.zip(cut(document)).collect::<Vec<_>>()
+        });
+        passages.collect()
+    }
+
+    fn live(&self) -> BTreeMap<String, String> {
+        let mut all = self.all();
+        all.retain(|id, _| !self.pruned.contains(id));
+        all
+    }
+
+    fn put(&mut self, document: Document) {
+        self.forget(&document.id);
+        self.documents.insert(document.id.clone(), document);
+    }
+
+    fn forget(&mut self, id: &str) {
+        self.documents.remove(id);
+        self.pruned
+            .retain(|passage| PassageId(passage.clone()).split().unwrap().0 != id);
+    }
+}
+
+/// Makes one segment of all that a shard has.
+fn rewrite(writer: &mut Writer, change: Change, pruned: Pruned) {
+    let shards = writer.settings().sharding.count;
+    for shard in 0..shards {
+        let segments = writer.known().segments();
+        let own: Vec<_> = segments.iter().filter(|s| s.shard() == shard).collect();
+        let ids: Vec<String> = own.iter().map(|s| s.id().to_owned()).collect();
+        let mut staged = writer.stage(shard).unwrap();
+        for segment in own {
+            staged
+                .copy::<ken_corpus::CorpusError>(segment, pruned, |ordinal, passage| {
+                    assert_eq!(segment.passage(ordinal)?, passage);
+                    Ok(())
+                })
+                .unwrap();
+        }
+        writer.replace(change, &ids, vec![staged]).unwrap();
+    }
+    if change == Change::Compact {
+        writer.forget_history().unwrap();
+    }
+}
+
+/// Adds documents to the shards that their ids' first letters choose.
+fn ingest_by_shard(writer: &mut Writer, documents: &[Document]) {
+    let shards = writer.settings().sharding.count;
+    let mut stages = BTreeMap::new();
+    for document in documents {
+        let state = writer.known().state_of(document).unwrap();
+        let shard = match state {
+            DocumentState::Unchanged(_) => continue,
+            DocumentState::Changed(shard) => shard,
+            DocumentState::New => u32::from(document.id.as_bytes()[0]) % shards,
+        };
+        let stage = stages
+            .entry(shard)
+            .or_insert_with(|| writer.stage(shard).unwrap());
+        stage.push(document, &cut(document)).unwrap();
+    }
+    writer.publish(stages.into_values().collect()).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_sequence_of_changes_equals_the_model(steps in steps(), shards in 1_u32..4) {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        let settings = || Settings { sharding: Sharding { count: shards, seed: 1 }, ..settings() };
+        let mut writer = Writer::create(dir, settings()).unwrap();
+        ingest_by_shard(&mut writer, &[document("first", "x y z")]);
+        let mut state = State::default();
+        state.put(document("first", "x y z"));
+        let mut past = BTreeMap::from([(1, state.clone())]);
+
+        for step in steps {
+            match step {
+                Step::Ingest(texts) => {
+                    let texts = texts.into_iter();
+                    let documents: Vec<_> =
+                        texts.map(|(id, text)| document(&id.to_string(), &text)).collect();
+                    ingest_by_shard(&mut writer, &documents);
+                    for document in documents {
+                        // What is unchanged stays as it is, pruned passages too.
+                        if state.documents.get(&document.id) != Some(&document) {
+                            state.put(document);
+                        }
+                    }
+                }
+                Step::Delete(id) => {
+                    let id = id.to_string();
+                    let deleted = writer.delete(std::slice::from_ref(&id));
+                    prop_assert_eq!(deleted.is_ok(), state.documents.contains_key(&id));
+                    state.forget(&id);
+                }
+                Step::Prune(every) => {
+                    let chosen: Vec<String> = state.live().into_keys().step_by(every).collect();
+                    writer.prune(chosen.iter().map(|id| mark(id)).collect()).unwrap();
+                    state.pruned.extend(chosen);
+                }
+                Step::Compact => rewrite(&mut writer, Change::Compact, Pruned::Dropped),
+                Step::Merge => rewrite(&mut writer, Change::Ingest, Pruned::Kept),
+                Step::Rollback(back) => {
+                    let kept = history(dir).unwrap();
+                    let target = kept[kept.len().saturating_sub(1 + back)].generation;
+                    writer.rollback(target).unwrap();
+                    state = past[&target].clone();
+                }
+                Step::Reopen => {
+                    drop(writer);
+                    writer = Writer::create(dir, settings()).unwrap();
+                }
+            }
+            past.insert(writer.generation(), state.clone());
+            prop_assert_eq!(contents(dir), state.live());
+            let info = CorpusInfo::read(dir).unwrap();
+            prop_assert_eq!(info.generation, writer.generation());
+            prop_assert_eq!(info.documents, state.documents.len() as u64);
+            prop_assert_eq!(info.passages, state.live().len() as u64);
+            prop_assert_eq!(verify(dir, &mut |_| {}).unwrap(), []);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! `ken corpus`: looks into a corpus, checks it, and changes what it holds.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use ken_corpus::{
+    Corpus, CorpusInfo, Damage, Passage, PassageId, PruneMark, Writer, history, verify,
+};
+use ken_ingest::compact;
+use serde::Deserialize;
+use serde_json::json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::arguments::CorpusVerb;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// Runs `ken corpus`.
+pub(crate) fn run(
+    verb: &CorpusVerb,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let corpus = settings.corpus()?;
+    match verb {
+        CorpusVerb::Info(_) => {}
+        CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, json),
+        CorpusVerb::History(_) => return show_history(corpus, json),
+        CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), stop),
+        CorpusVerb::Rollback { generation, .. } => {
+            Writer::open(corpus)?.rollback(*generation)?;
+        }
+        CorpusVerb::Delete { documents, .. } => {
+            Writer::open(corpus)?.delete(documents)?;
+        }
+        CorpusVerb::Prune { ids, .. } => {
+            let marks = read_marks(ids)?;
+            Writer::open(corpus)?.prune(marks)?;
+        }
+        CorpusVerb::Compact(_) => compact_all(corpus, stop)?,
+        CorpusVerb::Join { parts, .. } => {
+            let mut display = Display::new();
+            ken_corpus::join(corpus, parts, &mut |step| {
+                display.show("joining", Unit::Bytes, step.bytes, Some(step.bytes_total));
+            })?;
+        }
+    }
+    show_info(&CorpusInfo::read(corpus)?, json)
+}
+
+fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {
+    let mut writer = Writer::open(corpus)?;
+    let mut display = Display::new();
+    let (_, stopped) = compact(
+        &mut writer,
+        &mut |step| {
+            let total = Some(step.passages_total as u64);
+            display.show("compacting", Unit::Items, step.passages as u64, total);
+        },
+        stop,
+    )?;
+    match stopped {
+        false => Ok(()),
+        true => Err(
+            Refusal::new("interrupted", "stopped before all shards were compacted")
+                .hinting("run the same command again to go on")
+                .into(),
+        ),
+    }
+}
+
+fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
+    let damaged = {
+        let mut display = Display::new();
+        verify(corpus, &mut |step| {
+            display.show("checking", Unit::Bytes, step.bytes, Some(step.bytes_total));
+        })?
+    };
+    if repair && damaged.iter().any(|damage| damage.segment.is_some()) {
+        Writer::repair(corpus, &damaged)?;
+        return show_info(&CorpusInfo::read(corpus)?, json);
+    }
+    if json {
+        output::json(&json!({ "ok": damaged.is_empty(), "damaged": damaged }))?;
+    } else {
+        for Damage { file, reason, .. } in &damaged {
+            output::line(format!("{}: {reason}", file.display()))?;
+        }
+        if damaged.is_empty() {
+            output::line("every file is as it was published")?;
+        }
+    }
+    match damaged.is_empty() {
+        true => Ok(()),
+        false => Err(output::Told.into()),
+    }
+}
+
+fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
+    if json {
+        return output::json(info);
+    }
+    output::line(format!(
+        "generation {}: {} documents, {} passages, {} pruned, {}",
+        info.generation,
+        info.documents,
+        info.passages,
+        info.pruned,
+        output::size(info.bytes)
+    ))?;
+    output::line(format!(
+        "embedded by {} ({} dimensions), cut by {}",
+        info.embedder, info.dimensions, info.segmentation
+    ))?;
+    if info.shards.len() < 2 {
+        return Ok(());
+    }
+    let head = ["shard", "documents", "passages", "size"].map(str::to_owned);
+    let rows = info.shards.iter().map(|shard| {
+        vec![
+            shard.id.to_string(),
+            shard.documents.to_string(),
+            shard.passages.to_string(),
+            output::size(shard.bytes),
+        ]
+    });
+    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
+    output::table(&rows)
+}
+
+fn show_history(corpus: &Path, json: bool) -> Result<()> {
+    let mut rows = Vec::new();
+    for past in history(corpus)? {
+        if json {
+            output::json(&past)?;
+            continue;
+        }
+        rows.push(vec![
+            past.generation.to_string(),
+            published(past.created_unix_s),
+            past.change.to_string(),
+            format!("{} documents", past.documents),
+            format!("{} passages", past.passages),
+            format!("{} pruned", past.pruned),
+            if past.current { "current" } else { "" }.to_owned(),
+        ]);
+    }
+    output::table(&rows)
+}
+
+/// A time in seconds since 1970 as people read it, in UTC.
+fn published(unix_s: u64) -> String {
+    let time = i64::try_from(unix_s)
+        .ok()
+        .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
+    time.and_then(|time| time.format(&Rfc3339).ok())
+        .unwrap_or_default()
+}
+
+/// One line of the file that names passages to prune.
+#[derive(Deserialize)]
+struct MarkLine {
+    passage_id: PassageId,
+    #[serde(default)]
+    score: f64,
+    #[serde(default)]
+    reason: String,
+}
+
+fn read_marks(path: &Path) -> Result<Vec<PruneMark>> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut marks = Vec::new();
+    for (number, line) in (1..).zip(BufReader::new(file).lines()) {
+        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let mark: MarkLine = serde_json::from_str(&line).map_err(|error| {
+            let message = format!("{}:{number}: {error}", path.display());
+            Refusal::new("bad_prune_line", message).hinting(
+                "a line is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}; nothing was changed",
+            )
+        })?;
+        marks.push(PruneMark {
+            passage_id: mark.passage_id,
+            score: mark.score,
+            reason: mark.reason,
+        });
+    }
+    Ok(marks)
+}
+
+/// Writes to a file that appears when it is complete, or to stdout.
+fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
+    let corpus = Corpus::open(corpus)?;
+    let Some(path) = to else {
+        return write_passages(&corpus, stop, &mut |line| output::bytes(line));
+    };
+    let cannot = || format!("cannot write {}", path.display());
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let temporary = path.with_file_name(name);
+    let mut file = BufWriter::new(File::create(&temporary).with_context(cannot)?);
+    write_passages(&corpus, stop, &mut |line| {
+        file.write_all(line).with_context(cannot)
+    })?;
+    let file = file.into_inner().with_context(cannot)?;
+    file.sync_all().with_context(cannot)?;
+    std::fs::rename(&temporary, path).with_context(cannot)
+}
+
+fn write_passages(
+    corpus: &Corpus,
+    stop: &AtomicBool,
+    write: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    for passage in corpus.passages() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Refusal::new("interrupted", "stopped before the last passage").into());
+        }
+        let Passage {
+            id,
+            doc_id,
+            title,
+            text,
+            metadata,
+        } = passage?;
+        let line = json!({
+            "id": id, "title": title, "contents": text, "doc_id": doc_id, "metadata": metadata,
+        });
+        write(format!("{line}\n").as_bytes())?;
+    }
+    Ok(())
+}
