@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use ken_corpus::Format;
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
@@ -59,15 +60,23 @@ Examples:
   ken ingest handbook.md faq.html --corpus help.ken --segment words:100/20
   ken ingest corpus.jsonl.gz --corpus wiki.ken --segment whole
   ken ingest notes/ --corpus notes.ken --embedder hf:intfloat/e5-small-v2
+  curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
 
-Reads .txt, .md, .html and .jsonl, each also as .gz, and folders with all that is
-in them. JSON Lines records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}.
+Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as
+.gz, .zst or .bz2, and folders with all that is in them. JSON Lines
+records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}; tables have columns of
+these names in their header.
 Run it again after changes: what is unchanged is skipped, what changed is replaced.
 Stop it at any time: what was published stays, and the next run goes on from there.")]
 pub(crate) struct IngestArguments {
-    /// Files and folders to take in
+    /// Files and folders to take in; - is stdin, compressed or not
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// What stdin and the files among PATH hold, whatever their names: txt, md, html,
+    /// jsonl, csv, tsv or xml
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
 
     #[command(flatten)]
     pub(crate) corpus: CorpusFlag,
