@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::error::ReadError;
 use super::files::{InputFile, Origin, find_files};
 use super::format::{Format, stem};
 use super::place::Place;
 use super::source::Source;
-use super::{html, jsonl, markdown, mediawiki, separated};
+use super::{html, jsonl, markdown, mediawiki, parquet, pdf, separated};
 use crate::document::Document;
 
 /// How far the reading is, in bytes of the files as they lie on disk.
@@ -50,7 +50,7 @@ pub(super) struct Record {
 
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
 ///
-/// A text, Markdown or HTML file is one document, named by its path below the given folder
+/// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
 /// (with forward slashes), or by its file name where the file itself is given. The other formats
 /// hold many documents. Memory does not grow with a file's length except for single documents.
 ///
@@ -66,7 +66,7 @@ pub fn read_documents(paths: &[PathBuf]) -> Result<Documents, ReadError> {
 /// their names say, and so is standard input, which is the path `-`.
 ///
 /// # Errors
-/// As [`read_documents`].
+/// As [`read_documents`]; at once [`ReadError::ParquetFromStdin`] too.
 pub fn read_documents_as(paths: &[PathBuf], format: Format) -> Result<Documents, ReadError> {
     read(paths, Some(format))
 }
@@ -119,31 +119,41 @@ fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Records {
 }
 
 fn records(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Result<Records, ReadError> {
-    let mut source = Source::open(file, Arc::clone(bytes_read))?;
+    let source = || Source::open(file, Arc::clone(bytes_read));
     Ok(match file.format {
-        Format::JsonLines => Box::new(jsonl::records(source)),
-        Format::Csv => Box::new(separated::records(source, b',')?),
-        Format::Tsv => Box::new(separated::records(source, b'\t')?),
-        Format::MediaWiki => Box::new(mediawiki::records(source)?),
-        Format::Text | Format::Markdown | Format::Html => {
-            let text = source.read_all()?;
-            whole(file, text)
+        Format::Text => whole(file, None, source()?.read_all()?, Map::new()),
+        Format::Markdown => {
+            let (title, text) = markdown::title_and_text(&source()?.read_all()?);
+            whole(file, title, text, Map::new())
         }
+        Format::Html => {
+            let (title, text) = html::title_and_text(&source()?.read_all()?);
+            whole(file, title, text, Map::new())
+        }
+        Format::Pdf => {
+            let pdf = pdf::contents(&source()?.read_bytes()?, &file.path)?;
+            whole(file, pdf.title, pdf.text, pdf.metadata)
+        }
+        Format::JsonLines => Box::new(jsonl::records(source()?)),
+        Format::Csv => Box::new(separated::records(source()?, b',')?),
+        Format::Tsv => Box::new(separated::records(source()?, b'\t')?),
+        Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read))?),
+        Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
     })
 }
 
 /// The document that a whole file is.
-fn whole(file: &InputFile, contents: String) -> Records {
-    let (title, text) = match file.format {
-        Format::Markdown => markdown::title_and_text(&contents),
-        Format::Html => html::title_and_text(&contents),
-        _ => (None, contents),
-    };
+fn whole(
+    file: &InputFile,
+    title: Option<String>,
+    text: String,
+    metadata: Map<String, Value>,
+) -> Records {
     let document = Document {
         id: file.id.clone(),
         title: title.unwrap_or_else(|| stem(&file.path)),
         text,
-        metadata: Map::new(),
+        metadata,
         record: false,
     };
     let place = Place::whole(&file.path);

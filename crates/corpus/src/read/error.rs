@@ -33,6 +33,9 @@ pub enum ReadError {
     /// Nothing says what standard input holds.
     #[error("the format of standard input is not given")]
     StdinWithoutFormat,
+    /// Parquet is read from its end, and standard input cannot be.
+    #[error("Parquet cannot be read from standard input")]
+    ParquetFromStdin,
     /// A file is not UTF-8.
     #[error("{place}: invalid UTF-8 at byte {byte_offset} of the file")]
     InvalidUtf8 {
@@ -107,6 +110,36 @@ pub enum ReadError {
         /// What the parser says.
         reason: String,
     },
+    /// A file is no Parquet, or its data are wrong.
+    #[error("{place}: broken Parquet: {reason}")]
+    BrokenParquet {
+        /// The file or the row.
+        place: Place,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// A PDF cannot be taken apart.
+    #[error("{path} is a broken PDF: {reason}")]
+    BrokenPdf {
+        /// The file.
+        path: PathBuf,
+        /// What the parser says.
+        reason: String,
+    },
+    /// A PDF opens with a password only.
+    #[error("{path} is an encrypted PDF")]
+    EncryptedPdf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A PDF has pages, but no text on them.
+    #[error("{path} has no text on its {pages} pages")]
+    PdfWithoutText {
+        /// The file.
+        path: PathBuf,
+        /// How many pages there are.
+        pages: usize,
+    },
     /// Two documents have one id.
     #[error("{place}: the document id {id:?} was read before")]
     DuplicateId {
@@ -152,6 +185,7 @@ impl ReadError {
             Self::NoDocuments { .. } => "no_documents",
             Self::UnknownFormat { .. } => "unknown_format",
             Self::StdinWithoutFormat => "stdin_without_format",
+            Self::ParquetFromStdin => "parquet_from_stdin",
             Self::InvalidUtf8 { .. } => "invalid_utf8",
             Self::BrokenJson { .. } => "broken_json",
             Self::MissingField { .. } => "missing_field",
@@ -161,6 +195,10 @@ impl ReadError {
             Self::FieldCount { .. } => "field_count",
             Self::OpenQuote { .. } => "open_quote",
             Self::BrokenXml { .. } => "broken_xml",
+            Self::BrokenParquet { .. } => "broken_parquet",
+            Self::BrokenPdf { .. } => "broken_pdf",
+            Self::EncryptedPdf { .. } => "encrypted_pdf",
+            Self::PdfWithoutText { .. } => "pdf_without_text",
             Self::DuplicateId { .. } => "duplicate_id",
             Self::Truncated { compression, .. } => match compression {
                 Compression::Gzip => "truncated_gzip",
@@ -185,6 +223,7 @@ impl ReadError {
                 format!("the known formats are {KNOWN}")
             }
             Self::StdinWithoutFormat => "name it, e.g. --format jsonl".to_owned(),
+            Self::ParquetFromStdin => "write it to a file and give that".to_owned(),
             Self::InvalidUtf8 { .. } => "convert the file to UTF-8, e.g. with iconv".to_owned(),
             Self::BrokenJson { .. } => "each line has to be one JSON object".to_owned(),
             Self::MissingField { .. } | Self::WrongType { .. } => {
@@ -206,6 +245,19 @@ impl ReadError {
                     .to_owned()
             }
             Self::BrokenXml { .. } => "fetch the dump again".to_owned(),
+            Self::BrokenParquet { .. } => {
+                "write the file again, compressed with snappy, gzip, lz4, zstd or not at all"
+                    .to_owned()
+            }
+            Self::BrokenPdf { .. } => {
+                "write the file again, e.g. with qpdf, or give its text".to_owned()
+            }
+            Self::EncryptedPdf { .. } => {
+                "take the password off, e.g. with qpdf --decrypt".to_owned()
+            }
+            Self::PdfWithoutText { .. } => {
+                "where it is scanned, recognize its text first, e.g. with ocrmypdf".to_owned()
+            }
             Self::Truncated { .. } | Self::Damaged { .. } => {
                 "fetch or compress the file again".to_owned()
             }

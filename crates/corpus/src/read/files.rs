@@ -65,7 +65,7 @@ pub(super) fn find_files(
             }
         } else {
             let (format, compression) = given
-                .map(|format| (format, compression_of(path)))
+                .map(|format| (format, compression_of(path, format)))
                 .or_else(|| format_of(path))
                 .ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
             files.push(InputFile {
@@ -83,6 +83,9 @@ pub(super) fn find_files(
 
 fn stdin(given: Option<Format>) -> Result<InputFile, ReadError> {
     let format = given.ok_or(ReadError::StdinWithoutFormat)?;
+    if format == Format::Parquet {
+        return Err(ReadError::ParquetFromStdin);
+    }
     let name = "stdin".to_owned();
     Ok(InputFile {
         path: PathBuf::from(&name),

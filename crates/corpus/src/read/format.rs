@@ -15,19 +15,23 @@ pub enum Format {
     Markdown,
     /// HTML: one document.
     Html,
+    /// PDF: one document.
+    Pdf,
     /// JSON Lines: a passage a line.
     JsonLines,
     /// Comma-separated values with a header: a passage a record.
     Csv,
     /// Tab-separated values with a header: a passage a record.
     Tsv,
+    /// Parquet: a passage a row.
+    Parquet,
     /// An XML dump of a MediaWiki: a document an article.
     MediaWiki,
 }
 
 /// The extensions that are read, for people.
 pub(super) const KNOWN: &str = ".txt, .md, .markdown, .html, .htm, .jsonl, .ndjson, .csv, .tsv and \
-     .xml (MediaWiki dumps), each also with .gz, .zst or .bz2";
+     .xml (MediaWiki dumps), each also with .gz, .zst or .bz2; .pdf and .parquet";
 
 /// The format of files with an extension, in lower case.
 fn of_extension(extension: &str) -> Option<Format> {
@@ -35,19 +39,26 @@ fn of_extension(extension: &str) -> Option<Format> {
         "txt" => Format::Text,
         "md" | "markdown" => Format::Markdown,
         "html" | "htm" => Format::Html,
-
+        "pdf" => Format::Pdf,
         "jsonl" | "ndjson" => Format::JsonLines,
         "csv" => Format::Csv,
         "tsv" => Format::Tsv,
-
+        "parquet" => Format::Parquet,
         "xml" => Format::MediaWiki,
         _ => return None,
     })
 }
 
+impl Format {
+    /// Whether files of this format are also read compressed. The others compress themselves.
+    fn may_be_packed(self) -> bool {
+        !matches!(self, Self::Pdf | Self::Parquet)
+    }
+}
+
 /// No format has this name.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} is none of the formats txt, md, html, jsonl, csv, tsv and xml")]
+#[error("{0:?} is none of the formats txt, md, html, pdf, jsonl, csv, tsv, parquet and xml")]
 pub struct FormatError(String);
 
 impl FromStr for Format {
@@ -64,11 +75,11 @@ impl fmt::Display for Format {
             Self::Text => "txt",
             Self::Markdown => "md",
             Self::Html => "html",
-
+            Self::Pdf => "pdf",
             Self::JsonLines => "jsonl",
             Self::Csv => "csv",
             Self::Tsv => "tsv",
-
+            Self::Parquet => "parquet",
             Self::MediaWiki => "xml",
         })
     }
@@ -79,12 +90,15 @@ pub(super) fn format_of(path: &Path) -> Option<(Format, Option<Compression>)> {
     let name = path.file_name()?.to_string_lossy();
     let (name, compression) = Compression::split_name(&name);
     let format = of_extension(&name.rsplit_once('.')?.1.to_lowercase())?;
-    Some((format, compression))
+    (compression.is_none() || format.may_be_packed()).then_some((format, compression))
 }
 
 /// The compression of a file whose format is given.
-pub(super) fn compression_of(path: &Path) -> Option<Compression> {
-    Compression::split_name(&path.file_name()?.to_string_lossy()).1
+pub(super) fn compression_of(path: &Path, format: Format) -> Option<Compression> {
+    let name = path.file_name()?.to_string_lossy();
+    Compression::split_name(&name)
+        .1
+        .filter(|_| format.may_be_packed())
 }
 
 /// A file's name without its extensions, as a title of last resort.
@@ -110,6 +124,8 @@ mod tests {
         assert_eq!(of("C.TSV.ZST"), Some((Format::Tsv, zstd)));
         let bzip2 = Some(Compression::Bzip2);
         assert_eq!(of("dump.xml.bz2"), Some((Format::MediaWiki, bzip2)));
+        assert_eq!(of("c.parquet"), Some((Format::Parquet, None)));
+        assert_eq!(of("c.parquet.gz"), None);
         assert_eq!(of("c.gz"), None);
         assert_eq!(of(".gz"), None);
         assert_eq!(of("README"), None);
@@ -119,7 +135,9 @@ mod tests {
 
     #[test]
     fn names() {
-        for name in ["txt", "md", "html", "jsonl", "csv", "tsv", "xml"] {
+        for name in [
+            "txt", "md", "html", "pdf", "jsonl", "csv", "tsv", "parquet", "xml",
+        ] {
             assert_eq!(name.parse::<Format>().unwrap().to_string(), name);
             assert!(KNOWN.contains(name));
         }

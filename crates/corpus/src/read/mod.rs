@@ -4,6 +4,7 @@
 //! each has a file here. Nothing is fetched, and no other encoding than UTF-8 is read.
 
 mod compression;
+mod contained;
 mod documents;
 mod error;
 mod fields;
@@ -13,6 +14,8 @@ mod html;
 mod jsonl;
 mod markdown;
 mod mediawiki;
+mod parquet;
+mod pdf;
 mod place;
 mod separated;
 mod source;

@@ -8,6 +8,9 @@
 
 mod compressed;
 mod dumps;
+mod mutated;
+mod parquet;
+mod pdf;
 mod separated;
 mod stdin;
 

@@ -63,9 +63,9 @@ Examples:
   curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
 
 Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as
-.gz, .zst or .bz2, and folders with all that is in them. JSON Lines
+.gz, .zst or .bz2, .pdf and .parquet, and folders with all that is in them. JSON Lines
 records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}; tables have columns of
-these names in their header.
+these names.
 Run it again after changes: what is unchanged is skipped, what changed is replaced.
 Stop it at any time: what was published stays, and the next run goes on from there.")]
 pub(crate) struct IngestArguments {
@@ -74,7 +74,7 @@ pub(crate) struct IngestArguments {
     pub(crate) paths: Vec<PathBuf>,
 
     /// What stdin and the files among PATH hold, whatever their names: txt, md, html,
-    /// jsonl, csv, tsv or xml
+    /// pdf, jsonl, csv, tsv, parquet or xml
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
