@@ -123,12 +123,12 @@ fn records(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Result<Records, Rea
     Ok(match file.format {
         Format::Text => whole(file, None, source()?.read_all()?, Map::new()),
         Format::Markdown => {
-            let (title, text) = markdown::title_and_text(&source()?.read_all()?);
-            whole(file, title, text, Map::new())
+            let page = markdown::contents(&source()?.read_all()?);
+            whole(file, page.title, page.text, page.metadata)
         }
         Format::Html => {
-            let (title, text) = html::title_and_text(&source()?.read_all()?);
-            whole(file, title, text, Map::new())
+            let page = html::contents(&source()?.read_all()?);
+            whole(file, page.title, page.text, page.metadata)
         }
         Format::Pdf => {
             let pdf = pdf::contents(&source()?.read_bytes()?, &file.path)?;

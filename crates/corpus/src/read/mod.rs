@@ -10,6 +10,7 @@ mod error;
 mod fields;
 mod files;
 mod format;
+mod front_matter;
 mod html;
 mod jsonl;
 mod markdown;

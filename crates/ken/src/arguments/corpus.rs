@@ -86,7 +86,7 @@ pub(crate) struct IngestArguments {
     pub(crate) embedder: Option<ModelReference>,
 
     /// auto, whole, sentence, words:N[/M] or tokens:N[/M], where M is the overlap
-    /// and auto means whole for JSON Lines records and words:100 for all else
+    /// and auto means whole for records (JSON Lines, CSV, TSV, Parquet) and words:100 for all else
     /// [setting: segment]
     #[arg(long, value_name = "HOW")]
     pub(crate) segment: Option<Cut>,
