@@ -18,7 +18,7 @@ pub struct Document {
     pub text: String,
     /// Everything else that the source said about the document.
     pub metadata: Map<String, Value>,
-    /// True for one record of a JSON Lines file: such a text is already a passage.
+    /// True for one record of JSON Lines, CSV, TSV or Parquet: such a text is already a passage.
     pub record: bool,
 }
 

@@ -18,7 +18,10 @@ pub use document::{Digest, Document};
 pub use filter::{Filter, FilterError, Selection};
 pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId};
-pub use read::{Documents, ReadError, ReadProgress, read_documents};
+pub use read::{
+    Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadProgress,
+    read_documents, read_documents_as,
+};
 pub use segment::{Segmentation, SegmentationError, segment};
 pub use sentence::sentences;
 pub use store::{

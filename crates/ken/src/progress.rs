@@ -53,7 +53,7 @@ impl Display {
             "ingest",
             Unit::Bytes,
             step.read.bytes_read,
-            Some(step.read.bytes_total),
+            step.read.bytes_total,
         );
         self.bar.set_prefix(format!(
             "{} documents, {} passages",

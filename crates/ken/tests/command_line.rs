@@ -92,6 +92,27 @@ fn an_unknown_policy_is_a_usage_error() {
 }
 
 #[test]
+fn standard_input_needs_a_known_format() {
+    let arguments = ["ingest", "-", "--corpus", "c"];
+    let outcome = ken(folder().path(), &arguments);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (1, ""));
+    let expected =
+        "error: the format of standard input is not given\nhint: name it, e.g. --format jsonl\n";
+    assert_eq!(outcome.stderr, expected);
+
+    let outcome = ken(
+        folder().path(),
+        &[&arguments[..], &["--format", "doc"]].concat(),
+    );
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (2, ""));
+    assert!(
+        outcome.stderr.contains("none of the formats txt, "),
+        "{}",
+        outcome.stderr
+    );
+}
+
+#[test]
 fn a_usage_error_is_json_where_json_was_asked_for() {
     let outcome = ken(folder().path(), &["serch", "--json"]);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (2, ""));

@@ -1,17 +1,19 @@
 //! The stream of documents over all given files.
 
 use std::collections::HashSet;
+use std::iter;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::error::ReadError;
-use super::files::{InputFile, find_files};
+use super::files::{InputFile, Origin, find_files};
 use super::format::{Format, stem};
+use super::place::Place;
 use super::source::Source;
-use super::{html, jsonl, markdown};
+use super::{html, jsonl, markdown, mediawiki, parquet, pdf, separated};
 use crate::document::Document;
 
 /// How far the reading is, in bytes of the files as they lie on disk.
@@ -19,8 +21,8 @@ use crate::document::Document;
 pub struct ReadProgress {
     /// What was taken from the disk so far.
     pub bytes_read: u64,
-    /// The length of all files.
-    pub bytes_total: u64,
+    /// The length of all files; `None` where one has none, as standard input.
+    pub bytes_total: Option<u64>,
 }
 
 /// Documents as they are read; see [`read_documents`].
@@ -29,29 +31,52 @@ pub struct ReadProgress {
 /// with the next file.
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
-    /// The JSON Lines file that is being read.
-    records: Option<(InputFile, Source)>,
+    /// What is left of the file that is being read.
+    records: Records,
     /// Digests of the ids so far: 16 bytes an id, where the ids themselves could fill the memory.
     seen: HashSet<[u8; 16]>,
     bytes_read: Arc<AtomicU64>,
-    bytes_total: u64,
+    bytes_total: Option<u64>,
+}
+
+/// The documents of one file. It ends behind an error after which the file cannot be read on.
+pub(super) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + Send>;
+
+/// A document and where it stands.
+pub(super) struct Record {
+    pub(super) document: Document,
+    pub(super) place: Place,
 }
 
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
 ///
-/// A text, Markdown or HTML file is one document, named by its path below the given folder (with
-/// forward slashes), or by its file name where the file itself is given. A JSON Lines file holds
-/// one document a line. Memory does not grow with a file's length except for single documents.
+/// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
+/// (with forward slashes), or by its file name where the file itself is given. The other formats
+/// hold many documents. Memory does not grow with a file's length except for single documents.
 ///
 /// # Errors
 /// At once: [`ReadError::MissingPath`], [`ReadError::NoDocuments`], [`ReadError::UnknownFormat`],
-/// [`ReadError::Io`]. While reading, as items: whatever is wrong in a file or record.
+/// [`ReadError::StdinWithoutFormat`], [`ReadError::Io`]. While reading, as items: whatever is
+/// wrong in a file or record.
 pub fn read_documents(paths: &[PathBuf]) -> Result<Documents, ReadError> {
-    let files = find_files(paths)?;
+    read(paths, None)
+}
+
+/// As [`read_documents`], but the files that are themselves given are of this format whatever
+/// their names say, and so is standard input, which is the path `-`.
+///
+/// # Errors
+/// As [`read_documents`]; at once [`ReadError::ParquetFromStdin`] too.
+pub fn read_documents_as(paths: &[PathBuf], format: Format) -> Result<Documents, ReadError> {
+    read(paths, Some(format))
+}
+
+fn read(paths: &[PathBuf], format: Option<Format>) -> Result<Documents, ReadError> {
+    let files = find_files(paths, format)?;
     Ok(Documents {
         bytes_total: files.iter().map(|file| file.bytes).sum(),
         files: files.into_iter(),
-        records: None,
+        records: Box::new(iter::empty()),
         seen: HashSet::new(),
         bytes_read: Arc::new(AtomicU64::new(0)),
     })
@@ -66,42 +91,6 @@ impl Documents {
             bytes_total: self.bytes_total,
         }
     }
-
-    /// The next record of the open JSON Lines file; `None` at its end.
-    fn next_record(&mut self) -> Option<Result<Document, ReadError>> {
-        let (file, source) = self.records.as_mut()?;
-        loop {
-            return match source.next_line() {
-                Ok(None) => None,
-                Ok(Some((_, text))) if text.trim().is_empty() => continue,
-                Ok(Some((line, text))) => Some(
-                    jsonl::document(&text, &file.path, line)
-                        .and_then(|document| unseen(&mut self.seen, document, file, line)),
-                ),
-                Err(error @ ReadError::InvalidUtf8 { .. }) => Some(Err(error)),
-                Err(error) => {
-                    self.records = None;
-                    Some(Err(error))
-                }
-            };
-        }
-    }
-
-    fn read_file(&mut self, file: InputFile) -> Option<Result<Document, ReadError>> {
-        let mut source = match Source::open(&file, Arc::clone(&self.bytes_read)) {
-            Ok(source) => source,
-            Err(error) => return Some(Err(error)),
-        };
-        if file.format == Format::JsonLines {
-            self.records = Some((file, source));
-            return None;
-        }
-        let document = source
-            .read_all()
-            .map(|text| whole_document(&file, text))
-            .and_then(|document| unseen(&mut self.seen, document, &file, 1));
-        Some(document)
-    }
 }
 
 impl Iterator for Documents {
@@ -109,49 +98,78 @@ impl Iterator for Documents {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(record) = self.next_record() {
-                return Some(record);
+            if let Some(record) = self.records.next() {
+                return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
-            self.records = None;
             let file = self.files.next()?;
-            if let Some(document) = self.read_file(file) {
-                return Some(document);
-            }
+            self.records = open(&file, &self.bytes_read);
         }
     }
 }
 
-/// The document that a whole file is.
-fn whole_document(file: &InputFile, contents: String) -> Document {
-    let (title, text) = match file.format {
-        Format::Text | Format::JsonLines => (None, contents),
-        Format::Markdown => markdown::title_and_text(&contents),
-        Format::Html => html::title_and_text(&contents),
-    };
-    Document {
-        id: file.id.clone(),
-        title: title.unwrap_or_else(|| stem(&file.path)),
-        text,
-        metadata: Map::new(),
-        record: false,
+fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Records {
+    match records(file, bytes_read) {
+        Ok(records) => records,
+        // As other files in folders whose format is not known.
+        Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
+            Box::new(iter::empty())
+        }
+        Err(error) => Box::new(iter::once(Err(error))),
     }
 }
 
-/// Passes a document on unless its id was read before.
-fn unseen(
-    seen: &mut HashSet<[u8; 16]>,
-    document: Document,
+fn records(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Result<Records, ReadError> {
+    let source = || Source::open(file, Arc::clone(bytes_read));
+    Ok(match file.format {
+        Format::Text => whole(file, None, source()?.read_all()?, Map::new()),
+        Format::Markdown => {
+            let page = markdown::contents(&source()?.read_all()?);
+            whole(file, page.title, page.text, page.metadata)
+        }
+        Format::Html => {
+            let page = html::contents(&source()?.read_all()?);
+            whole(file, page.title, page.text, page.metadata)
+        }
+        Format::Pdf => {
+            let pdf = pdf::contents(&source()?.read_bytes()?, &file.path)?;
+            whole(file, pdf.title, pdf.text, pdf.metadata)
+        }
+        Format::JsonLines => Box::new(jsonl::records(source()?)),
+        Format::Csv => Box::new(separated::records(source()?, b',')?),
+        Format::Tsv => Box::new(separated::records(source()?, b'\t')?),
+        Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read))?),
+        Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
+    })
+}
+
+/// The document that a whole file is.
+fn whole(
     file: &InputFile,
-    line: u64,
-) -> Result<Document, ReadError> {
+    title: Option<String>,
+    text: String,
+    metadata: Map<String, Value>,
+) -> Records {
+    let document = Document {
+        id: file.id.clone(),
+        title: title.unwrap_or_else(|| stem(&file.path)),
+        text,
+        metadata,
+        record: false,
+    };
+    let place = Place::whole(&file.path);
+    Box::new(iter::once(Ok(Record { document, place })))
+}
+
+/// Passes a document on unless its id was read before.
+fn unseen(seen: &mut HashSet<[u8; 16]>, record: Record) -> Result<Document, ReadError> {
+    let Record { document, place } = record;
     let mut key = [0; 16];
     key.copy_from_slice(&blake3::hash(document.id.as_bytes()).as_bytes()[..16]);
     if seen.insert(key) {
         Ok(document)
     } else {
         Err(ReadError::DuplicateId {
-            path: file.path.clone(),
-            line,
+            place,
             id: document.id,
         })
     }

@@ -3,7 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::compression::Compression;
+use super::fields::{ID_NAMES, TEXT_NAMES, either};
 use super::format::KNOWN;
+use super::place::Place;
 use crate::io_hint::{io_hint, io_kind};
 
 /// A document could not be read.
@@ -27,69 +30,139 @@ pub enum ReadError {
         /// The file.
         path: PathBuf,
     },
+    /// Nothing says what standard input holds.
+    #[error("the format of standard input is not given")]
+    StdinWithoutFormat,
+    /// Parquet is read from its end, and standard input cannot be.
+    #[error("Parquet cannot be read from standard input")]
+    ParquetFromStdin,
     /// A file is not UTF-8.
-    #[error("{path}:{line}: invalid UTF-8 at byte {byte_offset} of the file")]
+    #[error("{place}: invalid UTF-8 at byte {byte_offset} of the file")]
     InvalidUtf8 {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
+        /// The line.
+        place: Place,
         /// The first wrong byte, from 0, after decompression.
         byte_offset: u64,
     },
     /// A line is not a JSON object.
-    #[error("{path}:{line}: broken JSON: {source}")]
+    #[error("{place}: broken JSON: {source}")]
     BrokenJson {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
+        /// The line.
+        place: Place,
         /// What the parser says; its own line number is always 1.
         source: serde_json::Error,
     },
     /// A record lacks a field.
-    #[error("{path}:{line}: the record has no {field}")]
+    #[error("{place}: the record has no {}", either(names))]
     MissingField {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
+        /// The record.
+        place: Place,
         /// The names that the field may have.
-        field: &'static str,
+        names: &'static [&'static str],
     },
     /// A field is of the wrong type.
-    #[error("{path}:{line}: the field {field:?} is not {expected}")]
+    #[error("{place}: the field {field:?} is not {expected}")]
     WrongType {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: u64,
+        /// The record.
+        place: Place,
         /// The field.
         field: &'static str,
         /// What it should be.
         expected: &'static str,
     },
-    /// Two documents have one id.
-    #[error("{path}:{line}: the document id {id:?} was read before")]
-    DuplicateId {
-        /// The file with the second of them.
+    /// A table lacks a column.
+    #[error("{place}: the header has no column {}", either(names))]
+    MissingColumn {
+        /// The header.
+        place: Place,
+        /// The names that the column may have.
+        names: &'static [&'static str],
+    },
+    /// Two columns have one name.
+    #[error("{place}: the header names the column {name:?} twice")]
+    ColumnTwice {
+        /// The header.
+        place: Place,
+        /// The name.
+        name: String,
+    },
+    /// A record has more or fewer fields than there are columns.
+    #[error("{place}: the record has {found} fields, but the header {expected}")]
+    FieldCount {
+        /// The line that the record begins in.
+        place: Place,
+        /// The record's fields.
+        found: usize,
+        /// The columns.
+        expected: usize,
+    },
+    /// A file ends within quotes.
+    #[error("{place}: a quote of this record is never closed")]
+    OpenQuote {
+        /// The line that the record begins in.
+        place: Place,
+    },
+    /// A file is not well-formed XML.
+    #[error("{place}: broken XML: {reason}")]
+    BrokenXml {
+        /// The line.
+        place: Place,
+        /// What the parser says.
+        reason: String,
+    },
+    /// A file is no Parquet, or its data are wrong.
+    #[error("{place}: broken Parquet: {reason}")]
+    BrokenParquet {
+        /// The file or the row.
+        place: Place,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// A PDF cannot be taken apart.
+    #[error("{path} is a broken PDF: {reason}")]
+    BrokenPdf {
+        /// The file.
         path: PathBuf,
-        /// Its line, from 1.
-        line: u64,
+        /// What the parser says.
+        reason: String,
+    },
+    /// A PDF opens with a password only.
+    #[error("{path} is an encrypted PDF")]
+    EncryptedPdf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A PDF has pages, but no text on them.
+    #[error("{path} has no text on its {pages} pages")]
+    PdfWithoutText {
+        /// The file.
+        path: PathBuf,
+        /// How many pages there are.
+        pages: usize,
+    },
+    /// Two documents have one id.
+    #[error("{place}: the document id {id:?} was read before")]
+    DuplicateId {
+        /// The second of them.
+        place: Place,
         /// The id.
         id: String,
     },
     /// A compressed file ends too early.
-    #[error("{path} is cut off: the gzip data end too early")]
-    TruncatedGzip {
+    #[error("{path} is cut off: the {compression} data end too early")]
+    Truncated {
         /// The file.
         path: PathBuf,
+        /// What it is compressed with.
+        compression: Compression,
     },
-    /// A compressed file is not gzip, or its data are wrong.
-    #[error("{path} is no valid gzip file: {source}")]
-    DamagedGzip {
+    /// A compressed file is not what its name says, or its data are wrong.
+    #[error("{path} is no valid {compression} file: {source}")]
+    Damaged {
         /// The file.
         path: PathBuf,
+        /// What it should be compressed with.
+        compression: Compression,
         /// What the decompressor says.
         source: io::Error,
     },
@@ -111,13 +184,32 @@ impl ReadError {
             Self::MissingPath { .. } => "missing_path",
             Self::NoDocuments { .. } => "no_documents",
             Self::UnknownFormat { .. } => "unknown_format",
+            Self::StdinWithoutFormat => "stdin_without_format",
+            Self::ParquetFromStdin => "parquet_from_stdin",
             Self::InvalidUtf8 { .. } => "invalid_utf8",
             Self::BrokenJson { .. } => "broken_json",
             Self::MissingField { .. } => "missing_field",
             Self::WrongType { .. } => "wrong_type",
+            Self::MissingColumn { .. } => "missing_column",
+            Self::ColumnTwice { .. } => "column_twice",
+            Self::FieldCount { .. } => "field_count",
+            Self::OpenQuote { .. } => "open_quote",
+            Self::BrokenXml { .. } => "broken_xml",
+            Self::BrokenParquet { .. } => "broken_parquet",
+            Self::BrokenPdf { .. } => "broken_pdf",
+            Self::EncryptedPdf { .. } => "encrypted_pdf",
+            Self::PdfWithoutText { .. } => "pdf_without_text",
             Self::DuplicateId { .. } => "duplicate_id",
-            Self::TruncatedGzip { .. } => "truncated_gzip",
-            Self::DamagedGzip { .. } => "damaged_gzip",
+            Self::Truncated { compression, .. } => match compression {
+                Compression::Gzip => "truncated_gzip",
+                Compression::Zstd => "truncated_zstd",
+                Compression::Bzip2 => "truncated_bzip2",
+            },
+            Self::Damaged { compression, .. } => match compression {
+                Compression::Gzip => "damaged_gzip",
+                Compression::Zstd => "damaged_zstd",
+                Compression::Bzip2 => "damaged_bzip2",
+            },
             Self::Io { source, .. } => io_kind(source.kind()),
         }
     }
@@ -125,38 +217,84 @@ impl ReadError {
     /// The remedy, where one is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::MissingPath { .. } => Some("check the spelling of the path".to_owned()),
+        Some(match self {
+            Self::MissingPath { .. } => "check the spelling of the path".to_owned(),
             Self::NoDocuments { .. } | Self::UnknownFormat { .. } => {
-                Some(format!("the known formats are {KNOWN}"))
+                format!("the known formats are {KNOWN}")
             }
-            Self::InvalidUtf8 { .. } => {
-                Some("convert the file to UTF-8, e.g. with iconv".to_owned())
-            }
-            Self::BrokenJson { .. } => Some("each line has to be one JSON object".to_owned()),
-            Self::MissingField { .. } | Self::WrongType { .. } => Some(
+            Self::StdinWithoutFormat => "name it, e.g. --format jsonl".to_owned(),
+            Self::ParquetFromStdin => "write it to a file and give that".to_owned(),
+            Self::InvalidUtf8 { .. } => "convert the file to UTF-8, e.g. with iconv".to_owned(),
+            Self::BrokenJson { .. } => "each line has to be one JSON object".to_owned(),
+            Self::MissingField { .. } | Self::WrongType { .. } => {
                 "a record is {\"id\", \"contents\"}, {\"id\", \"title\", \"text\"} or {\"_id\", \"title\", \"text\"}"
-                    .to_owned(),
-            ),
-            Self::DuplicateId { .. } => Some(
-                "give each record an id of its own; ingest two folders with equal file names by their parent folder"
-                    .to_owned(),
-            ),
-            Self::TruncatedGzip { .. } | Self::DamagedGzip { .. } => {
-                Some("fetch or compress the file again".to_owned())
+                    .to_owned()
             }
-            Self::Io { source, path } => io_hint(source.kind(), path),
-        }
+            Self::MissingColumn { .. } => format!(
+                "the first line has to name the columns, among them {}, and {}",
+                either(ID_NAMES),
+                either(TEXT_NAMES)
+            ),
+            Self::ColumnTwice { .. } => "give each column a name of its own".to_owned(),
+            Self::FieldCount { .. } | Self::OpenQuote { .. } => {
+                "a field with a separator, a quote or a line break in it stands in quotes, and quotes in it are doubled"
+                    .to_owned()
+            }
+            Self::DuplicateId { .. } => {
+                "give each record an id of its own; ingest two folders with equal file names by their parent folder"
+                    .to_owned()
+            }
+            Self::BrokenXml { .. } => "fetch the dump again".to_owned(),
+            Self::BrokenParquet { .. } => {
+                "write the file again, compressed with snappy, gzip, lz4, zstd or not at all"
+                    .to_owned()
+            }
+            Self::BrokenPdf { .. } => {
+                "write the file again, e.g. with qpdf, or give its text".to_owned()
+            }
+            Self::EncryptedPdf { .. } => {
+                "take the password off, e.g. with qpdf --decrypt".to_owned()
+            }
+            Self::PdfWithoutText { .. } => {
+                "where it is scanned, recognize its text first, e.g. with ocrmypdf".to_owned()
+            }
+            Self::Truncated { .. } | Self::Damaged { .. } => {
+                "fetch or compress the file again".to_owned()
+            }
+            Self::Io { source, path } => return io_hint(source.kind(), path),
+        })
     }
 
-    /// What a failed read of `path` means.
-    pub(super) fn from_io(source: io::Error, path: &Path, gzip: bool) -> Self {
+    /// Whether only one record is wrong, so that its file can be read on.
+    pub(super) fn concerns_record(&self) -> bool {
+        matches!(
+            self,
+            Self::InvalidUtf8 { .. }
+                | Self::BrokenJson { .. }
+                | Self::MissingField { .. }
+                | Self::WrongType { .. }
+                | Self::FieldCount { .. }
+                | Self::DuplicateId { .. }
+        )
+    }
+
+    /// What a failed read of `path` means, which is compressed or not.
+    pub(super) fn from_io(
+        source: io::Error,
+        path: &Path,
+        compression: Option<Compression>,
+    ) -> Self {
         let path = path.to_owned();
-        match source.kind() {
-            io::ErrorKind::UnexpectedEof if gzip => Self::TruncatedGzip { path },
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput if gzip => {
-                Self::DamagedGzip { path, source }
-            }
+        // Only what the system says has a number; the rest is said by the decompressor.
+        match compression {
+            Some(compression) if source.raw_os_error().is_none() => match source.kind() {
+                io::ErrorKind::UnexpectedEof => Self::Truncated { path, compression },
+                _ => Self::Damaged {
+                    path,
+                    compression,
+                    source,
+                },
+            },
             _ => Self::Io { path, source },
         }
     }

@@ -4,32 +4,58 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::compression::Compression;
 use super::error::ReadError;
-use super::format::{Format, format_of};
+use super::format::{Format, compression_of, format_of};
 use crate::store::Corpus;
+
+/// The path that means standard input.
+const STDIN: &str = "-";
 
 /// One file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InputFile {
+    /// The file; for standard input its name in messages.
     pub(super) path: PathBuf,
     /// The id of the document that the whole file is.
     pub(super) id: String,
     pub(super) format: Format,
-    pub(super) gzip: bool,
-    /// The file's length on disk.
-    pub(super) bytes: u64,
+    /// Unknown before the first bytes where the file is standard input.
+    pub(super) compression: Option<Compression>,
+    pub(super) origin: Origin,
+    /// The length on disk; `None` for what is no regular file.
+    pub(super) bytes: Option<u64>,
+}
+
+/// How a file came to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// It is standard input.
+    Stdin,
+    /// It was itself given.
+    Named,
+    /// It lies in a folder that was given.
+    Found,
 }
 
 /// All files below the given paths: the paths in their order, each folder sorted by name.
 ///
 /// In folders, hidden files, unknown extensions, links to folders and folders that are a corpus
-/// are passed over. A file that is itself given must be of a known format.
-pub(super) fn find_files(paths: &[PathBuf]) -> Result<Vec<InputFile>, ReadError> {
+/// are passed over. A file that is itself given must be of a known format, or is of the given
+/// one; the path `-` is standard input, which has to be of the given one.
+pub(super) fn find_files(
+    paths: &[PathBuf],
+    given: Option<Format>,
+) -> Result<Vec<InputFile>, ReadError> {
     let mut files = Vec::new();
     for path in paths {
+        if path.as_os_str() == STDIN {
+            files.push(stdin(given)?);
+            continue;
+        }
         let metadata = fs::metadata(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => ReadError::MissingPath { path: path.clone() },
-            _ => ReadError::from_io(source, path, false),
+            _ => ReadError::from_io(source, path, None),
         })?;
         if metadata.is_dir() {
             let before = files.len();
@@ -38,22 +64,41 @@ pub(super) fn find_files(paths: &[PathBuf]) -> Result<Vec<InputFile>, ReadError>
                 return Err(ReadError::NoDocuments { path: path.clone() });
             }
         } else {
-            let (format, gzip) =
-                format_of(path).ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
+            let (format, compression) = given
+                .map(|format| (format, compression_of(path, format)))
+                .or_else(|| format_of(path))
+                .ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
             files.push(InputFile {
                 path: path.clone(),
                 id: file_name(path),
                 format,
-                gzip,
-                bytes: metadata.len(),
+                compression,
+                origin: Origin::Named,
+                bytes: metadata.is_file().then_some(metadata.len()),
             });
         }
     }
     Ok(files)
 }
 
+fn stdin(given: Option<Format>) -> Result<InputFile, ReadError> {
+    let format = given.ok_or(ReadError::StdinWithoutFormat)?;
+    if format == Format::Parquet {
+        return Err(ReadError::ParquetFromStdin);
+    }
+    let name = "stdin".to_owned();
+    Ok(InputFile {
+        path: PathBuf::from(&name),
+        id: name,
+        format,
+        compression: None,
+        origin: Origin::Stdin,
+        bytes: None,
+    })
+}
+
 fn collect(root: &Path, folder: &Path, files: &mut Vec<InputFile>) -> Result<(), ReadError> {
-    let unreadable = |source| ReadError::from_io(source, folder, false);
+    let unreadable = |source| ReadError::from_io(source, folder, None);
     let mut entries = fs::read_dir(folder)
         .and_then(Iterator::collect::<io::Result<Vec<_>>>)
         .map_err(unreadable)?;
@@ -70,17 +115,18 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<InputFile>) -> Result<(),
             }
             continue;
         }
-        let Some((format, gzip)) = format_of(&path) else {
+        let Some((format, compression)) = format_of(&path) else {
             continue;
         };
         let metadata =
-            fs::metadata(&path).map_err(|source| ReadError::from_io(source, &path, false))?;
+            fs::metadata(&path).map_err(|source| ReadError::from_io(source, &path, None))?;
         if metadata.is_file() {
             files.push(InputFile {
                 id: relative_id(root, &path),
                 format,
-                gzip,
-                bytes: metadata.len(),
+                compression,
+                origin: Origin::Found,
+                bytes: Some(metadata.len()),
                 path,
             });
         }

@@ -1,19 +1,37 @@
-//! The title and the visible text of an HTML file, from its tokens.
+//! The title, the visible text and the metadata of an HTML file, from its tokens.
 //!
 //! It builds no tree and knows no style sheets: an element that only CSS hides is read.
 
 use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{Token, Tokenizer};
+use html5gum::{StartTag, Token, Tokenizer};
+use serde_json::{Map, Value};
 
-/// The title element's text, or else the first first-level heading's; and the visible text.
-pub(super) fn title_and_text(html: &str) -> (Option<String>, String) {
+/// The names of `<meta name=… content=…>` that become metadata.
+const META_NAMES: [&str; 4] = ["description", "author", "keywords", "date"];
+
+/// What an HTML file holds.
+#[derive(Debug, PartialEq)]
+pub(super) struct Contents {
+    /// The title element's text, or else the first first-level heading's.
+    pub(super) title: Option<String>,
+    /// The visible text.
+    pub(super) text: String,
+    /// What the page says of itself.
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// Reads a page.
+pub(super) fn contents(html: &str) -> Contents {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
     let mut page = Page::default();
     let Ok(()) = Tokenizer::new_with_emitter(html, emitter).try_for_each(|token| {
         let Ok(token) = token;
         match token {
-            Token::StartTag(tag) => page.open(&tag.name, tag.self_closing),
+            Token::StartTag(tag) => {
+                page.open(&tag.name, tag.self_closing);
+                page.meta(&tag);
+            }
             Token::EndTag(tag) => page.close(&tag.name),
             Token::String(text) => page.text(&String::from_utf8_lossy(&text)),
             Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
@@ -39,9 +57,33 @@ struct Page {
     /// Where the open first-level heading begins.
     heading_start: Option<usize>,
     heading: Option<String>,
+    metadata: Map<String, Value>,
 }
 
 impl Page {
+    /// Keeps the first of each name that says something.
+    fn meta(&mut self, tag: &StartTag<()>) {
+        let attribute = |wanted: &[u8]| {
+            let value = tag.attributes.get(wanted)?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        };
+        if *tag.name != *b"meta" || !self.hidden.is_empty() {
+            return;
+        }
+        let (Some(name), Some(content)) = (attribute(b"name"), attribute(b"content")) else {
+            return;
+        };
+        let name = META_NAMES
+            .into_iter()
+            .find(|known| known.eq_ignore_ascii_case(name.trim()));
+        let words: Vec<&str> = content.split_whitespace().collect();
+        if let Some(name) = name.filter(|_| !words.is_empty()) {
+            self.metadata
+                .entry(name)
+                .or_insert_with(|| words.join(" ").into());
+        }
+    }
+
     fn open(&mut self, name: &[u8], self_closing: bool) {
         if is_hidden(name) && !self_closing {
             self.hidden.push(name.to_owned());
@@ -131,7 +173,7 @@ impl Page {
         self.space = false;
     }
 
-    fn finish(self) -> (Option<String>, String) {
+    fn finish(self) -> Contents {
         let title = self
             .title
             .map(|title| {
@@ -140,7 +182,11 @@ impl Page {
             })
             .filter(|title| !title.is_empty())
             .or(self.heading);
-        (title, self.text.trim().to_owned())
+        Contents {
+            title,
+            text: self.text.trim().to_owned(),
+            metadata: self.metadata,
+        }
     }
 }
 
@@ -178,10 +224,24 @@ mod tests {
 
     #[track_caller]
     fn check(html: &str, title: Option<&str>, text: &str) {
+        let contents = contents(html);
         assert_eq!(
-            title_and_text(html),
-            (title.map(str::to_owned), text.to_owned())
+            (contents.title.as_deref(), contents.text.as_str()),
+            (title, text)
         );
+        assert_eq!(contents.metadata, Map::new());
+    }
+
+    #[test]
+    fn what_a_page_says_of_itself() {
+        let page = contents(
+            "<head><meta charset=utf-8><META NAME=Author CONTENT=' A &amp;\n B '><meta name=author content=C>\
+             <meta name=keywords content='x, y'/><meta name=description content=''><meta name=robots content=z>\
+             <meta content=2020-01-02 name=date></head><p>text",
+        );
+        let metadata = r#"{"author":"A & B","keywords":"x, y","date":"2020-01-02"}"#;
+        assert_eq!(Value::from(page.metadata).to_string(), metadata);
+        assert_eq!(page.text, "text");
     }
 
     #[test]

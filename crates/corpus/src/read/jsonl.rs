@@ -1,102 +1,57 @@
-//! One JSON Lines record: FlashRAG's `{id, contents}`, BEIR's `{_id, title, text}` and
-//! `{id, title, text}`.
-
-use std::path::Path;
+//! JSON Lines: one record a line.
 
 use serde_json::{Map, Value};
 
+use super::documents::Record;
 use super::error::ReadError;
+use super::fields;
+use super::place::Place;
+use super::source::Source;
 use crate::document::Document;
 
-/// The document that a line holds. Fields of other names become metadata.
-///
-/// Without a `title` field, the first line of several in `contents` is the title, less the quotes
-/// around it, as FlashRAG writes its corpora. Where there is a title and `contents` begins with
-/// the same line, that line is not repeated in the text.
-pub(super) fn document(line: &str, path: &Path, number: u64) -> Result<Document, ReadError> {
-    let mut fields: Map<String, Value> =
-        serde_json::from_str(line).map_err(|source| ReadError::BrokenJson {
-            path: path.to_owned(),
-            line: number,
-            source,
-        })?;
-    let missing = |field| ReadError::MissingField {
-        path: path.to_owned(),
-        line: number,
-        field,
-    };
-    let wrong = |field, expected| ReadError::WrongType {
-        path: path.to_owned(),
-        line: number,
-        field,
-        expected,
-    };
-
-    let id = match take(&mut fields, &["id", "_id"]) {
-        Some((_, Value::String(id))) if !id.is_empty() => id,
-        Some((_, Value::Number(id))) => id.to_string(),
-        None | Some((_, Value::String(_) | Value::Null)) => return Err(missing("id or _id")),
-        Some((name, _)) => return Err(wrong(name, "a text or a number")),
-    };
-    let title = match take(&mut fields, &["title"]) {
-        None | Some((_, Value::Null)) => None,
-        Some((_, Value::String(title))) => Some(title),
-        Some((name, _)) => return Err(wrong(name, "a text")),
-    };
-    let (name, contents) = match take(&mut fields, &["contents", "text"]) {
-        Some((name, Value::String(contents))) => (name, contents),
-        None | Some((_, Value::Null)) => return Err(missing("contents or text")),
-        Some((name, _)) => return Err(wrong(name, "a text")),
-    };
-    let (title, text) = if name == "contents" {
-        split_title(title, contents)
-    } else {
-        (title.unwrap_or_default(), contents)
-    };
-    if let Some(Value::Object(inner)) = fields.get_mut("metadata").map(Value::take) {
-        fields.shift_remove("metadata");
-        fields.extend(inner);
-    }
-    Ok(Document {
-        id,
-        title,
-        text,
-        metadata: fields,
-        record: true,
+/// The records of a file. After a broken line it goes on with the next one.
+pub(super) fn records(
+    mut source: Source,
+) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
+    let mut ended = false;
+    std::iter::from_fn(move || {
+        while !ended {
+            match source.next_line() {
+                Ok(None) => ended = true,
+                Ok(Some((_, text))) if text.trim().is_empty() => {}
+                Ok(Some((line, text))) => {
+                    let place = source.name.line(line);
+                    return Some(
+                        document(&text, &place).map(|document| Record { document, place }),
+                    );
+                }
+                Err(error) => {
+                    ended = !matches!(error, ReadError::InvalidUtf8 { .. });
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
     })
 }
 
-/// Takes the first of `names` that is a field.
-fn take(fields: &mut Map<String, Value>, names: &[&'static str]) -> Option<(&'static str, Value)> {
-    names
-        .iter()
-        .find_map(|&name| Some((name, fields.shift_remove(name)?)))
-}
-
-fn split_title(title: Option<String>, contents: String) -> (String, String) {
-    let Some((first, rest)) = contents.split_once('\n') else {
-        return (title.unwrap_or_default(), contents);
-    };
-    let first = unquote(first.trim());
-    match title {
-        None => (first.to_owned(), rest.to_owned()),
-        Some(title) if unquote(title.trim()) == first => (title, rest.to_owned()),
-        Some(title) => (title, contents),
-    }
-}
-
-fn unquote(text: &str) -> &str {
-    text.strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'))
-        .unwrap_or(text)
+fn document(line: &str, place: &Place) -> Result<Document, ReadError> {
+    let fields: Map<String, Value> =
+        serde_json::from_str(line).map_err(|source| ReadError::BrokenJson {
+            place: place.clone(),
+            source,
+        })?;
+    fields::document(fields, place)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn read(line: &str) -> Result<Document, ReadError> {
-        document(line, Path::new("c.jsonl"), 17)
+        document(line, &Place::line(Path::new("c.jsonl"), 17))
     }
 
     #[track_caller]
@@ -162,7 +117,7 @@ mod tests {
             (
                 r#"{"contents":"x"}"#,
                 "missing_field",
-                "c.jsonl:17: the record has no id or _id",
+                "c.jsonl:17: the record has no id, _id or doc_id",
             ),
             (
                 r#"{"id":"","contents":"x"}"#,
@@ -172,7 +127,7 @@ mod tests {
             (
                 r#"{"id":"a"}"#,
                 "missing_field",
-                "c.jsonl:17: the record has no contents or text",
+                "c.jsonl:17: the record has no contents, text, passage or content",
             ),
             (
                 r#"{"id":[],"text":"x"}"#,

@@ -1,10 +1,24 @@
-//! The title and the readable text of a Markdown file. Code is kept, markup is not.
+//! The title, the readable text and the front matter of a Markdown file. Code is kept, markup is
+//! not.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use serde_json::{Map, Value};
 
-/// The first heading, and the text. A heading that opens the file is the title only, unless
-/// nothing follows it.
-pub(super) fn title_and_text(markdown: &str) -> (Option<String>, String) {
+use super::front_matter;
+
+/// What a Markdown file holds.
+#[derive(Debug, PartialEq)]
+pub(super) struct Contents {
+    /// The front matter's title, or else the first heading.
+    pub(super) title: Option<String>,
+    /// The text. A heading that opens the file is the title only, unless nothing follows it.
+    pub(super) text: String,
+    /// The front matter, less the title.
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// Reads a file.
+pub(super) fn contents(markdown: &str) -> Contents {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
@@ -15,11 +29,13 @@ pub(super) fn title_and_text(markdown: &str) -> (Option<String>, String) {
     let mut heading_start = 0;
     let mut opening_heading = 0..0;
     let mut in_front_matter = false;
+    let mut front_matter = String::new();
     for event in Parser::new_ext(markdown, options) {
         match event {
-            Event::Start(Tag::MetadataBlock(_)) => in_front_matter = true,
+            // The same marks further down are no front matter, but text.
+            Event::Start(Tag::MetadataBlock(_)) => in_front_matter = text.is_empty(),
             Event::End(TagEnd::MetadataBlock(_)) => in_front_matter = false,
-            Event::Text(_) if in_front_matter => {}
+            Event::Text(lines) if in_front_matter => front_matter.push_str(&lines),
             Event::Start(Tag::Heading { .. }) => {
                 end_line(&mut text, 2);
                 heading_start = text.len();
@@ -54,7 +70,24 @@ pub(super) fn title_and_text(markdown: &str) -> (Option<String>, String) {
     }
     let body = text[opening_heading.end..].trim();
     let body = if body.is_empty() { text.trim() } else { body };
-    (title, body.to_owned())
+    let mut metadata = front_matter::fields(&front_matter);
+    let given = match metadata.get("title") {
+        Some(Value::String(given)) => Some(given.clone()),
+        _ => None,
+    };
+    if given.is_some() {
+        metadata.shift_remove("title");
+    }
+    // A heading that is not the title is text as any other.
+    let body = match &given {
+        Some(given) if title.as_ref() != Some(given) => text.trim(),
+        _ => body,
+    };
+    Contents {
+        text: body.to_owned(),
+        title: given.or(title),
+        metadata,
+    }
 }
 
 /// Ends the text with at least `breaks` line breaks, unless it is empty.
@@ -74,9 +107,26 @@ mod tests {
 
     #[track_caller]
     fn check(markdown: &str, title: Option<&str>, text: &str) {
+        let contents = contents(markdown);
         assert_eq!(
-            title_and_text(markdown),
-            (title.map(str::to_owned), text.to_owned())
+            (contents.title.as_deref(), contents.text.as_str()),
+            (title, text)
+        );
+    }
+
+    #[test]
+    fn front_matter_is_metadata() {
+        let given = contents("---\ntitle: Given\ntags: [a, b]\ndraft: true\n---\n# Head\n\ntext\n");
+        assert_eq!(given.title.as_deref(), Some("Given"));
+        assert_eq!(given.text, "Head\n\ntext");
+        let metadata = r#"{"tags":["a","b"],"draft":true}"#;
+        assert_eq!(Value::from(given.metadata).to_string(), metadata);
+
+        let same = contents("---\ntitle: Head\n---\n# Head\n\ntext");
+        assert_eq!(same.text, "text");
+        assert_eq!(
+            contents("text\n\n---\nkey: value\n---\n").metadata,
+            Map::new()
         );
     }
 

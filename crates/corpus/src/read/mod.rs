@@ -1,16 +1,28 @@
-//! Reading documents from files and folders, one at a time.
+//! Reading documents from files, folders and standard input, one at a time.
 //!
-//! Formats are told by the file's extension, less a last `.gz`: plain text, Markdown, HTML and
-//! JSON Lines. Nothing is fetched, and no other encoding than UTF-8 is read.
+//! Formats are told by the file's extension, less that of a compression, or named by the caller;
+//! each has a file here. Nothing is fetched, and no other encoding than UTF-8 is read.
 
+mod compression;
+mod contained;
 mod documents;
 mod error;
+mod fields;
 mod files;
 mod format;
+mod front_matter;
 mod html;
 mod jsonl;
 mod markdown;
+mod mediawiki;
+mod parquet;
+mod pdf;
+mod place;
+mod separated;
 mod source;
 
-pub use documents::{Documents, ReadProgress, read_documents};
+pub use compression::Compression;
+pub use documents::{Documents, ReadProgress, read_documents, read_documents_as};
 pub use error::ReadError;
+pub use format::{Format, FormatError};
+pub use place::{Part, Place};

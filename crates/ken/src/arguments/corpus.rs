@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ken_corpus::{Filter, Sharding};
+use ken_corpus::{Filter, Format, Sharding};
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
@@ -76,17 +76,25 @@ Examples:
   ken ingest handbook.md faq.html --corpus help.ken --segment words:100/20
   ken ingest corpus.jsonl.gz --corpus wiki.ken --segment whole
   ken ingest notes/ --corpus notes.ken --embedder hf:intfloat/e5-small-v2
+  curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
   ken ingest wiki.jsonl --corpus wiki.ken --shards 12
   ken ingest wiki.jsonl --corpus part-3.ken --shards 12 --only-shard 3
 
-Reads .txt, .md, .html and .jsonl, each also as .gz, and folders with all that is
-in them. JSON Lines records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}.
+Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as
+.gz, .zst or .bz2, .pdf and .parquet, and folders with all that is in them. JSON Lines
+records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}; tables have columns of
+these names.
 Run it again after changes: what is unchanged is skipped, what changed is replaced.
 Stop it at any time: what was published stays, and the next run goes on from there.")]
 pub(crate) struct IngestArguments {
-    /// Files and folders to take in
+    /// Files and folders to take in; - is stdin, compressed or not
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
+
+    /// What stdin and the files among PATH hold, whatever their names: txt, md, html,
+    /// pdf, jsonl, csv, tsv, parquet or xml
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
 
     #[command(flatten)]
     pub(crate) corpus: CorpusFlag,
@@ -96,7 +104,7 @@ pub(crate) struct IngestArguments {
     pub(crate) embedder: Option<ModelReference>,
 
     /// auto, whole, sentence, words:N[/M] or tokens:N[/M], where M is the overlap
-    /// and auto means whole for JSON Lines records and words:100 for all else
+    /// and auto means whole for records (JSON Lines, CSV, TSV, Parquet) and words:100 for all else
     /// [setting: segment]
     #[arg(long, value_name = "HOW")]
     pub(crate) segment: Option<Cut>,

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_corpus::read_documents;
+use ken_corpus::{read_documents, read_documents_as};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
@@ -23,7 +23,10 @@ pub(crate) fn run(
 ) -> Result<()> {
     let corpus = settings.corpus()?;
     // A path that is wrong is told before a model is fetched.
-    let documents = read_documents(&arguments.paths)?;
+    let documents = match arguments.format {
+        Some(format) => read_documents_as(&arguments.paths, format)?,
+        None => read_documents(&arguments.paths)?,
+    };
     let embedder = open::embedder(&settings.embedder, settings.precision, stop)?;
     let reference = open::embedder_name(settings)?;
     let work = Ingest {

@@ -1,0 +1,140 @@
+//! Comma- and tab-separated files, good and bad.
+
+use proptest::prelude::*;
+
+use crate::{documents_of, error_of, folder, owned, read};
+
+#[test]
+fn a_file_of_dpr_passages() {
+    let file = "id\ttext\ttitle\n1\t\"The \"\"Ring\"\" of\nbells, e.g.\ttwo\"\t\"A \"\"B\"\"\"\n2\tsaid \"x\", l'eau\t\n";
+    let expected = [
+        ("1", "A \"B\"", "The \"Ring\" of\nbells, e.g.\ttwo", "{}"),
+        ("2", "", "said \"x\", l'eau", "{}"),
+    ];
+    assert_eq!(
+        documents_of("psgs_w100.tsv", file.as_bytes()),
+        owned(&expected)
+    );
+    let dir = folder(&[("p.tsv", file.as_bytes())]);
+    assert!(
+        read(dir.path())
+            .iter()
+            .all(|document| document.as_ref().unwrap().record)
+    );
+}
+
+#[test]
+fn other_columns_become_metadata() {
+    let file = "\u{feff}year, doc_id ,passage,url\r\n\r\n1999,a,\"x, y\",http://a\r\n,b,z,\r\n";
+    let expected = [
+        ("a", "", "x, y", r#"{"year":"1999","url":"http://a"}"#),
+        ("b", "", "z", r#"{"year":"","url":""}"#),
+    ];
+    assert_eq!(documents_of("c.csv", file.as_bytes()), owned(&expected));
+
+    let file = b"_id,contents\n7,\"T\nx\"";
+    assert_eq!(documents_of("c.csv", file), owned(&[("7", "T", "x", "{}")]));
+    assert_eq!(documents_of("c.csv", b"id,text"), []);
+}
+
+#[test]
+fn headers_that_are_missing_or_wrong() {
+    for (file, kind, message) in [
+        (
+            "1\tsome text\tT\n2\tx\tT\n",
+            "missing_column",
+            "c.tsv:1: the header has no column id, _id or doc_id",
+        ),
+        (
+            "",
+            "missing_column",
+            "c.tsv:1: the header has no column id, _id or doc_id",
+        ),
+        (
+            "\n\nid\ttitle\n1\tx\n",
+            "missing_column",
+            "c.tsv:3: the header has no column contents, text, passage or content",
+        ),
+        (
+            "id\ttext\turl\turl\n",
+            "column_twice",
+            "c.tsv:1: the header names the column \"url\" twice",
+        ),
+    ] {
+        let found = error_of("c.tsv", file.as_bytes());
+        assert_eq!(found, (kind.to_owned(), message.to_owned()));
+    }
+}
+
+#[test]
+fn wrong_records_are_told_by_line_and_passed_over() {
+    for (record, kind, message) in [
+        (
+            "b",
+            "field_count",
+            "c.csv:5: the record has 1 fields, but the header 2",
+        ),
+        (
+            "b,x,y",
+            "field_count",
+            "c.csv:5: the record has 3 fields, but the header 2",
+        ),
+        (
+            ",x",
+            "missing_field",
+            "c.csv:5: the record has no id, _id or doc_id",
+        ),
+        (
+            "a,x",
+            "duplicate_id",
+            "c.csv:5: the document id \"a\" was read before",
+        ),
+    ] {
+        // The line break in quotes counts, and so does the empty line.
+        let file = format!("id,text\na,\"x\ny\"\n\n{record}\nc,z\n");
+        let found = error_of("c.csv", file.as_bytes());
+        assert_eq!(found, (kind.to_owned(), message.to_owned()));
+        let dir = folder(&[("c.csv", file.as_bytes())]);
+        let ids: Vec<String> = read(dir.path())
+            .into_iter()
+            .flatten()
+            .map(|d| d.id)
+            .collect();
+        assert_eq!(ids, ["a", "c"]);
+    }
+    let file = b"id,text\na,\"x\"\nb,\"y\nz\xff\"\nc,z\n";
+    let expected = "c.csv:4: invalid UTF-8 at byte 20 of the file";
+    assert_eq!(
+        error_of("c.csv", file),
+        ("invalid_utf8".to_owned(), expected.to_owned())
+    );
+
+    let file = b"id,text\na,x\nb,\"y\nc,z\nd,z\n";
+    let expected = "c.csv:3: a quote of this record is never closed";
+    assert_eq!(
+        error_of("c.csv", file),
+        ("open_quote".to_owned(), expected.to_owned())
+    );
+}
+
+/// A field as it is written when it is always quoted.
+fn quoted(field: &str) -> String {
+    format!("\"{}\"", field.replace('"', "\"\""))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn what_was_written_is_read(fields in prop::collection::vec(("[a-zé\",\t\r\n ]{0,40}", "[a-zé\",\t\r\n語 ]{0,3000}"), 1..8), tabs: bool) {
+        let (name, separator) = if tabs { ("c.tsv", "\t") } else { ("c.csv", ",") };
+        let mut file = ["id", "title", "text"].join(separator);
+        for (n, (title, text)) in fields.iter().enumerate() {
+            file += &format!("\n{n}{separator}{}{separator}{}", quoted(title), quoted(text));
+        }
+        let found = documents_of(name, file.as_bytes());
+        prop_assert_eq!(found.len(), fields.len());
+        for ((_, title, text, _), expected) in found.iter().zip(&fields) {
+            prop_assert_eq!((title, text), (&expected.0, &expected.1));
+        }
+    }
+}
