@@ -40,7 +40,7 @@ pub(super) struct Adopted {
 
 /// What comes to the published segments.
 enum Incoming {
-    Staged(Box<StagedSegment>),
+    Staged(StagedSegment),
     Adopted(Adopted),
 }
 
@@ -453,7 +453,7 @@ fn full_stages(staged: Vec<StagedSegment>) -> Result<Vec<Incoming>, CorpusError>
     for staged in empty {
         durable::remove(staged.dir())?;
     }
-    let full = full.into_iter().map(Box::new).map(Incoming::Staged);
+    let full = full.into_iter().map(Incoming::Staged);
     Ok(full.collect())
 }
 

@@ -9,18 +9,16 @@
 //!
 //! A query is a text, never an expression: nothing in it is syntax.
 
-use std::io;
+mod write;
+
+pub(crate) use write::LexicalWriter;
+
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use tantivy::directory::MmapDirectory;
-use tantivy::directory::error::OpenWriteError;
-use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, TermQuery, Weight};
-use tantivy::schema::{
-    Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions, document::TantivyDocument,
-};
-use tantivy::{Index, IndexBuilder, Score, Searcher, SegmentReader, TantivyError, Term};
+use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::{Index, Score, Searcher, SegmentReader, TantivyError, Term};
 
 use crate::IndexError;
 use crate::tokenize::analyzer;
@@ -30,8 +28,6 @@ use crate::top_k::{Candidate, Place, TopK};
 const FOLDER: &str = "lexical";
 /// The name under which the index asks for our tokenizer.
 const TOKENIZER: &str = "ken";
-/// What tantivy sizes its first table of terms by; it is no limit.
-const WRITER_BYTES: usize = 50_000_000;
 /// The distinct terms of a query that are searched for; the rest of a longer query is ignored.
 const QUERY_TERMS: usize = 512;
 
@@ -45,84 +41,6 @@ fn schema() -> (Schema, Field) {
     let options = TextOptions::default().set_indexing_options(indexing);
     let field = schema.add_text_field("passage", options);
     (schema.build(), field)
-}
-
-/// Writes the lexical index of a segment, passage by passage.
-pub(crate) struct LexicalWriter {
-    path: PathBuf,
-    field: Field,
-    writer: SingleSegmentIndexWriter,
-}
-
-impl LexicalWriter {
-    /// Begins in the segment's folder `dir`, where there is no such index yet.
-    pub(crate) fn create(dir: &Path) -> Result<Self, IndexError> {
-        let path = dir.join(FOLDER);
-        if let Err(source) = std::fs::create_dir(&path) {
-            return Err(IndexError::Io { path, source });
-        }
-        match begin(&path) {
-            Ok((writer, field)) => Ok(Self {
-                path,
-                field,
-                writer,
-            }),
-            Err(error) => Err(write_error(path, error)),
-        }
-    }
-
-    /// Adds the next passage.
-    pub(crate) fn push(&mut self, title: &str, text: &str) -> Result<(), IndexError> {
-        let mut document = TantivyDocument::new();
-        for value in [title, title, text] {
-            document.add_text(self.field, value);
-        }
-        let added = self.writer.add_document(document);
-        added.map_err(|error| write_error(self.path.clone(), error))
-    }
-
-    pub(crate) fn finish(self) -> Result<(), IndexError> {
-        let finished = self.writer.finalize();
-        finished
-            .map(|_| ())
-            .map_err(|error| write_error(self.path, error))
-    }
-}
-
-fn begin(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError> {
-    let (schema, field) = schema();
-    let tokenizers = tantivy::tokenizer::TokenizerManager::new();
-    tokenizers.register(TOKENIZER, analyzer());
-    let writer = IndexBuilder::new()
-        .schema(schema)
-        .tokenizers(tokenizers)
-        .single_segment_index_writer(MmapDirectory::open(path)?, WRITER_BYTES)?;
-    Ok((writer, field))
-}
-
-/// What the system refused is told as such, as for every other file.
-fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
-    let (path, message) = match &error {
-        TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
-            (path.join(filepath), io_error.to_string())
-        }
-        other => (path, other.to_string()),
-    };
-    match system_error(&message) {
-        Some(source) => IndexError::Io { path, source },
-        None => IndexError::LexicalWrite {
-            path,
-            source: Box::new(error),
-        },
-    }
-}
-
-/// The system's error that a message quotes. tantivy keeps some of them as texts only, in which
-/// the standard library writes the number.
-fn system_error(message: &str) -> Option<io::Error> {
-    let (_, rest) = message.rsplit_once("(os error ")?;
-    let (number, _) = rest.split_once(')')?;
-    Some(io::Error::from_raw_os_error(number.parse().ok()?))
 }
 
 /// The lexical indexes of a corpus, ready to search.
@@ -333,25 +251,6 @@ mod tests {
     use tempfile::TempDir;
 
     type Passages = Vec<(String, String)>;
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_full_disk_is_told_however_tantivy_says_it() {
-        let told = |text: &str| TantivyError::InternalError(text.to_owned());
-        let system = io::Error::from_raw_os_error(28).to_string();
-        for error in [
-            TantivyError::from(io::Error::from_raw_os_error(28)),
-            TantivyError::from(io::Error::other(system.clone())),
-            told(&system),
-            OpenWriteError::wrap_io_error(io::Error::from_raw_os_error(28), "x.pos".into()).into(),
-        ] {
-            let error = write_error("c/lexical".into(), error);
-            assert_eq!(error.kind(), "no_disk_space", "{error}");
-            assert!(error.to_string().contains("c/lexical"), "{error}");
-            assert!(error.hint().is_some(), "{error}");
-        }
-        assert_eq!(write_error("c".into(), told("odd")).kind(), "lexical_write");
-    }
 
     fn written(passages: &[(String, String)]) -> TempDir {
         let dir = tempfile::tempdir().unwrap();
