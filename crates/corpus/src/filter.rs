@@ -42,7 +42,7 @@ const SIGNS: [(&str, Comparison); 6] = [
 
 /// A filter was written wrongly.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{given:?} is no filter: write KEY=VALUE, or with !=, <, <=, > or >=, e.g. year>=2020")]
+#[error("{given:?} is not KEY=VALUE, or with !=, <, <=, > or >=, as year>=2020 is")]
 pub struct FilterError {
     /// What was written.
     pub given: String,

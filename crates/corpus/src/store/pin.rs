@@ -54,7 +54,9 @@ pub(super) fn pin_current(dir: &Path) -> Result<(Manifest, Pin), CorpusError> {
 /// Removes a generation's manifest unless somebody reads it. Returns whether it is gone.
 pub(super) fn remove_unless_pinned(dir: &Path, number: u64) -> Result<bool, CorpusError> {
     let path = layout::generation(dir, number);
-    let file = match File::open(&path) {
+    // Some file systems lock exclusively only what is open for writing.
+    let opened = File::options().read(true).write(true).open(&path);
+    let file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(CorpusError::io("open", &path)(error)),

@@ -15,7 +15,7 @@ use crate::IndexError;
 use crate::tokenize::analyzer;
 
 /// What tantivy sizes its first table of terms by; it is no limit.
-const WRITER_BYTES: usize = 50_000_000;
+const WRITER_BYTES: usize = 4_000_000;
 
 /// Writes the lexical index of a segment, passage by passage.
 pub(crate) struct LexicalWriter {

@@ -98,12 +98,14 @@ fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings
             )
         },
     );
+    let filters: Vec<String> = settings.filters.iter().map(ToString::to_string).collect();
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),
         ("precision", settings.precision.to_string()),
         ("device", settings.device.to_string()),
         ("corpus", corpus),
+        ("filters", filters.join(" ")),
         ("mode", answering.mode.to_string()),
         ("k", answering.k.to_string()),
         ("evidence_tokens", answering.evidence_tokens.to_string()),

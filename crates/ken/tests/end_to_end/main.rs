@@ -7,6 +7,7 @@
 mod ask;
 mod bad_input;
 mod bad_models;
+mod corpus;
 mod demo;
 mod documents;
 mod eval;

@@ -1,0 +1,242 @@
+//! `ken corpus`, shards and filters, through the binary.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ken, keys};
+
+/// Six documents of one passage each, of which three are of 2021.
+fn write_documents(ken: &Ken) {
+    let lines: Vec<String> = (0..6)
+        .map(|n| {
+            let year = 2020 + n % 2;
+            json!({"id": format!("d{n}"), "contents": format!("vane {n}"), "year": year})
+                .to_string()
+        })
+        .collect();
+    ken.write("many.jsonl", lines.join("\n"));
+}
+
+fn ingested(shards: &[&str]) -> Ken {
+    let ken = Ken::new();
+    write_documents(&ken);
+    ken.json(&[&["ingest", "many.jsonl", "--corpus", "c"], shards].concat());
+    ken
+}
+
+/// The ids of the documents that words find.
+fn found(ken: &Ken, flags: &[&str]) -> Vec<String> {
+    let search = ["search", "--corpus", "c", "--mode", "lexical", "vane"];
+    let result = ken.json(&[&search, flags].concat());
+    let hits = result["hits"].as_array().unwrap().iter();
+    let mut ids: Vec<_> = hits
+        .map(|hit| hit["doc_id"].as_str().unwrap().to_owned())
+        .collect();
+    ids.sort();
+    ids
+}
+
+fn corpus(ken: &Ken, rest: &[&str]) -> Value {
+    ken.json(&[&["corpus"], rest, &["--corpus", "c"]].concat())
+}
+
+#[test]
+fn a_corpus_is_changed_returned_to_and_compacted() {
+    let ken = ingested(&[]);
+    let info = corpus(&ken, &["info"]);
+    assert_eq!(
+        keys(&info),
+        [
+            "generation",
+            "documents",
+            "passages",
+            "pruned",
+            "shards",
+            "bytes",
+            "embedder",
+            "dimensions",
+            "segmentation"
+        ]
+    );
+    assert_eq!(
+        keys(&info["shards"][0]),
+        ["id", "documents", "passages", "bytes"]
+    );
+    assert_eq!(
+        (&info["documents"], &info["dimensions"]),
+        (&json!(6), &json!(384))
+    );
+
+    assert_eq!(corpus(&ken, &["delete", "--doc", "d0"])["documents"], 5);
+    let marks = "{\"passage_id\": \"d1#0\", \"score\": 0.9, \"reason\": \"known\"}\n\n{\"passage_id\": \"d2#0\"}\n";
+    ken.write("marks.jsonl", marks);
+    let pruned = corpus(&ken, &["prune", "--ids", "marks.jsonl"]);
+    assert_eq!(
+        (&pruned["passages"], &pruned["pruned"]),
+        (&json!(3), &json!(2))
+    );
+    assert_eq!(found(&ken, &[]), ["d3", "d4", "d5"]);
+    let history = ken.text(&["corpus", "history", "--corpus", "c", "--json"]);
+    let changes: Vec<Value> = history
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["change"].clone())
+        .collect();
+    assert_eq!(changes, ["ingest", "delete", "prune"]);
+
+    assert_eq!(corpus(&ken, &["rollback", "1"])["passages"], 6);
+    assert_eq!(found(&ken, &[]).len(), 6);
+    corpus(&ken, &["rollback", "3"]);
+    let compacted = corpus(&ken, &["compact"]);
+    assert_eq!(
+        (&compacted["passages"], &compacted["pruned"]),
+        (&json!(3), &json!(0))
+    );
+    assert!(compacted["bytes"].as_u64().unwrap() < info["bytes"].as_u64().unwrap());
+    let refusal = ken.refusal(&["corpus", "rollback", "1", "--corpus", "c"]);
+    refusal.is("unknown_generation", "keeps no generation 1", "it keeps");
+
+    let exported = ken.text(&["corpus", "export", "--corpus", "c"]);
+    assert_eq!(exported.lines().count(), 3);
+    let first: Value = serde_json::from_str(exported.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        first,
+        json!({"id": "d3#0", "title": "", "contents": "vane 3", "doc_id": "d3", "metadata": {"year": 2021}})
+    );
+    ken.text(&["corpus", "export", "--corpus", "c", "--to", "out.jsonl"]);
+    assert_eq!(ken.read("out.jsonl"), exported);
+}
+
+#[test]
+fn what_is_wrong_with_a_change_is_told_and_changes_nothing() {
+    let ken = ingested(&[]);
+    ken.refusal(&["corpus", "delete", "--corpus", "c", "--doc", "x"])
+        .is("unknown_document", "\"x\"", "nothing was changed");
+    for (line, kind, message) in [
+        ("{\"passage_id\": \"x#0\"}", "unknown_passage", "x#0"),
+        ("{\"passage\": 3}", "bad_prune_line", "bad.jsonl:2"),
+    ] {
+        ken.write(
+            "bad.jsonl",
+            format!("{{\"passage_id\": \"d1#0\"}}\n{line}\n"),
+        );
+        ken.refusal(&["corpus", "prune", "--corpus", "c", "--ids", "bad.jsonl"])
+            .is(kind, message, "nothing was changed");
+    }
+    ken.refusal(&["corpus", "info", "--corpus", "none"])
+        .is("not_a_corpus", "none", "ken ingest");
+    ken.refusal(&["corpus", "compact", "--corpus", "none"]).is(
+        "not_a_corpus",
+        "none",
+        "ken ingest",
+    );
+    assert_eq!(corpus(&ken, &["info"])["generation"], 1);
+}
+
+#[test]
+fn damage_is_named_and_repaired() {
+    let ken = ingested(&["--shards", "2"]);
+    assert_eq!(
+        corpus(&ken, &["verify"]),
+        json!({"ok": true, "damaged": []})
+    );
+    let file = "c/segments/00000001-001/vectors.f32";
+    let mut bytes = std::fs::read(ken.path(file)).unwrap();
+    bytes[100] ^= 1;
+    ken.write(file, bytes);
+    let verify = ["corpus", "verify", "--corpus", "c", "--json"];
+    let output = ken.command(&verify).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["ok"], false);
+    assert_eq!(told["damaged"].as_array().unwrap().len(), 1);
+    assert_eq!(told["damaged"][0]["file"], file);
+
+    let repaired = corpus(&ken, &["verify", "--repair"]);
+    assert_eq!(repaired["shards"][1]["documents"], 0);
+    let report = ken.json(&["ingest", "many.jsonl", "--corpus", "c"]);
+    assert_eq!(report["documents"]["unchanged"], repaired["documents"]);
+    assert_eq!(found(&ken, &[]).len(), 6);
+}
+
+#[test]
+fn jobs_for_single_shards_make_the_corpus_of_one_run() {
+    let ken = ingested(&["--shards", "3"]);
+    let whole = corpus(&ken, &["info"]);
+    for shard in ["0", "1", "2"] {
+        let part = format!("p{shard}");
+        let job = [
+            "ingest",
+            "many.jsonl",
+            "--corpus",
+            &part,
+            "--shards",
+            "3",
+            "--only-shard",
+            shard,
+        ];
+        let report = ken.json(&job);
+        assert_eq!(report["other_shards"], 4, "{report}");
+        // A job that is started again has nothing left to do.
+        assert_eq!(ken.json(&job)["documents"]["added"], 0);
+    }
+    ken.json(&["corpus", "join", "p0", "p1", "p2", "--corpus", "joined"]);
+    let joined = ken.json(&["corpus", "info", "--corpus", "joined"]);
+    for shard in 0..3 {
+        for count in ["documents", "passages"] {
+            assert_eq!(
+                joined["shards"][shard][count],
+                whole["shards"][shard][count]
+            );
+        }
+    }
+    let ids = |name: &str| {
+        let text = ken.text(&["corpus", "export", "--corpus", name]);
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(ids("joined"), ids("c"));
+
+    // The first and the other shards make the whole, and share nothing.
+    let mut parts = found(&ken, &["--scale", "1"]);
+    parts.extend(found(&ken, &["--scale", "2", "--reverse"]));
+    parts.sort();
+    assert_eq!(parts, found(&ken, &[]));
+    ken.refusal(&["search", "--corpus", "c", "x", "--scale", "4"])
+        .is("too_few_shards", "4 shards", "from 1 to 3");
+    ken.refusal(&["ingest", "many.jsonl", "--corpus", "c", "--shards", "4"])
+        .is("other_sharding", "3 shards", "--shards 3");
+}
+
+#[test]
+fn filters_leave_the_documents_that_fit() {
+    let ken = ingested(&[]);
+    assert_eq!(found(&ken, &["--filter", "year>2020"]), ["d1", "d3", "d5"]);
+    assert_eq!(
+        found(&ken, &["--filter", "year=2020", "--filter", "year!=2020"]),
+        [""; 0]
+    );
+    let output = ken
+        .command(&["search", "--corpus", "c", "x", "--filter", "year"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn of_a_changed_document_only_the_changed_passages_are_embedded() {
+    let ken = Ken::new();
+    let ingest = ["ingest", "a.txt", "--corpus", "c", "--segment", "words:2"];
+    ken.write("a.txt", "one two three four five six");
+    ken.json(&ingest);
+    ken.write("a.txt", "one two three 4 five six");
+    let report = ken.json(&ingest);
+    assert_eq!(
+        (&report["passages"], &report["reused"]),
+        (&json!(3), &json!(2))
+    );
+    let hits = ken.json(&[
+        "search", "--corpus", "c", "--mode", "dense", "--k", "9", "five six",
+    ]);
+    assert_eq!(hits["hits"].as_array().unwrap().len(), 3);
+    assert_eq!(hits["hits"][0]["text"], "five six");
+}
