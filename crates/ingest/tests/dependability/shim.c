@@ -1,7 +1,8 @@
 /* Stands between a program and the system's library, and lets the Nth call that changes something
  * below a folder fail, or kills the program there.
  *
- * KEN_FAULT_BELOW: the folder. KEN_FAULT_AT: N, from 1; 0 for never. KEN_FAULT: "kill", or the
+ * KEN_FAULT_BELOW: the folder. KEN_FAULT_CALLS: "all", or "publishing" for those that concern
+ * neither a stage nor a removal. KEN_FAULT_AT: N, from 1; 0 for never. KEN_FAULT: "kill", or the
  * number of the error to fail with. KEN_FAULT_COUNT: a file that gets the number of calls at exit.
  */
 #define _GNU_SOURCE
@@ -21,10 +22,18 @@
 
 static atomic_long calls;
 
+static int only_publishing(void) {
+    const char *which = getenv("KEN_FAULT_CALLS");
+    return which && strcmp(which, "publishing") == 0;
+}
+
 static int below(const char *path) {
     const char *folder = getenv("KEN_FAULT_BELOW");
-    return folder && path && strncmp(path, folder, strlen(folder)) == 0;
+    if (!folder || !path || strncmp(path, folder, strlen(folder)) != 0) return 0;
+    return !(only_publishing() && strstr(path, "/staging"));
 }
+
+static int removes(int concerned) { return concerned && !only_publishing(); }
 
 static int fd_below(int fd) {
     char link[64], path[PATH_MAX];
@@ -76,10 +85,10 @@ int rename(const char *from, const char *to) {
 int mkdir(const char *path, mode_t mode) {
     return strikes(below(path)) ? -1 : REAL(mkdir)(path, mode);
 }
-int unlink(const char *path) { return strikes(below(path)) ? -1 : REAL(unlink)(path); }
-int rmdir(const char *path) { return strikes(below(path)) ? -1 : REAL(rmdir)(path); }
+int unlink(const char *path) { return strikes(removes(below(path))) ? -1 : REAL(unlink)(path); }
+int rmdir(const char *path) { return strikes(removes(below(path))) ? -1 : REAL(rmdir)(path); }
 int unlinkat(int folder, const char *path, int flags) {
-    return strikes(fd_below(folder) || below(path)) ? -1 : REAL(unlinkat)(folder, path, flags);
+    return strikes(removes(fd_below(folder) || below(path))) ? -1 : REAL(unlinkat)(folder, path, flags);
 }
 int open64(const char *path, int flags, ...) {
     va_list rest;
