@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, ScopedJoinHandle};
 
-use ken_corpus::{Documents, EmbedderIdentity, ReadProgress, Settings, Sharding, Writer};
+use ken_corpus::{
+    Documents, EmbedderIdentity, ReadError, ReadProgress, Settings, Sharding, Writer,
+};
 use ken_model::embedder::Embedder;
 
 use crate::split::Split;
@@ -39,6 +41,9 @@ pub struct Ingest<'a> {
     /// Takes in the documents of this shard only, counted from 0. Runs for the other shards have to
     /// read the same documents in the same order, each into a corpus of its own.
     pub only_shard: Option<u32>,
+    /// Is told of each document that cannot be read, which is left out; `None` where the first of
+    /// them is to end the run.
+    pub on_broken: Option<&'a (dyn Fn(&ReadError) + Sync)>,
 }
 
 /// How far a run is.
@@ -61,6 +66,8 @@ pub struct Report {
     pub replaced: usize,
     /// Documents that were there as they are.
     pub unchanged: usize,
+    /// Documents that could not be read and were left out.
+    pub broken: usize,
     /// Documents that belong into shards that are not taken in.
     pub other_shards: usize,
     /// Passages written.
@@ -95,6 +102,7 @@ pub fn ingest(
         documents,
         cut,
         embedder,
+        on_broken,
         ..
     } = run;
     let (known, dimensions) = (writer.known(), embedder.dimensions());
@@ -103,7 +111,8 @@ pub fn ingest(
         let (found, to_cut) = sync_channel(READ_AHEAD);
         let (ready, to_embed) = sync_channel(CUT_AHEAD);
         let (done, to_publish) = sync_channel(WRITE_BEHIND);
-        let reader = scope.spawn(move || stages::read(documents, &known, split, cancel, &found));
+        let reader =
+            scope.spawn(move || stages::read(documents, &known, split, on_broken, cancel, &found));
         let cutter = scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, &ready));
         let shelf = Shelf::new(writer, dimensions);
         let publisher = scope.spawn(move || shelf.fill(to_publish));
@@ -122,6 +131,7 @@ pub fn ingest(
             added: written.added,
             replaced: written.replaced,
             unchanged: seen.unchanged,
+            broken: seen.broken,
             other_shards: seen.other_shards,
             passages: written.passages,
             reused: written.reused,

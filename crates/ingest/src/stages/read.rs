@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-use ken_corpus::{Document, DocumentState, Documents, Known, ReadProgress};
+use ken_corpus::{Document, DocumentState, Documents, Known, ReadError, ReadProgress};
 
 use crate::IngestError;
 use crate::split::Split;
@@ -17,6 +17,8 @@ pub(crate) struct Seen {
     pub(crate) documents: usize,
     /// Those of them that are published as they are.
     pub(crate) unchanged: usize,
+    /// Documents that could not be read and were left out.
+    pub(crate) broken: usize,
     /// Those that belong into shards that are not taken in.
     pub(crate) other_shards: usize,
     /// Whether the reading was broken off.
@@ -39,6 +41,7 @@ pub(crate) fn read(
     mut documents: Documents,
     known: &Known,
     mut split: Split,
+    on_broken: Option<&(dyn Fn(&ReadError) + Sync)>,
     cancel: &AtomicBool,
     out: &SyncSender<Result<Found, IngestError>>,
 ) -> Seen {
@@ -46,6 +49,7 @@ pub(crate) fn read(
         read: documents.progress(),
         documents: 0,
         unchanged: 0,
+        broken: 0,
         other_shards: 0,
         interrupted: false,
     };
@@ -59,6 +63,11 @@ pub(crate) fn read(
         let document = match next {
             Some(Ok(document)) => document,
             Some(Err(error)) => {
+                if let Some(tell) = on_broken {
+                    tell(&error);
+                    seen.broken += 1;
+                    continue;
+                }
                 // Where nobody listens, another error came first.
                 let _ = out.send(Err(error.into()));
                 break;

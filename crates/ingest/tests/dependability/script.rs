@@ -66,6 +66,7 @@ pub(crate) fn take(dir: &Path, number: usize) -> Result<(), IngestError> {
                 embedder_reference: "hashing",
                 sharding: Some(Sharding { count: 2, seed: 0 }),
                 only_shard: None,
+                on_broken: None,
             };
             ingest(work, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())
         }

@@ -72,6 +72,7 @@ impl Files {
             embedder_reference: "hashing",
             sharding: None,
             only_shard: None,
+            on_broken: None,
         };
         ingest(work, progress, cancel)
     }

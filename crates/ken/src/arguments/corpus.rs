@@ -114,6 +114,11 @@ pub(crate) struct IngestArguments {
     #[arg(long, value_name = "PRECISION")]
     pub(crate) precision: Option<Precision>,
 
+    /// Leave out documents that cannot be read, and name them on stderr, instead of stopping at
+    /// the first
+    #[arg(long)]
+    pub(crate) skip_broken: bool,
+
     /// Split the documents into N equal random parts; fixed when the corpus is made [default: 1]
     #[arg(long, value_name = "N")]
     pub(crate) shards: Option<NonZeroU32>,

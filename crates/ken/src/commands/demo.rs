@@ -152,6 +152,7 @@ fn fill(
         embedder_reference: &reference,
         sharding: None,
         only_shard: None,
+        on_broken: None,
     };
     let mut display = Display::new();
     let report = ingest(work, &mut |step| display.show_ingest(&step), stop)?;

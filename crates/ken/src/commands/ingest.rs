@@ -1,9 +1,10 @@
 //! `ken ingest`: documents into a corpus.
 
+use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_corpus::{read_documents, read_documents_as};
+use ken_corpus::{ReadError, read_documents, read_documents_as};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
@@ -37,6 +38,7 @@ pub(crate) fn run(
         embedder_reference: &reference,
         sharding: arguments.sharding(),
         only_shard: arguments.only_shard,
+        on_broken: arguments.skip_broken.then_some(&warn),
     };
     let report = {
         let mut display = Display::new();
@@ -55,6 +57,12 @@ pub(crate) fn run(
     Ok(())
 }
 
+/// Tells of a document that is left out.
+fn warn(error: &ReadError) {
+    // Nothing is left to be done if even the warning cannot be written.
+    let _ = writeln!(std::io::stderr().lock(), "skipped: {error}");
+}
+
 fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {
     if json {
         // An interrupted run ends in an error object instead.
@@ -69,6 +77,7 @@ fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {
                 "replaced": report.replaced,
                 "unchanged": report.unchanged,
             },
+            "broken": report.broken,
             "other_shards": report.other_shards,
             "passages": report.passages,
             "reused": report.reused,
@@ -79,6 +88,9 @@ fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {
         "{} documents added, {} replaced, {} unchanged; {} passages written; generation {}",
         report.added, report.replaced, report.unchanged, report.passages, report.generation
     ))?;
+    if report.broken > 0 {
+        output::line(format!("{} documents could not be read", report.broken))?;
+    }
     if report.other_shards > 0 {
         output::line(format!(
             "{} documents belong into other shards",

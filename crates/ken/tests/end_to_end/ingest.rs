@@ -33,6 +33,7 @@ fn every_format_is_read_once_and_changes_replace() {
             "corpus",
             "generation",
             "documents",
+            "broken",
             "other_shards",
             "passages",
             "reused",
@@ -45,6 +46,7 @@ fn every_format_is_read_once_and_changes_replace() {
             "corpus": "island",
             "generation": 1,
             "documents": { "added": 5, "replaced": 0, "unchanged": 0 },
+            "broken": 0,
             "other_shards": 0,
             "passages": 5,
             "reused": 0,
@@ -212,4 +214,41 @@ pub(crate) fn copy_embedder(ken: &Ken, name: &str) {
         }
     }
     copy(&crate::harness::embedder(), &ken.path(name));
+}
+
+#[test]
+fn broken_documents_can_be_left_out() {
+    let ken = Ken::new();
+    ken.write("notes/a.md", "the vane turns");
+    ken.write("notes/b.pdf", "no such thing");
+    ken.write(
+        "notes/c.jsonl",
+        "{\"id\": \"c\", \"contents\": \"a vane\"}\n{\"id\"\n",
+    );
+    let ingest = [
+        "ingest",
+        "notes",
+        "--corpus",
+        "c",
+        "--skip-broken",
+        "--json",
+    ];
+    let output = ken.command(&ingest).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["documents"]["added"], &report["broken"]),
+        (&json!(2), &json!(2))
+    );
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    for name in ["skipped: notes/b.pdf", "skipped: notes/c.jsonl:2"] {
+        assert!(stderr.contains(name), "{stderr}");
+    }
+    // Without it, the first one ends the run.
+    let refusal = ken.refusal(&["ingest", "notes", "--corpus", "other"]);
+    assert!(
+        refusal.message.contains("notes/b.pdf"),
+        "{}",
+        refusal.message
+    );
 }
