@@ -114,4 +114,6 @@ pub(crate) fn search(
 }
 
 #[cfg(test)]
+mod measurement;
+#[cfg(test)]
 mod tests;

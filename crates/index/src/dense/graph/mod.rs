@@ -40,7 +40,7 @@ pub(super) struct Wanted<'a> {
 
 /// How many of the nearest the walk keeps track of, to return `k`: the more, the fewer it misses.
 fn effort(k: usize) -> usize {
-    k.saturating_mul(2).max(64)
+    k.saturating_mul(4).max(64)
 }
 
 impl Graph {
