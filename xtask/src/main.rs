@@ -31,6 +31,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "bench model",
         "measure ken's engine beside its peers (installs them, some gigabytes)",
     ),
+    (
+        "bench index",
+        "measure ken's graph beside hnswlib and faiss; a number behind it is how many vectors",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -50,6 +54,11 @@ fn run(arguments: &[String]) -> Result<()> {
     match words.as_slice() {
         ["test"] => stages::test(&root),
         ["bench", "model"] => bench::model(&root),
+        ["bench", "index"] => bench::index(&root, 100_000),
+        ["bench", "index", vectors] => {
+            let vectors = vectors.parse();
+            bench::index(&root, vectors.context("VECTORS is no number")?)
+        }
         ["tidy"] => stages::tidy(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());

@@ -50,11 +50,7 @@ const TEST_MODELS: &[TestModel] = &[
 
 /// The folder of the test models, fetched first if it is not complete.
 pub(crate) fn ensure() -> Result<PathBuf> {
-    let cache = cache_folder(
-        std::env::var_os("KEN_TEST_CACHE"),
-        std::env::var_os("XDG_CACHE_HOME"),
-        std::env::home_dir(),
-    )?;
+    let cache = cache()?;
     let models = cache.join("models");
     for model in TEST_MODELS {
         if !is_ready(&models, model) {
@@ -63,6 +59,15 @@ pub(crate) fn ensure() -> Result<PathBuf> {
         }
     }
     Ok(models)
+}
+
+/// The folder for what the chores keep between runs.
+pub(crate) fn cache() -> Result<PathBuf> {
+    cache_folder(
+        std::env::var_os("KEN_TEST_CACHE"),
+        std::env::var_os("XDG_CACHE_HOME"),
+        std::env::home_dir(),
+    )
 }
 
 fn cache_folder(

@@ -40,6 +40,14 @@ pub enum IndexError {
         /// Numbers per vector.
         dimensions: usize,
     },
+    /// The graph of a segment's vectors is not what the segment needs.
+    #[error("the graph {} is damaged: {reason}", path.display())]
+    GraphDamaged {
+        /// The damaged file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The vector of a passage to be written does not fit the corpus.
     #[error("the vector of passage {passage_id} has {received} dimensions, not {expected}")]
     VectorLength {
@@ -107,6 +115,7 @@ impl IndexError {
             Self::Io { source, .. } => io_kind(source.kind()),
             Self::VectorsMissing { .. } => "vectors_missing",
             Self::VectorsSize { .. } => "vectors_size",
+            Self::GraphDamaged { .. } => "graph_damaged",
             Self::VectorLength { .. } => "vector_count",
             Self::VectorNotFinite { .. } => "vector_not_finite",
             Self::QueryDimensions { .. } => "query_dimensions",
@@ -125,6 +134,7 @@ impl IndexError {
         match self {
             Self::VectorsMissing { .. }
             | Self::VectorsSize { .. }
+            | Self::GraphDamaged { .. }
             | Self::LexicalDamaged { .. } => Some(ingest_again.to_owned()),
             Self::QueryDimensions { .. } => Some(
                 "embed the query with the embedder that the corpus was ingested with".to_owned(),

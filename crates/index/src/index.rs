@@ -69,7 +69,13 @@ impl Index {
                     .is_some_and(|segment| segment.is_live(ordinal)),
             }
         };
-        let ranking = self.rankings.rank(query, mode, k, &is_live)?;
+        let live_count = |segment: u32| match selection {
+            Some(selection) => selection.count(segment as usize),
+            None => segments
+                .get(segment as usize)
+                .map_or(0, |segment| segment.live_passage_count()),
+        };
+        let ranking = self.rankings.rank(query, mode, k, &is_live, &live_count)?;
         ranking
             .into_iter()
             .map(|candidate| {

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::dense::{self, SegmentVectors};
+use crate::dense::{self, DenseIndex};
 use crate::lexical::LexicalIndex;
 use crate::top_k::{Candidate, Place};
 use crate::{IndexError, Mode, fuse};
@@ -22,7 +22,7 @@ pub struct Query<'a> {
 
 /// The indexes of all segments of a corpus.
 pub(crate) struct Rankings {
-    vectors: Vec<SegmentVectors>,
+    dense: Vec<DenseIndex>,
     lexical: LexicalIndex,
     dimensions: usize,
 }
@@ -33,27 +33,28 @@ impl Rankings {
         segments: &[(&Path, usize)],
         dimensions: usize,
     ) -> Result<Rankings, IndexError> {
-        let vectors = segments
+        let dense = segments
             .iter()
-            .map(|&(dir, passages)| SegmentVectors::open(dir, passages, dimensions))
+            .map(|&(dir, passages)| DenseIndex::open(dir, passages, dimensions))
             .collect::<Result<_, IndexError>>()?;
         Ok(Rankings {
-            vectors,
+            dense,
             lexical: LexicalIndex::open(segments.iter().copied())?,
             dimensions,
         })
     }
 
     /// The best `k` live passages, best first; of equal scores the one that stands earlier in the
-    /// corpus.
+    /// corpus. `live_count` tells how many passages of a segment are live.
     pub(crate) fn rank(
         &self,
         query: &Query<'_>,
         mode: Mode,
         k: usize,
         is_live: &(impl Fn(Place) -> bool + Sync),
+        live_count: &(impl Fn(u32) -> usize + Sync),
     ) -> Result<Vec<Candidate>, IndexError> {
-        let dense = |vector, k| dense::search(&self.vectors, vector, k, is_live);
+        let dense = |vector, k| dense::search(&self.dense, vector, k, is_live, live_count);
         let lexical = |k| self.lexical.search(query.text, k, is_live);
         match mode {
             Mode::Dense => Ok(dense(self.query_vector(query, mode)?, k)),
@@ -123,7 +124,7 @@ mod tests {
     fn found(query: &Query<'_>, mode: Mode, dead: Option<u32>) -> Vec<u32> {
         let is_live = |place: Place| Some(place.ordinal) != dead;
         let (rankings, _dirs) = opened();
-        let ranking = rankings.rank(query, mode, 10, &is_live).unwrap();
+        let ranking = rankings.rank(query, mode, 10, &is_live, &|_| 3).unwrap();
         ranking.iter().map(|c| c.place.ordinal).collect()
     }
 
@@ -158,7 +159,9 @@ mod tests {
                 text: "fox",
                 vector,
             };
-            rankings.rank(&query, mode, 1, &|_| true).unwrap_err()
+            rankings
+                .rank(&query, mode, 1, &|_| true, &|_| 3)
+                .unwrap_err()
         };
         assert_eq!(
             fail(None, Mode::Hybrid).to_string(),
@@ -182,7 +185,7 @@ mod tests {
         for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
             assert!(
                 rankings
-                    .rank(&query, mode, 3, &|_| true)
+                    .rank(&query, mode, 3, &|_| true, &|_| 3)
                     .unwrap()
                     .is_empty()
             );

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ken_corpus::{Corpus, Document, EmbedderIdentity, Settings, Sharding, Writer};
+use ken_corpus::{Corpus, Document, EmbedderIdentity, Selection, Settings, Sharding, Writer};
 use ken_index::{Hit, Index, Mode, Query, SegmentWriter};
 use tempfile::TempDir;
 
@@ -146,6 +146,58 @@ fn a_missing_or_cut_vectors_file_is_named() {
     assert_eq!(error.kind(), "vectors_missing");
     assert!(error.to_string().contains("vectors.f32"), "{error}");
     assert!(error.hint().is_some());
+}
+
+/// The fewest passages that a segment needs to get a graph.
+#[test]
+fn a_large_segment_has_a_graph_that_filters_and_checks_hold_for() {
+    let passages = 20_000;
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = Writer::create(dir.path(), settings()).unwrap();
+    let mut staged = writer.stage(0).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 2).unwrap();
+    let mut vectors = Vec::new();
+    for n in 0..passages {
+        let (sin, cos) = (n as f32 * 2.4).sin_cos();
+        let document = Document {
+            id: n.to_string(),
+            title: String::new(),
+            text: "text".to_owned(),
+            metadata: serde_json::Map::from_iter([("n".to_owned(), n.into())]),
+            record: true,
+        };
+        let cut = staged.push(&document, &["text".to_owned()]).unwrap();
+        index.push(&cut[0], &[cos, sin]).unwrap();
+        vectors.push([cos, sin]);
+    }
+    index.finish().unwrap();
+    writer.publish(vec![staged]).unwrap();
+
+    let corpus = Arc::new(Corpus::open(dir.path()).unwrap());
+    let index = Index::open(corpus.clone()).unwrap();
+    for first in [0, 5000, 19_980, passages] {
+        let filter = format!("n>={first}").parse().unwrap();
+        let selection = Selection::new(&corpus, &[filter]).unwrap();
+        let hits = index
+            .search(&TIDE, Mode::Dense, 10, Some(&selection))
+            .unwrap();
+        let mut expected: Vec<f32> = vectors[first..].iter().map(|vector| vector[0]).collect();
+        expected.sort_by(|one, other| other.total_cmp(one));
+        expected.truncate(10);
+        assert_eq!(hits.len(), expected.len());
+        for (hit, score) in hits.iter().zip(expected) {
+            assert!(hit.passage.doc_id.parse::<usize>().unwrap() >= first);
+            assert!((hit.score - score).abs() < 1e-5, "{first}");
+        }
+    }
+
+    let graph = corpus.segments()[0].dir().join("vectors.graph");
+    let mut bytes = std::fs::read(&graph).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    std::fs::write(&graph, bytes).unwrap();
+    let damages = ken_corpus::verify(dir.path(), &mut |_| ()).unwrap();
+    assert_eq!(damages.len(), 1);
+    assert_eq!(damages[0].file, graph);
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! `cargo xtask bench model`: ken beside its peers on the same texts, by turns in one run. The peers
-//! come from PyPI into an environment of their own, a download of some gigabytes.
+//! come from PyPI into an environment of their own, a download of some gigabytes. `bench index`
+//! stands in a file of its own.
+
+mod index;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,6 +11,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::{cargo_command, models};
+
+pub(crate) use self::index::index;
 
 /// The peers, as pip names them.
 const PEERS: [&str; 5] = [
@@ -33,15 +38,14 @@ const WORK: [&str; 5] = [
 /// Measures, prints the ratios and leaves the raw numbers in `target/bench-model.json`.
 pub(crate) fn model(root: &Path) -> Result<()> {
     let folder = models::ensure()?;
-    let python = environment(&folder)?;
+    let python = environment(&folder.with_file_name("bench-peers"), &PEERS)?;
     let threads = std::thread::available_parallelism()?.to_string();
     let built = cargo_command()
         .args(["build", "--release", "-p", "ken"])
         .current_dir(root)
         .status()?;
     ensure!(built.success(), "ken could not be built");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let findings = target.join("bench-findings.json");
 
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
@@ -78,12 +82,15 @@ pub(crate) fn model(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The Python of an environment that holds the peers, made where there is none.
-fn environment(models: &Path) -> Result<PathBuf> {
+fn target_folder(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
+/// The Python of the environment in `folder`, which holds the peers, made where there is none.
+fn environment(folder: &Path, peers: &[&str]) -> Result<PathBuf> {
     if let Some(python) = std::env::var_os("KEN_BENCH_PYTHON") {
         return Ok(PathBuf::from(python));
     }
-    let folder = models.with_file_name("bench-peers");
     let python = folder.join("bin/python");
     let finished = folder.join("finished");
     if finished.exists() {
@@ -91,18 +98,18 @@ fn environment(models: &Path) -> Result<PathBuf> {
     }
     eprintln!(
         "xtask: installing {} into {}",
-        PEERS.join(", "),
+        peers.join(", "),
         folder.display()
     );
     let made = Command::new(models::find_python()?)
         .args(["-m", "venv"])
-        .arg(&folder)
+        .arg(folder)
         .status()
         .context("cannot run Python 3")?;
     ensure!(made.success(), "no virtual environment could be made");
     let installed = Command::new(&python)
         .args(["-m", "pip", "install", "--quiet"])
-        .args(PEERS)
+        .args(peers)
         .status()?;
     ensure!(installed.success(), "pip could not install the peers");
     std::fs::write(finished, "")?;

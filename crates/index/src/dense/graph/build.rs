@@ -1,0 +1,315 @@
+//! Building a graph from the vectors of a segment.
+//!
+//! A node is a direction: passages with the same codes share one, so that a thousand copies of a
+//! text do not become a thicket of neighbours that know nobody else. Nodes come in batches, as in
+//! ParlayANN (Manohar and others 2024): those of a batch look for their neighbours at the same time
+//! in what stands already, and are then linked both ways. So it takes no locks, and the same
+//! vectors give the same graph on any number of threads.
+//!
+//! The layers above the first are what the graph was when it was a [`FEWER`]th of its size. Before
+//! the nodes of the next layer come they are sorted by the node that they are near to, so that
+//! near ones lie near each other in memory, which a third of the time of building and searching
+//! hangs on.
+
+use std::cmp::Reverse;
+use std::hash::{DefaultHasher, Hasher};
+
+use rayon::prelude::*;
+
+use super::codes::{Codes, Probe, quantize};
+use super::walk::{Layer, Map, NO_NODE, Near, Walker};
+use crate::dense::SegmentVectors;
+
+/// Neighbours of a node at most, in every layer.
+pub(super) const DEGREE: usize = 32;
+
+/// Neighbours that a new node chooses. The others come from those that choose it.
+const CHOSEN: usize = 16;
+
+/// Neighbours of a node at most while building, so that not each new one makes it choose anew.
+const ROOM: usize = 48;
+
+/// Nodes among which a new one chooses its neighbours.
+const EFFORT: usize = 128;
+
+/// How many times fewer nodes the layer above has.
+const FEWER: usize = 32;
+
+/// A batch is this part of what stands already.
+const BATCH: usize = 16;
+
+/// A finished graph.
+pub(super) struct Built {
+    /// `[nodes, dimensions]`
+    pub(super) codes: Vec<i8>,
+    /// `[nodes]`
+    pub(super) scales: Vec<f32>,
+    /// For each layer, all nodes first, `[nodes of the layer, DEGREE]`.
+    pub(super) layers: Vec<Vec<u32>>,
+    /// Where the passages of each node begin in `ordinals`, and at last where they end:
+    /// `[nodes + 1]`.
+    pub(super) starts: Vec<u32>,
+    /// `[passages]`
+    pub(super) ordinals: Vec<u32>,
+}
+
+/// The numbers of nodes of the layers of a graph of `nodes` nodes, these first.
+pub(super) fn layer_sizes(nodes: usize) -> Vec<usize> {
+    let sizes = std::iter::successors(Some(nodes), |&size| {
+        (size > 2 * FEWER).then_some(size / FEWER)
+    });
+    sizes.collect()
+}
+
+/// Builds the graph on all threads. Takes about 800 bytes a vector of 384 dimensions.
+pub(super) fn build(vectors: &SegmentVectors) -> Built {
+    let dimensions = vectors.dimensions();
+    let mut directions = distinct(vectors);
+    let nodes = directions.len();
+    let sizes = layer_sizes(nodes);
+    let mut graph = Growing {
+        codes: vec![0; nodes * dimensions],
+        scales: vec![0.0; nodes],
+        dimensions,
+        rows: vec![NO_NODE; nodes * ROOM],
+        layers: Vec::new(),
+    };
+    let mut done = 0;
+    for &size in sizes.iter().rev() {
+        let newcomers = &mut directions[done..size];
+        if done > 0 {
+            sort_by_nearest(newcomers, vectors, &graph.map());
+        }
+        let codes = graph.codes[done * dimensions..].par_chunks_mut(dimensions);
+        let scales = graph.scales[done..].par_iter_mut();
+        newcomers
+            .par_iter()
+            .zip(codes.zip(scales))
+            .for_each(|(passages, (codes, scale))| {
+                *scale = quantize(passages.vector(vectors), codes);
+            });
+        graph.insert(done, size);
+        graph.layers.push(graph.finished_rows(size));
+        done = size;
+    }
+    let mut starts = vec![0];
+    let mut ordinals = Vec::new();
+    for passages in directions {
+        ordinals.extend(passages.0);
+        starts.push(ordinals.len() as u32);
+    }
+    graph.layers.reverse();
+    Built {
+        codes: graph.codes,
+        scales: graph.scales,
+        layers: graph.layers,
+        starts,
+        ordinals,
+    }
+}
+
+/// The passages of one direction, by ordinal; at least one.
+struct Passages(Vec<u32>);
+
+impl Passages {
+    fn vector<'a>(&self, vectors: &'a SegmentVectors) -> &'a [f32] {
+        self.0
+            .first()
+            .map_or(&[], |&ordinal| vectors.row(ordinal as usize))
+    }
+}
+
+/// The passages by direction, directions in an order that knows nothing of where they point:
+/// that of the hashes of their codes. Two that share a hash of 64 bits would be taken for one, and
+/// one of them be found badly.
+fn distinct(vectors: &SegmentVectors) -> Vec<Passages> {
+    let mut hashed: Vec<(u64, u32)> = (0..vectors.passages())
+        .into_par_iter()
+        .map_init(Vec::new, |codes, ordinal| {
+            codes.resize(vectors.dimensions(), 0);
+            quantize(vectors.row(ordinal), codes);
+            let mut hasher = DefaultHasher::new();
+            hasher.write(bytemuck::cast_slice(codes));
+            (hasher.finish(), ordinal as u32)
+        })
+        .collect();
+    hashed.par_sort_unstable();
+    hashed
+        .chunk_by(|one, next| one.0 == next.0)
+        .map(|same| Passages(same.iter().map(|&(_, ordinal)| ordinal).collect()))
+        .collect()
+}
+
+/// Sorts nodes to be by the node of the graph that they are near to.
+fn sort_by_nearest(newcomers: &mut [Passages], vectors: &SegmentVectors, map: &Map<'_>) {
+    let new = || (Walker::default(), Probe::default(), Vec::new());
+    let mut keyed: Vec<(Option<u32>, Passages)> = newcomers
+        .par_iter_mut()
+        .map_init(new, |(walker, probe, codes), passages| {
+            probe.set(passages.vector(vectors), codes);
+            let passages = std::mem::replace(passages, Passages(Vec::new()));
+            (walker.nearest(map, probe), passages)
+        })
+        .collect();
+    keyed.par_sort_by_key(|(nearest, _)| *nearest);
+    for (place, (_, passages)) in newcomers.iter_mut().zip(keyed) {
+        *place = passages;
+    }
+}
+
+/// A graph that some of its nodes stand in.
+struct Growing {
+    codes: Vec<i8>,
+    scales: Vec<f32>,
+    dimensions: usize,
+    /// `[nodes, ROOM]`
+    rows: Vec<u32>,
+    /// The layers that are finished, the smallest first.
+    layers: Vec<Vec<u32>>,
+}
+
+impl Growing {
+    fn codes(&self) -> Codes<'_> {
+        Codes {
+            numbers: &self.codes,
+            scales: &self.scales,
+            dimensions: self.dimensions,
+        }
+    }
+
+    fn map(&self) -> Map<'_> {
+        let growing = Layer {
+            rows: &self.rows,
+            degree: ROOM,
+        };
+        let finished = self.layers.iter().rev().map(|rows| Layer {
+            rows,
+            degree: DEGREE,
+        });
+        Map {
+            codes: self.codes(),
+            layers: std::iter::once(growing).chain(finished).collect(),
+        }
+    }
+
+    fn row(&self, node: u32) -> &[u32] {
+        let row = &self.rows[node as usize * ROOM..][..ROOM];
+        let length = row.iter().position(|&neighbour| neighbour == NO_NODE);
+        &row[..length.unwrap_or(ROOM)]
+    }
+
+    fn set_row(&mut self, node: u32, neighbours: &[u32]) {
+        let row = &mut self.rows[node as usize * ROOM..][..ROOM];
+        row.fill(NO_NODE);
+        row[..neighbours.len()].copy_from_slice(neighbours);
+    }
+
+    /// Links the nodes from `done` up to `size`, whose codes are there, with those before and with
+    /// one another.
+    fn insert(&mut self, done: usize, size: usize) {
+        let mut standing = done.max(1); // node 0 stands by itself
+        let mut coming: Vec<u32> = (standing as u32..size as u32).collect();
+        coming.sort_by_key(|&node| scattered(node));
+        let mut coming = &mut coming[..];
+        while !coming.is_empty() {
+            let count = (standing / BATCH).clamp(1, coming.len());
+            let (batch, later) = coming.split_at_mut(count);
+            batch.sort_unstable(); // neighbours one after the other find each other's in the cache
+            self.insert_batch(batch);
+            standing += count;
+            coming = later;
+        }
+    }
+
+    fn insert_batch(&mut self, batch: &[u32]) {
+        let (map, codes) = (self.map(), self.codes());
+        let new = || (Walker::default(), Probe::default());
+        let chosen: Vec<Vec<u32>> = batch
+            .par_iter()
+            .map_init(new, |(walker, probe), &node| {
+                codes.probe(node, probe);
+                let found = walker.walk(&map, probe, EFFORT, usize::MAX, &|_| true);
+                choose(&codes, &found.unwrap_or_default(), CHOSEN, probe)
+            })
+            .collect();
+        let mut links: Vec<(u32, u32)> = Vec::new();
+        for (&node, neighbours) in batch.iter().zip(&chosen) {
+            self.set_row(node, neighbours);
+            links.extend(neighbours.iter().map(|&neighbour| (neighbour, node)));
+        }
+        links.par_sort_unstable();
+        let by_node: Vec<&[(u32, u32)]> = links.chunk_by(|one, next| one.0 == next.0).collect();
+        let linked: Vec<(u32, Vec<u32>)> = by_node
+            .par_iter()
+            .map_init(Probe::default, |probe, links| {
+                let node = links[0].0;
+                let mut row = self.row(node).to_vec();
+                row.extend(links.iter().map(|&(_, newcomer)| newcomer));
+                if row.len() > ROOM {
+                    row = self.best_of(node, &row, probe);
+                }
+                (node, row)
+            })
+            .collect();
+        for (node, row) in linked {
+            self.set_row(node, &row);
+        }
+    }
+
+    /// The [`DEGREE`] of these neighbours that a node keeps.
+    fn best_of(&self, node: u32, neighbours: &[u32], probe: &mut Probe) -> Vec<u32> {
+        let codes = self.codes();
+        let mut similarities = Vec::new();
+        codes.probe(node, probe);
+        codes.similarities(probe, neighbours, &mut similarities);
+        let pairs = neighbours.iter().zip(similarities);
+        let mut found: Vec<Near> = pairs
+            .map(|(&neighbour, similarity)| Near::new(similarity, neighbour))
+            .collect();
+        found.sort_unstable_by_key(|&near| Reverse(near));
+        choose(&codes, &found, DEGREE, probe)
+    }
+
+    /// The rows of the nodes before `size`, each in order and of [`DEGREE`] at most.
+    fn finished_rows(&self, size: usize) -> Vec<u32> {
+        let mut finished = vec![NO_NODE; size * DEGREE];
+        finished.par_chunks_mut(DEGREE).enumerate().for_each_init(
+            Probe::default,
+            |probe, (node, finished)| {
+                let row = self.row(node as u32);
+                let kept = match row.len() > DEGREE {
+                    true => &self.best_of(node as u32, row, probe),
+                    false => row,
+                };
+                finished[..kept.len()].copy_from_slice(kept);
+                finished.sort_unstable();
+            },
+        );
+        finished
+    }
+}
+
+/// Of some nodes, best first, those that are nearer to what they were found for than to any that
+/// is chosen before them, `limit` at most: so links go in all directions, not into one crowd
+/// (algorithm 4 of the paper). `probe` is room to work in.
+fn choose(codes: &Codes<'_>, found: &[Near], limit: usize, probe: &mut Probe) -> Vec<u32> {
+    let mut chosen = Vec::with_capacity(limit);
+    for near in found {
+        if chosen.len() == limit {
+            break;
+        }
+        codes.probe(near.node(), probe);
+        if !codes.any_above(probe, &chosen, near.similarity()) {
+            chosen.push(near.node());
+        }
+    }
+    chosen
+}
+
+/// A number that has nothing to do with that of its neighbours (the end of SplitMix64).
+fn scattered(node: u32) -> u64 {
+    let mut bits = (u64::from(node) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}

@@ -1,0 +1,246 @@
+//! The file `vectors.graph`: how a graph is written, and checked when it is opened.
+//!
+//! Little-endian. A header of 64 bytes: the eight letters `kengraph`; as u32 the version of the
+//! layout, the neighbours of a node, the dimensions and zero; as u64 the passages and the nodes;
+//! zeros. Then, each at a multiple of 64 bytes: the codes, i8 `[nodes, dimensions]`; their scales,
+//! f32 `[nodes]`; the neighbours of each layer, u32 `[nodes of the layer, neighbours]`, that of all
+//! nodes first, filled up with 2^32 - 1; where the passages of each node begin, u32 `[nodes + 1]`;
+//! the ordinals of the passages, u32 `[passages]`.
+//!
+//! What follows from the header is checked here; what the numbers say is not trusted by whoever
+//! uses them, and the corpus keeps a hash of the file.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use super::build::{Built, layer_sizes};
+use super::codes::Codes;
+use super::walk::{Layer, Map};
+use crate::IndexError;
+
+/// The name of the file in a segment's folder.
+pub(super) const FILE: &str = "vectors.graph";
+
+const MAGIC: &[u8; 8] = b"kengraph";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 64;
+
+/// Every part begins at a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// A graph on disk, mapped.
+#[derive(Debug)]
+pub(super) struct GraphFile {
+    bytes: Mmap,
+    layout: Layout,
+}
+
+/// What the header says, and where the parts lie that follow from it, in bytes.
+#[derive(Debug)]
+struct Layout {
+    degree: usize,
+    dimensions: usize,
+    codes: Range<usize>,
+    scales: Range<usize>,
+    layers: Vec<Range<usize>>,
+    starts: Range<usize>,
+    ordinals: Range<usize>,
+}
+
+impl Layout {
+    /// `None` where the numbers are beyond any file.
+    fn new(header: &Header) -> Option<Layout> {
+        let number = |n: u64| usize::try_from(n).ok();
+        let (nodes, passages) = (number(header.nodes)?, number(header.passages)?);
+        let (degree, dimensions) = (header.degree as usize, header.dimensions as usize);
+        let mut end = HEADER_BYTES;
+        let mut part = |rows: usize, row_bytes: usize| {
+            let start = end.checked_next_multiple_of(ALIGNMENT)?;
+            end = start.checked_add(rows.checked_mul(row_bytes)?)?;
+            Some(start..end)
+        };
+        Some(Layout {
+            degree,
+            dimensions,
+            codes: part(nodes, dimensions)?,
+            scales: part(nodes, 4)?,
+            layers: layer_sizes(nodes)
+                .into_iter()
+                .map(|size| part(size, degree.checked_mul(4)?))
+                .collect::<Option<_>>()?,
+            starts: part(nodes.checked_add(1)?, 4)?,
+            ordinals: part(passages, 4)?,
+        })
+    }
+}
+
+struct Header {
+    degree: u32,
+    dimensions: u32,
+    passages: u64,
+    nodes: u64,
+}
+
+impl Header {
+    fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.degree.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.dimensions.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.passages.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.nodes.to_le_bytes());
+        bytes
+    }
+
+    /// What the bytes say, if a graph of so many passages and dimensions can say it.
+    fn read(bytes: &[u8], passages: usize, dimensions: usize) -> Result<Header, String> {
+        let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {
+            return Err(format!("it has only {} bytes", bytes.len()));
+        };
+        if !bytes.starts_with(MAGIC) {
+            return Err("it does not begin as a graph does".to_owned());
+        }
+        let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let half = |at: usize| word(at) as u32;
+        let header = Header {
+            degree: half(12),
+            dimensions: half(16),
+            passages: word(24),
+            nodes: word(32),
+        };
+        let holds = (header.passages, header.dimensions as usize);
+        if half(8) != VERSION {
+            Err(format!("its layout is {}, not {VERSION}", half(8)))
+        } else if holds != (passages as u64, dimensions) {
+            let (held, of) = holds;
+            Err(format!(
+                "it is of {held} passages in {of} dimensions, not of {passages} in {dimensions}"
+            ))
+        } else if header.nodes == 0 || header.nodes > header.passages || header.degree == 0 {
+            let (nodes, degree) = (header.nodes, header.degree);
+            Err(format!("it has {nodes} nodes of {degree} neighbours"))
+        } else {
+            Ok(header)
+        }
+    }
+}
+
+/// Writes the graph of the segment in `dir`.
+pub(super) fn write(
+    dir: &Path,
+    graph: &Built,
+    degree: usize,
+    dimensions: usize,
+) -> Result<(), IndexError> {
+    let path = dir.join(FILE);
+    let header = Header {
+        degree: degree as u32,
+        dimensions: dimensions as u32,
+        passages: graph.ordinals.len() as u64,
+        nodes: graph.scales.len() as u64,
+    };
+    let mut parts: Vec<&[u8]> = vec![
+        bytemuck::cast_slice(&graph.codes),
+        bytemuck::cast_slice(&graph.scales),
+    ];
+    parts.extend(graph.layers.iter().map(|rows| bytemuck::cast_slice(rows)));
+    parts.push(bytemuck::cast_slice(&graph.starts));
+    parts.push(bytemuck::cast_slice(&graph.ordinals));
+    let written = File::create(&path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        file.write_all(&header.to_bytes())?;
+        let mut end = HEADER_BYTES;
+        for part in parts {
+            let start = end.next_multiple_of(ALIGNMENT);
+            file.write_all(&[0; ALIGNMENT][..start - end])?;
+            file.write_all(part)?;
+            end = start + part.len();
+        }
+        file.flush()
+    });
+    written.map_err(|source| IndexError::Io { path, source })
+}
+
+impl GraphFile {
+    /// Maps the graph of the segment in `dir`; `None` where it has none.
+    pub(super) fn open(
+        dir: &Path,
+        passages: usize,
+        dimensions: usize,
+    ) -> Result<Option<GraphFile>, IndexError> {
+        let path = dir.join(FILE);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(IndexError::Io { path, source }),
+        };
+        let damaged = |path: PathBuf, reason| Err(IndexError::GraphDamaged { path, reason });
+        match file.metadata() {
+            // An empty file cannot be mapped everywhere.
+            Ok(metadata) if metadata.len() == 0 => return damaged(path, "it is empty".to_owned()),
+            Ok(_) => {}
+            Err(source) => return Err(IndexError::Io { path, source }),
+        }
+        // SAFETY: the files of a published segment are never changed, only removed as a whole,
+        // which leaves a mapping valid.
+        #[allow(unsafe_code)]
+        let bytes = match unsafe { Mmap::map(&file) } {
+            Ok(bytes) => bytes,
+            Err(source) => return Err(IndexError::Io { path, source }),
+        };
+        let header = match Header::read(&bytes, passages, dimensions) {
+            Ok(header) => header,
+            Err(reason) => return damaged(path, reason),
+        };
+        match Layout::new(&header) {
+            Some(layout) if layout.ordinals.end == bytes.len() => {
+                Ok(Some(GraphFile { bytes, layout }))
+            }
+            _ => {
+                let (received, nodes) = (bytes.len(), header.nodes);
+                damaged(
+                    path,
+                    format!("it has {received} bytes, which {nodes} nodes do not take"),
+                )
+            }
+        }
+    }
+
+    /// What there is to walk.
+    pub(super) fn map(&self) -> Map<'_> {
+        let Layout {
+            degree, dimensions, ..
+        } = self.layout;
+        Map {
+            codes: Codes {
+                numbers: self.part(&self.layout.codes),
+                scales: self.part(&self.layout.scales),
+                dimensions,
+            },
+            layers: (self.layout.layers.iter())
+                .map(|range| Layer {
+                    rows: self.part(range),
+                    degree,
+                })
+                .collect(),
+        }
+    }
+
+    /// Where the passages of each node begin, and the ordinals of the passages. Neither is checked.
+    pub(super) fn passages(&self) -> (&[u32], &[u32]) {
+        (
+            self.part(&self.layout.starts),
+            self.part(&self.layout.ordinals),
+        )
+    }
+
+    fn part<T: bytemuck::AnyBitPattern>(&self, range: &Range<usize>) -> &[T] {
+        let bytes = self.bytes.get(range.clone()).unwrap_or_default();
+        bytemuck::try_cast_slice(bytes).unwrap_or_default()
+    }
+}
