@@ -31,7 +31,7 @@ fn parts_become_one_corpus_and_stay_as_they_are() {
     part(&at("p2"), 3, 2, 1);
     let mut done = 0;
     join(&at("whole"), &[at("p0"), at("p2")], &mut |step| {
-        done = step.bytes
+        done = step.bytes;
     })
     .unwrap();
     assert!(done > 0);
