@@ -49,7 +49,7 @@ pub fn compact(
     for segments in &untidy {
         let mut each = || {
             done.passages += 1;
-            if done.passages % 1024 == 0 {
+            if done.passages.is_multiple_of(1024) {
                 progress(done);
             }
             !cancel.load(Ordering::Relaxed)
