@@ -18,7 +18,7 @@ import numpy as np
 
 K = 10
 PASSES = 3
-EFFORTS = [10, 16, 24, 32, 48, 64, 96, 128, 200, 400]
+EFFORTS = [10, 16, 24, 32, 48, 64, 96, 128]
 CENTRES = 2000
 SPREAD = 0.7  # how far a vector is from its centre, about
 

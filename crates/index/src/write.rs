@@ -57,8 +57,8 @@ impl SegmentWriter {
         self.lexical.push(&passage.title, &passage.text)
     }
 
-    /// Completes the files, and gives many vectors a graph, which takes all threads and about ten
-    /// seconds for 100,000. They reach the disk when the segment is published.
+    /// Completes the files, and gives many vectors a graph, which takes all threads, and for
+    /// 100,000 about a minute of one. They reach the disk when the segment is published.
     ///
     /// # Errors
     /// Where a file cannot be written.

@@ -8,8 +8,7 @@
 //!
 //! The layers above the first are what the graph was when it was a [`FEWER`]th of its size. Before
 //! the nodes of the next layer come they are sorted by the node that they are near to, so that
-//! near ones lie near each other in memory, which a third of the time of building and searching
-//! hangs on.
+//! near ones lie near each other in memory, which most of the time is spent waiting for.
 
 use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hasher};
