@@ -16,7 +16,7 @@ import faiss
 import hnswlib
 import numpy as np
 
-K = 10
+K = int(os.environ.get("KEN_BENCH_K", 10))
 PASSES = 3
 EFFORTS = [10, 16, 24, 32, 48, 64, 96, 128]
 CENTRES = 2000

@@ -9,8 +9,8 @@ use super::*;
 const PASSES: usize = 3;
 
 /// Reads `vectors.f32` and `queries.f32` in the folder `KEN_BENCH_INDEX`, builds the graph where
-/// there is none yet, and writes what was found, as ordinals of 32 bits `[queries, 10]`, to
-/// `found.u32` and the times to `ken.json`. One thread, as `RAYON_NUM_THREADS` says.
+/// there is none yet, and writes what was found, as ordinals of 32 bits `[queries, k]`, where k
+/// is 10 or what `KEN_BENCH_K` says, to `found.u32` and the times to `ken.json`. One thread, as `RAYON_NUM_THREADS` says.
 #[test]
 #[ignore = "a measurement"]
 fn of_vectors_from_outside() {
@@ -19,7 +19,7 @@ fn of_vectors_from_outside() {
         .unwrap()
         .parse()
         .unwrap();
-    let k = 10;
+    let k = std::env::var("KEN_BENCH_K").map_or(10, |k| k.parse().unwrap());
     let bytes = std::fs::read(dir.join("queries.f32")).unwrap();
     let queries: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
     let bytes = std::fs::metadata(dir.join("vectors.f32")).unwrap().len();
