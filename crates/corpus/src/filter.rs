@@ -118,9 +118,9 @@ impl Filter {
     }
 }
 
-/// The live passages of a corpus that some filters leave, by segment and ordinal.
+/// The live passages of a corpus that some filters leave: for each segment which and how many.
 #[derive(Debug, Clone)]
-pub struct Selection(Vec<FixedBitSet>);
+pub struct Selection(Vec<(FixedBitSet, usize)>);
 
 impl Selection {
     /// The live passages of the documents that fit all filters.
@@ -130,16 +130,14 @@ impl Selection {
     pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
         let segments = corpus.segments().iter().map(|segment| {
             let mut selected = segment.live().clone();
-            if filters.is_empty() {
-                return Ok(selected);
-            }
             for document in segment.live_documents() {
                 let metadata = segment.metadata(document)?;
                 if !filters.iter().all(|filter| filter.fits(&metadata)) {
                     selected.set_range(segment.passages_of(document), false);
                 }
             }
-            Ok(selected)
+            let count = selected.count_ones(..);
+            Ok((selected, count))
         });
         segments.collect::<Result<_, _>>().map(Self)
     }
@@ -149,15 +147,13 @@ impl Selection {
     pub fn contains(&self, segment: usize, ordinal: usize) -> bool {
         self.0
             .get(segment)
-            .is_some_and(|selected| selected.contains(ordinal))
+            .is_some_and(|(selected, _)| selected.contains(ordinal))
     }
 
     /// How many passages of a segment are selected.
     #[must_use]
     pub fn count(&self, segment: usize) -> usize {
-        self.0
-            .get(segment)
-            .map_or(0, |selected| selected.count_ones(..))
+        self.0.get(segment).map_or(0, |(_, count)| *count)
     }
 }
 

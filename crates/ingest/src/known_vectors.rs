@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ken_corpus::Known;
+use ken_corpus::{Known, Published};
 use ken_index::SegmentVectors;
 
 use crate::IngestError;
@@ -30,15 +30,10 @@ impl KnownVectors {
         &mut self,
         id: &str,
     ) -> Result<HashMap<String, Vec<f32>>, IngestError> {
-        let Some(published) = self.known.published(id)? else {
+        let Some(published) = self.mapped(id)? else {
             return Ok(HashMap::new());
         };
         let segment = &published.segment;
-        if !self.open.contains_key(segment.id()) {
-            let vectors =
-                SegmentVectors::open(segment.dir(), segment.passage_count(), self.dimensions)?;
-            self.open.insert(segment.id().to_owned(), vectors);
-        }
         let vectors = self.open.get(segment.id());
         let mut found = HashMap::new();
         for ordinal in published.passages {
@@ -48,5 +43,34 @@ impl KnownVectors {
             found.extend(vector.map(|vector| (text, vector.to_vec())));
         }
         Ok(found)
+    }
+
+    /// The published document of this id, after the vectors of its segment were mapped.
+    fn mapped(&mut self, id: &str) -> Result<Option<Published>, IngestError> {
+        let mut published = self.known.published(id)?;
+        while let Some(Published { segment, .. }) = &published {
+            if self.open.contains_key(segment.id()) {
+                break;
+            }
+            let opened =
+                SegmentVectors::open(segment.dir(), segment.passage_count(), self.dimensions);
+            let now = self.known.published(id)?;
+            match opened {
+                Ok(vectors) => {
+                    self.open.insert(segment.id().to_owned(), vectors);
+                    break;
+                }
+                // The segment was merged and removed just then; the document stands elsewhere.
+                Err(_)
+                    if now
+                        .as_ref()
+                        .is_some_and(|now| now.segment.id() != segment.id()) =>
+                {
+                    published = now;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(published)
     }
 }

@@ -131,11 +131,7 @@ impl Rows {
         // As they stand in the file, since quotes are not among `bytes`.
         let mut raw = Vec::new();
         loop {
-            let input = self
-                .source
-                .reader
-                .fill_buf()
-                .map_err(|error| self.source.name.failed(error))?;
+            let input = self.source.fill()?;
             // A line break ends every record that is not within quotes.
             let at_end = input.is_empty() && !raw.is_empty();
             let input = if at_end { b"\n" } else { input };
@@ -170,11 +166,7 @@ impl Rows {
 
     fn skip_line_breaks(&mut self) -> Result<(), ReadError> {
         loop {
-            let input = self
-                .source
-                .reader
-                .fill_buf()
-                .map_err(|error| self.source.name.failed(error))?;
+            let input = self.source.fill()?;
             let count = input
                 .iter()
                 .take_while(|byte| matches!(byte, b'\n' | b'\r'))

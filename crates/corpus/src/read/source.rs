@@ -99,6 +99,13 @@ impl Source {
         })
     }
 
+    /// What is read and not consumed yet; empty at the end.
+    pub(super) fn fill(&mut self) -> Result<&[u8], ReadError> {
+        self.reader
+            .fill_buf()
+            .map_err(|error| self.name.failed(error))
+    }
+
     /// Where the next byte stands in the file, after decompression.
     pub(super) fn offset(&self) -> u64 {
         self.offset

@@ -1,6 +1,6 @@
 //! Which documents are published, and what they held. It can be asked while the writer publishes.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use super::error::CorpusError;
 use super::segment::Segment;
@@ -46,7 +46,7 @@ impl Known {
     /// # Errors
     /// [`CorpusError::Damaged`] where a record cannot be read.
     pub fn state_of(&self, document: &Document) -> Result<DocumentState, CorpusError> {
-        let segments = self.segments();
+        let segments = self.read();
         let Some(place) = place_of(&segments, &document.id)? else {
             return Ok(DocumentState::New);
         };
@@ -64,7 +64,7 @@ impl Known {
     /// # Errors
     /// As [`Known::state_of`].
     pub fn published(&self, id: &str) -> Result<Option<Published>, CorpusError> {
-        let segments = self.segments();
+        let segments = self.read();
         let place = place_of(&segments, id)?;
         Ok(place.map(|place| Published {
             passages: segments[place.segment].passages_of(place.ordinal),
@@ -74,12 +74,12 @@ impl Known {
 
     /// Where the live document of this id stands.
     pub(super) fn place_of(&self, id: &str) -> Result<Option<Place>, CorpusError> {
-        place_of(&self.segments(), id)
+        place_of(&self.read(), id)
     }
 
     /// Where the passage of a live document stands, pruned or not.
     pub(super) fn passage_place(&self, id: &PassageId) -> Result<Option<Place>, CorpusError> {
-        for (number, segment) in self.segments().iter().enumerate().rev() {
+        for (number, segment) in self.read().iter().enumerate().rev() {
             if let Some(ordinal) = segment.ordinal_of_any(id)? {
                 return Ok(Some(Place {
                     segment: number,
@@ -93,8 +93,11 @@ impl Known {
     /// The published segments, oldest first.
     #[must_use]
     pub fn segments(&self) -> Vec<Arc<Segment>> {
-        let segments = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        segments.clone()
+        self.read().clone()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Segment>>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn replace(&self, segments: Vec<Arc<Segment>>) {

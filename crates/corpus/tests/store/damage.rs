@@ -97,7 +97,7 @@ fn damage_is_told_by_file() {
 }
 
 #[test]
-fn every_flipped_bit_is_found_and_named_and_nothing_panics() {
+fn flipped_bits_all_over_the_files_are_named_and_nothing_panics() {
     let good = good();
     assert_eq!(damages(good.path()), []);
     let mut kinds = 0;

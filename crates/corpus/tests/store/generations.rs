@@ -143,15 +143,7 @@ fn the_steps_of_one_run_leave_no_history_of_their_own() {
 fn inactive_shards_are_not_touched() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let sharding = Sharding { count: 3, seed: 0 };
-    let mut writer = Writer::create(
-        dir,
-        Settings {
-            sharding,
-            ..settings()
-        },
-    )
-    .unwrap();
+    let mut writer = Writer::create(dir, sharded(3)).unwrap();
     let stages = (0..3).map(|shard| {
         let mut staged = writer.stage(shard).unwrap();
         let document = document(&format!("d{shard}"), "x");

@@ -5,15 +5,7 @@ use ken_corpus::{CorpusInfo, join};
 use super::*;
 
 fn part(dir: &Path, count: u32, shard: u32, generations: usize) {
-    let sharding = Sharding { count, seed: 0 };
-    let mut writer = Writer::create(
-        dir,
-        Settings {
-            sharding,
-            ..settings()
-        },
-    )
-    .unwrap();
+    let mut writer = Writer::create(dir, sharded(count)).unwrap();
     for n in 0..generations {
         let mut staged = writer.stage(shard).unwrap();
         let document = document(&format!("s{shard} d{n}"), "one two");

@@ -30,6 +30,14 @@ fn settings() -> Settings {
     }
 }
 
+/// The same for so many shards.
+fn sharded(count: u32) -> Settings {
+    Settings {
+        sharding: Sharding { count, seed: 0 },
+        ..settings()
+    }
+}
+
 fn document(id: &str, text: &str) -> Document {
     Document {
         id: id.into(),

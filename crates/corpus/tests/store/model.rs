@@ -120,8 +120,7 @@ proptest! {
     fn any_sequence_of_changes_equals_the_model(steps in steps(), shards in 1_u32..4) {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
-        let settings = || Settings { sharding: Sharding { count: shards, seed: 1 }, ..settings() };
-        let mut writer = Writer::create(dir, settings()).unwrap();
+        let mut writer = Writer::create(dir, sharded(shards)).unwrap();
         ingest_by_shard(&mut writer, &[document("first", "x y z")]);
         let mut state = State::default();
         state.put(document("first", "x y z"));
@@ -162,7 +161,7 @@ proptest! {
                 }
                 Step::Reopen => {
                     drop(writer);
-                    writer = Writer::create(dir, settings()).unwrap();
+                    writer = Writer::create(dir, sharded(shards)).unwrap();
                 }
             }
             past.insert(writer.generation(), state.clone());
