@@ -5,7 +5,6 @@ mod answer;
 mod cite;
 mod error;
 mod evidence;
-mod first_line;
 mod pipeline;
 mod prompt;
 mod retrieve;

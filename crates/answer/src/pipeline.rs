@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use ken_index::Mode;
 use ken_model::language::{
-    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
+    Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
+    Sampling,
 };
 use ken_probe::judge_need;
 use ken_route::{Choice, Policy, Signals, Source};
@@ -16,7 +17,6 @@ use crate::answer::{Answer, Retrieved, Tokens};
 use crate::cite::cite;
 use crate::error::AnswerError;
 use crate::evidence;
-use crate::first_line::FirstLine;
 use crate::prompt;
 use crate::retrieve::Retriever;
 

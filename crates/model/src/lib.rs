@@ -1,7 +1,7 @@
 //! Models: their files (`hub`), what every language model and every embedder can be asked
 //! (`language`, `embedder`), decoders that write and score text here (`decoder`), encoders that
-//! embed it (`encoder`), the arithmetic that both share (`kernels`), and both behind endpoints
-//! (`remote`). Knows nothing of corpora, prompts' contents or routing.
+//! embed it (`encoder`), the arithmetic that both share (`kernels`), both behind endpoints
+//! (`remote`), and a model with a known boundary, for tests (`table`). Knows nothing of corpora, prompts' contents or routing.
 
 pub mod decoder;
 pub mod embedder;
@@ -11,5 +11,6 @@ pub mod hub;
 mod kernels;
 pub mod language;
 pub mod remote;
+pub mod table;
 
 pub use kernels::{Precision, UnknownName};

@@ -1,15 +1,15 @@
 //! What is kept of one evaluated question: the answer, its scores, its evidence and its cost.
 //!
-//! Scoring rules are in `metrics`, the file format in `results`, averages in `summary`.
+//! Scoring rules are in `ken_probe`, the file format in `results`, averages in `summary`.
 
 use std::collections::BTreeMap;
 
 use ken_answer::{Answer, AnswerError, Retrieved, Tokens};
+use ken_probe::{covers, score};
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
-use crate::metrics::{covers, score};
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -13,8 +13,9 @@ use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;
 use ken_model::hub::ModelCache;
+use ken_probe::score;
 use ken_route::{Policy, Source};
-use ken_study::{Question, score};
+use ken_study::Question;
 use serde::Serialize;
 
 use crate::arguments::DemoArguments;
@@ -323,7 +324,7 @@ mod tests {
                 .find(|record| record["id"] == gold.as_str())
                 .unwrap();
             let text = record["contents"].as_str().unwrap();
-            let covered = ken_study::metrics::covers(text, &question.golden_answers);
+            let covered = ken_probe::covers(text, &question.golden_answers);
             assert_eq!(covered, Some(true), "{}", question.id);
         }
     }

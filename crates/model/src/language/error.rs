@@ -2,6 +2,7 @@
 
 use crate::decoder::DecoderError;
 use crate::remote::RemoteError;
+use crate::table::TableError;
 
 /// Why a language model did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +13,9 @@ pub enum LanguageError {
     /// The endpoint failed.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// The table of a model made for tests does not hold what was asked for.
+    #[error(transparent)]
+    Table(#[from] TableError),
 }
 
 impl LanguageError {
@@ -21,6 +25,7 @@ impl LanguageError {
         match self {
             Self::Decoder(error) => error.kind(),
             Self::Remote(error) => error.kind(),
+            Self::Table(error) => error.kind(),
         }
     }
 
@@ -30,6 +35,7 @@ impl LanguageError {
         match self {
             Self::Decoder(error) => error.hint(),
             Self::Remote(error) => error.hint(),
+            Self::Table(error) => error.hint(),
         }
     }
 
@@ -42,6 +48,7 @@ impl LanguageError {
                 DecoderError::ContextExceeded { .. } | DecoderError::UnknownToken { .. }
             ),
             Self::Remote(error) => error.concerns_prompt(),
+            Self::Table(_) => false,
         }
     }
 }

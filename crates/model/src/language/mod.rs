@@ -1,6 +1,7 @@
 //! What every language model can be asked, on this machine or behind an endpoint.
 
 mod error;
+mod first_line;
 mod prompt;
 mod request;
 mod response;
@@ -8,6 +9,7 @@ mod response;
 use std::ops::ControlFlow;
 
 pub use error::LanguageError;
+pub use first_line::FirstLine;
 pub(crate) use prompt::shared_text;
 pub use prompt::{Prompt, WorkedExample};
 pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};

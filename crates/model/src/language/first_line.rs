@@ -3,14 +3,14 @@
 
 /// Takes text piece by piece and keeps the answer.
 #[derive(Debug, Default)]
-pub(crate) struct FirstLine {
+pub struct FirstLine {
     text: String,
     ended: bool,
 }
 
 impl FirstLine {
     /// Takes the next piece and returns what of it belongs to the answer.
-    pub(crate) fn take<'p>(&mut self, piece: &'p str) -> &'p str {
+    pub fn take<'p>(&mut self, piece: &'p str) -> &'p str {
         if self.ended {
             return "";
         }
@@ -27,12 +27,14 @@ impl FirstLine {
     }
 
     /// Whether the line is over.
-    pub(crate) fn has_ended(&self) -> bool {
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
         self.ended
     }
 
     /// The answer so far.
-    pub(crate) fn answer(&self) -> &str {
+    #[must_use]
+    pub fn answer(&self) -> &str {
         self.text.trim_end()
     }
 }

@@ -3,7 +3,7 @@
 //! Every score is the best over the gold answers. Edge cases follow the official SQuAD 2.0 script:
 //! gold answers that normalize to nothing do not count, and a question left with none is
 //! unanswerable, so only an answer that normalizes to nothing is right (all scores 1, else 0).
-//! Averages over questions are in `summary`.
+//! Averages over questions are not made here.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;

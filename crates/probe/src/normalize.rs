@@ -8,7 +8,7 @@
 //! its own, as the official MLQA script segments Chinese. Runs of other letters and digits stay one
 //! token, so `2008年` is the two tokens `2008 年`.
 //!
-//! Scoring is not here (see `metrics`), and nothing here guesses a language beyond looking for
+//! Scoring is not here (see `scores`), and nothing here guesses a language beyond looking for
 //! Chinese characters.
 
 use unicode_normalization::UnicodeNormalization;
@@ -113,15 +113,24 @@ fn is_python_space(c: char) -> bool {
 }
 
 /// A Han character: the unified and compatibility ideographs and the digit zero `〇`.
-fn is_chinese(c: char) -> bool {
+pub(crate) fn is_chinese(c: char) -> bool {
     matches!(c,
         '\u{3007}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
+/// Whether most letters of a text are Han characters, and none is kana, so that it is Chinese.
+#[must_use]
+pub fn is_mostly_chinese(text: &str) -> bool {
+    let is_kana = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}');
+    let letters = || text.chars().filter(|c| c.is_alphabetic());
+    let han = letters().filter(|&c| is_chinese(c)).count();
+    2 * han > letters().count() && !letters().any(is_kana)
+}
+
 /// Punctuation found in Chinese text beside ASCII's, after NFKC: Unicode's category P in the
 /// Latin-1, general and CJK punctuation blocks.
-fn is_wide_punctuation(c: char) -> bool {
+pub(crate) fn is_wide_punctuation(c: char) -> bool {
     matches!(c,
         '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}'
         | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{2043}' | '\u{2045}'..='\u{2051}'
@@ -173,6 +182,16 @@ mod tests {
     fn one_chinese_side_makes_the_pair_chinese() {
         assert_eq!(Rules::for_pair("308", "308 分"), Rules::Chinese);
         assert_eq!(Rules::for_pair("カタカナ", "한글"), Rules::Squad);
+    }
+
+    #[test]
+    fn chinese_is_told_by_most_letters() {
+        for text in ["北京在哪里？", "2008年 NBA 冠军是哪支球队"] {
+            assert!(is_mostly_chinese(text), "{text}");
+        }
+        for text in ["", "1949", "Where is 北京?", "東京はどこですか", "서울"] {
+            assert!(!is_mostly_chinese(text), "{text}");
+        }
     }
 
     proptest! {

@@ -1,0 +1,464 @@
+//! A language model with a known boundary: it answers from a table with set probabilities, so that
+//! whatever estimates what a model knows can be held against the truth. It has no weights, and of
+//! prompts it reads no more than the question and whether an answer stands before it.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use crate::fingerprint;
+use crate::language::{
+    Capabilities, Finish, GenerateOptions, GenerateRequest, Generation, LanguageError,
+    LanguageModel, Piece, Prompt, Sampling, Score, ScoreRequest, shares,
+};
+
+/// What stands in evidence in place of an answer that was masked.
+const MASK: &str = "MASK";
+
+/// Tokens that a table's context has: more than any test needs.
+const CONTEXT_TOKENS: usize = 1 << 20;
+
+/// One question, and how it is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// The question, as it stands in prompts.
+    pub question: String,
+    /// The right answer.
+    pub answer: String,
+    /// What is answered otherwise, one as likely as the other; where there is none, nothing.
+    pub wrong: Vec<String>,
+    /// The probability of the right answer without evidence.
+    pub known: f64,
+    /// The probability that the right answer is copied from evidence that holds it. Where it is
+    /// not, the question is answered as without evidence.
+    pub copied: f64,
+    /// The probability that evidence without the right answer misleads: then a wrong answer is
+    /// given, or `MASK` where the evidence holds that. Where it does not mislead, the question is
+    /// answered as without evidence.
+    pub misled: f64,
+}
+
+impl Fact {
+    /// Every answer with its probability, given the text that stands before the question.
+    fn answers(&self, evidence: &str) -> Vec<(&str, f64)> {
+        let (copied, misled) = if evidence.trim().is_empty() {
+            (0.0, 0.0)
+        } else if holds(evidence, &self.answer) {
+            (self.copied, 0.0)
+        } else {
+            (0.0, self.misled)
+        };
+        let from_memory = 1.0 - copied - misled;
+        let mut answers = Vec::new();
+        let mut add =
+            |answer, probability: f64| match answers.iter_mut().find(|(known, _)| *known == answer)
+            {
+                Some((_, sum)) => *sum += probability,
+                None => answers.push((answer, probability)),
+            };
+        add(self.answer.as_str(), copied + from_memory * self.known);
+        let (masked, wrong) = if evidence.contains(MASK) {
+            (misled, from_memory * (1.0 - self.known))
+        } else {
+            (0.0, misled + from_memory * (1.0 - self.known))
+        };
+        add(MASK, masked);
+        if self.wrong.is_empty() {
+            add("", wrong);
+        }
+        for answer in &self.wrong {
+            add(answer, wrong / self.wrong.len() as f64);
+        }
+        answers.retain(|(_, probability)| *probability > 0.0);
+        answers
+    }
+}
+
+fn holds(evidence: &str, answer: &str) -> bool {
+    evidence.to_lowercase().contains(&answer.to_lowercase())
+}
+
+/// What a table cannot do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TableError {
+    /// A probability outside of `[0, 1]`.
+    #[error("the probability `{name}` of {question:?} is {received}, and not between 0 and 1")]
+    NotAProbability {
+        /// The fact's question.
+        question: String,
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        received: f64,
+    },
+    /// Nothing was given to be scored.
+    #[error("an empty continuation has no probability")]
+    EmptyContinuation,
+    /// No continuation was asked for.
+    #[error("a request for no sample")]
+    NoSamples,
+    /// There is no such thing.
+    #[error("a table has no hidden states")]
+    NoHidden,
+}
+
+impl TableError {
+    /// A short name of the error for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotAProbability { .. } => "not_a_probability",
+            Self::EmptyContinuation => "empty_continuation",
+            Self::NoSamples => "no_samples",
+            Self::NoHidden => "cannot_show_hidden",
+        }
+    }
+
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoHidden => Some("use a model on this machine".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// A model that answers from a table.
+///
+/// Which fact a prompt is about is told by its input: the longest question that stands in it. What
+/// stands in the lines before is the evidence. A prompt about none is answered with nothing. An
+/// answer is one token, whose log probability is exact; at another temperature than 1 answers are
+/// drawn as any model draws tokens.
+#[derive(Debug, Clone)]
+pub struct TableModel {
+    facts: Vec<Fact>,
+    fingerprint: String,
+}
+
+impl TableModel {
+    /// A model that knows these facts.
+    ///
+    /// # Errors
+    /// A probability outside of `[0, 1]`.
+    pub fn new(facts: Vec<Fact>) -> Result<Self, TableError> {
+        let mut texts = vec!["table".to_owned()];
+        for fact in &facts {
+            for (name, received) in [
+                ("known", fact.known),
+                ("copied", fact.copied),
+                ("misled", fact.misled),
+            ] {
+                if !(0.0..=1.0).contains(&received) {
+                    return Err(TableError::NotAProbability {
+                        question: fact.question.clone(),
+                        name,
+                        received,
+                    });
+                }
+                texts.push(received.to_string());
+            }
+            texts.extend([fact.question.clone(), fact.answer.clone()]);
+            texts.extend(fact.wrong.iter().cloned());
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        Ok(Self {
+            fingerprint: fingerprint::of_texts(&texts),
+            facts,
+        })
+    }
+
+    /// Every answer to a prompt with its probability.
+    #[must_use]
+    pub fn answers(&self, prompt: &Prompt) -> Vec<(&str, f64)> {
+        let found = self
+            .facts
+            .iter()
+            .filter_map(|fact| Some((fact, prompt.input.rfind(&fact.question)?)))
+            .max_by_key(|(fact, _)| fact.question.len());
+        let Some((fact, at)) = found else {
+            return vec![("", 1.0)];
+        };
+        let line = prompt.input[..at].rfind('\n').unwrap_or(0);
+        fact.answers(&prompt.input[..line])
+    }
+
+    fn probability(&self, prompt: &Prompt, continuation: &str) -> f64 {
+        let answers = self.answers(prompt);
+        let found = answers
+            .iter()
+            .find(|(answer, _)| *answer == continuation.trim());
+        found.map_or(0.0, |(_, probability)| *probability)
+    }
+
+    fn write(&self, prompt: &Prompt, options: &GenerateOptions, sample: usize) -> Generation {
+        let mut answers = self.answers(prompt);
+        // The likeliest first, so that it is what is left where sums do not reach 1.
+        answers.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        let mut drawn = answers.first().copied();
+        if let Sampling::Random {
+            temperature, seed, ..
+        } = options.sampling
+        {
+            /// Far apart, so that neighbouring seeds share no sequence.
+            const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+            let seed = seed.wrapping_add(STEP.wrapping_mul(sample as u64));
+            let mut left = StdRng::seed_from_u64(seed).random::<f64>();
+            let logs: Vec<f64> = answers
+                .iter()
+                .map(|(_, probability)| probability.ln() / f64::from(temperature))
+                .collect();
+            let chosen = shares(&logs).into_iter().position(|share| {
+                left -= share;
+                left < 0.0
+            });
+            drawn = chosen.map(|at| answers[at]).or(drawn);
+        }
+        let (answer, probability) = drawn.unwrap_or(("", 1.0));
+        let room = options.max_tokens > 0;
+        let tokens = usize::from(room && !answer.is_empty());
+        Generation {
+            text: if tokens > 0 {
+                format!(" {answer}")
+            } else {
+                String::new()
+            },
+            tokens,
+            logprobs: Some(vec![probability.ln() as f32; tokens]),
+            finish: if room { Finish::End } else { Finish::Length },
+            prompt_tokens: words(&prompt.input),
+            prompt_time: Duration::ZERO,
+            write_time: Duration::ZERO,
+        }
+    }
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+impl LanguageModel for TableModel {
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            score: true,
+            logprobs: true,
+            hidden: false,
+        }
+    }
+
+    fn context_tokens(&self) -> usize {
+        CONTEXT_TOKENS
+    }
+
+    /// A word is a token.
+    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
+        Ok(words(text))
+    }
+
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
+        let (shared, input) = prompt.text();
+        Ok(words(&shared) + words(input))
+    }
+
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
+        if requests.iter().any(|request| request.samples == 0) {
+            return Err(TableError::NoSamples.into());
+        }
+        let mut written = Vec::with_capacity(requests.len());
+        for (index, request) in requests.iter().enumerate() {
+            let mut samples = Vec::with_capacity(request.samples);
+            for sample in 0..request.samples {
+                let mut generation = self.write(request.prompt, request.options, sample);
+                let piece = Piece {
+                    request: index,
+                    sample,
+                    text: &generation.text,
+                };
+                if !piece.text.is_empty() && on_piece(piece).is_break() {
+                    generation.finish = Finish::Cancelled;
+                }
+                samples.push(generation);
+            }
+            written.push(samples);
+        }
+        Ok(written)
+    }
+
+    /// What the table never answers has probability 0, whose log is negative infinity.
+    fn score(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<Score>>, LanguageError> {
+        let score = |prompt: &Prompt, continuation: &str| {
+            if continuation.is_empty() {
+                return Err(TableError::EmptyContinuation);
+            }
+            let logprob = self.probability(prompt, continuation).ln() as f32;
+            Ok(Score {
+                logprobs: vec![logprob],
+            })
+        };
+        let scores = requests.iter().map(|request| {
+            let continuations = request.continuations.iter();
+            continuations
+                .map(|continuation| score(request.prompt, continuation))
+                .collect::<Result<Vec<Score>, TableError>>()
+        });
+        Ok(scores.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    /// Continuations of which the table answers none are equally likely.
+    fn choose(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<f64>>, LanguageError> {
+        let scores = self.score(requests)?;
+        Ok(scores
+            .iter()
+            .map(|scores| {
+                let sums: Vec<f64> = scores.iter().map(Score::sum).collect();
+                if sums.iter().all(|sum| *sum == f64::NEG_INFINITY) {
+                    return vec![1.0 / sums.len() as f64; sums.len()];
+                }
+                shares(&sums)
+            })
+            .collect())
+    }
+
+    fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
+        Err(TableError::NoHidden.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> TableModel {
+        TableModel::new(vec![Fact {
+            question: "where is the Louvre".to_owned(),
+            answer: "Paris".to_owned(),
+            wrong: vec!["Rome".to_owned(), "London".to_owned()],
+            known: 0.4,
+            copied: 0.5,
+            misled: 0.25,
+        }])
+        .unwrap()
+    }
+
+    fn prompt(evidence: &str) -> Prompt {
+        Prompt {
+            instruction: "Answer.",
+            examples: &[],
+            input: format!("{evidence}Question: where is the Louvre\nAnswer:"),
+        }
+    }
+
+    #[track_caller]
+    fn check(evidence: &str, expected: &[(&str, f64)]) {
+        let table = table();
+        let prompt = prompt(evidence);
+        let answers = table.answers(&prompt);
+        assert_eq!(answers.len(), expected.len(), "{answers:?}");
+        for (answer, probability) in expected {
+            let found = table.probability(&prompt, answer);
+            assert!((found - probability).abs() < 1e-12, "{answer}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_probabilities_are_those_set() {
+        check("", &[("Paris", 0.4), ("Rome", 0.3), ("London", 0.3)]);
+        check(
+            "[1] It is in PARIS.\n",
+            &[("Paris", 0.7), ("Rome", 0.15), ("London", 0.15)],
+        );
+        check(
+            "[1] Rome is old.\n",
+            &[("Paris", 0.3), ("Rome", 0.35), ("London", 0.35)],
+        );
+        check(
+            "[1] It is in MASK.\n",
+            &[
+                ("Paris", 0.3),
+                ("MASK", 0.25),
+                ("Rome", 0.225),
+                ("London", 0.225),
+            ],
+        );
+    }
+
+    #[test]
+    fn samples_scores_and_choices_agree_with_the_table() {
+        let (table, prompt) = (table(), prompt(""));
+        let options = GenerateOptions {
+            sampling: Sampling::Random {
+                temperature: 1.0,
+                top_k: None,
+                top_p: None,
+                seed: 7,
+            },
+            max_tokens: 8,
+            stop: Vec::new(),
+        };
+        let request = [GenerateRequest {
+            prompt: &prompt,
+            samples: 20_000,
+            options: &options,
+        }];
+        let mut ignore = |_: Piece<'_>| ControlFlow::Continue(());
+        let written = table.generate(&request, &mut ignore).unwrap();
+        assert_eq!(written, table.generate(&request, &mut ignore).unwrap());
+        for (answer, probability) in table.answers(&prompt) {
+            let drawn: Vec<_> = written[0]
+                .iter()
+                .filter(|written| written.text.trim() == answer)
+                .collect();
+            let share = drawn.len() as f64 / 20_000.0;
+            assert!((share - probability).abs() < 0.02, "{answer}: {share}");
+            let logprob = f64::from(drawn[0].logprobs.as_ref().unwrap()[0]);
+            assert!((logprob - probability.ln()).abs() < 1e-6);
+        }
+        let request = [ScoreRequest {
+            prompt: &prompt,
+            continuations: &[" Paris", " Rome", " Oslo"],
+        }];
+        let scores = table.score(&request).unwrap();
+        assert!((scores[0][0].sum() - 0.4_f64.ln()).abs() < 1e-6);
+        assert_eq!(scores[0][2].sum(), f64::NEG_INFINITY);
+        let chances = table.choose(&request).unwrap();
+        assert!((chances[0][0] - 4.0 / 7.0).abs() < 1e-6, "{chances:?}");
+        assert_eq!(chances[0][2], 0.0);
+    }
+
+    #[test]
+    fn what_is_not_in_the_table_is_answered_with_nothing() {
+        let table = table();
+        let other = Prompt {
+            input: "Question: who\nAnswer:".to_owned(),
+            ..prompt("")
+        };
+        assert_eq!(table.answers(&other), [("", 1.0)]);
+        let request = ScoreRequest {
+            prompt: &other,
+            continuations: &[" True", " False"],
+        };
+        assert_eq!(table.choose(&[request]).unwrap(), [[0.5, 0.5]]);
+        let broken = Fact {
+            known: f64::NAN,
+            ..table.facts[0].clone()
+        };
+        let error = TableModel::new(vec![broken]).unwrap_err();
+        assert_eq!(error.kind(), "not_a_probability");
+    }
+}

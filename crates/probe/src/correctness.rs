@@ -1,0 +1,312 @@
+//! Whether a sampled answer is right: by exact match, by containing a golden answer, or by the
+//! judgment of a model (KBM, section A.2, which asks one for Chinese). The comparisons themselves
+//! are in `scores` and `choices`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample};
+
+use crate::choices::{named_choice, right_choices};
+use crate::normalize::is_mostly_chinese;
+use crate::scores::{covers, score};
+
+/// When an answer counts as right.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Correctness {
+    /// It equals a golden answer after normalization.
+    #[default]
+    Exact,
+    /// A golden answer stands in it, after normalization.
+    Contains,
+    /// A model holds that it says the same as a golden answer.
+    Judge,
+}
+
+impl fmt::Display for Correctness {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Exact => "exact",
+            Self::Contains => "contains",
+            Self::Judge => "judge",
+        })
+    }
+}
+
+/// A name that is none of [`Correctness`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{received:?} is not a way to tell right answers; there are exact, contains and judge")]
+pub struct UnknownCorrectness {
+    /// What was given.
+    pub received: String,
+}
+
+impl FromStr for Correctness {
+    type Err = UnknownCorrectness;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "exact" => Ok(Self::Exact),
+            "contains" => Ok(Self::Contains),
+            "judge" => Ok(Self::Judge),
+            _ => Err(UnknownCorrectness {
+                received: name.to_owned(),
+            }),
+        }
+    }
+}
+
+/// What the right answers to a question are.
+#[derive(Debug, Clone, Copy)]
+pub struct Golden<'a> {
+    /// Every answer that counts as right.
+    pub answers: &'a [String],
+    /// The choices of a multiple-choice question; none for another.
+    pub choices: &'a [String],
+}
+
+impl Golden<'_> {
+    /// Why no answer to the question can be called right or wrong; `None` where it can.
+    #[must_use]
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        if self.answers.is_empty() {
+            Some(Obstacle::NoGoldenAnswers)
+        } else if covers("", self.answers).is_none() {
+            // A letter such as `A` is an article to the normalization, and still names a choice.
+            right_choices(self.answers, self.choices)
+                .is_empty()
+                .then_some(Obstacle::EmptyGoldenAnswers)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why answers to a question cannot be told right from wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// The question has no golden answer.
+    NoGoldenAnswers,
+    /// Nothing is left of the golden answers after normalization.
+    EmptyGoldenAnswers,
+}
+
+/// Whether each answer is right. Answers to a multiple-choice question are right that name a right
+/// choice, by its letter or its text, in whatever way the others are told. A judge is not asked
+/// about answers that match exactly, nor about those that say nothing.
+///
+/// # Shapes
+/// Returns one truth value for each answer.
+///
+/// # Errors
+/// A judge that cannot tell how likely a word is, or that fails.
+pub fn are_right(
+    correctness: Correctness,
+    answers: &[(&str, Golden<'_>)],
+    judge: &dyn LanguageModel,
+) -> Result<Vec<bool>, LanguageError> {
+    let told: Vec<Option<bool>> = answers
+        .iter()
+        .map(|(answer, golden)| without_judge(correctness, answer, golden))
+        .collect();
+    let open: Vec<&(&str, Golden<'_>)> = answers
+        .iter()
+        .zip(&told)
+        .filter_map(|(answer, told)| told.is_none().then_some(answer))
+        .collect();
+    let mut judged = judgments(judge, &open)?.into_iter();
+    Ok(told
+        .into_iter()
+        .map(|told| told.or_else(|| judged.next()).unwrap_or(false))
+        .collect())
+}
+
+/// What can be told without asking a model.
+fn without_judge(correctness: Correctness, answer: &str, golden: &Golden<'_>) -> Option<bool> {
+    let right = right_choices(golden.answers, golden.choices);
+    if !right.is_empty() {
+        let named = named_choice(answer, golden.choices);
+        return Some(named.is_some_and(|named| right.contains(&named)));
+    }
+    let scores = score(answer, golden.answers);
+    match correctness {
+        Correctness::Exact => Some(scores.exact_match),
+        Correctness::Contains => Some(scores.contains),
+        Correctness::Judge if scores.exact_match => Some(true),
+        Correctness::Judge if answer.trim().is_empty() => Some(false),
+        Correctness::Judge => None,
+    }
+}
+
+const CHOICES: [&str; 2] = [" True", " False"];
+const CHINESE_CHOICES: [&str; 2] = [" 是", " 否"];
+
+const INSTRUCTION: &str = "For each answer, it is written whether it means the same as one of the \
+right answers.";
+
+/// By turns an answer that is right in other words, and one that is close but wrong.
+const EXAMPLES: [WorkedExample<'static>; 4] = [
+    WorkedExample {
+        input: "Right answers: the United States\nAnswer: America, the USA\nIt is right:",
+        output: "True",
+    },
+    WorkedExample {
+        input: "Right answers: 1912 / April 1912\nAnswer: 1913\nIt is right:",
+        output: "False",
+    },
+    WorkedExample {
+        input: "Right answers: Johann Sebastian Bach\nAnswer: Carl Philipp Emanuel Bach\nIt is right:",
+        output: "False",
+    },
+    WorkedExample {
+        input: "Right answers: three / 3\nAnswer: there are three of them\nIt is right:",
+        output: "True",
+    },
+];
+
+const CHINESE_INSTRUCTION: &str = "判断每个回答与某个正确答案的意思是否相同。";
+
+const CHINESE_EXAMPLES: [WorkedExample<'static>; 4] = [
+    WorkedExample {
+        input: "正确答案：美国\n回答：美利坚合众国\n回答正确：",
+        output: "是",
+    },
+    WorkedExample {
+        input: "正确答案：1912年\n回答：1913年\n回答正确：",
+        output: "否",
+    },
+    WorkedExample {
+        input: "正确答案：李白\n回答：杜甫\n回答正确：",
+        output: "否",
+    },
+    WorkedExample {
+        input: "正确答案：三个 / 3个\n回答：一共有三个\n回答正确：",
+        output: "是",
+    },
+];
+
+/// The model's own word on each answer. The question is left out, so that only the answers are
+/// compared.
+fn judgments(
+    judge: &dyn LanguageModel,
+    answers: &[&(&str, Golden<'_>)],
+) -> Result<Vec<bool>, LanguageError> {
+    if answers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let prompts: Vec<(Prompt, &[&str])> = answers
+        .iter()
+        .map(|(answer, golden)| {
+            let right = golden.answers.join(" / ");
+            if is_mostly_chinese(&right) {
+                let prompt = Prompt {
+                    instruction: CHINESE_INSTRUCTION,
+                    examples: &CHINESE_EXAMPLES,
+                    input: format!("正确答案：{right}\n回答：{answer}\n回答正确："),
+                };
+                (prompt, &CHINESE_CHOICES[..])
+            } else {
+                let prompt = Prompt {
+                    instruction: INSTRUCTION,
+                    examples: &EXAMPLES,
+                    input: format!("Right answers: {right}\nAnswer: {answer}\nIt is right:"),
+                };
+                (prompt, &CHOICES[..])
+            }
+        })
+        .collect();
+    let requests: Vec<_> = prompts
+        .iter()
+        .map(|(prompt, continuations)| ScoreRequest {
+            prompt,
+            continuations,
+        })
+        .collect();
+    let chances = judge.choose(&requests)?;
+    Ok(chances
+        .iter()
+        .map(|chances| chances.first().is_some_and(|right| *right > 0.5))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub::Yes;
+
+    fn right(correctness: Correctness, answer: &str, golden: &[&str], choices: &[&str]) -> bool {
+        let golden: Vec<String> = golden.iter().map(|&text| text.to_owned()).collect();
+        let choices: Vec<String> = choices.iter().map(|&text| text.to_owned()).collect();
+        let golden = Golden {
+            answers: &golden,
+            choices: &choices,
+        };
+        // A judge for whom every answer with a bird in it is right.
+        let judge = Yes::when(|input| input.contains("bird"));
+        are_right(correctness, &[(answer, golden)], &judge).unwrap()[0]
+    }
+
+    #[test]
+    fn each_way_has_its_own_idea_of_right() {
+        let cases = [
+            ("the wren", [true, true, true]),
+            ("a wren, I think", [false, true, false]),
+            ("that small bird", [false, false, true]),
+            ("", [false, false, false]),
+        ];
+        for (answer, expected) in cases {
+            let ways = [
+                Correctness::Exact,
+                Correctness::Contains,
+                Correctness::Judge,
+            ];
+            let told = ways.map(|way| right(way, answer, &["Wren"], &[]));
+            assert_eq!(told, expected, "{answer}");
+        }
+        assert!(right(Correctness::Judge, "小鸟 bird", &["鹪鹩"], &[]));
+    }
+
+    #[test]
+    fn choices_are_compared_by_letter_and_text() {
+        let colours = ["red", "blue"];
+        for way in [Correctness::Exact, Correctness::Judge] {
+            assert!(right(way, "B", &["blue"], &colours));
+            assert!(right(way, "blue", &["B"], &colours));
+            assert!(right(way, "A. red", &["A"], &colours));
+            assert!(!right(way, "bird", &["B"], &colours));
+        }
+    }
+
+    #[test]
+    fn a_question_without_golden_answers_says_so() {
+        let obstacle = |golden: &[&str], choices: &[&str]| {
+            let answers: Vec<String> = golden.iter().map(|&text| text.to_owned()).collect();
+            let choices: Vec<String> = choices.iter().map(|&text| text.to_owned()).collect();
+            Golden {
+                answers: &answers,
+                choices: &choices,
+            }
+            .obstacle()
+        };
+        assert_eq!(obstacle(&[], &[]), Some(Obstacle::NoGoldenAnswers));
+        assert_eq!(
+            obstacle(&["the", " "], &[]),
+            Some(Obstacle::EmptyGoldenAnswers)
+        );
+        assert_eq!(obstacle(&["the", "x"], &[]), None);
+        assert_eq!(obstacle(&["A"], &["red", "blue"]), None);
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for way in [
+            Correctness::Exact,
+            Correctness::Contains,
+            Correctness::Judge,
+        ] {
+            assert_eq!(way.to_string().parse(), Ok(way));
+        }
+        assert!("em".parse::<Correctness>().is_err());
+    }
+}

@@ -1,0 +1,273 @@
+//! Sampling answers: many to each prompt, with their log probabilities. What the prompts say and
+//! what the answers are worth is not decided here.
+
+use std::ops::ControlFlow;
+
+use ken_model::language::{
+    Finish, FirstLine, GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Prompt,
+    Sampling, total,
+};
+use serde::{Deserialize, Serialize};
+
+/// One sampled answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The answer; empty where the model wrote none.
+    pub text: String,
+    /// Natural-log probability at temperature 1 of the answer and of its end, where the model tells.
+    pub logprob: Option<f64>,
+    /// How many tokens that are.
+    pub tokens: usize,
+}
+
+/// How answers are sampled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SampleOptions {
+    /// How many to each prompt; at least 1.
+    pub samples: usize,
+    /// Positive; 1 samples from the model as it is.
+    pub temperature: f32,
+    /// Most tokens of an answer.
+    pub max_tokens: usize,
+}
+
+/// A prompt, and the seed of its samples: the same seed gives the same samples.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// What the model is given.
+    pub prompt: &'a Prompt,
+    /// Where its random numbers start.
+    pub seed: u64,
+}
+
+/// Samples answers to prompts, all in one batch. An answer is the first line that is not blank.
+///
+/// # Shapes
+/// Returns `[prompts][samples]`; `None` for a prompt on which the model was stopped from outside
+/// before all its samples were written.
+///
+/// # Errors
+/// A prompt that does not fit, a request for no sample, a model that fails.
+pub fn sample(
+    model: &dyn LanguageModel,
+    asked: &[Asked<'_>],
+    options: SampleOptions,
+) -> Result<Vec<Option<Vec<Sample>>>, LanguageError> {
+    let each: Vec<GenerateOptions> = asked
+        .iter()
+        .map(|asked| GenerateOptions {
+            sampling: Sampling::Random {
+                temperature: options.temperature,
+                top_k: None,
+                top_p: None,
+                seed: asked.seed,
+            },
+            max_tokens: options.max_tokens,
+            stop: Vec::new(),
+        })
+        .collect();
+    let requests: Vec<_> = asked
+        .iter()
+        .zip(&each)
+        .map(|(asked, each)| GenerateRequest {
+            prompt: asked.prompt,
+            samples: options.samples,
+            options: each,
+        })
+        .collect();
+    let mut lines: Vec<Vec<FirstLine>> = asked
+        .iter()
+        .map(|_| (0..options.samples).map(|_| FirstLine::default()).collect())
+        .collect();
+    let written = model.generate(&requests, &mut |piece| {
+        let line = &mut lines[piece.request][piece.sample];
+        line.take(piece.text);
+        if line.has_ended() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(written
+        .iter()
+        .zip(&lines)
+        .map(|(written, lines)| {
+            let samples = written.iter().zip(lines).map(|(written, line)| {
+                let stopped = written.finish == Finish::Cancelled && !line.has_ended();
+                (!stopped).then(|| Sample {
+                    text: line.answer().to_owned(),
+                    logprob: written.logprobs.as_deref().map(total),
+                    tokens: written.tokens,
+                })
+            });
+            samples
+                .collect::<Option<Vec<Sample>>>()
+                .filter(|samples| samples.len() == options.samples)
+        })
+        .collect())
+}
+
+/// The seed of a question's samples: far from those of other questions, and the same in every run
+/// with the same seed.
+#[must_use]
+pub fn seed_of(seed: u64, question_id: &str) -> u64 {
+    // FNV-1a, and a last mix so that every bit of the text changes every bit of the seed.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ seed;
+    for byte in question_id.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ (hash >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::indicators::{certainty, confidence};
+    use crate::{Correctness, Golden, are_right, types_by_string};
+    use ken_model::table::{Fact, TableModel};
+
+    const OPTIONS: SampleOptions = SampleOptions {
+        samples: 30,
+        temperature: 1.0,
+        max_tokens: 8,
+    };
+
+    fn facts(known: f64) -> Vec<Fact> {
+        (0..200)
+            .map(|number| Fact {
+                question: format!("what is number {number}?"),
+                answer: "right".to_owned(),
+                wrong: vec!["left".to_owned(), "middle".to_owned()],
+                known,
+                copied: 0.0,
+                misled: 0.0,
+            })
+            .collect()
+    }
+
+    fn prompts(facts: &[Fact]) -> Vec<Prompt> {
+        facts
+            .iter()
+            .map(|fact| Prompt {
+                instruction: "Answer.",
+                examples: &[],
+                input: format!("Question: {}\nAnswer:", fact.question),
+            })
+            .collect()
+    }
+
+    fn sampled(known: f64, options: SampleOptions) -> Vec<Vec<Sample>> {
+        let facts = facts(known);
+        let table = TableModel::new(facts.clone()).unwrap();
+        let prompts = prompts(&facts);
+        let asked: Vec<Asked<'_>> = prompts
+            .iter()
+            .zip(&facts)
+            .map(|(prompt, fact)| Asked {
+                prompt,
+                seed: seed_of(5, &fact.question),
+            })
+            .collect();
+        let samples = sample(&table, &asked, options).unwrap();
+        assert_eq!(samples, sample(&table, &asked, options).unwrap());
+        samples.into_iter().map(Option::unwrap).collect()
+    }
+
+    #[test]
+    fn estimates_lie_around_the_set_probabilities() {
+        let golden = ["right".to_owned()];
+        for known in [0.0, 0.1, 0.5, 0.9, 1.0] {
+            let table = TableModel::new(facts(known)).unwrap();
+            let mut confidences = Vec::new();
+            let mut certainties = Vec::new();
+            for samples in sampled(known, OPTIONS) {
+                assert_eq!(samples.len(), OPTIONS.samples);
+                let answers: Vec<_> = samples
+                    .iter()
+                    .map(|sample| {
+                        let golden = Golden {
+                            answers: &golden,
+                            choices: &[],
+                        };
+                        (sample.text.as_str(), golden)
+                    })
+                    .collect();
+                let right = are_right(Correctness::Exact, &answers, &table).unwrap();
+                confidences.push(confidence(&right).unwrap());
+                let texts: Vec<&str> = answers.iter().map(|(text, _)| *text).collect();
+                certainties.push(certainty(&types_by_string(&texts)).unwrap());
+            }
+            // 6000 draws of a binomial: five standard deviations.
+            let mean = confidences.iter().sum::<f64>() / 200.0;
+            let bound = 5.0 * (known * (1.0 - known) / 6000.0).sqrt() + 1e-12;
+            assert!((mean - known).abs() <= bound, "{known}: {mean}");
+            // Each question by itself: its 30 draws leave five deviations in none of 200.
+            let bound = 5.0 * (known * (1.0 - known) / 30.0).sqrt() + 1e-12;
+            for confidence in &confidences {
+                assert!((confidence - known).abs() <= bound, "{known}: {confidence}");
+            }
+            // The entropy of the set probabilities; that of 30 draws is a little lower.
+            let wrong = (1.0 - known) / 2.0;
+            let term = |p: f64| if p > 0.0 { -p * p.ln() } else { 0.0 };
+            let truth = 1.0 - (term(known) + 2.0 * term(wrong)) / 30.0_f64.ln();
+            let mean = certainties.iter().sum::<f64>() / 200.0;
+            assert!((mean - truth).abs() < 0.03, "{known}: {mean} not {truth}");
+        }
+    }
+
+    #[test]
+    fn log_probabilities_are_those_of_the_answers() {
+        for samples in sampled(0.25, OPTIONS) {
+            for sample in samples {
+                let probability = if sample.text == "right" {
+                    0.25
+                } else {
+                    0.375_f64
+                };
+                assert!((sample.logprob.unwrap() - probability.ln()).abs() < 1e-6);
+                assert_eq!(sample.tokens, 1);
+            }
+        }
+    }
+
+    #[test]
+    fn questions_have_seeds_of_their_own() {
+        let all = sampled(0.5, OPTIONS);
+        assert_ne!(all[0], all[1]);
+        assert_ne!(seed_of(1, "q"), seed_of(2, "q"));
+        assert_ne!(seed_of(1, "q1"), seed_of(1, "q2"));
+        assert_eq!(seed_of(1, "q"), seed_of(1, "q"));
+    }
+
+    #[test]
+    fn lower_temperatures_sharpen() {
+        let cold = SampleOptions {
+            temperature: 0.2,
+            ..OPTIONS
+        };
+        let right = sampled(0.5, cold)
+            .iter()
+            .flatten()
+            .filter(|sample| sample.text == "right")
+            .count();
+        // 0.5^5 against twice 0.25^5: 16 of 17.
+        let share = right as f64 / 6000.0;
+        assert!((share - 16.0 / 17.0).abs() < 0.02, "{share}");
+    }
+
+    #[test]
+    fn a_model_that_says_nothing_is_certain_of_it() {
+        let table = TableModel::new(Vec::new()).unwrap();
+        let prompts = prompts(&facts(0.5)[..1]);
+        let asked = [Asked {
+            prompt: &prompts[0],
+            seed: 0,
+        }];
+        let samples = sample(&table, &asked, OPTIONS).unwrap();
+        let samples = samples[0].as_ref().unwrap();
+        assert!(samples.iter().all(|sample| sample.text.is_empty()));
+        let texts: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
+        assert_eq!(certainty(&types_by_string(&texts)), Some(1.0));
+    }
+}

@@ -1,0 +1,207 @@
+//! Measures of a model's uncertainty that need no more than sampled answers and their log
+//! probabilities: perplexity, lexical similarity, semantic entropy. The certainty of KBM is in
+//! `indicators`; nothing is asked of a model here.
+
+use std::collections::BTreeMap;
+
+use crate::indicators::entropy;
+use crate::normalize::{Rules, normalize};
+use crate::sample::Sample;
+
+/// The perplexity of the samples: e to the negative mean log probability of a token, over the
+/// tokens of all samples. At least 1; the larger, the less certain. `None` where log probabilities
+/// are missing or nothing was written.
+#[must_use]
+pub fn perplexity(samples: &[Sample]) -> Option<f64> {
+    let tokens: usize = samples.iter().map(|sample| sample.tokens).sum();
+    let logprobs = samples.iter().map(|sample| sample.logprob);
+    let sum = logprobs.sum::<Option<f64>>()?;
+    (tokens > 0).then(|| (-sum / tokens as f64).exp())
+}
+
+/// How alike the samples are in their words: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; the
+/// larger, the more certain. Two answers without words are alike. `None` for fewer than two.
+#[must_use]
+pub fn lexical_similarity(answers: &[&str]) -> Option<f64> {
+    let rules = Rules::for_pair(&answers.concat(), "");
+    let texts: Vec<String> = answers
+        .iter()
+        .map(|answer| normalize(answer, rules))
+        .collect();
+    let words: Vec<Vec<&str>> = texts
+        .iter()
+        .map(|text| text.split_whitespace().collect())
+        .collect();
+    let mut sum = 0.0;
+    let mut pairs = 0_usize;
+    for (at, a) in words.iter().enumerate() {
+        for b in &words[at + 1..] {
+            sum += rouge_l(a, b);
+            pairs += 1;
+        }
+    }
+    (pairs > 0).then(|| sum / pairs as f64)
+}
+
+/// F1 by the longest common subsequence of two texts' words.
+fn rouge_l(a: &[&str], b: &[&str]) -> f64 {
+    if a.is_empty() && b.is_empty() {
+        return 1.0;
+    }
+    2.0 * common_subsequence(a, b) as f64 / (a.len() + b.len()) as f64
+}
+
+fn common_subsequence(a: &[&str], b: &[&str]) -> usize {
+    // `row[j]`: of the words of `a` so far and the first j of `b`.
+    let mut row = vec![0; b.len() + 1];
+    for word in a {
+        let mut diagonal = 0;
+        for (j, other) in b.iter().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = if word == other {
+                diagonal + 1
+            } else {
+                above.max(row[j])
+            };
+            diagonal = above;
+        }
+    }
+    row[b.len()]
+}
+
+/// The entropy, in nats, over answer types, each as likely as its distinct answers together, by
+/// their probabilities and in proportion to all that was seen. At least 0; the larger, the less
+/// certain. Without log probabilities types are as likely as they are frequent. `None` of no sample.
+///
+/// # Shapes
+/// `types`: `[samples]`, the number of each sample's answer type.
+#[must_use]
+pub fn semantic_entropy(samples: &[Sample], types: &[usize]) -> Option<f64> {
+    if samples.is_empty() {
+        return None;
+    }
+    let likely: Option<Vec<f64>> = samples.iter().map(|sample| sample.logprob).collect();
+    let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
+    match likely {
+        None => {
+            for label in types {
+                *weights.entry(*label).or_default() += 1.0;
+            }
+        }
+        Some(logprobs) => {
+            let top = logprobs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            // An answer that was drawn twice is not twice as likely.
+            let mut seen: BTreeMap<(usize, &str), f64> = BTreeMap::new();
+            for ((sample, label), logprob) in samples.iter().zip(types).zip(logprobs) {
+                let weight = (logprob - top).exp();
+                let most = seen.entry((*label, sample.text.as_str())).or_default();
+                *most = most.max(weight);
+            }
+            for ((label, _), weight) in seen {
+                *weights.entry(label).or_default() += weight;
+            }
+        }
+    }
+    let total: f64 = weights.values().sum();
+    let shares: Vec<f64> = weights.values().map(|weight| weight / total).collect();
+    Some(entropy(&shares).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample(text: &str, logprob: Option<f64>, tokens: usize) -> Sample {
+        Sample {
+            text: text.to_owned(),
+            logprob,
+            tokens,
+        }
+    }
+
+    #[test]
+    fn perplexity_is_per_token() {
+        let half = 0.5_f64.ln();
+        let samples = [
+            sample("a", Some(2.0 * half), 2),
+            sample("b", Some(4.0 * half), 4),
+        ];
+        assert!((perplexity(&samples).unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(perplexity(&[sample("a", None, 2)]), None);
+        assert_eq!(perplexity(&[sample("", Some(0.0), 0)]), None);
+        assert_eq!(perplexity(&[]), None);
+    }
+
+    #[test]
+    fn equal_words_are_alike_and_others_are_not() {
+        assert_eq!(lexical_similarity(&["the red fox", "Red fox!"]), Some(1.0));
+        assert_eq!(lexical_similarity(&["red", "blue"]), Some(0.0));
+        assert_eq!(lexical_similarity(&["", "the"]), Some(1.0));
+        assert_eq!(lexical_similarity(&["one"]), None);
+        // One word of two on one side: 2 · 1 / (2 + 1).
+        let near = lexical_similarity(&["red fox", "fox"]).unwrap();
+        assert!((near - 2.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn types_weigh_as_much_as_their_distinct_answers() {
+        let likely = |p: f64| Some(p.ln());
+        // Type 0: 0.3 + 0.1, type 1: 0.4.
+        let samples = [
+            sample("wren", likely(0.3), 1),
+            sample("wren", likely(0.3), 1),
+            sample("the wren", likely(0.1), 2),
+            sample("owl", likely(0.4), 1),
+        ];
+        let entropy = semantic_entropy(&samples, &[0, 0, 0, 1]).unwrap();
+        assert!((entropy - 2.0_f64.ln()).abs() < 1e-12, "{entropy}");
+        let counted: Vec<Sample> = samples
+            .iter()
+            .map(|sample| Sample {
+                logprob: None,
+                ..sample.clone()
+            })
+            .collect();
+        let entropy = semantic_entropy(&counted, &[0, 0, 1, 1]).unwrap();
+        assert!((entropy - 2.0_f64.ln()).abs() < 1e-12, "{entropy}");
+        assert_eq!(semantic_entropy(&samples, &[3; 4]), Some(0.0));
+        assert_eq!(semantic_entropy(&[], &[]), None);
+    }
+
+    /// The longest common subsequence by trying every one.
+    fn plain_common_subsequence(a: &[&str], b: &[&str]) -> usize {
+        match (a, b) {
+            ([x, a @ ..], [y, b @ ..]) if x == y => 1 + plain_common_subsequence(a, b),
+            ([_, rest_a @ ..], [_, rest_b @ ..]) => {
+                plain_common_subsequence(rest_a, b).max(plain_common_subsequence(a, rest_b))
+            }
+            _ => 0,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_common_subsequence_is_the_longest(a in "[xyz]{0,8}", b in "[xyz]{0,8}") {
+            let a: Vec<String> = a.chars().map(String::from).collect();
+            let b: Vec<String> = b.chars().map(String::from).collect();
+            let a: Vec<&str> = a.iter().map(String::as_str).collect();
+            let b: Vec<&str> = b.iter().map(String::as_str).collect();
+            prop_assert_eq!(common_subsequence(&a, &b), plain_common_subsequence(&a, &b));
+        }
+
+        #[test]
+        fn semantic_entropy_lies_between_none_and_all_apart(
+            drawn in proptest::collection::vec((0_usize..4, -9.0..0.0_f64), 1..20),
+        ) {
+            let samples: Vec<Sample> = drawn
+                .iter()
+                .enumerate()
+                .map(|(at, (_, logprob))| sample(&at.to_string(), Some(*logprob), 1))
+                .collect();
+            let types: Vec<usize> = drawn.iter().map(|(label, _)| *label).collect();
+            let entropy = semantic_entropy(&samples, &types).unwrap();
+            prop_assert!((0.0..=4.0_f64.ln() + 1e-9).contains(&entropy));
+        }
+    }
+}
