@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use ken_corpus::{Known, Published};
+use ken_corpus::{Known, Published, titled};
 use ken_index::SegmentVectors;
 
 use crate::IngestError;
-use crate::stages::embedded_text;
 
 /// Vectors by what was embedded.
 pub(crate) struct KnownVectors {
@@ -38,7 +37,7 @@ impl KnownVectors {
         let mut found = HashMap::new();
         for ordinal in published.passages {
             let passage = segment.passage(ordinal)?;
-            let text = embedded_text(&passage.title, &passage.text);
+            let text = titled(&passage.title, &passage.text);
             let vector = vectors.map(|vectors| vectors.row(ordinal));
             found.extend(vector.map(|vector| (text, vector.to_vec())));
         }
