@@ -93,8 +93,8 @@ impl Retriever {
         self.index.corpus()
     }
 
-    /// The `k` passages that fit best, best first; with a reranking the `k` best chunks of as many
-    /// passages as that takes.
+    /// The `k` passages that fit best, best first; with a reranking the `k` best chunks of the
+    /// passages that it takes.
     ///
     /// # Errors
     /// An empty query or corpus, a damaged index, a model that fails.
