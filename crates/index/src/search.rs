@@ -57,13 +57,13 @@ impl Rankings {
         let dense = |vector, k| dense::search(&self.dense, vector, k, is_live, live_count);
         let lexical = |k| self.lexical.search(query.text, k, is_live);
         match mode {
-            Mode::Dense => Ok(dense(self.query_vector(query, mode)?, k)),
+            Mode::Dense => dense(self.query_vector(query, mode)?, k),
             Mode::Lexical => lexical(k),
             Mode::Hybrid => {
                 let vector = self.query_vector(query, mode)?;
                 let depth = fused_depth(k);
                 let (dense, lexical) = rayon::join(|| dense(vector, depth), || lexical(depth));
-                Ok(fuse::reciprocal_rank(&[dense, lexical?], k))
+                Ok(fuse::reciprocal_rank(&[dense?, lexical?], k))
             }
         }
     }
@@ -94,7 +94,7 @@ fn fused_depth(k: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dense::VectorWriter;
+    use crate::dense::{VectorType, VectorWriter};
     use crate::lexical::LexicalWriter;
     use tempfile::TempDir;
 
@@ -102,8 +102,8 @@ mod tests {
     const VECTORS: [f32; 6] = [1.0, 0.0, 0.0, 1.0, 0.6, 0.8];
 
     fn write(dir: &Path, vectors: &[f32], texts: &[&str]) {
-        let mut dense = VectorWriter::create(dir).unwrap();
-        dense.push(vectors).unwrap();
+        let mut dense = VectorWriter::create(dir, VectorType::F32).unwrap();
+        vectors.chunks(2).for_each(|row| dense.push(row).unwrap());
         dense.finish().unwrap();
         let mut lexical = LexicalWriter::create(dir).unwrap();
         for text in texts {

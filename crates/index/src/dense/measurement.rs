@@ -24,11 +24,15 @@ fn of_vectors_from_outside() {
     let queries: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
     let bytes = std::fs::metadata(dir.join("vectors.f32")).unwrap().len();
     let passages = bytes as usize / size_of::<f32>() / dimensions;
+    let ranking = match std::env::var("KEN_BENCH_SEARCH").as_deref() {
+        Ok("disk") => Ranking::Product,
+        _ => Ranking::Bytes,
+    };
     let mut build_s = 0.0;
     if !dir.join("vectors.graph").exists() {
         let start = Instant::now();
         let vectors = SegmentVectors::open(&dir, passages, dimensions).unwrap();
-        Graph::write(&dir, &vectors).unwrap();
+        Graph::write(&dir, &vectors, ranking).unwrap();
         build_s = start.elapsed().as_secs_f64();
     }
     let index = [DenseIndex::open(&dir, passages, dimensions).unwrap()];
@@ -38,7 +42,7 @@ fn of_vectors_from_outside() {
         found.clear();
         let start = Instant::now();
         for query in queries.chunks(dimensions) {
-            let best = search(&index, query, k, &|_| true, &|_| passages);
+            let best = search(&index, query, k, &|_| true, &|_| passages).unwrap();
             found.extend(best.iter().map(|candidate| candidate.place.ordinal));
         }
         seconds = seconds.min(start.elapsed().as_secs_f64());
