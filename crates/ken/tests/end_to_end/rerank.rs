@@ -6,18 +6,19 @@ use serde_json::Value;
 
 use crate::harness::{Ken, argument, keys, number};
 
-const QUESTION: &str = "who mends the clock of the customs house?";
+const QUESTION: &str = "who mends the tower clock";
 
 /// The passage that answers does so in one of many sentences; the other is all about the question's
-/// words, so that a search of whole passages finds it first.
+/// matter and answers nothing, so that a search of whole passages finds it first.
 const TOWN: &str = "The customs house stands at the western end of the quay. It was built of grey \
 stone after the great fire, and for many years every barrel that came ashore was weighed in its \
 yard. The archive of the town takes up the first floor. On the second floor live the families of \
-two pilots. The clock of the customs house is mended by Tilda Brann, who also winds it on Sundays. \
-In the cellar there is a store of ropes and lamps. The roof was laid anew when the old slates had \
-become too thin. Boats are painted in the yard in spring, and nets are hung there to dry.";
-const CLOCKS: &str = "The customs house has a clock. The clock of the customs house can be seen \
-from the sea. Whoever asks for the time is told to look at the clock of the customs house.";
+two pilots. The tower clock is mended by Tilda Brann, who also winds it on Sundays. In the cellar \
+there is a store of ropes and lamps. The roof was laid anew when the old slates had become too \
+thin. Boats are painted in the yard in spring, and nets are hung there to dry.";
+const CLOCKS: &str = "Tower clocks that stand near the sea need more care than others, for salt \
+gets into the works. Springs are oiled in autumn, hands are set by the noon gun, and a clock that \
+has stopped is taken apart on a table by the window.";
 
 fn ingest(ken: &Ken) {
     ken.write("notes/clocks.txt", CLOCKS);
@@ -178,7 +179,7 @@ fn only_so_many_passages_are_cut() {
         QUESTION,
     ]);
     let hits = result["hits"].as_array().unwrap();
-    assert_eq!(hits.len(), 3, "{hits:?}");
+    assert_eq!(hits.len(), 2, "{hits:?}");
     assert!(hits.iter().all(|hit| hit["passage_id"] == "clocks.txt#0"));
 }
 
