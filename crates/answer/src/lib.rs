@@ -18,7 +18,7 @@ mod error;
 mod evidence;
 mod finding;
 mod pipeline;
-mod prompt;
+pub mod prompt;
 mod rerank;
 mod retrieve;
 
@@ -26,5 +26,6 @@ pub use answer::{Answer, Citation, Retrieved, Tokens};
 pub use error::AnswerError;
 pub use finding::Finding;
 pub use pipeline::{Event, Pipeline, Settings};
+pub use prompt::Posed;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::Retriever;

@@ -18,7 +18,7 @@ use crate::answer::{Answer, Retrieved, Tokens};
 use crate::cite::cite;
 use crate::error::AnswerError;
 use crate::evidence;
-use crate::prompt;
+use crate::prompt::{self, Posed};
 use crate::retrieve::Retriever;
 
 /// How questions are answered.
@@ -145,10 +145,11 @@ impl Pipeline {
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
         let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
-        let room = self.room_for_question()?;
-        self.check(&questions, room)?;
+        let posed: Vec<Posed<'_>> = questions.iter().copied().map(Posed::open).collect();
+        let rooms = self.rooms(&posed)?;
+        self.check(&questions, &rooms)?;
         let mut drafts = self.route(&questions, watch)?;
-        self.gather(&mut drafts, room, watch)?;
+        self.gather(&mut drafts, &rooms, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
         Ok(drafts
@@ -163,8 +164,8 @@ impl Pipeline {
     }
 
     /// Refuses what can never be answered before any work is done.
-    fn check(&self, questions: &[&str], limit: usize) -> Result<(), AnswerError> {
-        for question in questions {
+    fn check(&self, questions: &[&str], limits: &[usize]) -> Result<(), AnswerError> {
+        for (question, &limit) in questions.iter().zip(limits) {
             if question.is_empty() {
                 return Err(AnswerError::EmptyQuestion);
             }
@@ -180,11 +181,44 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Tokens that a question may have: what the longest prompt without evidence leaves.
-    fn room_for_question(&self) -> Result<usize, AnswerError> {
-        let instructions = prompt::from_evidence("", &[]);
-        let used = self.model.count_prompt_tokens(&instructions)? + self.settings.max_tokens;
-        Ok(self.model.context_tokens().saturating_sub(used))
+    /// Tokens that each question may have: what the longest prompt without evidence leaves.
+    fn rooms(&self, posed: &[Posed<'_>]) -> Result<Vec<usize>, AnswerError> {
+        // Few frames differ, so that few have to be counted.
+        let mut known: Vec<(Prompt, usize)> = Vec::new();
+        posed
+            .iter()
+            .map(|posed| {
+                let frame = prompt::frame(*posed);
+                if let Some((_, room)) = known.iter().find(|(other, _)| *other == frame) {
+                    return Ok(*room);
+                }
+                let used = self.model.count_prompt_tokens(&frame)? + self.settings.max_tokens;
+                let room = self.model.context_tokens().saturating_sub(used);
+                known.push((frame, room));
+                Ok(room)
+            })
+            .collect()
+    }
+
+    /// The passages that questions are answered from where they retrieve, best first; those that
+    /// the model gets to read are marked.
+    ///
+    /// # Shapes
+    /// Returns one list for each question.
+    ///
+    /// # Errors
+    /// A question that is empty or does not fit, no corpus or an empty one, a failing index.
+    pub fn evidence(&self, posed: &[Posed<'_>]) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
+        let questions: Vec<&str> = posed.iter().map(|posed| posed.question.trim()).collect();
+        let rooms = self.rooms(posed)?;
+        self.check(&questions, &rooms)?;
+        let always = Policy::Always.choose(&Signals::default())?;
+        let mut drafts: Vec<Draft<'_>> = questions
+            .iter()
+            .map(|question| Draft::new(question, always.clone(), true))
+            .collect();
+        self.gather(&mut drafts, &rooms, &mut |_, _| ControlFlow::Continue(()))?;
+        Ok(drafts.into_iter().map(|draft| draft.retrieved).collect())
     }
 
     /// Measures what the policy needs, and nothing else, and lets it choose.
@@ -220,11 +254,11 @@ impl Pipeline {
     }
 
     /// Finds passages where they are wanted, and marks those that fit into the prompt, where question
-    /// and passages have `room` tokens.
+    /// and passages have as many tokens as `rooms` says.
     fn gather(
         &self,
         drafts: &mut [Draft<'_>],
-        room: usize,
+        rooms: &[usize],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let (indices, questions): (Vec<usize>, Vec<&str>) = drafts
@@ -240,7 +274,7 @@ impl Pipeline {
         let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
         let wanted = self.settings.evidence_tokens;
         for (index, found) in indices.into_iter().zip(found) {
-            let draft = &mut drafts[index];
+            let (draft, room) = (&mut drafts[index], rooms[index]);
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
             if let Some(rerank) = found.rerank {
@@ -354,11 +388,7 @@ impl<'q> Draft<'q> {
 
     fn prompt(&self) -> Prompt {
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
-        if evidence.is_empty() {
-            prompt::from_memory(self.question)
-        } else {
-            prompt::from_evidence(self.question, &evidence)
-        }
+        prompt::from_evidence(Posed::open(self.question), &evidence)
     }
 
     fn finish(self, policy: &Policy, answer: &str) -> Answer {

@@ -87,6 +87,12 @@ impl Retriever {
         self.reranking.as_ref()
     }
 
+    /// The embedder of the corpus.
+    #[must_use]
+    pub fn embedder(&self) -> &dyn Embedder {
+        self.embedder.as_ref()
+    }
+
     /// The corpus.
     #[must_use]
     pub fn corpus(&self) -> &Corpus {

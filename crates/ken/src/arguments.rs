@@ -7,12 +7,14 @@ mod corpus;
 #[cfg(test)]
 mod documented;
 mod model;
+mod probing;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use corpus::{
     CorpusArguments, CorpusFlag, CorpusVerb, IngestArguments, SearchArguments, SearchFlags,
 };
 pub(crate) use model::{ModelArguments, ModelVerb};
+pub(crate) use probing::ProbeArguments;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -88,6 +90,8 @@ pub(crate) enum Verb {
     Chat(ChatArguments),
     /// Measure a policy over a file of questions
     Eval(EvalArguments),
+    /// Measure what the language model knows, and what evidence changes, over a file of questions
+    Probe(ProbeArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
     /// Print the completions of a shell

@@ -10,6 +10,7 @@ pub(crate) mod eval;
 pub(crate) mod ingest;
 pub(crate) mod model;
 mod open;
+pub(crate) mod probe;
 mod rerank;
 mod score;
 pub(crate) mod search;

@@ -4,7 +4,7 @@
 
 mod values;
 
-pub(crate) use values::Temperature;
+pub(crate) use values::{SamplingTemperature, Temperature};
 
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};

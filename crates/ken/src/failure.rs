@@ -173,7 +173,9 @@ fn kind_and_hint(
         ken_model::remote::RemoteError,
         ken_study::DatasetError,
         ken_study::EvaluationError,
+        ken_study::ProbeError,
         ken_study::ResultsError,
+        ken_study::probe::ExportError,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {

@@ -66,6 +66,10 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, eval.pipeline.layer())?;
             commands::eval::run(eval, &settings, global.json, stop)
         }
+        Verb::Probe(probe) => {
+            let settings = settings(global, probe.layer())?;
+            commands::probe::run(probe, &settings, global.json, stop)
+        }
     }
 }
 

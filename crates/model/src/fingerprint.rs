@@ -52,7 +52,7 @@ pub(crate) fn of_files(files: &[PathBuf]) -> Result<String> {
 
 /// The fingerprint of several texts together, in the order given.
 #[must_use]
-pub(crate) fn of_texts(texts: &[&str]) -> String {
+pub fn of_texts(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
         part(&mut hash, text.as_bytes());

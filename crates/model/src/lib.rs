@@ -13,4 +13,5 @@ pub mod language;
 pub mod remote;
 pub mod table;
 
+pub use fingerprint::of_texts as fingerprint_of_texts;
 pub use kernels::{Precision, UnknownName};

@@ -1,8 +1,9 @@
 //! Question sets: reading them from JSON Lines, and drawing a seeded sample.
 //!
 //! The format is FlashRAG's, one object a line, plain or gzip:
-//! `{"id", "question", "golden_answers": [..], "metadata": {"gold_passage": ..}}`. Other fields are
-//! ignored. Nothing is downloaded here, and answers are not scored here.
+//! `{"id", "question", "golden_answers": [..], "metadata": {"gold_passage": ..}}`, and for
+//! multiple choice `"choices": [..]`. Other fields are ignored. Nothing is downloaded here, and
+//! answers are not scored here.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,12 +28,28 @@ pub struct Question {
     /// single one as a plain string.
     #[serde(deserialize_with = "one_or_several")]
     pub golden_answers: Vec<String>,
+    /// What is to be chosen from, for a multiple-choice question; none for another. A file may
+    /// have the list in `metadata` too.
+    #[serde(default, deserialize_with = "list_or_null")]
+    pub choices: Vec<String>,
     /// What else the file says of the question.
     #[serde(default, deserialize_with = "object_or_null")]
     pub metadata: Map<String, Value>,
 }
 
 impl Question {
+    /// The same with the choices that stand in its metadata, where it has no others.
+    fn with_choices(mut self) -> Self {
+        let listed = self.metadata.get("choices").and_then(Value::as_array);
+        if let (true, Some(listed)) = (self.choices.is_empty(), listed) {
+            let texts = listed
+                .iter()
+                .map(|choice| choice.as_str().map(str::to_owned));
+            self.choices = texts.collect::<Option<Vec<String>>>().unwrap_or_default();
+        }
+        self
+    }
+
     /// The passage (`doc#3`) or document (`doc`) that answers the question, where the file names it.
     pub fn gold_passage(&self) -> Option<&str> {
         self.metadata.get("gold_passage").and_then(Value::as_str)
@@ -230,7 +247,7 @@ fn parse_line(path: &Path, line: usize, bytes: &[u8]) -> Result<Option<Question>
         return Ok(None);
     }
     json_line::parse(text.as_bytes())
-        .map(Some)
+        .map(|question: Question| Some(question.with_choices()))
         .map_err(|fault| DatasetError::NotAQuestion {
             path: path.to_owned(),
             line,
@@ -251,6 +268,10 @@ fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Stri
         OneOrSeveral::One(answer) => vec![answer],
         OneOrSeveral::Several(answers) => answers,
     })
+}
+
+fn list_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 fn object_or_null<'de, D>(deserializer: D) -> Result<Map<String, Value>, D::Error>

@@ -74,7 +74,11 @@ pub fn reliability(foretold: &[Foretold], bins: usize) -> Vec<Bin> {
         let place = (probability * bins as f64) as usize;
         let bin = &mut counted[place.min(bins.max(1) - 1)];
         bin.questions += 1;
-        bin.probability += if probability.is_nan() { 0.0 } else { probability };
+        bin.probability += if probability.is_nan() {
+            0.0
+        } else {
+            probability
+        };
         bin.share += f64::from(u8::from(came_true));
     }
     for bin in &mut counted {
@@ -87,7 +91,13 @@ pub fn reliability(foretold: &[Foretold], bins: usize) -> Vec<Bin> {
 
 /// Sorted by score, what is no number first.
 fn ascending(foretold: &[Foretold]) -> Vec<Foretold> {
-    let number = |one: &Foretold| if one.0.is_nan() { f64::NEG_INFINITY } else { one.0 };
+    let number = |one: &Foretold| {
+        if one.0.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            one.0
+        }
+    };
     let mut sorted: Vec<Foretold> = foretold.iter().map(|one| (number(one), one.1)).collect();
     sorted.sort_by(|one, other| one.0.total_cmp(&other.0));
     sorted

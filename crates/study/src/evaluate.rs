@@ -94,7 +94,7 @@ pub type AnswerMany<'a> =
 pub fn evaluate(
     policy: &str,
     questions: &[Question],
-    results: &mut ResultsFile,
+    results: &mut ResultsFile<Record>,
     batch: usize,
     answer_many: &mut AnswerMany<'_>,
     progress: &mut dyn FnMut(Progress),

@@ -2,13 +2,15 @@
 //!
 //! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
 //! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them.
-//! This room loads no model and opens no corpus: the caller answers.
+//! [`mod@probe`] measures what a model knows. This room loads no model and opens no corpus: it is
+//! given them.
 
 pub mod bootstrap;
 pub mod dataset;
 pub mod discrimination;
 pub mod evaluate;
 mod json_line;
+pub mod probe;
 pub mod record;
 pub mod results;
 pub mod statistics;
@@ -16,6 +18,10 @@ pub mod summary;
 
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use evaluate::{AnswerMany, Evaluation, EvaluationError, Progress, evaluate};
+pub use probe::{
+    Probe, ProbeError, ProbeProgress, ProbeRecord, ProbeSummary, Probed, probe, summarize_probe,
+    write_parquet,
+};
 pub use record::Record;
 pub use results::{ResultsError, ResultsFile, Settings};
 pub use summary::{Summary, summarize};

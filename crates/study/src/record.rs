@@ -10,6 +10,7 @@ use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
+use crate::results::Line;
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,12 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Line for Record {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
 impl Record {
     /// Scores `answer` as the answer to `question`.
     pub fn new(question: &Question, answer: Answer) -> Self {
@@ -85,10 +92,7 @@ impl Record {
     /// Keeps that `question` could not be answered under `policy`.
     pub fn failed(question: &Question, policy: &str, error: &AnswerError) -> Self {
         Self {
-            error: Some(Failure {
-                kind: error.kind().to_owned(),
-                message: error.to_string(),
-            }),
+            error: Some(Failure::of(error)),
             ..Self::unanswered(question, policy.to_owned())
         }
     }
@@ -118,6 +122,15 @@ impl Record {
     /// Whether the corpus was searched for this question.
     pub fn searched(&self) -> bool {
         self.route == Some(Source::Corpus) || !self.retrieved.is_empty()
+    }
+}
+
+impl Failure {
+    pub(crate) fn of(error: &AnswerError) -> Self {
+        Self {
+            kind: error.kind().to_owned(),
+            message: error.to_string(),
+        }
     }
 }
 

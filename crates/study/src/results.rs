@@ -1,6 +1,6 @@
 //! The file of per-question results: appended to line by line, and resumed after a stop.
 //!
-//! JSON Lines. The first line holds the settings of the run; every other line is a [`Record`]. A
+//! JSON Lines. The first line holds the settings of the run; every other line is a [`Line`]. A
 //! line is complete once it ends in a newline, so a run killed while writing loses at most the
 //! question it was writing. Resuming with other settings is refused: one file is one run.
 
@@ -9,13 +9,19 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::json_line;
-use crate::record::Record;
 
 /// What a run's results depend on, by name: policy, model, corpus generation, k, mode, seed.
 pub type Settings = BTreeMap<String, String>;
+
+/// What is kept of one question.
+pub trait Line: Clone + Serialize + DeserializeOwned {
+    /// The question's id.
+    fn id(&self) -> &str;
+}
 
 /// How the first line of every results file begins.
 const HEADER_START: &[u8] = b"{\"settings\":";
@@ -39,7 +45,7 @@ pub enum ResultsError {
         /// The results file.
         path: PathBuf,
     },
-    /// The file was not written by an evaluation.
+    /// The file was not written by such a run.
     #[error("{path} is not a results file: its first line holds no settings")]
     NotResults {
         /// The file.
@@ -121,16 +127,16 @@ struct Header {
 
 /// An open results file, which this process alone writes.
 #[derive(Debug)]
-pub struct ResultsFile {
+pub struct ResultsFile<L> {
     path: PathBuf,
     file: File,
     settings: Settings,
     /// Length in bytes of the complete lines.
     complete: u64,
-    records: HashMap<String, Record>,
+    records: HashMap<String, L>,
 }
 
-impl ResultsFile {
+impl<L: Line> ResultsFile<L> {
     /// Opens `path` to go on with the run of `settings`, or begins it if the file is new or empty.
     /// A half-written last line is cut off.
     ///
@@ -196,7 +202,7 @@ impl ResultsFile {
     }
 
     /// The recorded result of the question `id`.
-    pub fn get(&self, id: &str) -> Option<&Record> {
+    pub fn get(&self, id: &str) -> Option<&L> {
         self.records.get(id)
     }
 
@@ -205,9 +211,9 @@ impl ResultsFile {
     ///
     /// # Errors
     /// If it cannot be written, for instance for want of space; the results before it are kept.
-    pub fn append(&mut self, record: Record) -> Result<(), ResultsError> {
+    pub fn append(&mut self, record: L) -> Result<(), ResultsError> {
         self.append_line(&record)?;
-        self.records.insert(record.id.clone(), record);
+        self.records.insert(record.id().to_owned(), record);
         Ok(())
     }
 
@@ -246,11 +252,11 @@ impl ResultsFile {
 
 /// Reads complete lines: the header, which must have `settings`, and the records. Of two records of
 /// one question the later counts.
-fn parse(
+fn parse<L: Line>(
     path: &Path,
     lines: &[u8],
     settings: &Settings,
-) -> Result<HashMap<String, Record>, ResultsError> {
+) -> Result<HashMap<String, L>, ResultsError> {
     let mut numbered = lines.split_inclusive(|&b| b == b'\n').zip(1..);
     let header: Header = numbered
         .next()
@@ -267,13 +273,13 @@ fn parse(
     }
     let mut records = HashMap::new();
     for (bytes, line) in numbered {
-        let record: Record = json_line::parse(bytes).map_err(|fault| ResultsError::BadLine {
+        let record: L = json_line::parse(bytes).map_err(|fault| ResultsError::BadLine {
             path: path.to_owned(),
             line,
             column: fault.column,
             reason: fault.reason,
         })?;
-        records.insert(record.id.clone(), record);
+        records.insert(record.id().to_owned(), record);
     }
     Ok(records)
 }

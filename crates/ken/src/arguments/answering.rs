@@ -13,9 +13,9 @@ use ken_route::Policy;
 use super::{CorpusFlag, SearchFlags};
 use crate::config::{Layer, Temperature};
 
-/// How answers are written.
+/// The language model.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct AnswerFlags {
+pub(crate) struct ModelFlags {
     /// The language model: a reference, or the base URL of an OpenAI-compatible endpoint
     /// such as http://127.0.0.1:8000/v1, whose key is read from KEN_API_KEY [setting: model]
     #[arg(long, value_name = "REF|URL")]
@@ -39,17 +39,12 @@ pub(crate) struct AnswerFlags {
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<NonZeroUsize>,
 
-    /// 0 takes the likeliest token each time; higher values vary more
-    /// [setting: temperature]
-    #[arg(long, value_name = "T")]
-    pub(crate) temperature: Option<Temperature>,
-
     /// The seed of all that is random [setting: seed]
     #[arg(long, value_name = "SEED")]
     pub(crate) seed: Option<u64>,
 }
 
-impl AnswerFlags {
+impl ModelFlags {
     /// Writes what was given over a layer of settings.
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.model.clone_from(&self.model);
@@ -57,8 +52,27 @@ impl AnswerFlags {
         layer.precision = self.precision;
         layer.device = self.device;
         layer.max_tokens = self.max_tokens;
-        layer.temperature = self.temperature;
         layer.seed = self.seed;
+    }
+}
+
+/// How answers are written.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AnswerFlags {
+    #[command(flatten)]
+    model: ModelFlags,
+
+    /// 0 takes the likeliest token each time; higher values vary more
+    /// [setting: temperature]
+    #[arg(long, value_name = "T")]
+    temperature: Option<Temperature>,
+}
+
+impl AnswerFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        self.model.onto(layer);
+        layer.temperature = self.temperature;
     }
 }
 

@@ -85,7 +85,7 @@ fn beside_here(questions: &Path, policy: &str) -> PathBuf {
 
 /// All that the results depend on. A results file is resumed under the same only. The corpus
 /// counts by what it holds, not by where it lies.
-fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings {
+pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings {
     let answering = pipeline.settings();
     let corpus = pipeline.retriever().map_or_else(
         || "none".to_owned(),

@@ -39,18 +39,44 @@ pub(crate) fn language_model(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn LanguageModel>> {
-    let options = LoadOptions {
-        precision: settings.precision,
-        device: settings.device,
-        ..LoadOptions::default()
-    };
     Ok(match &settings.model {
         ModelReference::Remote { url } => {
             let name = settings.model_name.clone();
             Arc::new(RemoteModel::connect(endpoint(url, name)?)?)
         }
-        here => Arc::new(decoder(here, options, stop)?),
+        here => Arc::new(decoder(here, load_options(settings), stop)?),
     })
+}
+
+/// Another language model, which may be named behind a `#` of its endpoint's URL.
+pub(crate) fn other_language_model(
+    reference: &ModelReference,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Arc<dyn LanguageModel>> {
+    Ok(match reference {
+        ModelReference::Remote { url } => {
+            let (url, name) = named_endpoint(url);
+            Arc::new(RemoteModel::connect(endpoint(url, name)?)?)
+        }
+        here => Arc::new(decoder(here, load_options(settings), stop)?),
+    })
+}
+
+fn load_options(settings: &Settings) -> LoadOptions {
+    LoadOptions {
+        precision: settings.precision,
+        device: settings.device,
+        ..LoadOptions::default()
+    }
+}
+
+/// A URL and the model that is named behind its `#`.
+fn named_endpoint(url: &str) -> (&str, Option<String>) {
+    match url.split_once('#') {
+        Some((url, name)) => (url, Some(name.to_owned())),
+        None => (url, None),
+    }
 }
 
 /// An endpoint, with the key of the environment.
@@ -86,10 +112,7 @@ pub(crate) fn embedder(
 ) -> Result<Box<dyn Embedder>> {
     Ok(match reference {
         ModelReference::Remote { url } => {
-            let (url, name) = match url.split_once('#') {
-                Some((url, name)) => (url, Some(name.to_owned())),
-                None => (url.as_str(), None),
-            };
+            let (url, name) = named_endpoint(url);
             Box::new(RemoteEmbedder::connect(endpoint(url, name)?)?)
         }
         here => Box::new(encoder(here, precision, stop)?),
@@ -167,6 +190,15 @@ fn moved_embedder(
 /// Everything that answering takes.
 pub(crate) fn pipeline(settings: &Settings, stop: &AtomicBool) -> Result<Pipeline> {
     let needs_corpus = settings.policy != Policy::Never || settings.corpus.is_some();
+    pipeline_with(needs_corpus, settings, stop)
+}
+
+/// Everything that answering takes, with the corpus or without.
+pub(crate) fn pipeline_with(
+    needs_corpus: bool,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Pipeline> {
     let retriever = needs_corpus
         .then(|| retriever(settings, stop))
         .transpose()?;

@@ -33,6 +33,27 @@ impl FromStr for Temperature {
     }
 }
 
+/// The temperature of sampling that has to vary: finite and above 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SamplingTemperature(f32);
+
+impl SamplingTemperature {
+    pub(crate) fn get(self) -> f32 {
+        self.0
+    }
+}
+
+impl FromStr for SamplingTemperature {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<f32>() {
+            Ok(value) if value.is_finite() && value > 0.0 => Ok(Self(value)),
+            _ => Err("samples need a temperature above 0".to_owned()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -42,6 +63,8 @@ mod tests {
         assert_eq!("0.7".parse::<Temperature>().unwrap().get(), 0.7);
         for bad in ["-1", "nan", "inf", "warm", ""] {
             assert!(bad.parse::<Temperature>().is_err(), "{bad}");
+            assert!(bad.parse::<SamplingTemperature>().is_err(), "{bad}");
         }
+        assert!("0".parse::<SamplingTemperature>().is_err());
     }
 }

@@ -1,0 +1,106 @@
+//! The English wordings.
+
+use ken_model::language::WorkedExample;
+
+use super::{Task, Wording};
+
+pub(super) const ENGLISH: Wording = Wording {
+    question: "Question: ",
+    answer: "Answer:",
+    from_memory: Task {
+        instruction: "Answer the question with a name, a number or a short phrase. \
+Write nothing else.",
+        examples: &FROM_MEMORY_EXAMPLES,
+    },
+    from_evidence: Task {
+        instruction: "Find the answer to the question in the passages. Answer with a name, \
+a number or a short phrase, copied from a passage. Write nothing else.",
+        examples: &FROM_EVIDENCE_EXAMPLES,
+    },
+    choice_from_memory: Task {
+        instruction: "Answer each question with the letter of the right choice. Write nothing else.",
+        examples: &CHOICE_FROM_MEMORY_EXAMPLES,
+    },
+    choice_from_evidence: Task {
+        instruction: "Read the passages, and answer each question with the letter of the right \
+choice. Write nothing else.",
+        examples: &CHOICE_FROM_EVIDENCE_EXAMPLES,
+    },
+};
+
+const FROM_MEMORY_EXAMPLES: [WorkedExample<'static>; 4] = [
+    WorkedExample {
+        input: "Question: what is the tallest land animal\nAnswer:",
+        output: "the giraffe",
+    },
+    WorkedExample {
+        input: "Question: who painted the ceiling of the sistine chapel\nAnswer:",
+        output: "Michelangelo",
+    },
+    WorkedExample {
+        input: "Question: when did the first world war end\nAnswer:",
+        output: "11 November 1918",
+    },
+    WorkedExample {
+        input: "Question: how many strings does a violin have\nAnswer:",
+        output: "four",
+    },
+];
+
+const FROM_EVIDENCE_EXAMPLES: [WorkedExample<'static>; 4] = [
+    WorkedExample {
+        input: "[1] Giraffe: The giraffe of the African savanna is the tallest animal that lives on land; a grown bull reaches 5.5 metres.\n[2] Elephant: The African elephant is the heaviest land animal, at up to six tonnes.\nQuestion: what is the tallest land animal\nAnswer:",
+        output: "the giraffe",
+    },
+    WorkedExample {
+        input: "[1] Harbour Bell: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik. It has been rung every evening since then.\nQuestion: who made the bell of orsand harbour\nAnswer:",
+        output: "Maria Tolvik",
+    },
+    WorkedExample {
+        input: "[1] Street market: Traders meet in the square every second Saturday.\n[2] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816, and came into force the following spring.\nQuestion: when was the treaty of laun signed\nAnswer:",
+        output: "9 May 1816",
+    },
+    WorkedExample {
+        input: "[1] Violin: A violin has four strings, tuned in perfect fifths, and is played with a bow.\nQuestion: how many strings does a violin have\nAnswer:",
+        output: "four",
+    },
+];
+
+/// Every letter is right once, so that none is favoured.
+const CHOICE_FROM_MEMORY_EXAMPLES: [WorkedExample<'static>; 4] = [
+    WorkedExample {
+        input: "Question: what is the tallest land animal\nA. the elephant\nB. the camel\nC. the giraffe\nD. the moose\nAnswer:",
+        output: "C",
+    },
+    WorkedExample {
+        input: "Question: how many strings does a violin have\nA. four\nB. five\nC. six\nD. eight\nAnswer:",
+        output: "A",
+    },
+    WorkedExample {
+        input: "Question: which of these metals is liquid in a warm room\nA. iron\nB. copper\nC. tin\nD. mercury\nAnswer:",
+        output: "D",
+    },
+    WorkedExample {
+        input: "Question: in which year did the first world war end\nA. 1912\nB. 1918\nC. 1923\nD. 1931\nAnswer:",
+        output: "B",
+    },
+];
+
+const CHOICE_FROM_EVIDENCE_EXAMPLES: [WorkedExample<'static>; 4] = [
+    WorkedExample {
+        input: "[1] Giraffe: The giraffe of the African savanna is the tallest animal that lives on land.\nQuestion: what is the tallest land animal\nA. the elephant\nB. the camel\nC. the giraffe\nD. the moose\nAnswer:",
+        output: "C",
+    },
+    WorkedExample {
+        input: "[1] Harbour Bell: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: who made the bell of orsand harbour\nA. Maria Tolvik\nB. Edda Rahn\nC. Jon Selm\nD. Piet Orsand\nAnswer:",
+        output: "A",
+    },
+    WorkedExample {
+        input: "[1] Thermometer: Mercury is liquid in a warm room, and rises in the glass.\nQuestion: which of these metals is liquid in a warm room\nA. iron\nB. copper\nC. tin\nD. mercury\nAnswer:",
+        output: "D",
+    },
+    WorkedExample {
+        input: "[1] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816.\nQuestion: in which year was the treaty of laun signed\nA. 1813\nB. 1816\nC. 1821\nD. 1830\nAnswer:",
+        output: "B",
+    },
+];

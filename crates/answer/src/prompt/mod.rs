@@ -1,0 +1,222 @@
+//! The words that the model is given: instructions, worked examples, evidence and the question.
+//! A question that is mostly Chinese is asked in Chinese, every other in English.
+
+mod chinese;
+mod english;
+
+use ken_model::language::{Prompt, WorkedExample};
+use ken_probe::letter;
+use ken_probe::normalize::is_mostly_chinese;
+
+use crate::answer::Retrieved;
+use chinese::CHINESE;
+use english::ENGLISH;
+
+/// A question, and what is to be chosen from where it is multiple-choice.
+#[derive(Debug, Clone, Copy)]
+pub struct Posed<'a> {
+    /// The question.
+    pub question: &'a str,
+    /// The choices; none where any answer may be given. They are lettered from `A`.
+    pub choices: &'a [String],
+}
+
+impl<'a> Posed<'a> {
+    /// A question that any answer may be given to.
+    #[must_use]
+    pub fn open(question: &'a str) -> Self {
+        Self {
+            question,
+            choices: &[],
+        }
+    }
+}
+
+/// The words of one language.
+struct Wording {
+    /// Stands before the question.
+    question: &'static str,
+    /// Stands before the answer.
+    answer: &'static str,
+    from_memory: Task,
+    from_evidence: Task,
+    choice_from_memory: Task,
+    choice_from_evidence: Task,
+}
+
+/// What is to be done, and how.
+struct Task {
+    instruction: &'static str,
+    examples: &'static [WorkedExample<'static>],
+}
+
+impl Wording {
+    fn of(question: &str) -> &'static Self {
+        if is_mostly_chinese(question) {
+            &CHINESE
+        } else {
+            &ENGLISH
+        }
+    }
+
+    /// The prompt for what comes before the question, the question and the choices.
+    fn prompt(&self, evidence: &str, question: &str, choices: &[String]) -> Prompt {
+        let task = match (evidence.is_empty(), choices.is_empty()) {
+            (true, true) => &self.from_memory,
+            (false, true) => &self.from_evidence,
+            (true, false) => &self.choice_from_memory,
+            (false, false) => &self.choice_from_evidence,
+        };
+        Prompt {
+            instruction: task.instruction,
+            examples: task.examples,
+            input: self.input(evidence, question, choices),
+        }
+    }
+
+    fn input(&self, evidence: &str, question: &str, choices: &[String]) -> String {
+        let mut input = format!("{evidence}{}{question}\n", self.question);
+        for (at, choice) in choices.iter().enumerate() {
+            if let Some(letter) = letter(at) {
+                input.push_str(&format!("{letter}. {choice}\n"));
+            }
+        }
+        input.push_str(self.answer);
+        input
+    }
+}
+
+/// Asks the model to answer from what it knows.
+#[must_use]
+pub fn from_memory(posed: Posed<'_>) -> Prompt {
+    Wording::of(posed.question).prompt("", posed.question, posed.choices)
+}
+
+/// Asks the model to answer from passages, given best first; without any, from what it knows. The
+/// best stands last in the prompt, next to the question, where small models read best.
+#[must_use]
+pub fn from_evidence(posed: Posed<'_>, evidence: &[&Retrieved]) -> Prompt {
+    let mut passages = String::new();
+    for (at, passage) in evidence.iter().enumerate().rev() {
+        passages.push_str(&numbered(at + 1, passage));
+    }
+    Wording::of(posed.question).prompt(&passages, posed.question, posed.choices)
+}
+
+/// The longest prompt without passages and without the question.
+pub(crate) fn frame(posed: Posed<'_>) -> Prompt {
+    let wording = Wording::of(posed.question);
+    let task = match posed.choices {
+        [] => &wording.from_evidence,
+        _ => &wording.choice_from_evidence,
+    };
+    Prompt {
+        instruction: task.instruction,
+        examples: task.examples,
+        input: wording.input("", "", posed.choices),
+    }
+}
+
+/// A passage as it stands in the prompt.
+pub(crate) fn numbered(number: usize, passage: &Retrieved) -> String {
+    if passage.title.is_empty() {
+        format!("[{number}] {}\n", passage.text)
+    } else {
+        format!("[{number}] {}: {}\n", passage.title, passage.text)
+    }
+}
+
+/// Identifies the words that prompts are made of: what was measured with some must not be mixed with
+/// what was measured with others.
+#[must_use]
+pub fn fingerprint() -> String {
+    let mut words = Vec::new();
+    for wording in [&ENGLISH, &CHINESE] {
+        words.extend([wording.question, wording.answer]);
+        for task in [
+            &wording.from_memory,
+            &wording.from_evidence,
+            &wording.choice_from_memory,
+            &wording.choice_from_evidence,
+        ] {
+            words.push(task.instruction);
+            words.extend(task.examples.iter().flat_map(|one| [one.input, one.output]));
+        }
+    }
+    ken_model::fingerprint_of_texts(&words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage(title: &str, text: &str) -> Retrieved {
+        Retrieved {
+            passage_id: String::new(),
+            doc_id: String::new(),
+            title: title.to_owned(),
+            text: text.to_owned(),
+            chunk: None,
+            score: 0.0,
+            in_prompt: true,
+        }
+    }
+
+    #[test]
+    fn the_best_passage_stands_next_to_the_question() {
+        let (best, second) = (passage("", "b."), passage("S", "s."));
+        let prompt = from_evidence(Posed::open("who"), &[&best, &second]);
+        assert_eq!(prompt.input, "[2] S: s.\n[1] b.\nQuestion: who\nAnswer:");
+        let alone = from_evidence(Posed::open("who"), &[]);
+        assert_eq!(alone, from_memory(Posed::open("who")));
+        assert_eq!(alone.input, "Question: who\nAnswer:");
+    }
+
+    #[test]
+    fn chinese_questions_are_asked_in_chinese() {
+        let prompt = from_memory(Posed::open("谁写了《静夜思》？"));
+        assert_eq!(prompt.input, "问题：谁写了《静夜思》？\n答案：");
+        assert_eq!(prompt.instruction, CHINESE.from_memory.instruction);
+        let prompt = from_memory(Posed::open("who wrote 静夜思?"));
+        assert_eq!(prompt.instruction, ENGLISH.from_memory.instruction);
+    }
+
+    #[test]
+    fn choices_are_lettered_and_have_examples_of_their_own() {
+        let choices = ["red".to_owned(), "blue".to_owned()];
+        let posed = Posed {
+            question: "which",
+            choices: &choices,
+        };
+        let prompt = from_memory(posed);
+        assert_eq!(prompt.input, "Question: which\nA. red\nB. blue\nAnswer:");
+        assert_eq!(prompt.instruction, ENGLISH.choice_from_memory.instruction);
+        let text = passage("", "x");
+        let prompt = from_evidence(posed, &[&text]);
+        assert_eq!(prompt.instruction, ENGLISH.choice_from_evidence.instruction);
+        assert_eq!(frame(posed).instruction, prompt.instruction);
+        assert_eq!(frame(posed).input, "Question: \nA. red\nB. blue\nAnswer:");
+    }
+
+    #[test]
+    fn every_wording_has_examples_in_its_own_form() {
+        for wording in [&ENGLISH, &CHINESE] {
+            for task in [
+                &wording.from_memory,
+                &wording.from_evidence,
+                &wording.choice_from_memory,
+                &wording.choice_from_evidence,
+            ] {
+                assert_eq!(task.examples.len(), 4);
+                for example in task.examples {
+                    assert!(
+                        example.input.contains(wording.question),
+                        "{}",
+                        example.input
+                    );
+                    assert!(example.input.ends_with(wording.answer), "{}", example.input);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! `ken probe`: what the language model knows, and what evidence changes, over a file of questions.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_answer::{Pipeline, Retriever, prompt};
+use ken_model::embedder::Embedder;
+use ken_model::language::LanguageModel;
+use ken_probe::{Correctness, Grouping, SampleOptions};
+use ken_study::probe::{Conditions, EffectShares};
+use ken_study::{
+    Probe, ProbeProgress, ProbeSummary, ResultsFile, probe, read_questions, sample,
+    summarize_probe, write_parquet,
+};
+
+use crate::arguments::ProbeArguments;
+use crate::commands::{eval, open};
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// Runs `ken probe`.
+pub(crate) fn run(
+    arguments: &ProbeArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut questions = read_questions(&arguments.questions)?;
+    if let Some(limit) = arguments.limit {
+        questions = sample(questions, limit.get(), settings.seed);
+    }
+    let pipeline = open::pipeline_with(settings.corpus.is_some(), settings, stop)?;
+    let judge = judge(arguments, settings, stop)?;
+    let judge = judge.as_deref().unwrap_or(pipeline.model());
+    let own_embedder = embedder(arguments, settings, &pipeline, stop)?;
+    let embedder = own_embedder
+        .as_deref()
+        .or(pipeline.retriever().map(Retriever::embedder));
+    let out = match &arguments.out {
+        Some(path) => path.clone(),
+        None => beside_here(&arguments.questions),
+    };
+    let run_settings = run_settings(arguments, settings, &pipeline, judge, embedder);
+    let mut results = ResultsFile::open(&out, run_settings)?;
+    let probed = {
+        let mut display = Display::new();
+        let mut progress = |step: ProbeProgress| {
+            let (done, total) = (step.done as u64, Some(step.total as u64));
+            display.show("probed", Unit::Items, done, total);
+        };
+        let work = Probe {
+            pipeline: &pipeline,
+            judge,
+            embedder,
+            options: SampleOptions {
+                samples: arguments.samples.get(),
+                temperature: arguments.temperature.get(),
+                max_tokens: settings.max_tokens,
+            },
+            seed: settings.seed,
+            correctness: arguments.correct,
+            grouping: arguments.group,
+        };
+        let batch = arguments.batch.get();
+        probe(&work, &questions, &mut results, batch, &mut progress, stop)?
+    };
+    if probed.interrupted {
+        let message = format!(
+            "stopped after {} of {} questions, whose records are in {}",
+            probed.records.len(),
+            questions.len(),
+            out.display()
+        );
+        return Err(Refusal::new("interrupted", message)
+            .hinting("run the same command again to go on")
+            .into());
+    }
+    let table = out.with_extension("parquet");
+    write_parquet(&table, &probed.records)?;
+    if json {
+        probed.records.iter().try_for_each(output::json)
+    } else {
+        show(&summarize_probe(&probed.records), &out, &table)
+    }
+}
+
+/// The model that judges, where it is another than the one that is probed and there is something to
+/// be judged.
+fn judge(
+    arguments: &ProbeArguments,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Option<Arc<dyn LanguageModel>>> {
+    arguments
+        .judge
+        .as_ref()
+        .filter(|_| asks_judge(arguments))
+        .map(|reference| open::other_language_model(reference, settings, stop))
+        .transpose()
+}
+
+fn asks_judge(arguments: &ProbeArguments) -> bool {
+    arguments.correct == Correctness::Judge || arguments.group == Grouping::Entailment
+}
+
+/// What tells meanings, where that is wanted and no corpus brings its embedder along.
+fn embedder(
+    arguments: &ProbeArguments,
+    settings: &Settings,
+    pipeline: &Pipeline,
+    stop: &AtomicBool,
+) -> Result<Option<Box<dyn Embedder>>> {
+    let wanted = matches!(arguments.group, Grouping::Meaning { .. });
+    (wanted && pipeline.retriever().is_none())
+        .then(|| open::embedder(&settings.embedder, settings.precision, stop))
+        .transpose()
+}
+
+/// Where records go if nobody says: into the working directory, named after the questions.
+fn beside_here(questions: &Path) -> PathBuf {
+    let name = questions.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.split('.').next().unwrap_or_default();
+    PathBuf::from(format!("{stem}.probe.jsonl"))
+}
+
+/// All that the records depend on. A file of records is resumed under the same only.
+fn run_settings(
+    arguments: &ProbeArguments,
+    settings: &Settings,
+    pipeline: &Pipeline,
+    judge: &dyn LanguageModel,
+    embedder: Option<&dyn Embedder>,
+) -> ken_study::Settings {
+    let mut run = eval::run_settings(pipeline, settings);
+    run.remove("policy");
+    let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
+    set("samples", arguments.samples.to_string());
+    set("temperature", arguments.temperature.get().to_string());
+    set("correct", arguments.correct.to_string());
+    set("group", arguments.group.to_string());
+    set("prompt", prompt::fingerprint());
+    if asks_judge(arguments) {
+        set("judge", judge.fingerprint().to_owned());
+    }
+    if let (Grouping::Meaning { .. }, Some(embedder)) = (arguments.group, embedder) {
+        set("group_embedder", embedder.fingerprint().to_owned());
+    }
+    run
+}
+
+fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {
+    let mut rows = vec![
+        ("questions", summary.n.to_string()),
+        ("failed", summary.failed.to_string()),
+    ];
+    if summary.unjudged > 0 {
+        rows.push(("without golden answers", summary.unjudged.to_string()));
+    }
+    if summary.without_logprobs > 0 {
+        rows.push((
+            "without log probabilities",
+            summary.without_logprobs.to_string(),
+        ));
+    }
+    rows.extend([
+        ("known rate", share(summary.known_rate)),
+        ("confidence", conditions(&summary.confidence)),
+        ("certainty", conditions(&summary.certainty)),
+        (
+            "effect on confidence",
+            effects(&summary.effect_on_confidence),
+        ),
+        ("effect on certainty", effects(&summary.effect_on_certainty)),
+        ("correlation", share(summary.correlation)),
+        ("mask copied", share(summary.mask_copied)),
+        ("per question", out.display().to_string()),
+        ("as a table", table.display().to_string()),
+    ]);
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    output::table(&rows)
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
+}
+
+fn conditions(means: &Conditions<Option<f64>>) -> String {
+    format!(
+        "self {}, corpus {}, masked {}",
+        share(means.from_self),
+        share(means.corpus),
+        share(means.masked)
+    )
+}
+
+fn effects(shares: &EffectShares) -> String {
+    format!(
+        "beneficial {}, neutral {}, harmful {}",
+        share(shares.beneficial),
+        share(shares.neutral),
+        share(shares.harmful)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_named_after_the_questions() {
+        let name = beside_here(Path::new("sets/nq.questions.jsonl.gz"));
+        assert_eq!(name, Path::new("nq.probe.jsonl"));
+    }
+}

@@ -1,0 +1,18 @@
+//! Probing what a model knows over a question set: each question sampled from memory, with the
+//! evidence of a corpus, and with that evidence masked (KBM, section 3).
+//!
+//! The path: [`probe`] takes the open questions batch by batch, `sampled` draws and judges them,
+//! each becomes a [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those;
+//! [`write_parquet`] writes them as a table. The estimators themselves are in `ken_probe`.
+
+mod parquet;
+mod record;
+mod run;
+mod sampled;
+mod summary;
+
+pub use parquet::{ExportError, write_parquet};
+pub use record::{Conditions, Effects, Fingerprints, ProbeRecord, ProbeSample};
+pub use run::{ProbeError, ProbeProgress, Probed, probe};
+pub use sampled::Probe;
+pub use summary::{EffectShares, ProbeSummary, summarize_probe};

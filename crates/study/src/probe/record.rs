@@ -1,0 +1,186 @@
+//! What is kept of one probed question: its samples, whether they are right and which agree, and
+//! what follows from that. How samples are drawn is in `sampled`; averages are in `summary`.
+
+use ken_answer::AnswerError;
+use ken_probe::{Effect, Obstacle, certainty, confidence};
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::Question;
+use crate::record::Failure;
+use crate::results::Line;
+
+/// One value for each condition under which a question is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conditions<T> {
+    /// From what the model knows.
+    #[serde(rename = "self")]
+    pub from_self: T,
+    /// With the evidence of the corpus.
+    pub corpus: T,
+    /// With that evidence, in which the golden answers are masked.
+    pub masked: T,
+}
+
+impl<T> Conditions<T> {
+    /// A value for each condition out of that of another.
+    pub fn map<U>(&self, mut value: impl FnMut(&T) -> U) -> Conditions<U> {
+        Conditions {
+            from_self: value(&self.from_self),
+            corpus: value(&self.corpus),
+            masked: value(&self.masked),
+        }
+    }
+}
+
+/// A sampled answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeSample {
+    /// The answer.
+    pub text: String,
+    /// Natural-log probability at temperature 1 of the answer and its end, where the model tells.
+    pub logprob: Option<f64>,
+    /// Tokens of the answer and its end.
+    pub tokens: usize,
+    /// Whether it is right; `None` where the question has no golden answer.
+    pub correct: Option<bool>,
+    /// The number of its answer type: answers of one type say the same.
+    #[serde(rename = "type")]
+    pub answer_type: usize,
+}
+
+/// The effect of the evidence on both indicators.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effects {
+    /// On confidence; `None` where there is none.
+    pub confidence: Option<Effect>,
+    /// On certainty; `None` where nothing was retrieved.
+    pub certainty: Option<Effect>,
+}
+
+/// What was probed with what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprints {
+    /// The model.
+    pub model: String,
+    /// The corpus; `None` without one.
+    pub corpus: Option<String>,
+    /// The words of the prompts.
+    pub prompt: String,
+}
+
+/// The line kept for one question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeRecord {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// Its golden answers.
+    pub golden_answers: Vec<String>,
+    /// Its choices, where it is multiple-choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// The share of right answers.
+    pub confidence: Conditions<Option<f64>>,
+    /// How much the answers agree.
+    pub certainty: Conditions<Option<f64>>,
+    /// What the evidence does.
+    pub effect: Effects,
+    /// The samples; `None` for a condition that the question was not put under.
+    pub samples: Conditions<Option<Vec<ProbeSample>>>,
+    /// Ids of the passages that the model was given, best first.
+    pub evidence: Vec<String>,
+    /// How often a golden answer was masked in them; where never, the evidence is the same and its
+    /// samples stand for those with masked evidence.
+    pub masked_places: usize,
+    /// Why there is no confidence.
+    pub unjudged: Option<Obstacle>,
+    /// Why the question could not be probed.
+    pub error: Option<Failure>,
+    /// What was probed with what.
+    pub fingerprint: Fingerprints,
+}
+
+impl Line for ProbeRecord {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+/// What a question was given, and why its answers may not be told right from wrong.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Given {
+    /// Ids of the passages in the prompt.
+    pub(super) evidence: Vec<String>,
+    pub(super) masked_places: usize,
+    pub(super) unjudged: Option<Obstacle>,
+}
+
+impl ProbeRecord {
+    /// Counts samples into the indicators.
+    pub(super) fn new(
+        question: &Question,
+        given: Given,
+        samples: Conditions<Option<Vec<ProbeSample>>>,
+        fingerprint: Fingerprints,
+    ) -> Self {
+        let confidence = samples.map(|samples| {
+            let correct: Option<Vec<bool>> = samples
+                .iter()
+                .flatten()
+                .map(|sample| sample.correct)
+                .collect();
+            confidence(&correct?)
+        });
+        let certainty = samples.map(|samples| {
+            let samples = samples.iter().flatten();
+            certainty(&samples.map(|sample| sample.answer_type).collect::<Vec<_>>())
+        });
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            golden_answers: question.golden_answers.clone(),
+            choices: question.choices.clone(),
+            effect: Effects {
+                confidence: effect(confidence),
+                certainty: effect(certainty),
+            },
+            confidence,
+            certainty,
+            samples,
+            evidence: given.evidence,
+            masked_places: given.masked_places,
+            unjudged: given.unjudged,
+            error: None,
+            fingerprint,
+        }
+    }
+
+    /// Keeps that a question cannot be probed.
+    pub(super) fn failed(
+        question: &Question,
+        error: &AnswerError,
+        fingerprint: Fingerprints,
+    ) -> Self {
+        Self {
+            error: Some(Failure::of(error)),
+            ..Self::new(
+                question,
+                Given::default(),
+                Conditions::default(),
+                fingerprint,
+            )
+        }
+    }
+
+    /// Whether this is the record of `question` as it is now.
+    pub(super) fn is_of(&self, question: &Question) -> bool {
+        self.question == question.question
+            && self.golden_answers == question.golden_answers
+            && self.choices == question.choices
+    }
+}
+
+fn effect(indicator: Conditions<Option<f64>>) -> Option<Effect> {
+    Some(Effect::between(indicator.from_self?, indicator.corpus?))
+}
