@@ -1,7 +1,8 @@
 //! The online path: a question to a route, evidence, an answer with citations, and a trace of it
-//! all. Takes no documents in and opens no socket.
+//! all. Takes no documents in.
 
 mod answer;
+mod back_end;
 mod cite;
 mod error;
 mod evidence;
@@ -11,6 +12,7 @@ mod prompt;
 mod retrieve;
 
 pub use answer::{Answer, Citation, Retrieved, Tokens};
+pub use back_end::BackEnd;
 pub use error::AnswerError;
 pub use pipeline::{Event, Pipeline, Settings};
 pub use retrieve::Retriever;

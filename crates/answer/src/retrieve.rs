@@ -2,19 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, CorpusError, Filter, Selection};
-use ken_index::{Hit, Index, Mode, Query};
+use ken_corpus::Filter;
+use ken_index::{Hit, Mode, Query};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Role;
 
-use crate::AnswerError;
+use crate::{AnswerError, BackEnd};
 
-/// A corpus's index with the embedder of its passages.
+/// What is searched, with the embedder of its passages.
 pub struct Retriever {
-    index: Index,
+    back_end: BackEnd,
     embedder: Box<dyn Embedder>,
-    /// The passages that may be found; `None` for all.
-    selection: Option<Selection>,
 }
 
 /// What was found for a question.
@@ -26,42 +24,38 @@ pub(crate) struct Found {
 }
 
 impl Retriever {
-    /// Joins an index with an embedder.
+    /// Joins what is searched with an embedder.
     ///
     /// # Errors
     /// An embedder other than the one that embedded the corpus.
-    pub fn new(index: Index, embedder: Box<dyn Embedder>) -> Result<Self, AnswerError> {
-        let corpus = index.corpus();
-        if corpus.embedder().fingerprint != embedder.fingerprint() {
+    pub fn new(
+        back_end: impl Into<BackEnd>,
+        embedder: Box<dyn Embedder>,
+    ) -> Result<Self, AnswerError> {
+        let back_end = back_end.into();
+        if back_end.embedder().fingerprint != embedder.fingerprint() {
             return Err(AnswerError::OtherEmbedder {
-                path: corpus.dir().to_path_buf(),
-                expected: corpus.embedder().reference.clone(),
+                path: back_end.place(),
+                expected: back_end.embedder().reference.clone(),
                 received: embedder.fingerprint().to_owned(),
             });
         }
-        Ok(Self {
-            index,
-            embedder,
-            selection: None,
-        })
+        Ok(Self { back_end, embedder })
     }
 
     /// Finds passages of documents only that fit all filters.
     ///
     /// # Errors
-    /// A damaged corpus.
-    pub fn within(self, filters: &[Filter]) -> Result<Self, CorpusError> {
-        let selection = match filters {
-            [] => None,
-            filters => Some(Selection::new(self.index.corpus(), filters)?),
-        };
-        Ok(Self { selection, ..self })
+    /// As [`BackEnd::within`].
+    pub fn within(self, filters: &[Filter]) -> Result<Self, AnswerError> {
+        let back_end = self.back_end.within(filters)?;
+        Ok(Self { back_end, ..self })
     }
 
-    /// The corpus.
+    /// What is searched.
     #[must_use]
-    pub fn corpus(&self) -> &Corpus {
-        self.index.corpus()
+    pub fn back_end(&self) -> &BackEnd {
+        &self.back_end
     }
 
     /// The `k` passages that fit best, best first.
@@ -83,10 +77,9 @@ impl Retriever {
         if queries.iter().any(|query| query.trim().is_empty()) {
             return Err(AnswerError::EmptyQuestion);
         }
-        let corpus = self.index.corpus();
-        if corpus.passage_count() == 0 {
+        if self.back_end.passage_count() == 0 {
             return Err(AnswerError::EmptyCorpus {
-                path: corpus.dir().to_path_buf(),
+                path: self.back_end.place(),
             });
         }
         let started = Instant::now();
@@ -104,9 +97,7 @@ impl Retriever {
                     text,
                     vector: vectors.get(index).map(Vec::as_slice),
                 };
-                let hits = self
-                    .index
-                    .search(&query, mode, k, self.selection.as_ref())?;
+                let hits = self.back_end.search(&query, mode, k)?;
                 Ok(Found {
                     hits,
                     embed_time,

@@ -10,5 +10,6 @@ pub(crate) mod eval;
 pub(crate) mod ingest;
 pub(crate) mod model;
 mod open;
+mod push;
 mod score;
 pub(crate) mod search;
