@@ -24,8 +24,8 @@ use crate::schema::{
     DOC_ID, ID, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
 };
 
-/// How many passages are fetched at once. The largest ones still fit into an answer.
-const FETCHED_AT_ONCE: usize = 16;
+/// How many passages are fetched at once; fewer where they do not fit into an answer.
+const FETCHED_AT_ONCE: usize = 256;
 
 /// A collection that holds a corpus, ready to search from any number of threads.
 pub struct Collection {
@@ -236,23 +236,15 @@ impl Collection {
     /// Gets the passages behind ids.
     fn fetch(&self, best: Vec<(PassageId, f32)>) -> Result<Vec<Hit>, MilvusError> {
         let mut passages = HashMap::with_capacity(best.len());
-        for ids in best.chunks(FETCHED_AT_ONCE) {
-            let request = QueryRequest::builder()
-                .collection_name(self.connection.collection())
-                .filter(id_in(ids.iter().map(|(id, _)| id.as_str())))
-                .output_fields([ID, DOC_ID, TITLE, TEXT, METADATA])
-                .limit(ids.len() as i64)
-                .consistency_level(ConsistencyLevel::Bounded)
-                .build();
-            let response = self
-                .connection
-                .wait("read passages", SHORT, async |client| {
-                    client.query(request?).await
-                })?;
-            let rows = response.results().rows();
-            for row in rows.map_err(|error| self.connection.unreadable(&error))? {
-                let passage = passage(&row).map_err(|error| self.connection.unreadable(&error))?;
-                passages.insert(passage.id.clone(), passage);
+        let ids: Vec<&str> = best.iter().map(|(id, _)| id.as_str()).collect();
+        let mut pieces: Vec<&[&str]> = ids.chunks(FETCHED_AT_ONCE).collect();
+        while let Some(ids) = pieces.pop() {
+            match self.fetch_piece(ids) {
+                Err(MilvusError::AnswerTooLarge { .. }) if ids.len() > 1 => {
+                    let (first, second) = ids.split_at(ids.len() / 2);
+                    pieces.extend([first, second]);
+                }
+                fetched => passages.extend(fetched?.into_iter().map(|p| (p.id.clone(), p))),
             }
         }
         best.into_iter()
@@ -262,6 +254,25 @@ impl Collection {
                     .connection
                     .unreadable(&format!("it found the passage {id} and does not have it"))),
             })
+            .collect()
+    }
+
+    fn fetch_piece(&self, ids: &[&str]) -> Result<Vec<Passage>, MilvusError> {
+        let request = QueryRequest::builder()
+            .collection_name(self.connection.collection())
+            .filter(id_in(ids.iter().copied()))
+            .output_fields([ID, DOC_ID, TITLE, TEXT, METADATA])
+            .limit(ids.len() as i64)
+            .consistency_level(ConsistencyLevel::Bounded)
+            .build();
+        let response = self
+            .connection
+            .wait("read passages", SHORT, async |client| {
+                client.query(request?).await
+            })?;
+        let rows = response.results().rows();
+        let rows = rows.map_err(|error| self.connection.unreadable(&error))?;
+        rows.map(|row| passage(&row).map_err(|error| self.connection.unreadable(&error)))
             .collect()
     }
 }

@@ -73,16 +73,16 @@ impl Connection {
         if let Some(token) = token {
             config = config.token(token);
         }
-        let client = runtime
-            .block_on(ClientV2::new(&config))
-            .map_err(|error| match failed(address, "connect", &error) {
+        let client = runtime.block_on(ClientV2::new(&config)).map_err(|error| {
+            match failed(address, "connect", &error) {
                 MilvusError::Lost { server, reason, .. }
                 | MilvusError::TimedOut { server, reason, .. }
                 | MilvusError::Refused { server, reason, .. } => {
                     MilvusError::Unreachable { server, reason }
                 }
                 other => other,
-            })?;
+            }
+        })?;
         Ok(Self {
             runtime,
             client,
@@ -165,13 +165,16 @@ fn failed(address: &MilvusAddress, action: &'static str, error: &SdkError) -> Mi
                     action,
                     reason,
                 },
-                code::UNIMPLEMENTED | code::RESOURCE_EXHAUSTED | code::OUT_OF_RANGE => {
-                    MilvusError::Refused {
-                        server,
-                        action,
-                        reason,
-                    }
-                }
+                code::OUT_OF_RANGE => MilvusError::AnswerTooLarge {
+                    server,
+                    action,
+                    reason,
+                },
+                code::UNIMPLEMENTED | code::RESOURCE_EXHAUSTED => MilvusError::Refused {
+                    server,
+                    action,
+                    reason,
+                },
                 _ => MilvusError::Lost {
                     server,
                     action,

@@ -3,7 +3,7 @@
 use ken_corpus::Corpus;
 use milvus::v2::prelude::{
     ConsistencyLevel, CreateCollectionRequest, CreateIndexRequest, CreatePartitionRequest,
-    DescribeIndexRequest, DropCollectionRequest, IndexParam, ListPartitionsRequest,
+    DescribeIndexRequest, DropCollectionRequest, HasPartitionRequest, IndexParam,
 };
 
 use crate::connection::{Connection, LONG, SHORT};
@@ -68,15 +68,16 @@ pub(crate) fn complete_parts(
     connection: &Connection,
     identity: &Identity,
 ) -> Result<(), MilvusError> {
-    let request = ListPartitionsRequest::builder()
-        .collection_name(connection.collection())
-        .build();
-    let there = connection.wait("list the partitions", SHORT, async |client| {
-        client.list_partitions(request?).await
-    })?;
     for shard in 0..identity.settings.sharding.count {
         let name = partition(shard);
-        if there.partition_names().contains(&name) {
+        let request = HasPartitionRequest::builder()
+            .collection_name(connection.collection())
+            .partition_name(&name)
+            .build();
+        let there = connection.wait("look for a partition", SHORT, async |client| {
+            client.has_partition(request?).await
+        })?;
+        if there.exists() {
             continue;
         }
         let request = CreatePartitionRequest::builder()

@@ -182,6 +182,16 @@ pub enum MilvusError {
         /// The longest.
         limit: usize,
     },
+    /// An answer is larger than one message may be.
+    #[error("the answer of the Milvus server {server} is too large to {action}: {reason}")]
+    AnswerTooLarge {
+        /// The server.
+        server: String,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What was seen.
+        reason: String,
+    },
     /// The server's answer makes no sense.
     #[error("the Milvus server {server} gave an answer that ken cannot read: {reason}")]
     Unreadable {
@@ -227,6 +237,7 @@ impl MilvusError {
             Self::TooManyHits { .. } => "too_many_hits",
             Self::TooLarge { .. } => "too_large_for_milvus",
             Self::FilterTooLong { .. } => "filter_too_long",
+            Self::AnswerTooLarge { .. } => "milvus_answer_too_large",
             Self::Unreadable { .. } => "milvus_unreadable",
             Self::Runtime { .. } => "io",
             Self::Corpus(error) => error.kind(),
@@ -275,6 +286,7 @@ impl MilvusError {
                 Some(format!("--scale takes a number from 1 to {shards}"))
             }
             Self::TooManyHits { limit, .. } => Some(format!("--k takes at most {limit}")),
+            Self::AnswerTooLarge { .. } => Some("ask for fewer passages, by --k".to_owned()),
             Self::TooLarge { .. } => Some(
                 "ingest the documents into a new corpus with shorter passages, as by --segment words:100, or with less metadata"
                     .to_owned(),

@@ -181,7 +181,9 @@ impl fmt::Display for Condition {
         match self {
             Self::Has(facet) => write!(f, "array_contains({FACETS}, \"{facet}\")"),
             Self::HasNot(facet) => write!(f, "not array_contains({FACETS}, \"{facet}\")"),
-            Self::Bound { name, sign, value } => write!(f, "{BOUNDS}[\"{name}\"] {sign} \"{value}\""),
+            Self::Bound { name, sign, value } => {
+                write!(f, "{BOUNDS}[\"{name}\"] {sign} \"{value}\"")
+            }
             Self::Either(one, other) => write!(f, "({one} or {other})"),
         }
     }
@@ -221,10 +223,9 @@ impl Condition {
         };
         let words = compared(Among::Words, text);
         Ok(match ordered(number) {
-            Some(number) => Self::Either(
-                Box::new(compared(Among::Numbers, number)),
-                Box::new(words),
-            ),
+            Some(number) => {
+                Self::Either(Box::new(compared(Among::Numbers, number)), Box::new(words))
+            }
             None => words,
         })
     }

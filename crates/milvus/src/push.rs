@@ -114,17 +114,35 @@ fn check(
     let (theirs, ours) = (&found.settings, corpus.settings());
     let embedder = |embedder: &ken_corpus::EmbedderIdentity| {
         let (name, print) = (&embedder.reference, &embedder.fingerprint);
-        format!("{name} (fingerprint {print}, {} dimensions)", embedder.dimensions)
+        format!(
+            "{name} (fingerprint {print}, {} dimensions)",
+            embedder.dimensions
+        )
     };
     let shards = |shards: ken_corpus::Sharding| format!("{} (seed {})", shards.count, shards.seed);
     let differs = [
-        ("embedder", embedder(&theirs.embedder), embedder(&ours.embedder)),
-        ("segmentation", theirs.segmentation.clone(), ours.segmentation.clone()),
-        ("number of shards", shards(theirs.sharding), shards(ours.sharding)),
+        (
+            "embedder",
+            embedder(&theirs.embedder),
+            embedder(&ours.embedder),
+        ),
+        (
+            "segmentation",
+            theirs.segmentation.clone(),
+            ours.segmentation.clone(),
+        ),
+        (
+            "number of shards",
+            shards(theirs.sharding),
+            shards(ours.sharding),
+        ),
     ];
     // A model that was moved is the same model.
-    let same = |what| what == "embedder" && theirs.embedder.fingerprint == ours.embedder.fingerprint;
-    let differs = differs.into_iter().find(|(what, one, other)| one != other && !same(*what));
+    let same =
+        |what| what == "embedder" && theirs.embedder.fingerprint == ours.embedder.fingerprint;
+    let differs = differs
+        .into_iter()
+        .find(|(what, one, other)| one != other && !same(*what));
     if let Some((what, collection, corpus_has)) = differs {
         return Err(MilvusError::OtherCorpus {
             address: address.to_string(),
@@ -311,7 +329,13 @@ impl Push<'_> {
                 Some(_) => &mut changed,
                 None => &mut added,
             };
-            rows.push(Row::of(passage, vector, pruned, digest, self.identity.lexical)?);
+            rows.push(Row::of(
+                passage,
+                vector,
+                pruned,
+                digest,
+                self.identity.lexical,
+            )?);
         }
         self.send_rows(&partition, added, false)?;
         self.send_rows(&partition, changed, true)

@@ -85,10 +85,18 @@ impl Row {
             ("text", text.len(), LONGEST_TEXT, "bytes"),
             ("list of words", words, LONGEST_TEXT, "bytes"),
             ("metadata", metadata.len(), LONGEST_TEXT, "bytes"),
-            ("metadata", self.bounds().to_string().len(), LONGEST_TEXT, "bytes to filter by"),
+            (
+                "metadata",
+                self.bounds().to_string().len(),
+                LONGEST_TEXT,
+                "bytes to filter by",
+            ),
             ("metadata", self.facets.facets.len(), MOST_FACETS, "values"),
         ];
-        match sizes.into_iter().find(|(_, received, limit, _)| received > limit) {
+        match sizes
+            .into_iter()
+            .find(|(_, received, limit, _)| received > limit)
+        {
             None => Ok(()),
             Some((part, received, limit, unit)) => Err(MilvusError::TooLarge {
                 passage_id: id.to_string(),
@@ -102,7 +110,9 @@ impl Row {
 
     fn bounds(&self) -> Value {
         let bounds = &self.facets.bounds;
-        let bounds = bounds.iter().map(|(name, value)| (name.clone(), value.clone().into()));
+        let bounds = bounds
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()));
         Value::Object(Map::from_iter(bounds))
     }
 
@@ -193,7 +203,10 @@ mod tests {
 
     #[test]
     fn words_are_plain_in_every_language() {
-        assert_eq!(as_words(passage_terms("", "The moon, 北京")), "the moon xe58c97e4baac");
+        assert_eq!(
+            as_words(passage_terms("", "The moon, 北京")),
+            "the moon xe58c97e4baac"
+        );
         assert_eq!(query_words("?!"), None);
         assert_eq!(query_words("moon moon"), Some("moon".to_owned()));
     }
@@ -213,7 +226,9 @@ mod tests {
     #[test]
     fn what_is_too_large_is_named() {
         let long = passage(&"word ".repeat(20_000));
-        let error = Row::of(long, &[1.0], false, String::new(), true).err().unwrap();
+        let error = Row::of(long, &[1.0], false, String::new(), true)
+            .err()
+            .unwrap();
         assert_eq!(
             error.to_string(),
             "the text of passage a.md#0 takes 100000 bytes; Milvus takes 65535"
@@ -221,7 +236,9 @@ mod tests {
         let mut many = passage("x");
         let values = (0..5000).map(|n| format!("v{n}")).collect();
         many.metadata.insert("k".to_owned(), values);
-        let error = Row::of(many, &[1.0], false, String::new(), true).err().unwrap();
+        let error = Row::of(many, &[1.0], false, String::new(), true)
+            .err()
+            .unwrap();
         assert!(error.to_string().contains("5000 values"), "{error}");
     }
 }

@@ -132,7 +132,11 @@ pub(crate) fn index_of_words() -> IndexParam {
         .field_name(WORD_COUNTS)
         .index_type(IndexType::SparseInvertedIndex)
         .metric_type(MetricType::Bm25)
-        .extra_params(values.map(|(name, value)| (name.into(), value.into())).into())
+        .extra_params(
+            values
+                .map(|(name, value)| (name.into(), value.into()))
+                .into(),
+        )
 }
 
 /// The partition of a shard.

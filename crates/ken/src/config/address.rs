@@ -68,7 +68,10 @@ mod tests {
     #[test]
     fn a_folder_and_an_address_are_told_apart() {
         let read = |text: &str| text.parse::<CorpusAddress>();
-        assert_eq!(read("notes.ken"), Ok(CorpusAddress::Folder("notes.ken".into())));
+        assert_eq!(
+            read("notes.ken"),
+            Ok(CorpusAddress::Folder("notes.ken".into()))
+        );
         for text in ["notes.ken", "/a/b", "milvus://box:19530/notes"] {
             assert_eq!(read(text).unwrap().to_string(), text);
         }

@@ -44,8 +44,29 @@ fn text() -> impl Strategy<Value = String> {
         "-?[0-9]{1,3}(\\.[0-9]{1,2})?",
         " ?[0-9]{1,2} ?",
         proptest::sample::select(vec![
-            "", "nan", "NaN", "inf", "-inf", "-0", "0", "1e3", "1000", "+5", ".5", "5.", "true",
-            "false", "null", "2020", "2020.0", "10", "9", "a", "aa", "b", "\" or true or \"",
+            "",
+            "nan",
+            "NaN",
+            "inf",
+            "-inf",
+            "-0",
+            "0",
+            "1e3",
+            "1000",
+            "+5",
+            ".5",
+            "5.",
+            "true",
+            "false",
+            "null",
+            "2020",
+            "2020.0",
+            "10",
+            "9",
+            "a",
+            "aa",
+            "b",
+            "\" or true or \"",
         ])
         .prop_map(str::to_owned),
     ]
@@ -132,7 +153,10 @@ fn numbers_are_ordered_as_texts() {
 #[test]
 fn a_value_that_is_too_long_to_compare_is_refused() {
     let filter: Filter = format!("k<{}", "x".repeat(KEPT)).parse().unwrap();
-    assert_eq!(Condition::of(&filter).unwrap_err().kind(), "filter_too_long");
+    assert_eq!(
+        Condition::of(&filter).unwrap_err().kind(),
+        "filter_too_long"
+    );
     let filter: Filter = format!("k={}", "x".repeat(KEPT)).parse().unwrap();
     assert!(Condition::of(&filter).is_ok());
 }

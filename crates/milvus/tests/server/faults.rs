@@ -38,7 +38,10 @@ fn a_push_survives_the_death_of_its_server() {
         assert!(error.to_string().contains("127.0.0.1"), "{error}");
         assert!(error.hint().unwrap().contains("goes on"), "{error}");
         server.restart();
-        assert_eq!(opened(&address.to_string()).err().unwrap().kind(), "push_unfinished");
+        assert_eq!(
+            opened(&address.to_string()).err().unwrap().kind(),
+            "push_unfinished"
+        );
     }
     let rest = pushed(dir.path(), &address).unwrap();
     assert!(rest.kept > 0, "{rest:?}");
@@ -58,7 +61,12 @@ fn a_search_tells_that_its_server_is_gone() {
         text: "moon",
         vector: Some(&vector),
     };
-    assert!(!collection.search(&query, Mode::Hybrid, 5).unwrap().is_empty());
+    assert!(
+        !collection
+            .search(&query, Mode::Hybrid, 5)
+            .unwrap()
+            .is_empty()
+    );
     server.kill();
     for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
         let error = collection.search(&query, mode, 5).unwrap_err();
@@ -67,7 +75,12 @@ fn a_search_tells_that_its_server_is_gone() {
     // It is found again when it is back.
     server.restart();
     let collection = opened(&address).unwrap();
-    assert!(!collection.search(&query, Mode::Dense, 5).unwrap().is_empty());
+    assert!(
+        !collection
+            .search(&query, Mode::Dense, 5)
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -88,7 +101,9 @@ fn only_kens_own_collections_are_touched() {
     assert_eq!(missing.kind(), "collection_missing");
     assert!(missing.hint().unwrap().contains(&address));
 
-    let uri = address.replace("milvus://", "http://").replace("/foreign", "");
+    let uri = address
+        .replace("milvus://", "http://")
+        .replace("/foreign", "");
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let client = ClientV2::new(&ConnectConfig::new().uri(uri)).await.unwrap();
@@ -99,12 +114,21 @@ fn only_kens_own_collections_are_touched() {
         let request = CreateCollectionRequest::builder()
             .collection_name("foreign")
             .schema(schema);
-        client.create_collection(request.build().unwrap()).await.unwrap();
+        client
+            .create_collection(request.build().unwrap())
+            .await
+            .unwrap();
     });
     let dir = tempfile::tempdir().unwrap();
     publish(dir.path(), &[numbered(1)]);
-    assert_eq!(opened(&address).err().unwrap().kind(), "collection_not_kens");
-    assert_eq!(pushed(dir.path(), &address).unwrap_err().kind(), "collection_not_kens");
+    assert_eq!(
+        opened(&address).err().unwrap().kind(),
+        "collection_not_kens"
+    );
+    assert_eq!(
+        pushed(dir.path(), &address).unwrap_err().kind(),
+        "collection_not_kens"
+    );
 }
 
 #[test]
@@ -118,13 +142,23 @@ fn another_corpus_or_index_is_refused() {
     let stop = AtomicBool::new(false);
     let corpus = Corpus::open(dir.path()).unwrap();
     let index = Some(IndexKind::Hnsw);
-    let error = push(&corpus, &address.parse().unwrap(), None, index, &mut |_| (), &stop);
+    let error = push(
+        &corpus,
+        &address.parse().unwrap(),
+        None,
+        index,
+        &mut |_| (),
+        &stop,
+    );
     assert_eq!(error.unwrap_err().kind(), "other_collection_index");
 
     let other = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(other.path(), invented::settings("f2")).unwrap();
     let staged = writer.stage(0).unwrap();
-    SegmentWriter::create(staged.dir(), DIMENSIONS).unwrap().finish().unwrap();
+    SegmentWriter::create(staged.dir(), DIMENSIONS)
+        .unwrap()
+        .finish()
+        .unwrap();
     writer.publish(vec![staged]).unwrap();
     drop(writer);
     let error = pushed(other.path(), &address).unwrap_err();

@@ -114,7 +114,10 @@ pub(crate) fn publish(dir: &Path, documents: &[(Document, Vec<String>)]) {
     for shard in 0..SHARDS {
         let mut staged = writer.stage(shard).unwrap();
         let mut index = SegmentWriter::create(staged.dir(), DIMENSIONS).unwrap();
-        let of_shard = documents.iter().zip(&shards).filter(|(_, of)| **of == shard);
+        let of_shard = documents
+            .iter()
+            .zip(&shards)
+            .filter(|(_, of)| **of == shard);
         for ((document, texts), _) in of_shard {
             for passage in staged.push(document, texts).unwrap() {
                 index.push(&passage, &vector(&passage.id)).unwrap();
