@@ -95,6 +95,11 @@ impl Connection {
         &self.address
     }
 
+    /// The server, for people.
+    pub(crate) fn server(&self) -> String {
+        self.address.server()
+    }
+
     /// The collection's name.
     pub(crate) fn collection(&self) -> &str {
         self.address.collection()

@@ -3,13 +3,17 @@
 use ken_corpus::Corpus;
 use milvus::v2::prelude::{
     ConsistencyLevel, CreateCollectionRequest, CreateIndexRequest, CreatePartitionRequest,
-    DescribeIndexRequest, DropCollectionRequest, HasPartitionRequest, IndexParam,
+    DescribeIndexRequest, DropCollectionRequest, GetServerVersionRequest, HasPartitionRequest,
+    IndexParam,
 };
 
 use crate::connection::{Connection, LONG, SHORT};
 use crate::error::MilvusError;
 use crate::identity::{Identity, PROPERTY};
 use crate::schema::{IndexKind, VECTOR, WORD_COUNTS, fields, index_of_words, partition};
+
+/// How the version of milvus-lite begins.
+const LITE: &str = "milvus_lite";
 
 /// Makes the collection, with a lexical index where the server has one.
 ///
@@ -21,6 +25,7 @@ pub(crate) fn create(
     corpus: &Corpus,
     index: IndexKind,
 ) -> Result<Identity, MilvusError> {
+    refuse_unknown(connection, index)?;
     let lexical = Identity::new(corpus, index, true);
     let identity = match create_as(connection, &lexical) {
         Ok(()) => lexical,
@@ -43,6 +48,27 @@ pub(crate) fn create(
             Err(error)
         }
         outcome => outcome.map(|()| identity),
+    }
+}
+
+/// Refuses an index that the server takes the name of and never builds: after its next start it
+/// could not load the collection.
+fn refuse_unknown(connection: &Connection, index: IndexKind) -> Result<(), MilvusError> {
+    if index != IndexKind::DiskAnn {
+        return Ok(());
+    }
+    let request = GetServerVersionRequest::builder().build();
+    let version = connection.wait("tell its version", SHORT, async |client| {
+        client.server_version(request?).await
+    })?;
+    let version = version.version();
+    match version.starts_with(LITE) {
+        false => Ok(()),
+        true => Err(MilvusError::IndexUnsupported {
+            server: connection.server(),
+            index,
+            reason: format!("it is {version}, which builds no such index"),
+        }),
     }
 }
 

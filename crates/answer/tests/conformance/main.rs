@@ -52,11 +52,7 @@ impl Way {
 fn back_ends(dir: &Path, server: &MilvusLite) -> Vec<(&'static str, Way)> {
     vec![
         ("local", Way::Local),
-        (
-            "milvus autoindex",
-            in_milvus(dir, server, IndexKind::AutoIndex),
-        ),
-        ("milvus diskann", in_milvus(dir, server, IndexKind::DiskAnn)),
+        ("milvus", in_milvus(dir, server, IndexKind::Hnsw)),
     ]
 }
 
@@ -74,7 +70,7 @@ fn in_milvus(dir: &Path, server: &MilvusLite, index: IndexKind) -> Way {
 fn make_corpus(dir: &Path) {
     publish(dir, &(0..150).map(numbered).collect::<Vec<_>>());
     let mut more: Vec<_> = (150..220).map(numbered).collect();
-    let replaced = document(&numbered(10).0.id, "Anew", no_metadata());
+    let replaced = document(&numbered(10).0.id, "Anew", &no_metadata());
     more.push((replaced, vec!["the moon moved the tide".to_owned()]));
     publish(dir, &more);
     let pruned: Vec<String> = (20..40)

@@ -3,16 +3,16 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, Document, Writer};
-use ken_index::{Mode, Query, SegmentWriter};
+use ken_corpus::{Corpus, Document};
+use ken_index::{Mode, Query};
 use ken_milvus::{IndexKind, push};
 use milvus::v2::prelude::{
     ClientV2, CollectionSchema, ConnectConfig, CreateCollectionRequest, DataType, FieldSchema,
 };
 
-use crate::invented::{self, DIMENSIONS, no_metadata, numbered, publish};
+use crate::invented::{self, no_metadata, numbered, publish, publish_with};
 use crate::milvus_lite::MilvusLite;
-use crate::{assert_same, opened, pushed};
+use crate::{INDEX, assert_same, opened, pushed};
 
 #[test]
 fn a_push_survives_the_death_of_its_server() {
@@ -33,7 +33,7 @@ fn a_push_survives_the_death_of_its_server() {
             }
         };
         let address = address.parse().unwrap();
-        let error = push(&corpus, &address, None, None, &mut kill, &stop).unwrap_err();
+        let error = push(&corpus, &address, None, Some(INDEX), &mut kill, &stop).unwrap_err();
         assert_eq!(error.kind(), "milvus_lost", "{error}");
         assert!(error.to_string().contains("127.0.0.1"), "{error}");
         assert!(error.hint().unwrap().contains("goes on"), "{error}");
@@ -141,7 +141,7 @@ fn another_corpus_or_index_is_refused() {
 
     let stop = AtomicBool::new(false);
     let corpus = Corpus::open(dir.path()).unwrap();
-    let index = Some(IndexKind::Hnsw);
+    let index = Some(IndexKind::AutoIndex);
     let error = push(
         &corpus,
         &address.parse().unwrap(),
@@ -153,14 +153,7 @@ fn another_corpus_or_index_is_refused() {
     assert_eq!(error.unwrap_err().kind(), "other_collection_index");
 
     let other = tempfile::tempdir().unwrap();
-    let mut writer = Writer::create(other.path(), invented::settings("f2")).unwrap();
-    let staged = writer.stage(0).unwrap();
-    SegmentWriter::create(staged.dir(), DIMENSIONS)
-        .unwrap()
-        .finish()
-        .unwrap();
-    writer.publish(vec![staged]).unwrap();
-    drop(writer);
+    publish_with(other.path(), "f2", &[numbered(1)]);
     let error = pushed(other.path(), &address).unwrap_err();
     assert_eq!(error.kind(), "collection_of_another_corpus");
     assert!(error.to_string().contains("f2"), "{error}");
@@ -168,10 +161,26 @@ fn another_corpus_or_index_is_refused() {
 }
 
 #[test]
+fn an_index_that_the_server_lacks_is_refused() {
+    let server = MilvusLite::start();
+    let address = server.address("lacks");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &[numbered(1)]);
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let stop = AtomicBool::new(false);
+    let index = Some(IndexKind::DiskAnn);
+    let to = address.parse().unwrap();
+    let error = push(&corpus, &to, None, index, &mut |_| (), &stop).unwrap_err();
+    assert_eq!(error.kind(), "milvus_index_unsupported");
+    assert!(error.hint().unwrap().contains("autoindex"));
+    assert_eq!(opened(&address).err().unwrap().kind(), "collection_missing");
+}
+
+#[test]
 fn a_passage_that_milvus_cannot_take_is_named() {
     let server = MilvusLite::start();
     let dir = tempfile::tempdir().unwrap();
-    let document: Document = invented::document("long.md", "", no_metadata());
+    let document: Document = invented::document("long.md", "", &no_metadata());
     publish(dir.path(), &[(document, vec!["word ".repeat(20_000)])]);
     let error = pushed(dir.path(), &server.address("long")).unwrap_err();
     assert_eq!(error.kind(), "too_large_for_milvus");

@@ -20,14 +20,18 @@ use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Active, Corpus, Passage};
 use ken_index::{Mode, Query};
-use ken_milvus::{Collection, MilvusError, Pushed, push};
+use ken_milvus::{Collection, IndexKind, MilvusError, Pushed, push};
+
+/// The index of a new collection: one that is searched as widely as passages are asked for, so that
+/// all of them can be found.
+const INDEX: IndexKind = IndexKind::Hnsw;
 
 /// Pushes the corpus in a folder as it is.
 fn pushed(dir: &Path, address: &str) -> Result<Pushed, MilvusError> {
     let corpus = Corpus::open(dir).unwrap();
     let address = address.parse().unwrap();
     let stop = AtomicBool::new(false);
-    push(&corpus, &address, None, None, &mut |_| (), &stop)
+    push(&corpus, &address, None, Some(INDEX), &mut |_| (), &stop)
 }
 
 fn opened(address: &str) -> Result<Collection, MilvusError> {
@@ -46,9 +50,16 @@ fn held(address: &str) -> Vec<Passage> {
     passages
 }
 
+/// What a corpus holds live, by id.
+fn live(corpus: &Corpus) -> Vec<Passage> {
+    let mut passages: Vec<Passage> = corpus.passages().map(Result::unwrap).collect();
+    passages.sort_by(|one, other| one.id.cmp(&other.id));
+    passages
+}
+
 /// Checks that a collection holds what the corpus in a folder does.
 fn assert_same(dir: &Path, address: &str) {
-    let expected = invented::live(&Corpus::open(dir).unwrap());
+    let expected = live(&Corpus::open(dir).unwrap());
     let found = held(address);
     assert_eq!(found.len(), expected.len());
     for (found, expected) in found.iter().zip(&expected) {

@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Active, Corpus, Writer};
-use ken_milvus::{IndexKind, push};
+use ken_milvus::push;
 
 use crate::invented::{document, no_metadata, numbered, prune, publish};
 use crate::milvus_lite::MilvusLite;
-use crate::{assert_same, opened, pushed};
+use crate::{INDEX, assert_same, opened, pushed};
 
 #[test]
 fn a_collection_follows_its_corpus() {
@@ -33,7 +33,7 @@ fn a_collection_follows_its_corpus() {
     let mut changes: Vec<_> = (150..170).map(numbered).collect();
     for n in [1, 2, 50] {
         let id = numbered(n).0.id;
-        let replaced = document(&id, "Anew", no_metadata());
+        let replaced = document(&id, "Anew", &no_metadata());
         changes.push((replaced, vec!["new words".to_owned()]));
     }
     publish(dir, &changes);
@@ -77,7 +77,7 @@ fn a_push_that_was_stopped_goes_on() {
         &corpus,
         &address.parse().unwrap(),
         None,
-        Some(IndexKind::Hnsw),
+        Some(INDEX),
         &mut |step| {
             assert_eq!(step.passages_total, total);
             assert!(step.passages > last);
@@ -106,7 +106,7 @@ fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
     publish(dir.path(), &(0..100).map(numbered).collect::<Vec<_>>());
     pushed(dir.path(), &address).unwrap();
     let mut changes: Vec<_> = (100..700).map(numbered).collect();
-    let replaced = document(&numbered(8).0.id, "Anew", no_metadata());
+    let replaced = document(&numbered(8).0.id, "Anew", &no_metadata());
     changes.insert(0, (replaced, vec!["new words".to_owned()]));
     publish(dir.path(), &changes);
     let stop = AtomicBool::new(false);
@@ -116,7 +116,7 @@ fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
         stop.store(step.passages > kept + 300, Ordering::Relaxed);
     };
     let address_of = address.parse().unwrap();
-    let halted = push(&corpus, &address_of, None, None, &mut halt, &stop).unwrap();
+    let halted = push(&corpus, &address_of, None, Some(INDEX), &mut halt, &stop).unwrap();
     assert!(halted.interrupted && halted.sent > 100, "{halted:?}");
 
     Writer::open(dir.path()).unwrap().rollback(1).unwrap();

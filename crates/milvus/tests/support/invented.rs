@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ken_corpus::{
-    Corpus, Document, EmbedderIdentity, Passage, PassageId, PruneMark, Settings, Sharding, Writer,
+    Document, EmbedderIdentity, PassageId, PruneMark, Settings, Sharding, Writer,
 };
 use ken_index::SegmentWriter;
 use serde_json::{Map, Value, json};
@@ -47,7 +47,7 @@ const WORDS: [&str; 12] = [
 ];
 
 /// A document of one passage a text.
-pub(crate) fn document(id: &str, title: &str, metadata: Value) -> Document {
+pub(crate) fn document(id: &str, title: &str, metadata: &Value) -> Document {
     Document {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -78,7 +78,7 @@ pub(crate) fn numbered(n: usize) -> (Document, Vec<String>) {
         0 => format!("odd \"{n}\" \\ it's\n\t北.md"),
         _ => format!("docs/{n}.md"),
     };
-    (document(&id, &format!("Paper {n}"), metadata), texts)
+    (document(&id, &format!("Paper {n}"), &metadata), texts)
 }
 
 /// The vector of a passage. A few are the same, so that some scores are.
@@ -89,7 +89,7 @@ pub(crate) fn vector(id: &PassageId) -> Vec<f32> {
     Dice::new(hash % 250).vector()
 }
 
-pub(crate) fn settings(fingerprint: &str) -> Settings {
+fn settings(fingerprint: &str) -> Settings {
     Settings {
         embedder: EmbedderIdentity {
             reference: "test:embedder".to_owned(),
@@ -106,7 +106,12 @@ pub(crate) fn settings(fingerprint: &str) -> Settings {
 
 /// Publishes documents, new ones and such as replace others, as one generation.
 pub(crate) fn publish(dir: &Path, documents: &[(Document, Vec<String>)]) {
-    let mut writer = Writer::create(dir, settings("f1")).unwrap();
+    publish_with(dir, "f1", documents);
+}
+
+/// The same, embedded by the embedder of this fingerprint.
+pub(crate) fn publish_with(dir: &Path, fingerprint: &str, documents: &[(Document, Vec<String>)]) {
+    let mut writer = Writer::create(dir, settings(fingerprint)).unwrap();
     let shards: Vec<u32> = (documents.iter())
         .map(|(document, _)| document.id.bytes().map(u32::from).sum::<u32>() % SHARDS)
         .collect();
@@ -140,15 +145,7 @@ pub(crate) fn prune(dir: &Path, ids: &[String]) {
     Writer::open(dir).unwrap().prune(marks).unwrap();
 }
 
-/// What a corpus holds live, by id.
-pub(crate) fn live(corpus: &Corpus) -> Vec<Passage> {
-    let mut passages: Vec<Passage> = corpus.passages().map(Result::unwrap).collect();
-    passages.sort_by(|one, other| one.id.cmp(&other.id));
-    passages
-}
-
 /// Metadata without anything.
-#[allow(dead_code)] // Not every test needs it.
 pub(crate) fn no_metadata() -> Value {
     Value::Object(Map::new())
 }
