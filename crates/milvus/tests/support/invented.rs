@@ -3,9 +3,7 @@
 
 use std::path::Path;
 
-use ken_corpus::{
-    Document, EmbedderIdentity, PassageId, PruneMark, Settings, Sharding, Writer,
-};
+use ken_corpus::{Document, EmbedderIdentity, PassageId, PruneMark, Settings, Sharding, Writer};
 use ken_index::SegmentWriter;
 use serde_json::{Map, Value, json};
 
