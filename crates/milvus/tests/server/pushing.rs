@@ -140,3 +140,20 @@ fn shards_are_partitions() {
     let too_many = ken_milvus::Collection::open(&address.parse().unwrap(), None, Active::First(4));
     assert_eq!(too_many.err().unwrap().kind(), "too_few_shards");
 }
+
+#[test]
+fn a_large_partition_is_gone_through_in_pieces() {
+    let server = MilvusLite::start();
+    let address = server.address("large");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..3500).map(numbered).collect::<Vec<_>>());
+    let all = pushed(dir.path(), &address).unwrap();
+    assert!(all.sent > 6200, "three partitions of more than 2048 passages");
+    let gone: Vec<String> = (0..70).map(|n| numbered(n * 50).0.id).collect();
+    let deleted: usize = (0..70).map(|n| numbered(n * 50).1.len()).sum();
+    Writer::open(dir.path()).unwrap().delete(&gone).unwrap();
+    let swept = pushed(dir.path(), &address).unwrap();
+    assert_eq!((swept.sent, swept.deleted), (0, deleted as u64));
+    let collection = opened(&address).unwrap();
+    assert_eq!(collection.passage_count() as u64, all.sent - deleted as u64);
+}
