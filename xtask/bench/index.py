@@ -1,8 +1,9 @@
-"""hnswlib and faiss beside ken's graph: same vectors, same queries, one thread each.
+"""hnswlib and faiss beside ken's dense search: same vectors, same queries, one thread for queries.
 
-    index.py make FOLDER VECTORS DIMENSIONS QUERIES SEED    vectors, queries and what is right
+    index.py make FOLDER VECTORS DIMENSIONS QUERIES SEED    vectors and queries
     index.py build FOLDER DIMENSIONS                        both graphs, timed
-    index.py query FOLDER DIMENSIONS                        both asked, and ken's findings judged
+    index.py query FOLDER DIMENSIONS                        both asked, held against right.u32
+    index.py plot FOLDER JSON SVG                           what `bench growth` measured
 
 Answers are one JSON object on standard output.
 """
@@ -16,7 +17,8 @@ import faiss
 import hnswlib
 import numpy as np
 
-K = int(os.environ.get("KEN_BENCH_K", 10))
+K = 10
+THREADS = int(os.environ.get("KEN_BENCH_THREADS", 1))
 PASSES = 3
 EFFORTS = [10, 16, 24, 32, 48, 64, 96, 128]
 CENTRES = 2000
@@ -37,14 +39,8 @@ def make(folder, vectors, dimensions, queries, seed):
         drawn += centres[rng.integers(0, CENTRES, count)]
         return drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
 
-    stored, asked = draw(vectors), draw(queries)
-    right = np.empty((queries, K), np.uint32)
-    for start in range(0, queries, 200):
-        scores = asked[start : start + 200] @ stored.T
-        right[start : start + 200] = np.argpartition(-scores, K, axis=1)[:, :K]
-    stored.tofile(os.path.join(folder, "vectors.f32"))
-    asked.tofile(os.path.join(folder, "queries.f32"))
-    right.tofile(os.path.join(folder, "right.u32"))
+    draw(vectors).tofile(os.path.join(folder, "vectors.f32"))
+    draw(queries).tofile(os.path.join(folder, "queries.f32"))
     return {}
 
 
@@ -57,11 +53,11 @@ def build(folder, dimensions):
     start = time.perf_counter()
     index = hnswlib.Index("ip", dimensions)
     index.init_index(len(stored), M=16, ef_construction=200)
-    index.set_num_threads(1)
+    index.set_num_threads(THREADS)
     index.add_items(stored)
     hnswlib_s = time.perf_counter() - start
     index.save_index(os.path.join(folder, "hnswlib.bin"))
-    faiss.omp_set_num_threads(1)
+    faiss.omp_set_num_threads(THREADS)
     start = time.perf_counter()
     index = faiss.IndexHNSWFlat(dimensions, 16, faiss.METRIC_INNER_PRODUCT)
     index.hnsw.efConstruction = 200
@@ -106,12 +102,45 @@ def query(folder, dimensions):
         return other.search(asked, K)[1]
 
     return {
-        "ken_recall": recall(read(folder, "found.u32", K, np.uint32)),
         "hnswlib": points(ask_hnswlib),
         "faiss": points(ask_faiss),
     }
 
 
+def plot(folder, measured, drawing):
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    with open(measured, encoding="utf-8") as file:
+        points = json.load(file)["ken"]
+    figure, (time_axes, memory_axes) = plt.subplots(1, 2, figsize=(10, 4))
+    colors = {"exact": "tab:gray", "graph": "tab:blue", "disk": "tab:orange"}
+    styles = {1: "-", 4: "--", 12: ":"}
+    for dense, color in colors.items():
+        for shards, style in styles.items():
+            chosen = [p for p in points if (p["dense"], p["shards"]) == (dense, shards)]
+            counts = [p["vectors"] for p in chosen]
+            label = f"{dense}, {shards} shard{'s' if shards > 1 else ''}"
+            for axes, numbers in [
+                (time_axes, [p["p50_ms"] for p in chosen]),
+                (memory_axes, [p["resident_bytes"] / 1e6 for p in chosen]),
+            ]:
+                axes.loglog(counts, numbers, style, marker="o", color=color, label=label)
+    time_axes.set(xlabel="vectors", ylabel="milliseconds a query (median)")
+    memory_axes.set(xlabel="vectors", ylabel="resident MB")
+    memory_axes.legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(drawing)
+    return {}
+
+
 if __name__ == "__main__":
-    verb, folder, *numbers = sys.argv[1:]
-    print(json.dumps({"make": make, "build": build, "query": query}[verb](folder, *map(int, numbers))))
+    verb, folder, *rest = sys.argv[1:]
+    verbs = {"make": make, "build": build, "query": query}
+    if verb == "plot":
+        answer = plot(folder, *rest)
+    else:
+        answer = verbs[verb](folder, *map(int, rest))
+    print(json.dumps(answer))

@@ -14,6 +14,8 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
+use self::bench::Vectors;
+
 /// The verbs, in the order in which the help lists them.
 pub(crate) const VERBS: &[(&str, &str)] = &[
     (
@@ -38,7 +40,12 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "bench index",
-        "measure ken's graph beside hnswlib and faiss; a number behind it is how many vectors",
+        "measure dense search beside hnswlib and faiss; behind it a number of vectors, or a file \
+         of vectors and one of queries",
+    ),
+    (
+        "bench growth",
+        "measure dense search at 10,000 to a million vectors, in 1 to 12 shards",
     ),
 ];
 
@@ -59,11 +66,15 @@ fn run(arguments: &[String]) -> Result<()> {
     match words.as_slice() {
         ["test"] => stages::test(&root),
         ["bench", "model"] => bench::model(&root),
-        ["bench", "index"] => bench::index(&root, 100_000),
+        ["bench", "index"] => bench::index(&root, &Vectors::Clustered(100_000)),
         ["bench", "index", vectors] => {
-            let vectors = vectors.parse();
-            bench::index(&root, vectors.context("VECTORS is no number")?)
+            let vectors = vectors.parse().context("VECTORS is no number")?;
+            bench::index(&root, &Vectors::Clustered(vectors))
         }
+        ["bench", "index", vectors, queries] => {
+            bench::index(&root, &Vectors::Files(vectors.into(), queries.into()))
+        }
+        ["bench", "growth"] => bench::growth(&root),
         ["tidy"] => stages::tidy(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());

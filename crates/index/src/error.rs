@@ -103,6 +103,12 @@ pub enum IndexError {
         /// The name that was given.
         received: String,
     },
+    /// A name that says nothing about how vectors are stored and searched.
+    #[error("unknown way to store and search vectors {received:?}")]
+    UnknownDenseLayout {
+        /// The name that was given.
+        received: String,
+    },
     /// The corpus could not be read.
     #[error(transparent)]
     Corpus(#[from] ken_corpus::CorpusError),
@@ -124,6 +130,7 @@ impl IndexError {
             Self::LexicalDamaged { .. } => "lexical_damaged",
             Self::LexicalWrite { .. } => "lexical_write",
             Self::UnknownMode { .. } => "unknown_mode",
+            Self::UnknownDenseLayout { .. } => "unknown_dense_layout",
             Self::Corpus(error) => error.kind(),
         }
     }
@@ -146,6 +153,10 @@ impl IndexError {
                 Some("the embedder is broken: verify its files".to_owned())
             }
             Self::UnknownMode { .. } => Some("the modes are dense, lexical and hybrid".to_owned()),
+            Self::UnknownDenseLayout { .. } => Some(
+                "it is auto, exact, graph or disk, with :f16 or :int8 for smaller numbers"
+                    .to_owned(),
+            ),
             Self::Io { path, source } => io_hint(source.kind(), path),
             Self::Corpus(error) => error.hint(),
             Self::LexicalWrite { .. } | Self::VectorLength { .. } => None,

@@ -16,7 +16,7 @@ mod tokenize;
 mod top_k;
 mod write;
 
-pub use dense::SegmentVectors;
+pub use dense::{DenseLayout, DenseSearch, RowBuffer, SegmentVectors, VectorType};
 pub use error::IndexError;
 pub use fuse::{fused_depth, reciprocal_rank};
 pub use index::{Hit, Index};

@@ -78,14 +78,14 @@ impl Rankings {
         let dense = |vector, k| dense::search(&self.dense, vector, k, is_live, live_count);
         let lexical = |k| self.lexical.search(query.text, k, is_live);
         match mode {
-            Mode::Dense => Ok(dense(query.checked_vector(mode, self.dimensions)?, k)),
+            Mode::Dense => dense(query.checked_vector(mode, self.dimensions)?, k),
             Mode::Lexical => lexical(k),
             Mode::Hybrid => {
                 let vector = query.checked_vector(mode, self.dimensions)?;
                 let depth = fused_depth(k);
                 let (dense, lexical) = rayon::join(|| dense(vector, depth), || lexical(depth));
                 let places = |ranking: Vec<Candidate>| ranking.into_iter().map(|c| c.place);
-                let rankings = [places(dense).collect(), places(lexical?).collect()];
+                let rankings = [places(dense?).collect(), places(lexical?).collect()];
                 let fused = reciprocal_rank(&rankings, k).into_iter();
                 Ok(fused
                     .map(|(place, score)| Candidate { score, place })
@@ -98,7 +98,7 @@ impl Rankings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dense::VectorWriter;
+    use crate::dense::{VectorType, VectorWriter};
     use crate::lexical::LexicalWriter;
     use tempfile::TempDir;
 
@@ -106,8 +106,8 @@ mod tests {
     const VECTORS: [f32; 6] = [1.0, 0.0, 0.0, 1.0, 0.6, 0.8];
 
     fn write(dir: &Path, vectors: &[f32], texts: &[&str]) {
-        let mut dense = VectorWriter::create(dir).unwrap();
-        dense.push(vectors).unwrap();
+        let mut dense = VectorWriter::create(dir, VectorType::F32).unwrap();
+        vectors.chunks(2).for_each(|row| dense.push(row).unwrap());
         dense.finish().unwrap();
         let mut lexical = LexicalWriter::create(dir).unwrap();
         for text in texts {

@@ -1,13 +1,15 @@
 //! Text to the terms of the lexical index, the same way for passages and queries.
 //!
 //! Terms are words as Unicode bounds them, lower-cased, without accents, in compatibility form
-//! (full-width letters become plain ones), and reduced to their stem by the English Porter2
-//! stemmer, which leaves other scripts alone. Scripts written without spaces (Chinese, Japanese,
+//! (full-width letters become plain ones), and reduced to their stem by the Snowball stemmer of the
+//! language that is written most in their script: Latin words as English, Cyrillic ones as Russian,
+//! and so on. Scripts written without spaces (Chinese, Japanese,
 //! Thai and their kin) become overlapping pairs of characters, since neither single characters
 //! nor whole runs tell passages apart. There are no stop words: BM25 already gives the frequent
 //! little weight, and in some queries they are all there is.
 
-use tantivy::tokenizer::{Language, Stemmer, TextAnalyzer, Token, TokenStream, Tokenizer};
+use frostem::{Algorithm, Stemmer};
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -17,9 +19,7 @@ const LONGEST_TERM: usize = 64;
 
 /// The whole way from a text to its terms.
 pub(crate) fn analyzer() -> TextAnalyzer {
-    TextAnalyzer::builder(Words)
-        .filter(Stemmer::new(Language::English))
-        .build()
+    TextAnalyzer::builder(Words).build()
 }
 
 /// The most distinct terms of a query that count. Beyond, a query is a document, and its first
@@ -61,7 +61,7 @@ fn terms(text: &str) -> Vec<String> {
     terms
 }
 
-/// Splits a text into unstemmed terms.
+/// Splits a text into terms.
 #[derive(Clone, Debug)]
 struct Words;
 
@@ -117,11 +117,31 @@ fn words(text: &str) -> Vec<String> {
             piece
                 .split(joins_words)
                 .filter(|word| word.contains(char::is_alphanumeric))
-                .map(|word| word.chars().take(LONGEST_TERM).collect()),
+                .map(|word| stem(&word.chars().take(LONGEST_TERM).collect::<String>())),
         );
     }
     push_pairs(&mut words, &mut run);
     words
+}
+
+/// A word without its endings, where there is a stemmer for its script.
+fn stem(word: &str) -> String {
+    let algorithm = match word.chars().find(|c| c.is_alphabetic()) {
+        Some('a'..='z' | '\u{df}'..='\u{24f}') => Algorithm::English,
+        Some('\u{370}'..='\u{3ff}') => Algorithm::Greek,
+        Some('\u{400}'..='\u{52f}') => Algorithm::Russian,
+        Some('\u{600}'..='\u{6ff}') => Algorithm::Arabic,
+        Some('\u{900}'..='\u{97f}') => Algorithm::Hindi,
+        Some('\u{b80}'..='\u{bff}') => Algorithm::Tamil,
+        _ => return word.to_owned(),
+    };
+    let stem = Stemmer::new(algorithm).stem(word);
+    // Some would leave nothing of a word that is all ending.
+    if stem.is_empty() {
+        word.to_owned()
+    } else {
+        stem.into_owned()
+    }
 }
 
 /// Empties a run of unspaced characters into its overlapping pairs; a character that stands alone
@@ -135,15 +155,22 @@ fn push_pairs(words: &mut Vec<String>, run: &mut Vec<&str>) {
 }
 
 /// Compatibility form, lower case, no accents. Marks that are more than an accent (the vowels of
-/// Indic scripts, the voicing of kana) stay.
+/// Indic scripts, the voicing of kana, the breve that makes another letter of a Cyrillic one) stay.
 fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
-    let is_accent = |c: &char| ('\u{300}'..='\u{36f}').contains(c);
+    let mut under = ' ';
+    let mut is_accent = |c: char| {
+        let is_mark = ('\u{300}'..='\u{36f}').contains(&c);
+        if !is_mark {
+            under = c;
+        }
+        is_mark && !(c == '\u{306}' && matches!(under, '\u{400}'..='\u{52f}'))
+    };
     text.nfkd()
         .flat_map(char::to_lowercase)
-        .filter(|c| !is_accent(c))
+        .filter(|&c| !is_accent(c))
         .nfc()
         .collect()
 }
@@ -204,10 +231,20 @@ mod tests {
     }
 
     #[test]
-    fn other_scripts_keep_their_words() {
+    fn each_script_has_its_stems() {
         assert_eq!(terms("한국어 문서"), ["한국어", "문서"]);
-        assert_eq!(terms("हिन्दी भाषा"), ["हिन्दी", "भाषा"]);
-        assert_eq!(terms("Война и мир"), ["воина", "и", "мир"]);
+        for (one, other) in [
+            ("books", "book"),
+            ("книгами", "книга"),
+            ("старый ёж", "старым еж"),
+            ("λόγος", "λογοι"),
+            ("भाषाओं", "भाषा"),
+            ("الكتاب", "كتاب"),
+        ] {
+            assert_eq!(terms(one), terms(other));
+        }
+        assert_eq!(terms("Война и мир"), ["войн", "и", "мир"]);
+        assert_ne!(fold("мой"), fold("мои"));
     }
 
     #[test]

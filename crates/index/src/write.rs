@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ken_corpus::Passage;
 
 use crate::IndexError;
-use crate::dense::{VectorWriter, write_graph};
+use crate::dense::{DenseLayout, VectorWriter, write_graph};
 use crate::lexical::LexicalWriter;
 
 /// Writes the vectors and the lexical index of a staged segment, passage by passage.
@@ -15,6 +15,7 @@ pub struct SegmentWriter {
     lexical: LexicalWriter,
     passages: usize,
     dimensions: usize,
+    layout: DenseLayout,
 }
 
 impl SegmentWriter {
@@ -22,13 +23,14 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// Where a file cannot be written.
-    pub fn create(dir: &Path, dimensions: usize) -> Result<Self, IndexError> {
+    pub fn create(dir: &Path, dimensions: usize, layout: DenseLayout) -> Result<Self, IndexError> {
         Ok(Self {
             dir: dir.to_owned(),
-            vectors: VectorWriter::create(dir)?,
+            vectors: VectorWriter::create(dir, layout.vectors)?,
             lexical: LexicalWriter::create(dir)?,
             passages: 0,
             dimensions,
+            layout,
         })
     }
 
@@ -65,6 +67,7 @@ impl SegmentWriter {
     pub fn finish(self) -> Result<(), IndexError> {
         self.vectors.finish()?;
         self.lexical.finish()?;
-        write_graph(&self.dir, self.passages, self.dimensions)
+        let search = self.layout.search;
+        write_graph(&self.dir, self.passages, self.dimensions, search)
     }
 }

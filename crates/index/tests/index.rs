@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_corpus::{Corpus, Document, EmbedderIdentity, Selection, Settings, Sharding, Writer};
-use ken_index::{Hit, Index, Mode, Query, SegmentWriter};
+use ken_index::{DenseLayout, Hit, Index, Mode, Query, SegmentWriter};
 use tempfile::TempDir;
 
 const MODES: [Mode; 3] = [Mode::Dense, Mode::Lexical, Mode::Hybrid];
@@ -23,6 +23,7 @@ fn settings() -> Settings {
         },
         segmentation: "whole".to_owned(),
         sharding: Sharding::default(),
+        dense: "auto".into(),
     }
 }
 
@@ -48,7 +49,7 @@ fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
             vectors.extend(vector);
         }
     }
-    let mut index = SegmentWriter::create(staged.dir(), 2).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 2, DenseLayout::default()).unwrap();
     for (passage, vector) in passages.iter().zip(vectors.chunks(2)) {
         index.push(passage, vector).unwrap();
     }
@@ -155,7 +156,7 @@ fn a_large_segment_has_a_graph_that_filters_and_checks_hold_for() {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = Writer::create(dir.path(), settings()).unwrap();
     let mut staged = writer.stage(0).unwrap();
-    let mut index = SegmentWriter::create(staged.dir(), 2).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 2, DenseLayout::default()).unwrap();
     let mut vectors = Vec::new();
     for n in 0..passages {
         let (sin, cos) = (n as f32 * 2.4).sin_cos();
@@ -213,7 +214,7 @@ fn vectors_that_do_not_fit_are_not_written() {
         record: true,
     };
     let passages = staged.push(&document, &["text".to_owned()]).unwrap();
-    let mut index = SegmentWriter::create(staged.dir(), 2).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 2, DenseLayout::default()).unwrap();
     let error = index.push(&passages[0], &[1.0]).unwrap_err();
     assert_eq!(
         error.to_string(),

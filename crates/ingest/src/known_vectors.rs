@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use ken_corpus::{Known, Published};
-use ken_index::SegmentVectors;
+use ken_index::{RowBuffer, SegmentVectors};
 
 use crate::IngestError;
 use crate::stages::embedded_text;
@@ -36,11 +36,13 @@ impl KnownVectors {
         let segment = &published.segment;
         let vectors = self.open.get(segment.id());
         let mut found = HashMap::new();
+        let mut buffer = RowBuffer::default();
         for ordinal in published.passages {
             let passage = segment.passage(ordinal)?;
             let text = embedded_text(&passage.title, &passage.text);
-            let vector = vectors.map(|vectors| vectors.row(ordinal));
-            found.extend(vector.map(|vector| (text, vector.to_vec())));
+            if let Some(vectors) = vectors {
+                found.insert(text, vectors.row(ordinal, &mut buffer)?.to_vec());
+            }
         }
         Ok(found)
     }

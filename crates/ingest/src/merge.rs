@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Change, Pruned, Segment, StagedSegment, Writer};
-use ken_index::{SegmentVectors, SegmentWriter};
+use ken_index::{RowBuffer, SegmentVectors, SegmentWriter};
 
 use crate::IngestError;
+use crate::run::layout;
 
 /// Segments of a shard and of a size that are merged into one. A passage is written again as often
 /// as the corpus grows by this factor.
@@ -105,12 +106,13 @@ fn merged(
     let shard = segments.first().map_or(0, |segment| segment.shard());
     let dimensions = writer.settings().embedder.dimensions;
     let mut staged = writer.stage(shard)?;
-    let mut index = SegmentWriter::create(staged.dir(), dimensions)?;
+    let mut index = SegmentWriter::create(staged.dir(), dimensions, layout(writer)?)?;
+    let mut buffer = RowBuffer::default();
     let mut goes_on = true;
     for segment in segments {
         let vectors = SegmentVectors::open(segment.dir(), segment.passage_count(), dimensions)?;
         let copied = staged.copy(segment, pruned, |ordinal, passage| {
-            index.push(&passage, vectors.row(ordinal))?;
+            index.push(&passage, vectors.row(ordinal, &mut buffer)?)?;
             goes_on = each();
             match goes_on {
                 true => Ok(()),

@@ -9,6 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use ken_corpus::{
     Documents, EmbedderIdentity, ReadError, ReadProgress, Settings, Sharding, Writer,
 };
+use ken_index::DenseLayout;
 use ken_model::embedder::Embedder;
 
 use crate::split::Split;
@@ -38,6 +39,9 @@ pub struct Ingest<'a> {
     pub embedder_reference: &'a str,
     /// How documents are split; `None` for what the corpus has, or one shard where it is new.
     pub sharding: Option<Sharding>,
+    /// How vectors are stored and searched; `None` for what the corpus has, or by size where it is
+    /// new.
+    pub dense: Option<DenseLayout>,
     /// Takes in the documents of this shard only, counted from 0. Runs for the other shards have to
     /// read the same documents in the same order, each into a corpus of its own.
     pub only_shard: Option<u32>,
@@ -98,6 +102,7 @@ pub fn ingest(
 ) -> Result<Report, IngestError> {
     let writer = open(&run)?;
     let split = Split::new(&writer, run.only_shard)?;
+    let layout = layout(&writer)?;
     let Ingest {
         documents,
         cut,
@@ -114,7 +119,7 @@ pub fn ingest(
         let reader =
             scope.spawn(move || stages::read(documents, &known, split, on_broken, cancel, &found));
         let cutter = scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, &ready));
-        let shelf = Shelf::new(writer, dimensions);
+        let shelf = Shelf::new(writer, dimensions, layout);
         let publisher = scope.spawn(move || shelf.fill(to_publish));
 
         let stopped = stages::embed(to_embed, embedder, cancel, &done, progress);
@@ -149,12 +154,15 @@ pub fn ingest(
 }
 
 fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
-    let sharding = match run.sharding {
-        Some(sharding) => sharding,
-        None => Settings::of(run.corpus)?.map_or_else(Sharding::default, |known| known.sharding),
-    };
+    let known = Settings::of(run.corpus)?;
+    let known = known.map(|known| (known.sharding, known.dense));
+    let (sharding, dense) = known.unwrap_or_else(|| {
+        let dense = DenseLayout::default();
+        (Sharding::default(), dense.to_string())
+    });
     let settings = Settings {
-        sharding,
+        sharding: run.sharding.unwrap_or(sharding),
+        dense: run.dense.map_or(dense, |dense| dense.to_string()),
         embedder: EmbedderIdentity {
             reference: run.embedder_reference.to_owned(),
             fingerprint: run.embedder.fingerprint().to_owned(),
@@ -163,6 +171,11 @@ fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
         segmentation: run.cut.to_string(),
     };
     Ok(Writer::create(run.corpus, settings)?)
+}
+
+/// How the corpus stores and searches vectors.
+pub(crate) fn layout(writer: &Writer) -> Result<DenseLayout, IngestError> {
+    Ok(writer.settings().dense.parse()?)
 }
 
 /// What a stage returned; its panic goes on here.

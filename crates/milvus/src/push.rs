@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ken_corpus::{Corpus, CorpusInfo, Segment};
-use ken_index::SegmentVectors;
+use ken_index::{RowBuffer, SegmentVectors};
 use milvus::v2::prelude::{
     ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
 };
@@ -315,10 +315,11 @@ impl Push<'_> {
                 self.standing(&partition, id_in(ids), passages.len())?
             }
         };
+        let mut buffer = RowBuffer::default();
         let mut added = Vec::new();
         let mut changed = Vec::new();
         for (&ordinal, passage) in ordinals.iter().zip(passages) {
-            let vector = vectors.row(ordinal);
+            let vector = vectors.row(ordinal, &mut buffer)?;
             let pruned = !segment.is_live(ordinal);
             let digest = digest(&passage, vector, pruned);
             let rows = match standing.get(passage.id.as_str()) {

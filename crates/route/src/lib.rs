@@ -1,9 +1,12 @@
 //! From signals to a source: which policy sends which question where. Maps numbers to a choice;
 //! never calls a model.
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod calibrate;
 mod choice;
 mod policy;
 
+pub use calibrate::{Calibration, Goal, Observation, calibrate};
 pub use choice::{Choice, MissingSignal, Signals};
 pub use policy::{Policy, UnknownPolicy};
 

@@ -1,8 +1,8 @@
-//! `cargo xtask bench index`: ken's graph beside hnswlib and faiss, on the same vectors, by turns in
-//! one run and on one thread each.
+//! `cargo xtask bench index`: ken's dense search beside hnswlib and faiss, on the same vectors, by
+//! turns in one run; and `bench growth`: what more vectors and more shards cost.
 
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 use super::{environment, output, target_folder};
 use crate::{cargo_command, models};
 
-/// The peers, as pip names them.
-const PEERS: [&str; 3] = ["numpy", "hnswlib", "faiss-cpu"];
+/// The peers, as pip names them, and what draws the plot.
+const PEERS: [&str; 4] = ["numpy", "hnswlib", "faiss-cpu", "matplotlib"];
 
-const DIMENSIONS: &str = "384";
-const QUERIES: &str = "2000";
+const DIMENSIONS: usize = 384;
+const QUERIES: usize = 2000;
 const SEED: &str = "1";
+
+/// Passages found for each query.
+const K: usize = 10;
 
 /// How often each side is asked; the best of its rates counts.
 const ROUNDS: usize = 2;
@@ -24,75 +27,184 @@ const ROUNDS: usize = 2;
 /// the least that reaches ken's.
 const RECALL: f64 = 0.95;
 
-/// Measures on `vectors` clustered vectors, prints the ratios and leaves the raw numbers in
-/// `target/bench-index.json`.
-pub(crate) fn index(root: &Path, vectors: usize) -> Result<()> {
-    let python = environment(&models::cache()?.join("bench-index"), &PEERS)?;
-    let target = target_folder(root);
-    let folder = target.join("bench-index");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)?;
+/// The numbers of vectors and of shards of `bench growth`.
+const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
+const SHARDS: [usize; 3] = [1, 4, 12];
+
+/// The vectors to measure on.
+pub(crate) enum Vectors {
+    /// So many, in clusters.
+    Clustered(usize),
+    /// Files of 32-bit numbers, 384 a row: what is searched, and the queries.
+    Files(PathBuf, PathBuf),
+}
+
+/// A folder with `vectors.f32` and `queries.f32`, the Python that measures the peers on it, and the
+/// threads that either side builds with.
+struct Bench<'a> {
+    root: &'a Path,
+    python: PathBuf,
+    folder: PathBuf,
+    threads: String,
+}
+
+impl<'a> Bench<'a> {
+    /// An empty folder in `target`. `KEN_BENCH_THREADS` says with how many threads to build, else
+    /// with one.
+    fn new(root: &'a Path) -> Result<Self> {
+        let folder = target_folder(root).join("bench-index");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self {
+            root,
+            python: environment(&models::cache()?.join("bench-index"), &PEERS)?,
+            folder,
+            threads: std::env::var("KEN_BENCH_THREADS").unwrap_or_else(|_| "1".to_owned()),
+        })
     }
-    std::fs::create_dir_all(&folder)?;
-    let peers = |verb: &str, numbers: &[&str]| -> Result<Value> {
+
+    fn peers(&self, verb: &str, arguments: &[String]) -> Result<Value> {
         eprintln!("xtask: peers: {verb}");
-        let script = root.join("xtask/bench/index.py");
-        let mut command = Command::new(&python);
-        command.arg(script).arg(verb).arg(&folder).args(numbers);
-        command.env("OMP_NUM_THREADS", "1");
+        let script = self.root.join("xtask/bench/index.py");
+        let mut command = Command::new(&self.python);
+        command.arg(script).arg(verb).arg(&self.folder);
+        command
+            .args(arguments)
+            .env("KEN_BENCH_THREADS", &self.threads);
         Ok(serde_json::from_str(&output(&mut command)?)?)
-    };
-    let ken = || -> Result<Value> {
-        eprintln!("xtask: ken");
+    }
+
+    /// Puts the vectors and queries into the folder. Returns how many vectors there are.
+    fn fill(&self, vectors: &Vectors) -> Result<usize> {
+        match vectors {
+            Vectors::Clustered(count) => {
+                let numbers = [count, &DIMENSIONS, &QUERIES].map(ToString::to_string);
+                let [count_text, dimensions, queries] = numbers;
+                self.peers("make", &[count_text, dimensions, queries, SEED.to_owned()])?;
+                Ok(*count)
+            }
+            Vectors::Files(stored, asked) => {
+                for (from, to) in [(stored, "vectors.f32"), (asked, "queries.f32")] {
+                    std::fs::copy(from, self.folder.join(to))
+                        .with_context(|| format!("cannot copy {}", from.display()))?;
+                }
+                let bytes = std::fs::metadata(stored)?.len() as usize;
+                Ok(bytes / size_of::<f32>() / DIMENSIONS)
+            }
+        }
+    }
+
+    /// What ken takes for the first `count` vectors in so many shards; what it found is left in
+    /// the folder.
+    fn ken(&self, dense: &str, count: usize, shards: usize) -> Result<Value> {
+        eprintln!("xtask: ken: {dense}, {count} vectors, {shards} shards");
         let ran = cargo_command()
             .args(["test", "--release", "-q", "-p", "ken-index", "--lib", "--"])
             .args(["--ignored", "dense::measurement"])
-            .env("KEN_BENCH_INDEX", &folder)
-            .env("KEN_BENCH_DIMENSIONS", DIMENSIONS)
-            .env("RAYON_NUM_THREADS", "1")
-            .current_dir(root)
-            .stdout(std::process::Stdio::null())
+            .env("KEN_BENCH_INDEX", &self.folder)
+            .env("KEN_BENCH_DIMENSIONS", DIMENSIONS.to_string())
+            .env("KEN_BENCH_DENSE", dense)
+            .env("KEN_BENCH_COUNT", count.to_string())
+            .env("KEN_BENCH_SHARDS", shards.to_string())
+            .env("KEN_BENCH_K", K.to_string())
+            .env("RAYON_NUM_THREADS", &self.threads)
+            .current_dir(self.root)
+            .stdout(Stdio::null())
             .status()?;
         ensure!(ran.success(), "ken could not be measured");
-        let times = std::fs::read_to_string(folder.join("ken.json"))?;
-        Ok(serde_json::from_str(&times)?)
-    };
-
-    peers("make", &[&vectors.to_string(), DIMENSIONS, QUERIES, SEED])?;
-    let mut ours = vec![ken()?];
-    let built = peers("build", &[DIMENSIONS])?;
-    let mut theirs = vec![peers("query", &[DIMENSIONS])?];
-    for _ in 1..ROUNDS {
-        ours.push(ken()?);
-        theirs.push(peers("query", &[DIMENSIONS])?);
+        let measured = std::fs::read_to_string(self.folder.join("ken.json"))?;
+        Ok(serde_json::from_str(&measured)?)
     }
-    let raw = json!({ "vectors": vectors, "ken": ours, "built_s": built, "rounds": theirs });
-    let file = target.join("bench-index.json");
-    std::fs::write(&file, serde_json::to_string_pretty(&raw)?)?;
+
+    /// The rows that were found last, `[queries, k]`.
+    fn found(&self) -> Result<Vec<u32>> {
+        let bytes = std::fs::read(self.folder.join("found.u32"))?;
+        let (rows, _) = bytes.as_chunks::<4>();
+        Ok(rows.iter().map(|&row| u32::from_le_bytes(row)).collect())
+    }
+
+    /// Leaves the raw numbers in `target`, and says so.
+    fn keep(&self, name: &str, raw: &Value) -> Result<()> {
+        let file = target_folder(self.root).join(name);
+        std::fs::write(&file, serde_json::to_string_pretty(raw)?)?;
+        println!("raw numbers: {}", file.display());
+        Ok(())
+    }
+}
+
+/// The share of what is right that was found.
+fn recall(found: &[u32], right: &[u32]) -> f64 {
+    let rows = found.chunks(K).zip(right.chunks(K));
+    let hits = rows.map(|(found, right)| found.iter().filter(|row| right.contains(row)).count());
+    hits.sum::<usize>() as f64 / right.len().max(1) as f64
+}
+
+/// Measures ken's ways of dense search and the peers, prints the ratios and leaves the raw numbers
+/// in `target/bench-index.json`.
+pub(crate) fn index(root: &Path, vectors: &Vectors) -> Result<()> {
+    let bench = Bench::new(root)?;
+    let count = bench.fill(vectors)?;
+    let dimensions = [DIMENSIONS.to_string()];
+    let exact = bench.ken("exact", count, 1)?;
+    let right = bench.found()?;
+    std::fs::copy(
+        bench.folder.join("found.u32"),
+        bench.folder.join("right.u32"),
+    )?;
+    let mut ours = vec![exact];
+    for dense in ["graph", "disk"] {
+        let mut measured = bench.ken(dense, count, 1)?;
+        measured["recall"] = recall(&bench.found()?, &right).into();
+        ours.push(measured);
+    }
+    let built = bench.peers("build", &dimensions)?;
+    let mut theirs = vec![bench.peers("query", &dimensions)?];
+    for _ in 1..ROUNDS {
+        for measured in &mut ours {
+            let dense = measured["dense"].as_str().unwrap_or_default().to_owned();
+            let again = bench.ken(&dense, count, 1)?;
+            if again["queries_per_s"].as_f64() > measured["queries_per_s"].as_f64() {
+                for number in ["queries_per_s", "p50_ms", "p99_ms"] {
+                    measured[number] = again[number].clone();
+                }
+            }
+        }
+        theirs.push(bench.peers("query", &dimensions)?);
+    }
     print_ratios(&ours, &built, &theirs)?;
-    println!("raw numbers: {}", file.display());
-    Ok(())
+    let raw = json!({
+        "vectors": count, "threads": bench.threads, "ken": ours, "built_s": built, "rounds": theirs,
+    });
+    bench.keep("bench-index.json", &raw)
 }
 
 fn print_ratios(ours: &[Value], built: &Value, theirs: &[Value]) -> Result<()> {
     let number = |value: &Value| value.as_f64().context("a number is missing");
-    let rates = ours.iter().filter_map(|run| run["queries_per_s"].as_f64());
-    let rate = rates.fold(0.0, f64::max);
-    let (build_s, recall) = (
-        number(&ours[0]["build_s"])?,
-        number(&theirs[0]["ken_recall"])?,
-    );
     println!(
-        "{:<10}{:>6}{:>9}{:>12}{:>9}{:>9}{:>9}",
-        "", "ef", "recall", "queries/s", "x", "built s", "x"
+        "{:<10}{:>6}{:>9}{:>12}{:>9}{:>9}{:>9}{:>9}{:>12}",
+        "", "ef", "recall", "queries/s", "x", "built s", "x", "p50 ms", "resident MB"
     );
-    println!(
-        "{:<10}{:>6}{recall:>9.4}{rate:>12.0}{:>9}{build_s:>9.1}",
-        "ken", "", ""
-    );
+    for measured in ours {
+        println!(
+            "{:<10}{:>6}{:>9.4}{:>12.0}{:>9}{:>9.1}{:>9}{:>9.3}{:>12.0}",
+            measured["dense"].as_str().unwrap_or_default(),
+            "",
+            measured["recall"].as_f64().unwrap_or(1.0),
+            number(&measured["queries_per_s"])?,
+            "",
+            measured["build_s"].as_f64().unwrap_or_default(),
+            "",
+            number(&measured["p50_ms"])?,
+            number(&measured["resident_bytes"])? / 1e6
+        );
+    }
+    let graph = &ours[1];
+    let (rate, build_s) = (number(&graph["queries_per_s"])?, number(&graph["build_s"])?);
     for peer in ["hnswlib", "faiss"] {
         let peer_s = number(&built[peer])?;
-        for least in [RECALL, recall] {
+        for least in [RECALL, number(&graph["recall"])?] {
             let points = theirs[0][peer].as_array().context("no points")?;
             let Some(at) = points
                 .iter()
@@ -114,5 +226,50 @@ fn print_ratios(ours: &[Value], built: &Value, theirs: &[Value]) -> Result<()> {
             );
         }
     }
+    Ok(())
+}
+
+/// Measures each way of dense search at [`COUNTS`] and [`SHARDS`], prints a table and leaves the
+/// raw numbers in `target/bench-growth.json` and a plot beside them.
+pub(crate) fn growth(root: &Path) -> Result<()> {
+    let bench = Bench::new(root)?;
+    let most = COUNTS.iter().copied().max().unwrap_or_default();
+    bench.fill(&Vectors::Clustered(most))?;
+    println!(
+        "{:<8}{:>10}{:>8}{:>10}{:>10}{:>14}{:>10}{:>10}",
+        "", "vectors", "shards", "p50 ms", "p99 ms", "resident MB", "recall", "built s"
+    );
+    let mut all = Vec::new();
+    for count in COUNTS {
+        let mut right = Vec::new();
+        for dense in ["exact", "graph", "disk"] {
+            for shards in SHARDS {
+                let mut measured = bench.ken(dense, count, shards)?;
+                let found = bench.found()?;
+                if right.is_empty() {
+                    right = found.clone();
+                }
+                measured["recall"] = recall(&found, &right).into();
+                let number = |name: &str| measured[name].as_f64().unwrap_or_default();
+                println!(
+                    "{dense:<8}{count:>10}{shards:>8}{:>10.3}{:>10.3}{:>14.1}{:>10.4}{:>10.1}",
+                    number("p50_ms"),
+                    number("p99_ms"),
+                    number("resident_bytes") / 1e6,
+                    number("recall"),
+                    number("build_s")
+                );
+                all.push(measured);
+                std::fs::remove_dir_all(bench.folder.join(format!("{dense}-{count}-{shards}")))?;
+            }
+        }
+    }
+    bench.keep(
+        "bench-growth.json",
+        &json!({ "threads": bench.threads, "ken": all }),
+    )?;
+    let target = target_folder(root);
+    let files = ["bench-growth.json", "bench-growth.svg"].map(|name| target.join(name));
+    bench.peers("plot", &files.map(|file| file.display().to_string()))?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `cargo xtask bench model`: ken beside its peers on the same texts, by turns in one run. The peers
 //! come from PyPI into an environment of their own, a download of some gigabytes. `bench index`
-//! stands in a file of its own.
+//! and `bench growth` stand in a file of their own.
 
 mod index;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{cargo_command, models};
 
-pub(crate) use self::index::index;
+pub(crate) use self::index::{Vectors, growth, index};
 
 /// The peers, as pip names them.
 const PEERS: [&str; 5] = [

@@ -20,68 +20,81 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::BackEnd;
-use ken_corpus::{Active, Corpus, Filter};
-use ken_index::{Hit, Index, Mode, Query, fused_depth};
+use ken_corpus::{Active, Corpus, Filter, Writer};
+use ken_index::{DenseLayout, DenseSearch, Hit, Index, Mode, Query, fused_depth};
 use ken_milvus::{Collection, IndexKind};
 
-use invented::{Dice, document, no_metadata, numbered, prune, publish};
+use invented::{Dice, document, no_metadata, numbered, prune, publish_with};
 use milvus_lite::MilvusLite;
 use reference::Reference;
+use tempfile::TempDir;
 
-/// How a corpus that lies in a folder is searched.
-enum Way {
-    Local,
-    Milvus { address: String },
+/// Where a corpus is searched.
+enum Place {
+    Folder(TempDir),
+    Milvus(String),
 }
 
-impl Way {
-    fn open(&self, dir: &Path, active: Active) -> BackEnd {
+impl Place {
+    fn open(&self, active: Active) -> BackEnd {
         match self {
-            Self::Local => {
-                let corpus = Corpus::open_shards(dir, active).unwrap();
+            Self::Folder(dir) => {
+                let corpus = Corpus::open_shards(dir.path(), active).unwrap();
                 Index::open(Arc::new(corpus)).unwrap().into()
             }
-            Self::Milvus { address } => Collection::open(&address.parse().unwrap(), None, active)
+            Self::Milvus(address) => Collection::open(&address.parse().unwrap(), None, active)
                 .unwrap()
                 .into(),
         }
     }
 }
 
-/// All back ends, by name, each ready to search the corpus in a folder.
-fn back_ends(dir: &Path, server: &MilvusLite) -> Vec<(&'static str, Way)> {
+/// All back ends, by name, each with the same corpus.
+fn back_ends(server: &MilvusLite) -> Vec<(&'static str, Place)> {
     vec![
-        ("local", Way::Local),
-        ("milvus", in_milvus(dir, server, IndexKind::Hnsw)),
+        ("local exact", in_folder(DenseSearch::Exact)),
+        ("local graph", in_folder(DenseSearch::Graph)),
+        ("local disk", in_folder(DenseSearch::Disk)),
+        ("milvus", in_milvus(server, IndexKind::Hnsw)),
     ]
 }
 
-fn in_milvus(dir: &Path, server: &MilvusLite, index: IndexKind) -> Way {
+fn in_folder(search: DenseSearch) -> Place {
+    let dir = tempfile::tempdir().unwrap();
+    make_corpus(dir.path(), search);
+    Place::Folder(dir)
+}
+
+fn in_milvus(server: &MilvusLite, index: IndexKind) -> Place {
+    let dir = tempfile::tempdir().unwrap();
+    make_corpus(dir.path(), DenseSearch::Auto);
     let address = server.address(&format!("by_{index}"));
-    let corpus = Corpus::open(dir).unwrap();
+    let corpus = Corpus::open(dir.path()).unwrap();
     let stop = AtomicBool::new(false);
     let to = address.parse().unwrap();
     let pushed = ken_milvus::push(&corpus, &to, None, Some(index), &mut |_| (), &stop);
     assert!(!pushed.unwrap().interrupted);
-    Way::Milvus { address }
+    Place::Milvus(address)
 }
 
 /// A few hundred passages in shards of several segments, some replaced, deleted and pruned.
-fn make_corpus(dir: &Path) {
-    publish(dir, &(0..150).map(numbered).collect::<Vec<_>>());
+fn make_corpus(dir: &Path, search: DenseSearch) {
+    let layout = DenseLayout {
+        search,
+        ..DenseLayout::default()
+    };
+    let first: Vec<_> = (0..150).map(numbered).collect();
+    publish_with(dir, "f1", layout, &first);
     let mut more: Vec<_> = (150..220).map(numbered).collect();
     let replaced = document(&numbered(10).0.id, "Anew", &no_metadata());
     more.push((replaced, vec!["the moon moved the tide".to_owned()]));
-    publish(dir, &more);
+    publish_with(dir, "f1", layout, &more);
     let pruned: Vec<String> = (20..40)
         .map(|n| format!("{}#0", numbered(n).0.id))
         .collect();
     prune(dir, &pruned);
     let gone = [numbered(60).0.id];
-    ken_corpus::Writer::open(dir)
-        .unwrap()
-        .delete(&gone)
-        .unwrap();
+    Writer::open(dir).unwrap().delete(&gone).unwrap();
 }
 
 const FILTERS: [&[&str]; 16] = [
@@ -115,7 +128,7 @@ const QUERIES: [&str; 6] = [
 #[test]
 fn every_back_end_finds_what_the_reference_does() {
     let dir = tempfile::tempdir().unwrap();
-    make_corpus(dir.path());
+    make_corpus(dir.path(), DenseSearch::Exact);
     let server = MilvusLite::start();
     // All shards with all filters, the others with some; the queries take turns.
     let all = FILTERS.map(|filters| (Active::All, filters));
@@ -124,12 +137,12 @@ fn every_back_end_finds_what_the_reference_does() {
         .iter()
         .flat_map(|active| FILTERS[..3].iter().map(|f| (*active, *f)));
     let asked: Vec<(Active, &[&str])> = all.into_iter().chain(some).collect();
-    for (name, way) in back_ends(dir.path(), &server) {
+    for (name, place) in back_ends(&server) {
         for (turn, (active, filters)) in asked.iter().enumerate() {
             let parsed: Vec<Filter> = filters.iter().map(|f| f.parse().unwrap()).collect();
             let corpus = Corpus::open_shards(dir.path(), *active).unwrap();
             let reference = Reference::of(&corpus, &parsed);
-            let back_end = way.open(dir.path(), *active).within(&parsed).unwrap();
+            let back_end = place.open(*active).within(&parsed).unwrap();
             let place = format!("{name}, {active}, {filters:?}");
             assert_eq!(back_end.passage_count(), corpus.passage_count(), "{place}");
             for number in [turn % QUERIES.len(), (turn + 3) % QUERIES.len()] {
@@ -170,11 +183,9 @@ fn check(back_end: &BackEnd, reference: &Reference, query: &Query<'_>, place: &s
 
 #[test]
 fn every_back_end_refuses_what_it_cannot_answer() {
-    let dir = tempfile::tempdir().unwrap();
-    publish(dir.path(), &[numbered(1)]);
     let server = MilvusLite::start();
-    for (name, way) in back_ends(dir.path(), &server) {
-        let back_end = way.open(dir.path(), Active::All);
+    for (name, place) in back_ends(&server) {
+        let back_end = place.open(Active::All);
         let fail = |vector: Option<&[f32]>, mode| {
             let query = Query {
                 text: "moon",

@@ -90,6 +90,16 @@ pub enum CorpusError {
         /// How the new documents are to be split.
         given: Sharding,
     },
+    /// The vectors of the corpus are stored or searched in another way.
+    #[error("the dense search of the corpus {path} is {corpus_dense}, not {given_dense}")]
+    OtherDense {
+        /// The corpus folder.
+        path: PathBuf,
+        /// How the corpus stores and searches vectors.
+        corpus_dense: String,
+        /// How it is to.
+        given_dense: String,
+    },
     /// More shards are asked for than there are, or none.
     #[error("{asked} shards of {path} are asked for, which has {shards}")]
     TooFewShards {
@@ -178,6 +188,7 @@ impl CorpusError {
             Self::OtherEmbedder { .. } => "other_embedder",
             Self::OtherSegmentation { .. } => "other_segmentation",
             Self::OtherSharding { .. } => "other_sharding",
+            Self::OtherDense { .. } => "other_dense",
             Self::TooFewShards { .. } => "too_few_shards",
             Self::ShardTwice { .. } => "shard_twice",
             Self::UnknownShard { .. } => "unknown_shard",
@@ -213,6 +224,9 @@ impl CorpusError {
             Self::OtherSharding { corpus, .. } => Some(format!(
                 "use --shards {} --shard-seed {}, or ingest into a new corpus",
                 corpus.count, corpus.seed
+            )),
+            Self::OtherDense { corpus_dense, .. } => Some(format!(
+                "use --dense {corpus_dense}, or ingest into a new corpus"
             )),
             Self::TooFewShards { shards, .. } => {
                 Some(format!("--scale takes a number from 1 to {shards}"))

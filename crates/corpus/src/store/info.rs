@@ -28,6 +28,8 @@ pub struct CorpusInfo {
     pub dimensions: usize,
     /// How documents were cut.
     pub segmentation: String,
+    /// How vectors are stored and searched.
+    pub dense: String,
 }
 
 /// One shard in numbers.
@@ -76,6 +78,7 @@ impl CorpusInfo {
             embedder,
             segmentation,
             sharding,
+            dense,
         } = &manifest.settings;
         let mut shards: Vec<ShardInfo> = (0..sharding.count)
             .map(|id| ShardInfo {
@@ -100,6 +103,7 @@ impl CorpusInfo {
             embedder: embedder.reference.clone(),
             dimensions: embedder.dimensions,
             segmentation: segmentation.clone(),
+            dense: dense.clone(),
         }
     }
 }

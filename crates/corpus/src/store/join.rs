@@ -22,8 +22,9 @@ pub struct JoinProgress {
 /// the generation.
 ///
 /// # Errors
-/// [`CorpusError::OtherEmbedder`], [`CorpusError::OtherSegmentation`] or
-/// [`CorpusError::OtherSharding`] where a part was made with other settings;
+/// [`CorpusError::OtherEmbedder`], [`CorpusError::OtherSegmentation`],
+/// [`CorpusError::OtherSharding`] or [`CorpusError::OtherDense`] where a part was made with other
+/// settings;
 /// [`CorpusError::ShardTwice`] where two of them hold one shard; and as [`Writer::create`]. Nothing
 /// is changed then.
 pub fn join(

@@ -67,6 +67,13 @@ pub struct Settings {
     pub segmentation: String,
     /// How documents are split into shards.
     pub sharding: Sharding,
+    /// How vectors are stored and searched, as the index writes it; `auto` where nobody said.
+    #[serde(default = "auto")]
+    pub dense: String,
+}
+
+fn auto() -> String {
+    "auto".to_owned()
 }
 
 impl Settings {

@@ -67,8 +67,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherEmbedder`],
-    /// [`CorpusError::OtherSegmentation`] or [`CorpusError::OtherSharding`] where the corpus was
-    /// made with other settings; [`CorpusError::FolderInUse`] where the folder holds something
+    /// [`CorpusError::OtherSegmentation`], [`CorpusError::OtherSharding`] or
+    /// [`CorpusError::OtherDense`] where the corpus was made with other settings; [`CorpusError::FolderInUse`] where the folder holds something
     /// else; and what [`crate::Corpus::open`] may return.
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CorpusError> {
         fs::create_dir_all(dir).map_err(CorpusError::io("create", dir))?;
@@ -522,6 +522,13 @@ pub(super) fn check_settings(
             path,
             corpus: corpus.sharding,
             given: given.sharding,
+        });
+    }
+    if corpus.dense != given.dense {
+        return Err(CorpusError::OtherDense {
+            path,
+            corpus_dense: corpus.dense.clone(),
+            given_dense: given.dense.clone(),
         });
     }
     Ok(())

@@ -27,6 +27,7 @@ fn settings() -> Settings {
         },
         segmentation: "words:2".into(),
         sharding: Sharding::default(),
+        dense: "auto".into(),
     }
 }
 

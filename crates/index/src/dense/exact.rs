@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::SegmentVectors;
+use super::{RowBuffer, SegmentVectors};
+use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
@@ -19,6 +20,9 @@ const SPARSE: usize = 4;
 ///
 /// # Shapes
 /// `query`: `[dimensions]`, not empty.
+///
+/// # Errors
+/// Where the vectors cannot be read.
 pub(super) fn search(
     vectors: &SegmentVectors,
     segment: u32,
@@ -26,37 +30,48 @@ pub(super) fn search(
     k: usize,
     live_count: usize,
     is_live: &(impl Fn(Place) -> bool + Sync),
-) -> TopK {
+) -> Result<TopK, IndexError> {
     let is_sparse = live_count < vectors.passages() / SPARSE;
     let rows_per_task = (NUMBERS_PER_TASK / query.len()).max(1);
     let tasks = vectors.passages().div_ceil(rows_per_task);
-    let score = |best: &mut TopK, scores: &mut Vec<f32>, rows: Range<usize>| {
+    let score = |room: &mut Room, rows: Range<usize>| {
         let first = rows.start as u32;
-        dot_rows(vectors.rows(rows), query, scores);
-        for (ordinal, &score) in (first..).zip(scores.iter()) {
-            best.offer(score, Place { segment, ordinal }, is_live);
+        let rows = vectors.rows(rows, &mut room.buffer)?;
+        dot_rows(rows, query, &mut room.scores);
+        for (ordinal, &score) in (first..).zip(&room.scores) {
+            room.best.offer(score, Place { segment, ordinal }, is_live);
         }
+        Ok::<_, IndexError>(())
+    };
+    let new = || Room {
+        best: TopK::new(k),
+        scores: Vec::new(),
+        buffer: RowBuffer::default(),
     };
     (0..tasks)
         .into_par_iter()
-        .fold(
-            || (TopK::new(k), Vec::new()),
-            |(mut best, mut scores), task| {
-                let start = task * rows_per_task;
-                let rows = start..(start + rows_per_task).min(vectors.passages());
-                if is_sparse {
-                    for row in rows {
-                        let ordinal = row as u32;
-                        if is_live(Place { segment, ordinal }) {
-                            score(&mut best, &mut scores, row..row + 1);
-                        }
+        .try_fold(new, |mut room, task| {
+            let start = task * rows_per_task;
+            let rows = start..(start + rows_per_task).min(vectors.passages());
+            if is_sparse {
+                for row in rows {
+                    let ordinal = row as u32;
+                    if is_live(Place { segment, ordinal }) {
+                        score(&mut room, row..row + 1)?;
                     }
-                } else {
-                    score(&mut best, &mut scores, rows);
                 }
-                (best, scores)
-            },
-        )
-        .map(|(best, _)| best)
-        .reduce(|| TopK::new(k), TopK::merge)
+            } else {
+                score(&mut room, rows)?;
+            }
+            Ok(room)
+        })
+        .map(|room| room.map(|room| room.best))
+        .try_reduce(|| TopK::new(k), |one, other| Ok(one.merge(other)))
+}
+
+/// What a thread works in.
+struct Room {
+    best: TopK,
+    scores: Vec<f32>,
+    buffer: RowBuffer,
 }

@@ -1,6 +1,8 @@
-//! Dense search over vectors from outside, timed, for `cargo xtask bench index`. It judges nothing.
+//! Dense search over vectors from outside, timed, for `cargo xtask bench index` and `bench growth`.
+//! It judges nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Instant;
 
 use super::*;
@@ -8,43 +10,116 @@ use super::*;
 /// Timed passes over the queries; the fastest counts.
 const PASSES: usize = 3;
 
-/// Reads `vectors.f32` and `queries.f32` in the folder `KEN_BENCH_INDEX`, builds the graph where
-/// there is none yet, and writes what was found, as ordinals of 32 bits `[queries, k]`, where k
-/// is 10 or what `KEN_BENCH_K` says, to `found.u32` and the times to `ken.json`. One thread, as `RAYON_NUM_THREADS` says.
+/// Reads `vectors.f32` and `queries.f32` in the folder `KEN_BENCH_INDEX`, whose rows have
+/// `KEN_BENCH_DIMENSIONS` numbers; takes the first `KEN_BENCH_COUNT` vectors, deals them out to
+/// `KEN_BENCH_SHARDS` segments, to be searched as `KEN_BENCH_DENSE` says, where that was not done
+/// before; and searches for the `KEN_BENCH_K` nearest of each query. Writes what was found, as rows
+/// of 32 bits `[queries, k]`, to `found.u32`, and the times and the memory to `ken.json`.
 #[test]
 #[ignore = "a measurement"]
 fn of_vectors_from_outside() {
     let dir = PathBuf::from(std::env::var_os("KEN_BENCH_INDEX").unwrap());
-    let dimensions: usize = std::env::var("KEN_BENCH_DIMENSIONS")
-        .unwrap()
-        .parse()
-        .unwrap();
-    let k = std::env::var("KEN_BENCH_K").map_or(10, |k| k.parse().unwrap());
+    let dimensions: usize = setting("KEN_BENCH_DIMENSIONS");
+    let count: usize = setting("KEN_BENCH_COUNT");
+    let shards: usize = setting("KEN_BENCH_SHARDS");
+    let k: usize = setting("KEN_BENCH_K");
+    let layout: DenseLayout = setting("KEN_BENCH_DENSE");
     let bytes = std::fs::read(dir.join("queries.f32")).unwrap();
     let queries: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes);
-    let bytes = std::fs::metadata(dir.join("vectors.f32")).unwrap().len();
-    let passages = bytes as usize / size_of::<f32>() / dimensions;
-    let mut build_s = 0.0;
-    if !dir.join("vectors.graph").exists() {
+
+    let segments: Vec<PathBuf> = (0..shards)
+        .map(|shard| dir.join(format!("{layout}-{count}-{shards}/{shard}")))
+        .collect();
+    let sizes: Vec<usize> = (0..shards)
+        .map(|shard| (count - shard).div_ceil(shards))
+        .collect();
+    let mut build_s = None;
+    if !segments[0].exists() {
+        deal_out(&dir, &segments, count, dimensions, layout.vectors);
         let start = Instant::now();
-        let vectors = SegmentVectors::open(&dir, passages, dimensions).unwrap();
-        Graph::write(&dir, &vectors).unwrap();
-        build_s = start.elapsed().as_secs_f64();
+        for (segment, &passages) in segments.iter().zip(&sizes) {
+            write_graph(segment, passages, dimensions, layout.search).unwrap();
+        }
+        build_s = Some(start.elapsed().as_secs_f64());
     }
-    let index = [DenseIndex::open(&dir, passages, dimensions).unwrap()];
-    let mut seconds = f64::MAX;
+
+    let before = resident_bytes();
+    let indexes: Vec<DenseIndex> = (segments.iter().zip(&sizes))
+        .map(|(segment, &passages)| DenseIndex::open(segment, passages, dimensions).unwrap())
+        .collect();
+    let live_count = |segment: u32| sizes[segment as usize];
+    let mut best_s = f64::MAX;
+    let mut milliseconds: Vec<f64> = Vec::new();
     let mut found: Vec<u32> = Vec::new();
     for _ in 0..PASSES {
         found.clear();
-        let start = Instant::now();
+        milliseconds.clear();
         for query in queries.chunks(dimensions) {
-            let best = search(&index, query, k, &|_| true, &|_| passages);
-            found.extend(best.iter().map(|candidate| candidate.place.ordinal));
+            let start = Instant::now();
+            let best = search(&indexes, query, k, &|_| true, &live_count).unwrap();
+            milliseconds.push(start.elapsed().as_secs_f64() * 1e3);
+            let row = |place: Place| place.ordinal * shards as u32 + place.segment;
+            found.extend(best.iter().map(|candidate| row(candidate.place)));
         }
-        seconds = seconds.min(start.elapsed().as_secs_f64());
+        best_s = best_s.min(milliseconds.iter().sum::<f64>() / 1e3);
     }
-    let per_second = (queries.len() / dimensions) as f64 / seconds;
+    milliseconds.sort_by(f64::total_cmp);
+    let at = |share: f64| milliseconds[(milliseconds.len() as f64 * share) as usize];
+    let bytes: u64 = segments.iter().map(|segment| folder_bytes(segment)).sum();
+    let measured = serde_json::json!({
+        "dense": layout.to_string(),
+        "vectors": count,
+        "shards": shards,
+        "k": k,
+        "build_s": build_s,
+        "queries_per_s": milliseconds.len() as f64 / best_s,
+        "p50_ms": at(0.5),
+        "p99_ms": at(0.99),
+        "resident_bytes": resident_bytes().saturating_sub(before),
+        "file_bytes": bytes,
+        "vector_bytes": count * dimensions * size_of::<f32>(),
+    });
     std::fs::write(dir.join("found.u32"), bytemuck::cast_slice(&found)).unwrap();
-    let times = format!("{{\"build_s\": {build_s}, \"queries_per_s\": {per_second}}}");
-    std::fs::write(dir.join("ken.json"), times).unwrap();
+    std::fs::write(dir.join("ken.json"), measured.to_string()).unwrap();
+}
+
+fn setting<T: FromStr<Err: std::fmt::Debug>>(name: &str) -> T {
+    std::env::var(name).unwrap().parse().unwrap()
+}
+
+/// Writes the first `count` vectors, one to each segment by turns.
+fn deal_out(
+    dir: &Path,
+    segments: &[PathBuf],
+    count: usize,
+    dimensions: usize,
+    vector_type: VectorType,
+) {
+    let path = dir.join("vectors.f32");
+    let all = std::fs::metadata(&path).unwrap().len() as usize / size_of::<f32>() / dimensions;
+    let vectors = SegmentVectors::open(dir, all, dimensions).unwrap();
+    let mut buffer = RowBuffer::default();
+    for (shard, segment) in segments.iter().enumerate() {
+        std::fs::create_dir_all(segment).unwrap();
+        let mut writer = VectorWriter::create(segment, vector_type).unwrap();
+        for row in (shard..count).step_by(segments.len()) {
+            writer.push(vectors.row(row, &mut buffer).unwrap()).unwrap();
+        }
+        writer.finish().unwrap();
+    }
+}
+
+/// What of this process lies in memory, mapped files included.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes: u64 = line.unwrap().trim_end_matches("kB").trim().parse().unwrap();
+    kibibytes * 1024
+}
+
+fn folder_bytes(dir: &Path) -> u64 {
+    let files = std::fs::read_dir(dir).unwrap();
+    files
+        .map(|file| file.unwrap().metadata().unwrap().len())
+        .sum()
 }

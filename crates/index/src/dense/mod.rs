@@ -3,29 +3,31 @@
 
 mod exact;
 mod graph;
+mod layout;
 mod vectors;
 
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use self::graph::{Graph, Wanted};
-pub use self::vectors::SegmentVectors;
+use self::graph::{Graph, Ranking, Wanted};
+pub use self::layout::{DenseLayout, DenseSearch, VectorType};
+use self::vectors::Access;
 pub(crate) use self::vectors::VectorWriter;
+pub use self::vectors::{RowBuffer, SegmentVectors};
 use crate::IndexError;
 use crate::top_k::{Candidate, Place, TopK};
-
-/// Passages from which on a segment gets a graph. Below, a scan takes no longer than the rest of a
-/// query does, and misses nothing.
-const GRAPH_FROM: usize = 20_000;
 
 /// How the vectors of a segment are searched.
 #[derive(Debug)]
 pub(crate) enum DenseIndex {
     /// Every vector is looked at.
     Exact(SegmentVectors),
-    /// A graph leads to the nearest; where few passages are live, every live one is looked at.
+    /// A graph in memory leads to the nearest; where few passages are live, every live one is
+    /// looked at.
     Graph(SegmentVectors, Graph),
+    /// The same, but the graph is small, and of the vectors only those that are looked at are read.
+    Disk(SegmentVectors, Graph),
 }
 
 impl DenseIndex {
@@ -34,10 +36,14 @@ impl DenseIndex {
     /// # Errors
     /// Where a file is damaged or cannot be read, or the vectors are missing.
     pub(crate) fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Self, IndexError> {
-        let vectors = SegmentVectors::open(dir, passages, dimensions)?;
-        Ok(match Graph::open(dir, passages, dimensions)? {
-            Some(graph) => Self::Graph(vectors, graph),
-            None => Self::Exact(vectors),
+        let graph = Graph::open(dir, passages, dimensions)?;
+        let vectors = |access| SegmentVectors::open_for(access, dir, passages, dimensions);
+        Ok(match graph {
+            None => Self::Exact(vectors(Access::Mapped)?),
+            Some(graph) => match graph.ranking() {
+                Ranking::Bytes => Self::Graph(vectors(Access::Mapped)?, graph),
+                Ranking::Product => Self::Disk(vectors(Access::Read)?, graph),
+            },
         })
     }
 
@@ -49,7 +55,7 @@ impl DenseIndex {
         k: usize,
         is_live: &(impl Fn(Place) -> bool + Sync),
         live_count: &(impl Fn(u32) -> usize + Sync),
-    ) -> TopK {
+    ) -> Result<TopK, IndexError> {
         let live_count = live_count(segment);
         let wanted = Wanted {
             query,
@@ -59,14 +65,19 @@ impl DenseIndex {
         };
         let (vectors, found) = match self {
             Self::Exact(vectors) => (vectors, None),
-            Self::Graph(vectors, graph) => (vectors, graph.search(vectors, &wanted, is_live)),
+            Self::Graph(vectors, graph) | Self::Disk(vectors, graph) => {
+                (vectors, graph.search(vectors, &wanted, is_live)?)
+            }
         };
-        found.unwrap_or_else(|| exact::search(vectors, segment, query, k, live_count, is_live))
+        match found {
+            Some(found) => Ok(found),
+            None => exact::search(vectors, segment, query, k, live_count, is_live),
+        }
     }
 }
 
-/// Writes the graph of the segment in `dir`, whose vectors are written, if it is large enough.
-/// The same vectors give the same graph.
+/// Writes what the segment in `dir`, whose vectors are written, is searched by. The same vectors
+/// give the same file.
 ///
 /// # Errors
 /// Where the vectors cannot be read or the graph cannot be written.
@@ -74,11 +85,15 @@ pub(crate) fn write_graph(
     dir: &Path,
     passages: usize,
     dimensions: usize,
+    search: DenseSearch,
 ) -> Result<(), IndexError> {
-    if passages < GRAPH_FROM || dimensions == 0 {
-        return Ok(());
-    }
-    Graph::write(dir, &SegmentVectors::open(dir, passages, dimensions)?)
+    let ranking = match search.of(passages, dimensions) {
+        DenseSearch::Auto | DenseSearch::Exact => return Ok(()),
+        DenseSearch::Graph => Ranking::Bytes,
+        DenseSearch::Disk => Ranking::Product,
+    };
+    let vectors = SegmentVectors::open(dir, passages, dimensions)?;
+    Graph::write(dir, &vectors, ranking)
 }
 
 /// The best `k` live passages by dot product with `query`, best first; of equal scores the one
@@ -88,15 +103,18 @@ pub(crate) fn write_graph(
 /// # Shapes
 /// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` tells how many passages
 /// of a segment, by its number, `is_live` is true of.
+///
+/// # Errors
+/// Where the vectors cannot be read.
 pub(crate) fn search(
     segments: &[DenseIndex],
     query: &[f32],
     k: usize,
     is_live: &(impl Fn(Place) -> bool + Sync),
     live_count: &(impl Fn(u32) -> usize + Sync),
-) -> Vec<Candidate> {
+) -> Result<Vec<Candidate>, IndexError> {
     if query.is_empty() || k == 0 {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let search = |(number, index): (usize, &DenseIndex)| {
         index.search(number as u32, query, k, is_live, live_count)
@@ -108,9 +126,9 @@ pub(crate) fn search(
             .par_iter()
             .enumerate()
             .map(search)
-            .reduce(|| TopK::new(k), TopK::merge),
+            .try_reduce(|| TopK::new(k), |one, other| Ok(one.merge(other))),
     };
-    best.into_ranking()
+    Ok(best?.into_ranking())
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@ use std::ops::Range;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
+use super::layout::GRAPH_FROM;
 use super::*;
 
 const GRAPH_FILE: &str = "vectors.graph";
 
 fn written(vectors: &[f32]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let mut writer = VectorWriter::create(dir.path()).unwrap();
+    let mut writer = VectorWriter::create(dir.path(), VectorType::F32).unwrap();
     writer.push(vectors).unwrap();
     writer.finish().unwrap();
     dir
@@ -23,18 +24,23 @@ fn exact(dimensions: usize, vectors: &[f32]) -> DenseIndex {
     DenseIndex::open(dir.path(), vectors.len() / dimensions, dimensions).unwrap()
 }
 
-fn written_with_graph(dimensions: usize, vectors: &[f32]) -> TempDir {
+fn written_with_graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> TempDir {
     let dir = written(vectors);
     let passages = vectors.len() / dimensions;
     let opened = SegmentVectors::open(dir.path(), passages, dimensions).unwrap();
-    Graph::write(dir.path(), &opened).unwrap();
+    Graph::write(dir.path(), &opened, ranking).unwrap();
     dir
 }
 
-fn graph(dimensions: usize, vectors: &[f32]) -> DenseIndex {
-    let dir = written_with_graph(dimensions, vectors);
+const BOTH: [Ranking; 2] = [Ranking::Bytes, Ranking::Product];
+
+fn graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> DenseIndex {
+    let dir = written_with_graph(dimensions, vectors, ranking);
     let index = DenseIndex::open(dir.path(), vectors.len() / dimensions, dimensions).unwrap();
-    assert!(matches!(index, DenseIndex::Graph(..)));
+    match ranking {
+        Ranking::Bytes => assert!(matches!(index, DenseIndex::Graph(..))),
+        Ranking::Product => assert!(matches!(index, DenseIndex::Disk(..))),
+    }
     index
 }
 
@@ -73,7 +79,7 @@ fn found(
         let places = ordinals.map(|ordinal| Place { segment, ordinal });
         places.filter(|&place| is_live(place)).count()
     };
-    search(indexes, query, k, &is_live, &live_count)
+    search(indexes, query, k, &is_live, &live_count).unwrap()
 }
 
 proptest! {
@@ -215,14 +221,16 @@ fn a_graph_finds_nearly_all_of_the_best() {
     let dimensions = 32;
     for clusters in [1, 60] {
         let [vectors, queries] = clustered(6000, 40, clusters, dimensions);
-        let index = [graph(dimensions, &vectors)];
         let of = [vectors];
-        for percent_dead in [0, 1, 40, 50, 99, 100] {
-            let recall = recall(&index, &of, &queries, dimensions, is_alive(percent_dead));
-            assert!(
-                recall >= 0.95,
-                "{clusters} clusters, {percent_dead}%: {recall}"
-            );
+        for ranking in BOTH {
+            let index = [graph(dimensions, &of[0], ranking)];
+            for percent_dead in [0, 1, 40, 50, 70, 80, 90, 99, 100] {
+                let recall = recall(&index, &of, &queries, dimensions, is_alive(percent_dead));
+                assert!(
+                    recall >= 0.95,
+                    "{ranking:?}, {clusters} clusters, {percent_dead}%: {recall}"
+                );
+            }
         }
     }
 }
@@ -235,9 +243,11 @@ fn a_filter_that_is_far_from_the_query_leaves_the_best() {
     let of = [vectors];
     let ranking = reference(dimensions, &of, query, |_| true);
     let far: HashSet<Place> = ranking[3000..].iter().map(|&(_, place)| place).collect();
-    let index = [graph(dimensions, &of[0])];
-    let recall = recall(&index, &of, query, dimensions, |place| far.contains(&place));
-    assert!(recall >= 0.95, "{recall}");
+    for ranking in BOTH {
+        let index = [graph(dimensions, &of[0], ranking)];
+        let recall = recall(&index, &of, query, dimensions, |place| far.contains(&place));
+        assert!(recall >= 0.95, "{recall}");
+    }
 }
 
 #[test]
@@ -248,9 +258,9 @@ fn copies_are_all_found() {
     for _ in 0..2000 {
         vectors.extend(&row);
     }
-    let index = [graph(dimensions, &vectors)];
     let of = [vectors];
-    for percent_dead in [0, 30] {
+    for (ranking, percent_dead) in BOTH.into_iter().flat_map(|by| [(by, 0), (by, 30)]) {
+        let index = [graph(dimensions, &of[0], ranking)];
         let is_live = is_alive(percent_dead);
         let recall = recall(&index, &of, &queries, dimensions, &is_live);
         assert!(recall >= 0.95, "{recall}");
@@ -264,12 +274,13 @@ fn copies_are_all_found() {
 #[test]
 fn equal_vectors_come_in_the_order_of_the_corpus() {
     let vectors = [0.6, 0.8].repeat(3000);
-    let index = [graph(2, &vectors)];
-    let found = found(&index, &[vectors], &[1.0, 0.0], 20, |place| {
-        place.ordinal > 4
-    });
-    let ordinals = found.iter().map(|c| c.place.ordinal);
-    assert!(ordinals.eq(5..25));
+    let of = [vectors];
+    for ranking in BOTH {
+        let index = [graph(2, &of[0], ranking)];
+        let found = found(&index, &of, &[1.0, 0.0], 20, |place| place.ordinal > 4);
+        let ordinals = found.iter().map(|c| c.place.ordinal);
+        assert!(ordinals.eq(5..25));
+    }
 }
 
 #[test]
@@ -280,10 +291,10 @@ fn segments_with_and_without_a_graph_are_searched_together() {
         .map(|rows: Range<usize>| vectors[rows.start * dimensions..rows.end * dimensions].to_vec())
         .to_vec();
     let indexes = [
-        graph(dimensions, &of[0]),
+        graph(dimensions, &of[0], Ranking::Bytes),
         exact(dimensions, &of[1]),
         exact(dimensions, &of[2]),
-        graph(dimensions, &of[3]),
+        graph(dimensions, &of[3], Ranking::Product),
     ];
     for percent_dead in [0, 20] {
         let recall = recall(&indexes, &of, &queries, dimensions, is_alive(percent_dead));
@@ -292,7 +303,7 @@ fn segments_with_and_without_a_graph_are_searched_together() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
     /// Few directions of any length, so that there are ties, zeros and copies.
     #[test]
     fn a_graph_gives_as_many_as_asked_for_with_their_scores(
@@ -303,9 +314,10 @@ proptest! {
         )),
         k in prop_oneof![0usize..30, 2000usize..4000],
         percent_dead in prop_oneof![Just(0u64), 0u64..101],
+        ranking in prop::sample::select(BOTH.to_vec()),
     ) {
         let is_live = is_alive(percent_dead);
-        let index = [graph(dimensions, &vectors)];
+        let index = [graph(dimensions, &vectors, ranking)];
         let of = [vectors];
         let found = found(&index, &of, &query, k, &is_live);
         let expected = reference(dimensions, &of, &query, &is_live);
@@ -321,22 +333,28 @@ proptest! {
 #[test]
 fn the_same_vectors_give_the_same_graph_on_any_number_of_threads() {
     let [vectors, _] = clustered(3000, 0, 20, 20);
-    let build = |threads| {
+    let build = |threads, ranking| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let dir = pool
             .build()
             .unwrap()
-            .install(|| written_with_graph(20, &vectors));
+            .install(|| written_with_graph(20, &vectors, ranking));
         std::fs::read(dir.path().join(GRAPH_FILE)).unwrap()
     };
-    assert!(build(1) == build(3));
+    for ranking in BOTH {
+        assert!(build(1, ranking) == build(3, ranking));
+    }
 }
 
 #[test]
 fn a_damaged_graph_is_an_error_or_ranks_worse() {
+    BOTH.into_iter().for_each(damage);
+}
+
+fn damage(ranking: Ranking) {
     let dimensions = 8;
     let [vectors, queries] = clustered(1200, 3, 10, dimensions);
-    let dir = written_with_graph(dimensions, &vectors);
+    let dir = written_with_graph(dimensions, &vectors, ranking);
     let of = [vectors];
     let file = dir.path().join(GRAPH_FILE);
     let whole = std::fs::read(&file).unwrap();
@@ -371,7 +389,7 @@ fn a_damaged_graph_is_an_error_or_ranks_worse() {
 #[test]
 fn a_graph_of_other_vectors_is_refused() {
     let [vectors, _] = clustered(300, 0, 3, 8);
-    let dir = written_with_graph(8, &vectors);
+    let dir = written_with_graph(8, &vectors, Ranking::Bytes);
     std::fs::write(dir.path().join("vectors.f32"), [0; 4 * 4 * 600]).unwrap();
     let error = DenseIndex::open(dir.path(), 600, 4).unwrap_err();
     assert_eq!(error.kind(), "graph_damaged");
@@ -380,11 +398,60 @@ fn a_graph_of_other_vectors_is_refused() {
 }
 
 #[test]
-fn only_large_segments_get_a_graph() {
-    for (passages, expected) in [(GRAPH_FROM - 1, false), (GRAPH_FROM, true)] {
+fn each_segment_gets_what_its_size_or_its_owner_asks_for() {
+    for (passages, search, expected) in [
+        (GRAPH_FROM - 1, DenseSearch::Auto, "exact"),
+        (GRAPH_FROM, DenseSearch::Auto, "graph"),
+        (GRAPH_FROM, DenseSearch::Exact, "exact"),
+        (100, DenseSearch::Graph, "graph"),
+        (100, DenseSearch::Disk, "disk"),
+        (0, DenseSearch::Disk, "exact"),
+    ] {
         let [vectors, _] = clustered(passages, 0, 50, 4);
         let dir = written(&vectors);
-        write_graph(dir.path(), passages, 4).unwrap();
-        assert_eq!(dir.path().join(GRAPH_FILE).exists(), expected);
+        write_graph(dir.path(), passages, 4, search).unwrap();
+        let got = match DenseIndex::open(dir.path(), passages, 4).unwrap() {
+            DenseIndex::Exact(..) => "exact",
+            DenseIndex::Graph(..) => "graph",
+            DenseIndex::Disk(..) => "disk",
+        };
+        assert_eq!(got, expected, "{passages} {search}");
+    }
+}
+
+#[test]
+fn smaller_numbers_find_nearly_the_same() {
+    let dimensions = 32;
+    let [vectors, queries] = clustered(4000, 30, 60, dimensions);
+    for vector_type in [VectorType::F16, VectorType::Int8] {
+        for search in [DenseSearch::Exact, DenseSearch::Graph, DenseSearch::Disk] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut writer = VectorWriter::create(dir.path(), vector_type).unwrap();
+            for row in vectors.chunks(dimensions) {
+                writer.push(row).unwrap();
+            }
+            writer.finish().unwrap();
+            write_graph(dir.path(), 4000, dimensions, search).unwrap();
+            let index = [DenseIndex::open(dir.path(), 4000, dimensions).unwrap()];
+            let (mut hits, mut all) = (0, 0);
+            for query in queries.chunks(dimensions) {
+                let of = [vectors.clone()];
+                let found = found(&index, &of, query, 10, |_| true);
+                let expected = &reference(dimensions, &of, query, |_| true)[..10];
+                hits += (expected.iter())
+                    .filter(|(_, place)| found.iter().any(|c| c.place == *place))
+                    .count();
+                all += 10;
+                let score = f64::from(found[0].score);
+                assert!((score - expected[0].0).abs() < 0.02, "{score}");
+            }
+            let recall = hits as f64 / all as f64;
+            let least = if vector_type == VectorType::F16 {
+                0.98
+            } else {
+                0.93
+            };
+            assert!(recall >= least, "{vector_type} {search}: {recall}");
+        }
     }
 }

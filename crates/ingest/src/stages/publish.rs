@@ -5,7 +5,7 @@ use std::collections::btree_map::Entry;
 use std::sync::mpsc::Receiver;
 
 use ken_corpus::{StagedSegment, Writer};
-use ken_index::SegmentWriter;
+use ken_index::{DenseLayout, SegmentWriter};
 
 use super::{CutDocument, PUBLISH_PASSAGES};
 use crate::IngestError;
@@ -27,6 +27,7 @@ pub(crate) struct Shelf {
     /// Passages in all of them.
     staged: usize,
     dimensions: usize,
+    layout: DenseLayout,
     written: Written,
 }
 
@@ -51,7 +52,7 @@ struct Stage {
 }
 
 impl Shelf {
-    pub(crate) fn new(writer: Writer, dimensions: usize) -> Self {
+    pub(crate) fn new(writer: Writer, dimensions: usize, layout: DenseLayout) -> Self {
         let written = Written {
             generation: writer.generation(),
             ..Written::default()
@@ -61,6 +62,7 @@ impl Shelf {
             stages: BTreeMap::new(),
             staged: 0,
             dimensions,
+            layout,
             written,
         }
     }
@@ -91,7 +93,7 @@ impl Shelf {
             Entry::Occupied(stage) => stage.into_mut(),
             Entry::Vacant(none) => {
                 let segment = self.writer.stage(done.shard)?;
-                let index = SegmentWriter::create(segment.dir(), self.dimensions)?;
+                let index = SegmentWriter::create(segment.dir(), self.dimensions, self.layout)?;
                 none.insert(Stage { segment, index })
             }
         };

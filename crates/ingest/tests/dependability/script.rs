@@ -65,6 +65,7 @@ pub(crate) fn take(dir: &Path, number: usize) -> Result<(), IngestError> {
                 embedder: &Hashing::new(),
                 embedder_reference: "hashing",
                 sharding: Some(Sharding { count: 2, seed: 0 }),
+                dense: None,
                 only_shard: None,
                 on_broken: None,
             };

@@ -71,6 +71,7 @@ impl Files {
             embedder,
             embedder_reference: "hashing",
             sharding: None,
+            dense: None,
             only_shard: None,
             on_broken: None,
         };

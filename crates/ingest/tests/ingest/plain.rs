@@ -7,7 +7,7 @@ use ken_corpus::{
     segment,
 };
 
-use ken_index::SegmentWriter;
+use ken_index::{DenseLayout, SegmentWriter};
 
 use crate::embedder::{DIMENSIONS, vector};
 
@@ -21,6 +21,7 @@ pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {
         },
         segmentation: format!("words:{words}"),
         sharding: Sharding::default(),
+        dense: "auto".into(),
     };
     let cut = Segmentation::Words {
         size: words,
@@ -47,7 +48,8 @@ pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {
         }
         let full = passages.len() >= 4096;
         if full || (documents.peek().is_none() && stage.document_count() > 0) {
-            let mut index = SegmentWriter::create(stage.dir(), DIMENSIONS).unwrap();
+            let mut index =
+                SegmentWriter::create(stage.dir(), DIMENSIONS, DenseLayout::default()).unwrap();
             for (passage, vector) in passages.iter().zip(vectors.chunks(DIMENSIONS)) {
                 index.push(passage, vector).unwrap();
             }

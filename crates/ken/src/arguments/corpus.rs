@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use ken_corpus::{Filter, Format, Sharding};
-use ken_index::Mode;
+use ken_index::{DenseLayout, Mode};
 use ken_ingest::Cut;
 use ken_milvus::{IndexKind, MilvusAddress};
 use ken_model::Precision;
@@ -134,6 +134,12 @@ pub(crate) struct IngestArguments {
     /// Another seed splits in another way
     #[arg(long, value_name = "SEED", default_value_t = 0, requires = "shards")]
     pub(crate) shard_seed: u64,
+
+    /// How vectors are searched: auto (by size), exact, graph (in memory) or disk (a small graph in
+    /// memory, vectors on disk); with :f16 or :int8 they are stored in a half or a quarter of the
+    /// bytes, as in auto:f16. Fixed when the corpus is made [default: auto]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) dense: Option<DenseLayout>,
 
     /// Take in the documents of shard I only, from 0, into a corpus of its own: for a job among
     /// many that read the same documents in the same order

@@ -151,6 +151,7 @@ fn fill(
         embedder,
         embedder_reference: &reference,
         sharding: None,
+        dense: None,
         only_shard: None,
         on_broken: None,
     };

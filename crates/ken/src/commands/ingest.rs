@@ -37,6 +37,7 @@ pub(crate) fn run(
         embedder: embedder.as_ref(),
         embedder_reference: &reference,
         sharding: arguments.sharding(),
+        dense: arguments.dense,
         only_shard: arguments.only_shard,
         on_broken: arguments.skip_broken.then_some(&warn),
     };

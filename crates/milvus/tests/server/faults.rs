@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use ken_corpus::{Corpus, Document};
-use ken_index::{Mode, Query};
+use ken_index::{DenseLayout, Mode, Query};
 use ken_milvus::{IndexKind, push};
 use milvus::v2::prelude::{
     ClientV2, CollectionSchema, ConnectConfig, CreateCollectionRequest, DataType, FieldSchema,
@@ -153,7 +153,7 @@ fn another_corpus_or_index_is_refused() {
     assert_eq!(error.unwrap_err().kind(), "other_collection_index");
 
     let other = tempfile::tempdir().unwrap();
-    publish_with(other.path(), "f2", &[numbered(1)]);
+    publish_with(other.path(), "f2", DenseLayout::default(), &[numbered(1)]);
     let error = pushed(other.path(), &address).unwrap_err();
     assert_eq!(error.kind(), "collection_of_another_corpus");
     assert!(error.to_string().contains("f2"), "{error}");

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ken_corpus::{Document, EmbedderIdentity, PassageId, PruneMark, Settings, Sharding, Writer};
-use ken_index::SegmentWriter;
+use ken_index::{DenseLayout, SegmentWriter};
 use serde_json::{Map, Value, json};
 
 /// Numbers per vector.
@@ -87,7 +87,7 @@ pub(crate) fn vector(id: &PassageId) -> Vec<f32> {
     Dice::new(hash % 250).vector()
 }
 
-fn settings(fingerprint: &str) -> Settings {
+fn settings(fingerprint: &str, layout: DenseLayout) -> Settings {
     Settings {
         embedder: EmbedderIdentity {
             reference: "test:embedder".to_owned(),
@@ -99,24 +99,31 @@ fn settings(fingerprint: &str) -> Settings {
             count: SHARDS,
             seed: 0,
         },
+        dense: layout.to_string(),
     }
 }
 
 /// Publishes documents, new ones and such as replace others, as one generation.
+#[allow(dead_code)] // Not every test leaves the layout open.
 pub(crate) fn publish(dir: &Path, documents: &[(Document, Vec<String>)]) {
-    publish_with(dir, "f1", documents);
+    publish_with(dir, "f1", DenseLayout::default(), documents);
 }
 
-/// The same, embedded by the embedder of this fingerprint.
-pub(crate) fn publish_with(dir: &Path, fingerprint: &str, documents: &[(Document, Vec<String>)]) {
-    let mut writer = Writer::create(dir, settings(fingerprint)).unwrap();
+/// The same, embedded by the embedder of this fingerprint, for search by this layout.
+pub(crate) fn publish_with(
+    dir: &Path,
+    fingerprint: &str,
+    layout: DenseLayout,
+    documents: &[(Document, Vec<String>)],
+) {
+    let mut writer = Writer::create(dir, settings(fingerprint, layout)).unwrap();
     let shards: Vec<u32> = (documents.iter())
         .map(|(document, _)| document.id.bytes().map(u32::from).sum::<u32>() % SHARDS)
         .collect();
     let mut staged_segments = Vec::new();
     for shard in 0..SHARDS {
         let mut staged = writer.stage(shard).unwrap();
-        let mut index = SegmentWriter::create(staged.dir(), DIMENSIONS).unwrap();
+        let mut index = SegmentWriter::create(staged.dir(), DIMENSIONS, layout).unwrap();
         let of_shard = documents
             .iter()
             .zip(&shards)

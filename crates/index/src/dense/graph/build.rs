@@ -15,12 +15,14 @@ use std::hash::{DefaultHasher, Hasher};
 
 use rayon::prelude::*;
 
-use super::codes::{Codes, Probe, quantize};
-use super::walk::{Layer, Map, NO_NODE, Near, Walker};
-use crate::dense::SegmentVectors;
+use super::codes::{Among, Codes, Probe};
+use super::walk::{Layer, NO_NODE, Near, Walker};
+use crate::IndexError;
+use crate::dense::vectors::quantize;
+use crate::dense::{RowBuffer, SegmentVectors};
 
 /// Neighbours of a node at most, in every layer.
-pub(super) const DEGREE: usize = 32;
+pub(in crate::dense) const DEGREE: usize = 32;
 
 /// Neighbours that a new node chooses. The others come from those that choose it.
 const CHOSEN: usize = 16;
@@ -52,6 +54,17 @@ pub(super) struct Built {
     pub(super) ordinals: Vec<u32>,
 }
 
+impl Built {
+    /// The ordinal of the first passage of each node: `[nodes]`.
+    pub(super) fn first_passages(&self) -> Vec<u32> {
+        let (_, starts) = self.starts.split_last().unwrap_or((&0, &[]));
+        let first = starts
+            .iter()
+            .filter_map(|&at| self.ordinals.get(at as usize));
+        first.copied().collect()
+    }
+}
+
 /// The numbers of nodes of the layers of a graph of `nodes` nodes, these first.
 pub(super) fn layer_sizes(nodes: usize) -> Vec<usize> {
     let sizes = std::iter::successors(Some(nodes), |&size| {
@@ -61,9 +74,12 @@ pub(super) fn layer_sizes(nodes: usize) -> Vec<usize> {
 }
 
 /// Builds the graph on all threads. Takes about 800 bytes a vector of 384 dimensions.
-pub(super) fn build(vectors: &SegmentVectors) -> Built {
+///
+/// # Errors
+/// Where the vectors cannot be read.
+pub(super) fn build(vectors: &SegmentVectors) -> Result<Built, IndexError> {
     let dimensions = vectors.dimensions();
-    let mut directions = distinct(vectors);
+    let mut directions = distinct(vectors)?;
     let nodes = directions.len();
     let sizes = layer_sizes(nodes);
     let mut graph = Growing {
@@ -71,24 +87,25 @@ pub(super) fn build(vectors: &SegmentVectors) -> Built {
         scales: vec![0.0; nodes],
         dimensions,
         rows: vec![NO_NODE; nodes * ROOM],
-        layers: Vec::new(),
+        finished: Vec::new(),
     };
     let mut done = 0;
     for &size in sizes.iter().rev() {
         let newcomers = &mut directions[done..size];
         if done > 0 {
-            sort_by_nearest(newcomers, vectors, &graph.map());
+            sort_by_nearest(newcomers, vectors, &graph)?;
         }
         let codes = graph.codes[done * dimensions..].par_chunks_mut(dimensions);
         let scales = graph.scales[done..].par_iter_mut();
         newcomers
             .par_iter()
             .zip(codes.zip(scales))
-            .for_each(|(passages, (codes, scale))| {
-                *scale = quantize(passages.vector(vectors), codes);
-            });
+            .try_for_each_init(RowBuffer::default, |buffer, (passages, (codes, scale))| {
+                *scale = quantize(passages.vector(vectors, buffer)?, codes);
+                Ok::<_, IndexError>(())
+            })?;
         graph.insert(done, size);
-        graph.layers.push(graph.finished_rows(size));
+        graph.finished.push(graph.finished_rows(size));
         done = size;
     }
     let mut starts = vec![0];
@@ -97,63 +114,79 @@ pub(super) fn build(vectors: &SegmentVectors) -> Built {
         ordinals.extend(passages.0);
         starts.push(ordinals.len() as u32);
     }
-    graph.layers.reverse();
-    Built {
+    graph.finished.reverse();
+    Ok(Built {
         codes: graph.codes,
         scales: graph.scales,
-        layers: graph.layers,
+        layers: graph.finished,
         starts,
         ordinals,
-    }
+    })
 }
 
 /// The passages of one direction, by ordinal; at least one.
 struct Passages(Vec<u32>);
 
 impl Passages {
-    fn vector<'a>(&self, vectors: &'a SegmentVectors) -> &'a [f32] {
-        self.0
-            .first()
-            .map_or(&[], |&ordinal| vectors.row(ordinal as usize))
+    fn vector<'a>(
+        &self,
+        vectors: &'a SegmentVectors,
+        buffer: &'a mut RowBuffer,
+    ) -> Result<&'a [f32], IndexError> {
+        match self.0.first() {
+            Some(&ordinal) => vectors.row(ordinal as usize, buffer),
+            None => Ok(&[]),
+        }
     }
 }
 
 /// The passages by direction, directions in an order that knows nothing of where they point:
 /// that of the hashes of their codes. Two that share a hash of 64 bits would be taken for one, and
 /// one of them be found badly.
-fn distinct(vectors: &SegmentVectors) -> Vec<Passages> {
+fn distinct(vectors: &SegmentVectors) -> Result<Vec<Passages>, IndexError> {
+    let new = || (Vec::new(), RowBuffer::default());
     let mut hashed: Vec<(u64, u32)> = (0..vectors.passages())
         .into_par_iter()
-        .map_init(Vec::new, |codes, ordinal| {
+        .map_init(new, |(codes, buffer), ordinal| {
             codes.resize(vectors.dimensions(), 0);
-            quantize(vectors.row(ordinal), codes);
+            quantize(vectors.row(ordinal, buffer)?, codes);
             let mut hasher = DefaultHasher::new();
             hasher.write(bytemuck::cast_slice(codes));
-            (hasher.finish(), ordinal as u32)
+            Ok((hasher.finish(), ordinal as u32))
         })
-        .collect();
+        .collect::<Result<_, IndexError>>()?;
     hashed.par_sort_unstable();
-    hashed
+    Ok(hashed
         .chunk_by(|one, next| one.0 == next.0)
         .map(|same| Passages(same.iter().map(|&(_, ordinal)| ordinal).collect()))
-        .collect()
+        .collect())
 }
 
 /// Sorts nodes to be by the node of the graph that they are near to.
-fn sort_by_nearest(newcomers: &mut [Passages], vectors: &SegmentVectors, map: &Map<'_>) {
-    let new = || (Walker::default(), Probe::default(), Vec::new());
+fn sort_by_nearest(
+    newcomers: &mut [Passages],
+    vectors: &SegmentVectors,
+    graph: &Growing,
+) -> Result<(), IndexError> {
+    let (layers, codes) = (graph.layers(), graph.codes());
+    let new = || {
+        let (walker, probe) = (Walker::default(), Probe::default());
+        (walker, probe, Vec::new(), RowBuffer::default())
+    };
     let mut keyed: Vec<(Option<u32>, Passages)> = newcomers
         .par_iter_mut()
-        .map_init(new, |(walker, probe, codes), passages| {
-            probe.set(passages.vector(vectors), codes);
+        .map_init(new, |(walker, probe, room, buffer), passages| {
+            probe.set(passages.vector(vectors, buffer)?, room);
             let passages = std::mem::replace(passages, Passages(Vec::new()));
-            (walker.nearest(map, probe), passages)
+            let nearest = walker.nearest(&layers, &Among { codes, probe });
+            Ok((nearest.map(Near::node), passages))
         })
-        .collect();
+        .collect::<Result<_, IndexError>>()?;
     keyed.par_sort_by_key(|(nearest, _)| *nearest);
     for (place, (_, passages)) in newcomers.iter_mut().zip(keyed) {
         *place = passages;
     }
+    Ok(())
 }
 
 /// A graph that some of its nodes stand in.
@@ -164,7 +197,7 @@ struct Growing {
     /// `[nodes, ROOM]`
     rows: Vec<u32>,
     /// The layers that are finished, the smallest first.
-    layers: Vec<Vec<u32>>,
+    finished: Vec<Vec<u32>>,
 }
 
 impl Growing {
@@ -176,19 +209,16 @@ impl Growing {
         }
     }
 
-    fn map(&self) -> Map<'_> {
+    fn layers(&self) -> Vec<Layer<'_>> {
         let growing = Layer {
             rows: &self.rows,
             degree: ROOM,
         };
-        let finished = self.layers.iter().rev().map(|rows| Layer {
+        let finished = self.finished.iter().rev().map(|rows| Layer {
             rows,
             degree: DEGREE,
         });
-        Map {
-            codes: self.codes(),
-            layers: std::iter::once(growing).chain(finished).collect(),
-        }
+        std::iter::once(growing).chain(finished).collect()
     }
 
     fn row(&self, node: u32) -> &[u32] {
@@ -221,13 +251,14 @@ impl Growing {
     }
 
     fn insert_batch(&mut self, batch: &[u32]) {
-        let (map, codes) = (self.map(), self.codes());
+        let (layers, codes) = (self.layers(), self.codes());
         let new = || (Walker::default(), Probe::default());
         let chosen: Vec<Vec<u32>> = batch
             .par_iter()
             .map_init(new, |(walker, probe), &node| {
                 codes.probe(node, probe);
-                let found = walker.walk(&map, probe, EFFORT, usize::MAX, &|_| true);
+                let among = Among { codes, probe };
+                let found = walker.walk(&layers, &among, EFFORT, usize::MAX, &|_| true);
                 choose(&codes, &found.unwrap_or_default(), CHOSEN, probe)
             })
             .collect();

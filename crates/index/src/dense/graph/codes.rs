@@ -4,8 +4,8 @@
 //! order of their own, so every processor gives the same; they stand for the real ones to about
 //! three digits, and whoever wants more looks at the vectors themselves.
 
-/// The largest magnitude of a code.
-const LARGEST: f32 = 127.0;
+use super::walk::Similarity;
+use crate::dense::vectors::quantize;
 
 /// Codes that are multiplied in one go.
 const LANES: usize = 32;
@@ -30,19 +30,6 @@ pub(super) struct Probe {
     /// `[dimensions]`
     numbers: Vec<i16>,
     scale: f32,
-}
-
-/// Writes the codes of a vector, and returns their scale. Both are `[dimensions]`.
-pub(super) fn quantize(vector: &[f32], codes: &mut [i8]) -> f32 {
-    let largest = vector.iter().fold(0.0f32, |most, x| most.max(x.abs()));
-    if largest == 0.0 {
-        codes.fill(0);
-        return 0.0;
-    }
-    for (code, &number) in codes.iter_mut().zip(vector) {
-        *code = (number / largest * LARGEST).round() as i8;
-    }
-    largest / LARGEST
 }
 
 impl Probe {
@@ -111,6 +98,18 @@ impl Codes<'_> {
             return unsafe { any_above_avx2(self, probe, nodes, bound) };
         }
         any_above_with(self, probe, nodes, bound)
+    }
+}
+
+/// A probe among nodes in codes.
+pub(super) struct Among<'a> {
+    pub(super) codes: Codes<'a>,
+    pub(super) probe: &'a Probe,
+}
+
+impl Similarity for Among<'_> {
+    fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
+        self.codes.similarities(self.probe, nodes, similarities);
     }
 }
 
@@ -225,12 +224,5 @@ mod tests {
             prop_assert!(!codes.any_above(&probe, &[0, 1, 2, 3, 4], largest));
             prop_assert!(codes.any_above(&probe, &[0, 1, 2, 3, 4], largest - 1.0));
         }
-    }
-
-    #[test]
-    fn no_length_gives_no_direction() {
-        let mut codes = [1i8; 3];
-        assert_eq!(quantize(&[0.0; 3], &mut codes), 0.0);
-        assert_eq!(codes, [0; 3]);
     }
 }

@@ -1,9 +1,11 @@
 //! The file `vectors.graph`: how a graph is written, and checked when it is opened.
 //!
 //! Little-endian. A header of 64 bytes: the eight letters `kengraph`; as u32 the version of the
-//! layout, the neighbours of a node, the dimensions and zero; as u64 the passages and the nodes;
-//! zeros. Then, each at a multiple of 64 bytes: the codes, i8 `[nodes, dimensions]`; their scales,
-//! f32 `[nodes]`; the neighbours of each layer, u32 `[nodes of the layer, neighbours]`, that of all
+//! layout, the neighbours of a node, the dimensions and the kind of the codes; as u64 the passages
+//! and the nodes; zeros. Then, each at a multiple of 64 bytes: of kind 0 the codes, i8
+//! `[nodes, dimensions]`, and their scales, f32 `[nodes]`; of kind 1 the centroids, f32
+//! `[parts, 256, 4]`, and the codes, u8 `[nodes, parts]`, where a vector has a part for every four
+//! dimensions; the neighbours of each layer, u32 `[nodes of the layer, neighbours]`, that of all
 //! nodes first, filled up with 2^32 - 1; where the passages of each node begin, u32 `[nodes + 1]`;
 //! the ordinals of the passages, u32 `[passages]`.
 //!
@@ -17,9 +19,10 @@ use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 
-use super::build::{Built, layer_sizes};
+use super::build::layer_sizes;
 use super::codes::Codes;
-use super::walk::{Layer, Map};
+use super::product::{self, ProductCodes};
+use super::walk::Layer;
 use crate::IndexError;
 
 /// The name of the file in a segment's folder.
@@ -44,11 +47,32 @@ pub(super) struct GraphFile {
 struct Layout {
     degree: usize,
     dimensions: usize,
-    codes: Range<usize>,
-    scales: Range<usize>,
+    codes: CodesLayout,
     layers: Vec<Range<usize>>,
     starts: Range<usize>,
     ordinals: Range<usize>,
+}
+
+/// Where the codes lie, in bytes.
+#[derive(Debug)]
+enum CodesLayout {
+    Bytes {
+        numbers: Range<usize>,
+        scales: Range<usize>,
+    },
+    Product {
+        centroids: Range<usize>,
+        codes: Range<usize>,
+    },
+}
+
+/// What the vectors of the nodes are compared by.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum StoredCodes<'a> {
+    /// One byte a number.
+    Bytes(Codes<'a>),
+    /// One byte for four numbers.
+    Product(ProductCodes<'a>),
 }
 
 impl Layout {
@@ -66,8 +90,19 @@ impl Layout {
         Some(Layout {
             degree,
             dimensions,
-            codes: part(nodes, dimensions)?,
-            scales: part(nodes, 4)?,
+            codes: match header.kind {
+                Kind::Bytes => CodesLayout::Bytes {
+                    numbers: part(nodes, dimensions)?,
+                    scales: part(nodes, 4)?,
+                },
+                Kind::Product => {
+                    let parts = product::parts(dimensions);
+                    CodesLayout::Product {
+                        centroids: part(parts, product::CENTROIDS * product::PART * 4)?,
+                        codes: part(nodes, parts)?,
+                    }
+                }
+            },
             layers: layer_sizes(nodes)
                 .into_iter()
                 .map(|size| part(size, degree.checked_mul(4)?))
@@ -78,9 +113,17 @@ impl Layout {
     }
 }
 
+/// The kind of the codes, as it is written.
+#[derive(Clone, Copy)]
+enum Kind {
+    Bytes = 0,
+    Product = 1,
+}
+
 struct Header {
     degree: u32,
     dimensions: u32,
+    kind: Kind,
     passages: u64,
     nodes: u64,
 }
@@ -92,6 +135,7 @@ impl Header {
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.degree.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.dimensions.to_le_bytes());
+        bytes[20..24].copy_from_slice(&(self.kind as u32).to_le_bytes());
         bytes[24..32].copy_from_slice(&self.passages.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.nodes.to_le_bytes());
         bytes
@@ -110,6 +154,11 @@ impl Header {
         let header = Header {
             degree: half(12),
             dimensions: half(16),
+            kind: match half(20) {
+                0 => Kind::Bytes,
+                1 => Kind::Product,
+                other => return Err(format!("its codes are of the unknown kind {other}")),
+            },
             passages: word(24),
             nodes: word(32),
         };
@@ -130,27 +179,44 @@ impl Header {
     }
 }
 
+/// A graph to be written; the parts as the top of this file describes them.
+pub(super) struct Parts<'a> {
+    pub(super) codes: StoredCodes<'a>,
+    pub(super) layers: &'a [Vec<u32>],
+    pub(super) starts: &'a [u32],
+    pub(super) ordinals: &'a [u32],
+}
+
 /// Writes the graph of the segment in `dir`.
 pub(super) fn write(
     dir: &Path,
-    graph: &Built,
+    graph: &Parts<'_>,
     degree: usize,
     dimensions: usize,
 ) -> Result<(), IndexError> {
     let path = dir.join(FILE);
+    let (kind, codes) = match graph.codes {
+        StoredCodes::Bytes(Codes {
+            numbers, scales, ..
+        }) => (
+            Kind::Bytes,
+            [bytemuck::cast_slice(numbers), bytemuck::cast_slice(scales)],
+        ),
+        StoredCodes::Product(ProductCodes {
+            centroids, codes, ..
+        }) => (Kind::Product, [bytemuck::cast_slice(centroids), codes]),
+    };
     let header = Header {
         degree: degree as u32,
         dimensions: dimensions as u32,
+        kind,
         passages: graph.ordinals.len() as u64,
-        nodes: graph.scales.len() as u64,
+        nodes: graph.starts.len().saturating_sub(1) as u64,
     };
-    let mut parts: Vec<&[u8]> = vec![
-        bytemuck::cast_slice(&graph.codes),
-        bytemuck::cast_slice(&graph.scales),
-    ];
+    let mut parts: Vec<&[u8]> = codes.to_vec();
     parts.extend(graph.layers.iter().map(|rows| bytemuck::cast_slice(rows)));
-    parts.push(bytemuck::cast_slice(&graph.starts));
-    parts.push(bytemuck::cast_slice(&graph.ordinals));
+    parts.push(bytemuck::cast_slice(graph.starts));
+    parts.push(bytemuck::cast_slice(graph.ordinals));
     let written = File::create(&path).and_then(|file| {
         let mut file = BufWriter::new(file);
         file.write_all(&header.to_bytes())?;
@@ -211,24 +277,28 @@ impl GraphFile {
         }
     }
 
-    /// What there is to walk.
-    pub(super) fn map(&self) -> Map<'_> {
-        let Layout {
-            degree, dimensions, ..
-        } = self.layout;
-        Map {
-            codes: Codes {
-                numbers: self.part(&self.layout.codes),
-                scales: self.part(&self.layout.scales),
+    /// What the vectors of the nodes are compared by.
+    pub(super) fn codes(&self) -> StoredCodes<'_> {
+        let dimensions = self.layout.dimensions;
+        match &self.layout.codes {
+            CodesLayout::Bytes { numbers, scales } => StoredCodes::Bytes(Codes {
+                numbers: self.part(numbers),
+                scales: self.part(scales),
                 dimensions,
-            },
-            layers: (self.layout.layers.iter())
-                .map(|range| Layer {
-                    rows: self.part(range),
-                    degree,
-                })
-                .collect(),
+            }),
+            CodesLayout::Product { centroids, codes } => StoredCodes::Product(ProductCodes {
+                centroids: self.part(centroids),
+                codes: self.part(codes),
+                parts: product::parts(dimensions),
+            }),
         }
+    }
+
+    /// The layers to walk through.
+    pub(super) fn layers(&self) -> Vec<Layer<'_>> {
+        let degree = self.layout.degree;
+        let rows = self.layout.layers.iter().map(|range| self.part(range));
+        rows.map(|rows| Layer { rows, degree }).collect()
     }
 
     /// Where the passages of each node begin, and the ordinals of the passages. Neither is checked.

@@ -1,20 +1,24 @@
 //! A graph of neighbours over the vectors of a large segment (HNSW), which finds nearly all of the
 //! nearest by looking at few.
 //!
-//! The walk ranks by coarse copies of the vectors, a byte a number, that stand in the graph's own
-//! file; what it finds is scored by the vectors themselves, so results carry exact scores.
+//! The walk ranks by coarse copies of the vectors that stand in the graph's own file: a byte a
+//! number, or, where the vectors are to stay on disk, a byte for four. What it finds is scored by
+//! the vectors themselves, so results carry exact scores.
 
 mod build;
 mod codes;
 mod file;
+mod product;
 mod walk;
 
 use std::path::Path;
 
-use self::codes::Probe;
-use self::file::GraphFile;
-use self::walk::Walker;
-use super::SegmentVectors;
+pub(super) use self::build::DEGREE;
+use self::codes::{Among, Codes, Probe};
+use self::file::{GraphFile, Parts, StoredCodes};
+use self::product::{ProductCodes, ProductProbe};
+use self::walk::{Similarity, Walker};
+use super::{RowBuffer, SegmentVectors};
 use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
@@ -38,9 +42,24 @@ pub(super) struct Wanted<'a> {
     pub(super) live_count: usize,
 }
 
-/// How many of the nearest the walk keeps track of, to return `k`: the more, the fewer it misses.
-fn effort(k: usize) -> usize {
-    k.saturating_mul(4).max(64)
+/// What the walk ranks by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ranking {
+    /// A byte a number: close to the vectors.
+    Bytes,
+    /// A byte for four numbers: small.
+    Product,
+}
+
+impl Ranking {
+    /// How many of the nearest the walk keeps track of, to return `k`: the more, the fewer it
+    /// misses.
+    fn effort(self, k: usize) -> usize {
+        match self {
+            Self::Bytes => k.saturating_mul(4).max(64),
+            Self::Product => k.saturating_mul(8).max(128),
+        }
+    }
 }
 
 impl Graph {
@@ -57,34 +76,90 @@ impl Graph {
     }
 
     /// Builds the graph of the vectors that stand in `dir`, on all threads, and writes it there.
-    pub(super) fn write(dir: &Path, vectors: &SegmentVectors) -> Result<(), IndexError> {
-        let built = build::build(vectors);
-        file::write(dir, &built, build::DEGREE, vectors.dimensions())
+    pub(super) fn write(
+        dir: &Path,
+        vectors: &SegmentVectors,
+        ranking: Ranking,
+    ) -> Result<(), IndexError> {
+        let built = build::build(vectors)?;
+        let dimensions = vectors.dimensions();
+        let compressed;
+        let codes = match ranking {
+            Ranking::Bytes => StoredCodes::Bytes(Codes {
+                numbers: &built.codes,
+                scales: &built.scales,
+                dimensions,
+            }),
+            Ranking::Product => {
+                compressed = product::compress(vectors, &built.first_passages())?;
+                StoredCodes::Product(ProductCodes {
+                    centroids: &compressed.centroids,
+                    codes: &compressed.codes,
+                    parts: product::parts(dimensions),
+                })
+            }
+        };
+        let parts = Parts {
+            codes,
+            layers: &built.layers,
+            starts: &built.starts,
+            ordinals: &built.ordinals,
+        };
+        file::write(dir, &parts, DEGREE, dimensions)
+    }
+
+    /// What its walk ranks by.
+    pub(super) fn ranking(&self) -> Ranking {
+        match self.0.codes() {
+            StoredCodes::Bytes(_) => Ranking::Bytes,
+            StoredCodes::Product(_) => Ranking::Product,
+        }
     }
 
     /// Nearly the best `k` live passages. `None` where a scan of the live ones is the better way:
     /// where they are few, or far from all that is near to the query.
+    ///
+    /// # Errors
+    /// Where the vectors cannot be read.
     pub(super) fn search(
         &self,
         vectors: &SegmentVectors,
         wanted: &Wanted<'_>,
         is_live: &impl Fn(Place) -> bool,
-    ) -> Option<TopK> {
+    ) -> Result<Option<TopK>, IndexError> {
+        match self.0.codes() {
+            StoredCodes::Bytes(codes) => {
+                let probe = &Probe::of(wanted.query);
+                self.search_by(&Among { codes, probe }, vectors, wanted, is_live)
+            }
+            StoredCodes::Product(codes) => {
+                let probe = ProductProbe::of(codes, wanted.query);
+                self.search_by(&probe, vectors, wanted, is_live)
+            }
+        }
+    }
+
+    fn search_by(
+        &self,
+        probe: &impl Similarity,
+        vectors: &SegmentVectors,
+        wanted: &Wanted<'_>,
+        is_live: &impl Fn(Place) -> bool,
+    ) -> Result<Option<TopK>, IndexError> {
         let &Wanted {
             query,
             k,
             segment,
             live_count,
         } = wanted;
-        let effort = effort(k);
-        let map = self.0.map();
+        let effort = self.ranking().effort(k);
         let (starts, ordinals) = self.0.passages();
         let nodes = starts.len().saturating_sub(1);
         let looked_at = effort
             .saturating_mul(LOOKED_AT_PER_FOUND)
             .saturating_mul(nodes);
         if looked_at > live_count.saturating_mul(live_count) {
-            return None;
+            return Ok(None);
         }
         let passages = |node: u32| {
             let bounds = starts.get(node as usize..).and_then(|at| at.first_chunk());
@@ -97,25 +172,27 @@ impl Graph {
                 .map(|ordinal| Place { segment, ordinal })
                 .filter(|&place| is_live(place))
         };
-        let found =
-            Walker::default().walk(&map, &Probe::of(query), effort, live_count, &|node| {
-                live(node).next().is_some()
-            })?;
-        if found.len() < effort.min(nodes) {
-            return None;
-        }
+        let layers = self.0.layers();
+        let found = Walker::default().walk(&layers, probe, effort, live_count, &|node| {
+            live(node).next().is_some()
+        });
+        let Some(found) = found.filter(|found| found.len() >= effort.min(nodes)) else {
+            return Ok(None);
+        };
         // Sorted, they are read in the order of the file; a damaged graph may name one twice.
         let mut places: Vec<Place> = found.iter().flat_map(|near| live(near.node())).collect();
         places.sort_unstable();
         places.dedup();
+        vectors.expect(places.iter().map(|place| place.ordinal as usize));
         let mut best = TopK::new(k);
-        let mut scores = Vec::new();
+        let (mut scores, mut buffer) = (Vec::new(), RowBuffer::default());
         for place in places {
-            dot_rows(vectors.row(place.ordinal as usize), query, &mut scores);
+            let row = vectors.row(place.ordinal as usize, &mut buffer)?;
+            dot_rows(row, query, &mut scores);
             for &score in &scores {
                 best.offer(score, place, |_| true);
             }
         }
-        Some(best)
+        Ok(Some(best))
     }
 }

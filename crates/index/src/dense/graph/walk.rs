@@ -1,13 +1,11 @@
 //! The walk through a graph, from a node that is near to one that is nearer: the search of the
 //! paper on hierarchical navigable small worlds (Malkov and Yashunin 2016, algorithms 2 and 5).
 //!
-//! It ranks nodes by their codes. Nothing here panics on a damaged graph: a neighbour that is none
+//! How near a node is it is told. Nothing here panics on a damaged graph: a neighbour that is none
 //! ends its row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-use super::codes::{Codes, Probe};
 
 /// What fills a row of neighbours behind the last one.
 pub(super) const NO_NODE: u32 = u32::MAX;
@@ -65,11 +63,11 @@ impl<'a> Layer<'a> {
     }
 }
 
-/// A graph to walk: all nodes in the first layer, ever fewer in those above, node 0 in each.
-#[derive(Clone, Debug)]
-pub(super) struct Map<'a> {
-    pub(super) codes: Codes<'a>,
-    pub(super) layers: Vec<Layer<'a>>,
+/// What is searched for, as it compares with nodes.
+pub(super) trait Similarity {
+    /// Writes how similar it is to each of the `nodes`, the larger the more, into `similarities`,
+    /// in place of what stood there.
+    fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>);
 }
 
 /// The room that a walk works in, for one walk after another.
@@ -85,45 +83,43 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    /// The `effort` nodes nearest to the probe, best first, of those that are `wanted`; the others
-    /// are walked through. `None` where more than `budget` nodes had to be looked at.
+    /// The `effort` nodes nearest to what is searched for, best first, of those that are `wanted`;
+    /// the others are walked through. `None` where more than `budget` nodes had to be looked at.
+    /// All nodes are in the first of the `layers`, ever fewer in those above, node 0 in each.
     pub(super) fn walk(
         &mut self,
-        map: &Map<'_>,
-        probe: &Probe,
+        layers: &[Layer<'_>],
+        probe: &impl Similarity,
         effort: usize,
         budget: usize,
         wanted: &impl Fn(u32) -> bool,
     ) -> Option<Vec<Near>> {
-        let (bottom, above) = map.layers.split_first()?;
-        let mut at = self.start(map, probe)?;
-        for layer in above.iter().rev() {
-            at = self.descend(&map.codes, layer, probe, at);
-        }
-        self.search(&map.codes, bottom, probe, at, effort, budget, wanted)
+        let (bottom, above) = layers.split_first()?;
+        let from = self.nearest(above, probe)?;
+        self.search(bottom, probe, from, effort, budget, wanted)
     }
 
-    /// A node near to the probe, found by going straight ahead.
-    pub(super) fn nearest(&mut self, map: &Map<'_>, probe: &Probe) -> Option<u32> {
-        let mut at = self.start(map, probe)?;
-        for layer in map.layers.iter().rev() {
-            at = self.descend(&map.codes, layer, probe, at);
+    /// A node near to what is searched for, found by going straight ahead.
+    pub(super) fn nearest(
+        &mut self,
+        layers: &[Layer<'_>],
+        probe: &impl Similarity,
+    ) -> Option<Near> {
+        probe.to_nodes(&[0], &mut self.similarities);
+        let mut at = Near::new(*self.similarities.first()?, 0);
+        for layer in layers.iter().rev() {
+            at = self.descend(layer, probe, at);
         }
-        Some(at.node())
-    }
-
-    fn start(&mut self, map: &Map<'_>, probe: &Probe) -> Option<Near> {
-        map.codes.similarities(probe, &[0], &mut self.similarities);
-        self.similarities.first().map(|&first| Near::new(first, 0))
+        Some(at)
     }
 
     /// From neighbour to nearer neighbour, until there is none.
-    fn descend(&mut self, codes: &Codes<'_>, layer: &Layer<'_>, probe: &Probe, from: Near) -> Near {
+    fn descend(&mut self, layer: &Layer<'_>, probe: &impl Similarity, from: Near) -> Near {
         let mut at = from;
         loop {
             self.fresh.clear();
             self.fresh.extend(layer.neighbours(at.node()));
-            codes.similarities(probe, &self.fresh, &mut self.similarities);
+            probe.to_nodes(&self.fresh, &mut self.similarities);
             let nearest = self.fresh_ones().max();
             match nearest {
                 Some(nearer) if nearer > at => at = nearer,
@@ -137,12 +133,10 @@ impl Walker {
         ones.map(|(&node, &similarity)| Near::new(similarity, node))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one place calls it")]
     fn search(
         &mut self,
-        codes: &Codes<'_>,
         layer: &Layer<'_>,
-        probe: &Probe,
+        probe: &impl Similarity,
         from: Near,
         effort: usize,
         budget: usize,
@@ -169,7 +163,7 @@ impl Walker {
             if looked_at > budget {
                 return None;
             }
-            codes.similarities(probe, &self.fresh, &mut self.similarities);
+            probe.to_nodes(&self.fresh, &mut self.similarities);
             for index in 0..self.fresh.len() {
                 let near = Near::new(self.similarities[index], self.fresh[index]);
                 if near > bound {

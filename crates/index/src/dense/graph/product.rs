@@ -1,0 +1,238 @@
+//! Vectors in one byte for every four numbers, as a graph on disk is walked by: product
+//! quantization (Jégou, Douze and Schmid 2011), as in DiskANN (Subramanya and others 2019).
+//!
+//! A vector is cut into parts of four numbers, the last filled up with zeros, and of each part
+//! only the number of the nearest of 256 centroids is kept. The product of a query with each
+//! centroid is computed once; that with a vector is then a sum from a table. It is coarse: whoever
+//! finds by it looks at the vectors themselves before choosing.
+
+use rayon::prelude::*;
+
+use super::walk::Similarity;
+use crate::IndexError;
+use crate::dense::{RowBuffer, SegmentVectors};
+
+/// Numbers of a part.
+pub(super) const PART: usize = 4;
+
+/// Centroids of a part: as many as a byte can name.
+pub(super) const CENTROIDS: usize = 256;
+
+/// Vectors that the centroids are learned from, at most.
+const LEARNED_FROM: usize = 16_384;
+
+/// Rounds of k-means.
+const ROUNDS: usize = 8;
+
+type Part = [f32; PART];
+
+/// The parts of a vector.
+pub(super) fn parts(dimensions: usize) -> usize {
+    dimensions.div_ceil(PART)
+}
+
+/// Vectors in codes, with what the codes mean.
+pub(super) struct Compressed {
+    /// `[parts, 256, 4]`
+    pub(super) centroids: Vec<f32>,
+    /// `[nodes, parts]`
+    pub(super) codes: Vec<u8>,
+}
+
+/// The codes of some nodes, with what they mean.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ProductCodes<'a> {
+    /// `[parts, 256, 4]`
+    pub(super) centroids: &'a [f32],
+    /// `[nodes, parts]`
+    pub(super) codes: &'a [u8],
+    pub(super) parts: usize,
+}
+
+/// Learns centroids from some of the vectors and puts all into codes, on all threads. The same
+/// vectors give the same codes. `passages` are the ordinals to take, in the order of the nodes.
+pub(super) fn compress(
+    vectors: &SegmentVectors,
+    passages: &[u32],
+) -> Result<Compressed, IndexError> {
+    let parts = parts(vectors.dimensions());
+    let step = passages.len().div_ceil(LEARNED_FROM).max(1);
+    let mut sample: Vec<Vec<Part>> = vec![Vec::new(); parts];
+    let mut buffer = RowBuffer::default();
+    for &passage in passages.iter().step_by(step) {
+        let vector = vectors.row(passage as usize, &mut buffer)?;
+        for (sample, part) in sample.iter_mut().zip(cut(vector)) {
+            sample.push(part);
+        }
+    }
+    let centroids: Vec<Vec<Part>> = sample.par_iter().map(|sample| learn(sample)).collect();
+    let mut codes = vec![0; passages.len() * parts];
+    codes
+        .par_chunks_mut(parts.max(1))
+        .zip(passages)
+        .try_for_each_init(RowBuffer::default, |buffer, (codes, &passage)| {
+            let vector = vectors.row(passage as usize, buffer)?;
+            for ((code, part), centroids) in codes.iter_mut().zip(cut(vector)).zip(&centroids) {
+                *code = nearest(centroids, part) as u8;
+            }
+            Ok::<_, IndexError>(())
+        })?;
+    Ok(Compressed {
+        centroids: centroids.into_iter().flatten().flatten().collect(),
+        codes,
+    })
+}
+
+/// The parts of a vector, the last filled up with zeros.
+fn cut(vector: &[f32]) -> impl Iterator<Item = Part> {
+    vector.chunks(PART).map(|numbers| {
+        let mut part = [0.0; PART];
+        part[..numbers.len()].copy_from_slice(numbers);
+        part
+    })
+}
+
+/// The centroids of some parts by k-means (Lloyd), from parts that lie evenly in the sample.
+fn learn(sample: &[Part]) -> Vec<Part> {
+    let mut centroids: Vec<Part> = (0..CENTROIDS)
+        .map(|centroid| sample.get(centroid * sample.len() / CENTROIDS))
+        .map(|part| part.copied().unwrap_or_default())
+        .collect();
+    for _ in 0..ROUNDS {
+        let mut sums = vec![([0.0f64; PART], 0usize); CENTROIDS];
+        for &part in sample {
+            let (sum, count) = &mut sums[nearest(&centroids, part)];
+            for (sum, number) in sum.iter_mut().zip(part) {
+                *sum += f64::from(number);
+            }
+            *count += 1;
+        }
+        for (centroid, (sum, count)) in centroids.iter_mut().zip(sums) {
+            // One that nothing is near to stays where it is.
+            if count > 0 {
+                *centroid = sum.map(|sum| (sum / count as f64) as f32);
+            }
+        }
+    }
+    centroids
+}
+
+/// Which centroid is the nearest, of equals the first.
+fn nearest(centroids: &[Part], part: Part) -> usize {
+    let mut best = (f32::INFINITY, 0);
+    for (centroid, at) in centroids.iter().enumerate() {
+        let mut distance = 0.0;
+        for (x, y) in at.iter().zip(part) {
+            distance += (x - y) * (x - y);
+        }
+        if distance < best.0 {
+            best = (distance, centroid);
+        }
+    }
+    best.1
+}
+
+/// What is searched for, among nodes in codes.
+pub(super) struct ProductProbe<'a> {
+    codes: ProductCodes<'a>,
+    /// The product of each part with each of its centroids: `[parts, 256]`.
+    table: Vec<[f32; CENTROIDS]>,
+}
+
+impl<'a> ProductProbe<'a> {
+    /// The probe of a vector: `[dimensions]`.
+    pub(super) fn of(codes: ProductCodes<'a>, vector: &[f32]) -> Self {
+        let (centroids, _) = codes.centroids.as_chunks::<PART>();
+        let (by_part, _) = centroids.as_chunks::<CENTROIDS>();
+        let table = cut(vector).zip(by_part).map(|(part, centroids)| {
+            centroids.map(|at| at.iter().zip(part).map(|(x, y)| x * y).sum())
+        });
+        Self {
+            codes,
+            table: table.collect(),
+        }
+    }
+}
+
+impl Similarity for ProductProbe<'_> {
+    fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
+        let parts = self.codes.parts;
+        similarities.clear();
+        similarities.extend(nodes.iter().map(|&node| {
+            let start = node as usize * parts;
+            let codes = self.codes.codes.get(start..start + parts);
+            let codes = codes.unwrap_or_default();
+            // Four sums, so that one addition need not wait for the other.
+            let mut sums = [0.0; 4];
+            let (tables, last_tables) = self.table.as_chunks::<4>();
+            let (fours, last) = codes.as_chunks::<4>();
+            for (codes, tables) in fours.iter().zip(tables) {
+                for lane in 0..4 {
+                    sums[lane] += tables[lane][usize::from(codes[lane])];
+                }
+            }
+            for ((sum, &code), table) in sums.iter_mut().zip(last).zip(last_tables) {
+                *sum += table[usize::from(code)];
+            }
+            (sums[0] + sums[1]) + (sums[2] + sums[3])
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dense::{VectorType, VectorWriter};
+    use proptest::prelude::*;
+
+    fn compressed(vectors: &[Vec<f32>]) -> Compressed {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = VectorWriter::create(dir.path(), VectorType::F32).unwrap();
+        vectors.iter().for_each(|row| writer.push(row).unwrap());
+        writer.finish().unwrap();
+        let opened = SegmentVectors::open(dir.path(), vectors.len(), vectors[0].len()).unwrap();
+        let passages: Vec<u32> = (0..vectors.len() as u32).collect();
+        compress(&opened, &passages).unwrap()
+    }
+
+    fn similarities(compressed: &Compressed, query: &[f32], nodes: &[u32]) -> Vec<f32> {
+        let codes = ProductCodes {
+            centroids: &compressed.centroids,
+            codes: &compressed.codes,
+            parts: parts(query.len()),
+        };
+        let mut found = Vec::new();
+        ProductProbe::of(codes, query).to_nodes(nodes, &mut found);
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        /// As many centroids as vectors: nothing is lost.
+        #[test]
+        fn of_few_vectors_the_products_are_exact(
+            (query, vectors) in (1usize..30).prop_flat_map(|dimensions| (
+                prop::collection::vec((-8i8..9).prop_map(f32::from), dimensions),
+                prop::collection::vec(
+                    prop::collection::vec((-8i8..9).prop_map(f32::from), dimensions), 1..40),
+            ))
+        ) {
+            let compressed = compressed(&vectors);
+            let nodes: Vec<u32> = (0..vectors.len() as u32).rev().collect();
+            let found = similarities(&compressed, &query, &nodes);
+            for (found, vector) in found.iter().rev().zip(&vectors) {
+                let exact: f32 = vector.iter().zip(&query).map(|(x, y)| x * y).sum();
+                prop_assert_eq!(*found, exact);
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_not_there_is_like_nothing() {
+        let compressed = compressed(&[vec![1.0, 2.0, 3.0]]);
+        assert_eq!(
+            similarities(&compressed, &[1.0, 1.0, 1.0], &[7, 0]),
+            [0.0, 6.0]
+        );
+    }
+}

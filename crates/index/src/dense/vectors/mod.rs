@@ -1,0 +1,269 @@
+//! The vectors of a segment, as they are on disk.
+//!
+//! They are one file, whose name tells the type of its numbers: `vectors.f32`, `vectors.f16` or
+//! `vectors.int8`. Little-endian, row-major, without a header, in the order of the passages; each
+//! row of int8 begins with its scale, an f32. The file is mapped, or read row by row where it is to
+//! stay out of memory. Searching it is done elsewhere.
+
+mod numbers;
+mod write;
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+pub(super) use self::numbers::quantize;
+pub(crate) use self::write::VectorWriter;
+use super::VectorType;
+use crate::IndexError;
+
+#[cfg(target_endian = "big")]
+compile_error!("vectors are mapped as they are, which needs a little-endian processor");
+
+/// The name of the file in a segment's folder.
+fn file_name(vector_type: VectorType) -> String {
+    format!("vectors.{vector_type}")
+}
+
+/// The vectors of one segment.
+#[derive(Debug)]
+pub struct SegmentVectors {
+    path: PathBuf,
+    bytes: Bytes,
+    vector_type: VectorType,
+    passages: usize,
+    dimensions: usize,
+}
+
+/// How the file is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Mapped: what is used stays in memory as long as there is room.
+    Mapped,
+    /// Read where it is needed, into room of the caller's. Elsewhere than on Unix it is mapped.
+    Read,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    /// Of a segment without passages: an empty file cannot be mapped everywhere.
+    None,
+    Mapped(Mmap),
+    #[cfg(unix)]
+    File(File),
+}
+
+/// Room to read rows into, for one reading after another.
+#[derive(Debug, Default)]
+pub struct RowBuffer {
+    #[cfg(unix)]
+    bytes: Vec<u8>,
+    numbers: Vec<f32>,
+}
+
+impl SegmentVectors {
+    /// Maps the vectors of the segment in `dir`.
+    ///
+    /// # Errors
+    /// Where the file is missing, of another length, or cannot be read.
+    pub fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Self, IndexError> {
+        Self::open_for(Access::Mapped, dir, passages, dimensions)
+    }
+
+    /// As [`SegmentVectors::open`], reached as it is said.
+    pub(super) fn open_for(
+        access: Access,
+        dir: &Path,
+        passages: usize,
+        dimensions: usize,
+    ) -> Result<Self, IndexError> {
+        let (path, file, vector_type) = find(dir)?;
+        let received_bytes = match file.metadata() {
+            Ok(metadata) => metadata.len(),
+            Err(source) => return Err(IndexError::Io { path, source }),
+        };
+        let expected_bytes =
+            (passages as u64).saturating_mul(vector_type.row_bytes(dimensions) as u64);
+        if received_bytes != expected_bytes {
+            return Err(IndexError::VectorsSize {
+                path,
+                received_bytes,
+                expected_bytes,
+                passages,
+                dimensions,
+            });
+        }
+        let bytes = match access {
+            _ if expected_bytes == 0 => Bytes::None,
+            #[cfg(unix)]
+            Access::Read => Bytes::File(file),
+            _ => {
+                // SAFETY: the files of a published segment are never changed, only removed as a
+                // whole, which leaves a mapping valid.
+                #[allow(unsafe_code)]
+                match unsafe { Mmap::map(&file) } {
+                    Ok(map) => Bytes::Mapped(map),
+                    Err(source) => return Err(IndexError::Io { path, source }),
+                }
+            }
+        };
+        Ok(Self {
+            path,
+            bytes,
+            vector_type,
+            passages,
+            dimensions,
+        })
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn passages(&self) -> usize {
+        self.passages
+    }
+
+    /// Numbers per vector.
+    pub(crate) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// The vector of a passage: `[dimensions]`; empty where there is no such passage.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn row<'a>(
+        &'a self,
+        passage: usize,
+        buffer: &'a mut RowBuffer,
+    ) -> Result<&'a [f32], IndexError> {
+        self.rows(passage..passage.saturating_add(1), buffer)
+    }
+
+    /// The rows of some passages: `[rows.len(), dimensions]`; empty where one of them is not there.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub(super) fn rows<'a>(
+        &'a self,
+        rows: Range<usize>,
+        buffer: &'a mut RowBuffer,
+    ) -> Result<&'a [f32], IndexError> {
+        if rows.end > self.passages || rows.is_empty() {
+            return Ok(&[]);
+        }
+        let row_bytes = self.vector_type.row_bytes(self.dimensions);
+        let (start, length) = (rows.start * row_bytes, rows.len() * row_bytes);
+        let bytes = match &self.bytes {
+            Bytes::None => &[],
+            Bytes::Mapped(map) => map.get(start..start + length).unwrap_or_default(),
+            #[cfg(unix)]
+            Bytes::File(file) => {
+                use std::os::unix::fs::FileExt;
+                buffer.bytes.resize(length, 0);
+                match file.read_exact_at(&mut buffer.bytes, start as u64) {
+                    Ok(()) => &buffer.bytes,
+                    Err(source) => {
+                        let path = self.path.clone();
+                        return Err(IndexError::Io { path, source });
+                    }
+                }
+            }
+        };
+        if self.vector_type == VectorType::F32
+            && let Ok(numbers) = bytemuck::try_cast_slice(bytes)
+        {
+            return Ok(numbers);
+        }
+        buffer.numbers.resize(rows.len() * self.dimensions, 0.0);
+        self.vector_type
+            .decode(bytes, self.dimensions, &mut buffer.numbers);
+        Ok(&buffer.numbers)
+    }
+
+    /// Tells the system which rows are going to be read, so that it fetches them all at once.
+    pub(super) fn expect(&self, passages: impl Iterator<Item = usize>) {
+        #[cfg(target_os = "linux")]
+        if let Bytes::File(file) = &self.bytes {
+            use rustix::fs::{Advice, fadvise};
+            let row_bytes = self.vector_type.row_bytes(self.dimensions) as u64;
+            for passage in passages {
+                // Only advice: whatever comes of it, the rows are read afterwards.
+                let length = std::num::NonZeroU64::new(row_bytes);
+                let _ = fadvise(file, passage as u64 * row_bytes, length, Advice::WillNeed);
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = passages;
+    }
+}
+
+/// The file of vectors in a segment's folder.
+fn find(dir: &Path) -> Result<(PathBuf, File, VectorType), IndexError> {
+    for vector_type in VectorType::ALL {
+        let path = dir.join(file_name(vector_type));
+        match File::open(&path) {
+            Ok(file) => return Ok((path, file, vector_type)),
+            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(IndexError::Io { path, source }),
+        }
+    }
+    let path = dir.join(file_name(VectorType::F32));
+    Err(IndexError::VectorsMissing { path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path, vector_type: VectorType, vectors: &[f32], dimensions: usize) {
+        let mut writer = VectorWriter::create(dir, vector_type).unwrap();
+        for vector in vectors.chunks(dimensions) {
+            writer.push(vector).unwrap();
+        }
+        writer.finish().unwrap();
+    }
+
+    #[test]
+    fn a_file_of_another_size_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), VectorType::F32, &[1.0; 12], 4);
+        let error = SegmentVectors::open(dir.path(), 4, 4).unwrap_err();
+        assert_eq!(error.kind(), "vectors_size");
+        assert!(error.to_string().contains("vectors.f32"), "{error}");
+        assert!(error.to_string().contains("48 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = SegmentVectors::open(dir.path(), 4, 4).unwrap_err();
+        assert_eq!(error.kind(), "vectors_missing");
+        assert!(error.to_string().contains("vectors.f32"), "{error}");
+    }
+
+    #[test]
+    fn every_type_and_access_gives_the_same_rows() {
+        let vectors = [1.0, -0.5, 0.25, 0.0, 1.0, -1.0];
+        for vector_type in VectorType::ALL {
+            let dir = tempfile::tempdir().unwrap();
+            write(dir.path(), vector_type, &vectors, 3);
+            for access in [Access::Mapped, Access::Read] {
+                let opened = SegmentVectors::open_for(access, dir.path(), 2, 3).unwrap();
+                opened.expect(0..2);
+                let mut buffer = RowBuffer::default();
+                for (passage, expected) in vectors.chunks(3).enumerate() {
+                    let row = opened.row(passage, &mut buffer).unwrap();
+                    for (read, written) in row.iter().zip(expected) {
+                        assert!((read - written).abs() < 0.005, "{vector_type} {row:?}");
+                    }
+                    assert_eq!(row.len(), 3);
+                }
+                let all = opened.rows(0..2, &mut buffer).unwrap();
+                assert_eq!(all.len(), 6);
+                assert!(opened.row(2, &mut buffer).unwrap().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Thresholds against plain searches, and promises against simulations in which the truth is known.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Numbers that look random, in `[0, 1)`.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ bits >> 31) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// A question of a world in which a score of s loses by a chance of s³ where retrieval is skipped.
+fn question(noise: &mut Noise, partly: bool) -> Observation {
+    let score = noise.next();
+    let is_lost = noise.next() < score.powi(3);
+    let loss = match (is_lost, partly) {
+        (false, _) => 0.0,
+        (true, false) => 1.0,
+        (true, true) => noise.next(),
+    };
+    Observation {
+        score,
+        without: 1.0 - loss,
+        with: 1.0,
+    }
+}
+
+/// The mean loss of a threshold in that world.
+fn true_loss(threshold: Option<f64>, partly: bool) -> f64 {
+    let chance = threshold.map_or(0.0, |at| at.powi(4) / 4.0);
+    if partly { chance / 2.0 } else { chance }
+}
+
+#[test]
+fn a_promise_is_kept_as_often_as_it_says_and_is_not_hollow() {
+    let goal = Goal::Guarantee {
+        max_loss: 0.05,
+        confidence: 0.9,
+    };
+    for partly in [false, true] {
+        let mut noise = Noise(7 + u64::from(partly));
+        let (mut broken, mut saved, runs) = (0, 0.0, 1000);
+        for _ in 0..runs {
+            let questions: Vec<_> = (0..300).map(|_| question(&mut noise, partly)).collect();
+            let chosen = calibrate(&questions, goal);
+            broken += usize::from(true_loss(chosen.threshold, partly) > 0.05);
+            saved += 1.0 - chosen.retrieval_ratio;
+            assert!(chosen.loss_bound <= 0.05 + 1e-5);
+        }
+        // 100 in the mean; three standard deviations are 28.
+        assert!(broken <= 128, "{partly}: broken {broken} of {runs}");
+        // With the truth known, 0.67 (whole losses) and 0.8 (parts) could be saved.
+        let saved = saved / f64::from(runs);
+        let least = if partly { 0.6 } else { 0.55 };
+        assert!(saved > least, "{partly}: saved {saved}");
+    }
+}
+
+#[test]
+fn a_promise_that_cannot_be_kept_says_what_is_needed() {
+    let goal = Goal::Guarantee {
+        max_loss: 0.02,
+        confidence: 0.95,
+    };
+    let sure = |n: usize| -> Vec<Observation> {
+        (0..n)
+            .map(|i| Observation {
+                score: i as f64,
+                without: 1.0,
+                with: 1.0,
+            })
+            .collect()
+    };
+    let few = calibrate(&sure(20), goal);
+    assert_eq!((few.threshold, few.retrieval_ratio), (None, 1.0));
+    // ln 0.05 / ln 0.98 = 148.3
+    assert_eq!(few.needed, Some(149));
+    let enough = calibrate(&sure(149), goal);
+    assert_eq!(
+        (enough.threshold, enough.retrieval_ratio),
+        (Some(148.0), 0.0)
+    );
+    assert_eq!(enough.needed, None);
+
+    let hopeless: Vec<Observation> = (0..50)
+        .map(|_| Observation {
+            score: 0.0,
+            without: 0.0,
+            with: 1.0,
+        })
+        .collect();
+    let never = calibrate(&hopeless, goal);
+    assert_eq!((never.threshold, never.needed), (None, None));
+}
+
+#[test]
+fn scores_that_are_no_numbers_retrieve() {
+    let broken = Observation {
+        score: f64::NAN,
+        without: 1.0,
+        with: 0.0,
+    };
+    let fine = Observation {
+        score: 0.3,
+        ..broken
+    };
+    let chosen = calibrate(&[broken, fine], Goal::BestAccuracy);
+    assert_eq!((chosen.threshold, chosen.retrieval_ratio), (Some(0.3), 0.5));
+    let none = calibrate(&[], Goal::BestAccuracy);
+    assert_eq!((none.threshold, none.questions), (None, 0));
+}
+
+fn observations() -> impl Strategy<Value = Vec<Observation>> {
+    let share = || (0u8..5).prop_map(|x| f64::from(x) / 4.0);
+    let one = (0u8..12, share(), share()).prop_map(|(score, without, with)| Observation {
+        score: f64::from(score),
+        without,
+        with,
+    });
+    prop::collection::vec(one, 1..60)
+}
+
+/// What a threshold does, question by question.
+fn plain(questions: &[Observation], threshold: Option<f64>) -> (f64, f64, f64) {
+    let n = questions.len() as f64;
+    let retrieves = |one: &&Observation| threshold.is_none_or(|at| one.score > at);
+    let ratio = questions.iter().filter(retrieves).count() as f64 / n;
+    let (mut accuracy, mut loss) = (0.0, 0.0);
+    for one in questions {
+        if retrieves(&one) {
+            accuracy += one.with;
+        } else {
+            accuracy += one.without;
+            loss += (one.with - one.without).max(0.0);
+        }
+    }
+    (ratio, accuracy / n, loss / n)
+}
+
+proptest! {
+    #[test]
+    fn every_goal_does_what_a_search_over_all_thresholds_does(
+        questions in observations(),
+        ratio in 0.0f64..1.0,
+        max_loss in 0.01f64..0.5,
+    ) {
+        let thresholds: Vec<Option<f64>> = std::iter::once(None)
+            .chain(questions.iter().map(|one| Some(one.score)))
+            .collect();
+        let all: Vec<_> = thresholds.iter().map(|&at| plain(&questions, at)).collect();
+
+        let best = calibrate(&questions, Goal::BestAccuracy);
+        let most = all.iter().map(|one| one.1).fold(0.0, f64::max);
+        prop_assert!((best.accuracy - most).abs() < 1e-9);
+        let fewest = all.iter().filter(|one| one.1 > most - 1e-9).map(|one| one.0);
+        prop_assert_eq!(best.retrieval_ratio, fewest.fold(1.0, f64::min));
+
+        let least = calibrate(&questions, Goal::RetrievalRatio(ratio));
+        let met = all.iter().map(|one| one.0).filter(|&r| r <= ratio + 1e-9);
+        prop_assert_eq!(least.retrieval_ratio, met.fold(0.0, f64::max));
+
+        let goal = Goal::Guarantee { max_loss, confidence: 0.9 };
+        let promised = calibrate(&questions, goal);
+        for chosen in [best, least, promised] {
+            let (ratio, accuracy, loss) = plain(&questions, chosen.threshold);
+            prop_assert!((chosen.retrieval_ratio - ratio).abs() < 1e-9);
+            prop_assert!((chosen.accuracy - accuracy).abs() < 1e-9);
+            prop_assert!((chosen.loss - loss).abs() < 1e-9);
+            prop_assert!(chosen.loss_bound >= loss - 1e-9);
+        }
+        prop_assert!(promised.loss_bound <= max_loss + 1e-5);
+        prop_assert!(promised.loss <= max_loss);
+    }
+}
