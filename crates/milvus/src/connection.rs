@@ -25,7 +25,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) enum Patience {
     /// Somebody waits for an answer: two seconds.
     Search,
-    /// Work that takes its time: half a minute.
+    /// Work that takes its time: 17 seconds, more than servers make a second flush wait.
     Push,
 }
 
@@ -33,7 +33,7 @@ impl Patience {
     fn attempts(self) -> u32 {
         match self {
             Self::Search => 5,
-            Self::Push => 15,
+            Self::Push => 10,
         }
     }
 }

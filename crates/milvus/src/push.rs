@@ -80,6 +80,7 @@ pub fn push(
     let connection = Connection::open(address, token, Patience::Push)?;
     let found = Identity::read(&connection)?;
     let is_new = found.is_none();
+    let was_complete = found.as_ref().is_some_and(|found| found.complete);
     let identity = match found {
         None => create(&connection, corpus, index.unwrap_or_default())?,
         Some(found) => {
@@ -89,12 +90,12 @@ pub fn push(
             revised(found, corpus)
         }
     };
-    identity.write(&connection)?;
     let mut push = Push {
         connection,
         corpus,
         identity,
         is_new,
+        was_complete,
         total: corpus.segments().iter().map(whole).sum(),
         counts: Counts::default(),
         noted: Instant::now(),
@@ -214,6 +215,8 @@ struct Push<'a> {
     identity: Identity,
     /// Whether the collection was just made, so that there is nothing to compare with.
     is_new: bool,
+    /// Whether it held all of the state that it was brought to before.
+    was_complete: bool,
     total: u64,
     counts: Counts,
     noted: Instant,
@@ -223,6 +226,13 @@ struct Push<'a> {
 
 impl Push<'_> {
     fn run(&mut self) -> Result<Pushed, MilvusError> {
+        self.identity.complete = self.stands();
+        self.identity.write(&self.connection)?;
+        if self.identity.complete {
+            self.counts.kept = self.total;
+            self.report();
+            return Ok(self.outcome(false));
+        }
         if !self.sweep()? || !self.send()? {
             self.identity.write(&self.connection)?;
             return Ok(self.outcome(true));
@@ -231,6 +241,15 @@ impl Push<'_> {
         self.identity.complete = true;
         self.identity.write(&self.connection)?;
         Ok(self.outcome(false))
+    }
+
+    /// Whether the collection holds all of the corpus and nothing else already.
+    fn stands(&self) -> bool {
+        let noted = &self.identity.segments;
+        let mut segments = self.corpus.segments().iter();
+        self.was_complete
+            && self.identity.unswept.is_empty()
+            && segments.all(|segment| noted.contains_key(segment.id()))
     }
 
     fn outcome(&self, interrupted: bool) -> Pushed {

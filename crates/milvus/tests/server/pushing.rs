@@ -148,7 +148,10 @@ fn a_large_partition_is_gone_through_in_pieces() {
     let dir = tempfile::tempdir().unwrap();
     publish(dir.path(), &(0..3500).map(numbered).collect::<Vec<_>>());
     let all = pushed(dir.path(), &address).unwrap();
-    assert!(all.sent > 6200, "three partitions of more than 2048 passages");
+    assert!(
+        all.sent > 6200,
+        "three partitions of more than 2048 passages"
+    );
     let gone: Vec<String> = (0..70).map(|n| numbered(n * 50).0.id).collect();
     let deleted: usize = (0..70).map(|n| numbered(n * 50).1.len()).sum();
     Writer::open(dir.path()).unwrap().delete(&gone).unwrap();
