@@ -1,10 +1,12 @@
 //! An answer and its trace.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use ken_index::Hit;
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
+
+use crate::Finding;
 
 /// An answer, where it came from, and what it cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +23,7 @@ pub struct Answer {
     pub reason: String,
     /// The passages that the answer rests on.
     pub citations: Vec<Citation>,
-    /// The passages found, best first; none where nothing was retrieved.
+    /// The passages found, or the chunks of them that were kept, best first; none where nothing was retrieved.
     pub retrieved: Vec<Retrieved>,
     /// Tokens over all calls of the model.
     pub tokens: Tokens,
@@ -40,11 +42,14 @@ pub struct Citation {
     pub doc_id: String,
     /// The document's title.
     pub title: String,
-    /// The passage's text.
+    /// The text that the model read: the passage's, or that of the chunk.
     pub text: String,
+    /// As in [`Retrieved::chunk`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<Range<usize>>,
 }
 
-/// A passage found for the question.
+/// A passage, or a chunk of one, found for the question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Retrieved {
     /// The passage.
@@ -53,8 +58,11 @@ pub struct Retrieved {
     pub doc_id: String,
     /// The document's title.
     pub title: String,
-    /// The passage's text.
+    /// The passage's text, or that of the chunk.
     pub text: String,
+    /// Which characters of the passage's text the chunk is; `None` where passages were not cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<Range<usize>>,
     /// How well it fits, the larger the better; comparable within one search only.
     pub score: f32,
     /// Whether the model got to read it; `false` where it was cut to fit.
@@ -62,14 +70,15 @@ pub struct Retrieved {
 }
 
 impl Retrieved {
-    /// A hit that the model has not read yet.
-    pub(crate) fn unread(hit: Hit) -> Self {
+    /// What was found and the model has not read yet.
+    pub(crate) fn unread(found: Finding) -> Self {
         Self {
-            passage_id: hit.passage.id.0,
-            doc_id: hit.passage.doc_id,
-            title: hit.passage.title,
-            text: hit.passage.text,
-            score: hit.score,
+            passage_id: found.passage.id.0,
+            doc_id: found.passage.doc_id,
+            title: found.passage.title,
+            text: found.text,
+            chunk: found.chunk,
+            score: found.score,
             in_prompt: false,
         }
     }

@@ -50,6 +50,7 @@ pub(crate) fn cite(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
                     doc_id: passage.doc_id.clone(),
                     title: passage.title.clone(),
                     text: passage.text.clone(),
+                    chunk: passage.chunk.clone(),
                 })
                 .collect::<Vec<_>>()
         })
@@ -90,6 +91,7 @@ mod tests {
             doc_id: id.to_owned(),
             title: String::new(),
             text: text.to_owned(),
+            chunk: None,
             score: 0.0,
             in_prompt,
         }

@@ -1,6 +1,7 @@
 //! What can go wrong while a question is answered.
 
 use ken_model::embedder::EmbedderError;
+use ken_model::encoder::EncoderError;
 use ken_model::language::LanguageError;
 use ken_route::MissingSignal;
 
@@ -50,6 +51,9 @@ pub enum AnswerError {
     /// The embedder failed.
     #[error(transparent)]
     Embed(#[from] EmbedderError),
+    /// The cross-encoder failed.
+    #[error(transparent)]
+    CrossEncode(#[from] EncoderError),
     /// The search failed.
     #[error(transparent)]
     Search(#[from] ken_index::IndexError),
@@ -74,6 +78,7 @@ impl AnswerError {
             Self::Interrupted => "interrupted",
             Self::Model(e) => e.kind(),
             Self::Embed(e) => e.kind(),
+            Self::CrossEncode(e) => e.kind(),
             Self::Search(e) => e.kind(),
             Self::Milvus(e) => e.kind(),
             Self::Route(_) => "missing_signal",
@@ -87,6 +92,7 @@ impl AnswerError {
             Self::EmptyQuestion | Self::QuestionTooLong { .. } => true,
             Self::Model(error) => error.concerns_prompt(),
             Self::Embed(error) => error.concerns_text(),
+            Self::CrossEncode(error) => error.concerns_text(),
             _ => false,
         }
     }
@@ -110,6 +116,7 @@ impl AnswerError {
             )),
             Self::Model(e) => e.hint(),
             Self::Embed(e) => e.hint(),
+            Self::CrossEncode(e) => e.hint(),
             Self::Search(e) => e.hint(),
             Self::Milvus(e) => e.hint(),
             Self::Interrupted | Self::Route(_) => None,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_index::Mode;
@@ -27,7 +28,7 @@ pub struct Settings {
     pub policy: Policy,
     /// How passages are searched.
     pub mode: Mode,
-    /// Passages retrieved.
+    /// Passages retrieved; with a reranking, chunks kept.
     pub k: usize,
     /// Most tokens of evidence in the prompt; less where the model's context is smaller.
     pub evidence_tokens: usize,
@@ -50,7 +51,7 @@ pub enum Event<'a> {
 
 /// All that answering takes. Calls from several threads are safe.
 pub struct Pipeline {
-    model: Box<dyn LanguageModel>,
+    model: Arc<dyn LanguageModel>,
     retriever: Option<Retriever>,
     settings: Settings,
 }
@@ -59,7 +60,7 @@ impl Pipeline {
     /// Puts a pipeline together. Without a retriever no policy may choose the corpus.
     #[must_use]
     pub fn new(
-        model: Box<dyn LanguageModel>,
+        model: Arc<dyn LanguageModel>,
         retriever: Option<Retriever>,
         settings: Settings,
     ) -> Self {
@@ -242,7 +243,11 @@ impl Pipeline {
             let draft = &mut drafts[index];
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
-            draft.retrieved = found.hits.into_iter().map(Retrieved::unread).collect();
+            if let Some(rerank) = found.rerank {
+                draft.took("rerank", rerank.time);
+                draft.tokens.prompt += rerank.tokens;
+            }
+            draft.retrieved = found.findings.into_iter().map(Retrieved::unread).collect();
             // As in `check`: only where the room is tight does the question's length matter.
             let budget = if draft.question.len().saturating_add(wanted) <= room {
                 wanted

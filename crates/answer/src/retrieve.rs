@@ -1,26 +1,39 @@
-//! Finding passages for a question: the query's embedding and the search, and how long each took.
+//! Finding passages for a question: the query's embedding, the search, the reranking where one is
+//! wanted, and how long each took.
 
 use std::time::{Duration, Instant};
 
 use ken_corpus::Filter;
-use ken_index::{Hit, Mode, Query};
+use ken_index::{Mode, Query};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Role;
 
-use crate::{AnswerError, BackEnd};
+use crate::rerank::{Reranked, Reranking};
+use crate::{AnswerError, BackEnd, Finding};
 
 /// What is searched, with the embedder of its passages.
 pub struct Retriever {
     back_end: BackEnd,
     embedder: Box<dyn Embedder>,
+    reranking: Option<Reranking>,
 }
 
 /// What was found for a question.
 pub(crate) struct Found {
-    pub(crate) hits: Vec<Hit>,
+    pub(crate) findings: Vec<Finding>,
     /// Its share of the time to embed all questions.
     pub(crate) embed_time: Duration,
     pub(crate) search_time: Duration,
+    /// What reranking took, where there was one.
+    pub(crate) rerank: Option<RerankCost>,
+}
+
+/// What reranking took for a question.
+pub(crate) struct RerankCost {
+    /// Its share of the time for all questions.
+    pub(crate) time: Duration,
+    /// Tokens that a language model read.
+    pub(crate) tokens: usize,
 }
 
 impl Retriever {
@@ -40,7 +53,11 @@ impl Retriever {
                 received: embedder.fingerprint().to_owned(),
             });
         }
-        Ok(Self { back_end, embedder })
+        Ok(Self {
+            back_end,
+            embedder,
+            reranking: None,
+        })
     }
 
     /// Finds passages of documents only that fit all filters.
@@ -52,23 +69,64 @@ impl Retriever {
         Ok(Self { back_end, ..self })
     }
 
+    /// Cuts what is found into chunks and ranks those.
+    #[must_use]
+    pub fn reranked(self, reranking: Reranking) -> Self {
+        Self {
+            reranking: Some(reranking),
+            ..self
+        }
+    }
+
+    /// How what is found is reranked.
+    #[must_use]
+    pub fn reranking(&self) -> Option<&Reranking> {
+        self.reranking.as_ref()
+    }
+
     /// What is searched.
     #[must_use]
     pub fn back_end(&self) -> &BackEnd {
         &self.back_end
     }
 
-    /// The `k` passages that fit best, best first.
+    /// The `k` passages that fit best, best first; with a reranking the `k` best chunks of the
+    /// passages that it takes.
     ///
     /// # Errors
-    /// An empty query or corpus, or a damaged index.
-    pub fn search(&self, query: &str, mode: Mode, k: usize) -> Result<Vec<Hit>, AnswerError> {
+    /// An empty query or corpus, a damaged index, a model that fails.
+    pub fn search(&self, query: &str, mode: Mode, k: usize) -> Result<Vec<Finding>, AnswerError> {
         let found = self.find(&[query], mode, k)?;
-        Ok(found.into_iter().flat_map(|found| found.hits).collect())
+        Ok(found.into_iter().flat_map(|found| found.findings).collect())
     }
 
     /// As [`Retriever::search`], for many queries.
     pub(crate) fn find(
+        &self,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<Found>, AnswerError> {
+        let Some(reranking) = &self.reranking else {
+            return self.find_passages(queries, mode, k);
+        };
+        let mut found = self.find_passages(queries, mode, reranking.depth())?;
+        let started = Instant::now();
+        let passages: Vec<Vec<Finding>> = found
+            .iter_mut()
+            .map(|found| std::mem::take(&mut found.findings))
+            .collect();
+        let reranked = reranking.rerank(self.embedder.as_ref(), queries, &passages, k)?;
+        let time = started.elapsed() / queries.len().max(1) as u32;
+        for (found, Reranked { chunks, tokens }) in found.iter_mut().zip(reranked) {
+            found.findings = chunks;
+            found.rerank = Some(RerankCost { time, tokens });
+        }
+        Ok(found)
+    }
+
+    /// The first stage: passages as they were ingested.
+    fn find_passages(
         &self,
         queries: &[&str],
         mode: Mode,
@@ -99,9 +157,10 @@ impl Retriever {
                 };
                 let hits = self.back_end.search(&query, mode, k)?;
                 Ok(Found {
-                    hits,
+                    findings: hits.into_iter().map(Finding::passage).collect(),
                     embed_time,
                     search_time: started.elapsed(),
+                    rerank: None,
                 })
             })
             .collect()

@@ -17,7 +17,7 @@ mod store;
 pub use document::{Digest, Document};
 pub use filter::{Comparison, Filter, FilterError, Selection};
 pub use io_hint::{io_hint, io_kind};
-pub use passage::{Passage, PassageId};
+pub use passage::{Passage, PassageId, titled};
 pub use read::{
     Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadProgress,
     read_documents, read_documents_as,

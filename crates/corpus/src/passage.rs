@@ -68,6 +68,16 @@ impl Passage {
     }
 }
 
+/// What a model is given of a passage to embed it or to compare it: the document's title and the
+/// text.
+#[must_use]
+pub fn titled(title: &str, text: &str) -> String {
+    match title.is_empty() {
+        true => text.to_owned(),
+        false => format!("{title}\n{text}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use ken_corpus::{Known, Published};
+use ken_corpus::{Known, Published, titled};
 use ken_index::{RowBuffer, SegmentVectors};
 
 use crate::IngestError;
-use crate::stages::embedded_text;
 
 /// Vectors by what was embedded.
 pub(crate) struct KnownVectors {
@@ -39,7 +38,7 @@ impl KnownVectors {
         let mut buffer = RowBuffer::default();
         for ordinal in published.passages {
             let passage = segment.passage(ordinal)?;
-            let text = embedded_text(&passage.title, &passage.text);
+            let text = titled(&passage.title, &passage.text);
             if let Some(vectors) = vectors {
                 found.insert(text, vectors.row(ordinal, &mut buffer)?.to_vec());
             }

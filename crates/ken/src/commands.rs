@@ -11,5 +11,6 @@ pub(crate) mod ingest;
 pub(crate) mod model;
 mod open;
 mod push;
+mod rerank;
 mod score;
 pub(crate) mod search;

@@ -14,7 +14,8 @@ use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Result;
-use ken_corpus::{Active, Filter};
+use ken_answer::Rerank;
+use ken_corpus::{Active, Filter, Segmentation};
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
@@ -28,8 +29,20 @@ use crate::failure::Refusal;
 /// The file that is read where none is named.
 const DEFAULT_FILE: &str = "ken.toml";
 
+/// The chunks kept, where nobody says how many, and the passages that they are cut from: the
+/// numbers of "Less LLM, More Documents".
+const CHUNKS_KEPT: usize = 8;
+const RERANK_DEPTH: usize = 10;
+
+/// How passages are cut for reranking where nobody says: half of each chunk stands in the next as
+/// well, so that no fifty words in a row are torn apart.
+const RERANK_CHUNK: Segmentation = Segmentation::Words {
+    size: 100,
+    overlap: 50,
+};
+
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 19] = [
     "corpus",
     "device",
     "embedder",
@@ -41,6 +54,9 @@ const KEYS: [&str; 16] = [
     "model_name",
     "policy",
     "precision",
+    "rerank",
+    "rerank_chunk",
+    "rerank_depth",
     "scale",
     "seed",
     "segment",
@@ -66,6 +82,9 @@ pub(crate) struct Layer {
     pub(crate) moved_embedder: Option<ModelReference>,
     pub(crate) policy: Option<Policy>,
     pub(crate) precision: Option<Precision>,
+    pub(crate) rerank: Option<Rerank>,
+    pub(crate) rerank_chunk: Option<Segmentation>,
+    pub(crate) rerank_depth: Option<NonZeroUsize>,
     /// Said by flags only.
     pub(crate) reverse: bool,
     pub(crate) scale: Option<NonZeroU32>,
@@ -101,6 +120,9 @@ impl Layer {
             moved_embedder: self.moved_embedder.or(lower.moved_embedder),
             policy: self.policy.or(lower.policy),
             precision: self.precision.or(lower.precision),
+            rerank: self.rerank.or(lower.rerank),
+            rerank_chunk: self.rerank_chunk.or(lower.rerank_chunk),
+            rerank_depth: self.rerank_depth.or(lower.rerank_depth),
             reverse: self.reverse || lower.reverse,
             scale: self.scale.or(lower.scale),
             seed: self.seed.or(lower.seed),
@@ -123,6 +145,9 @@ impl Layer {
             "model_name" => self.model_name = Some(value.to_owned()),
             "policy" => self.policy = Some(read(value)?),
             "precision" => self.precision = Some(read(value)?),
+            "rerank" => self.rerank = Some(read(value)?),
+            "rerank_chunk" => self.rerank_chunk = Some(read(value)?),
+            "rerank_depth" => self.rerank_depth = Some(read(value)?),
             "scale" => self.scale = Some(read(value)?),
             "seed" => self.seed = Some(read(value)?),
             "segment" => self.segment = Some(read(value)?),
@@ -244,7 +269,7 @@ pub(crate) struct Settings {
     /// What the documents that are searched have to fit.
     #[serde(skip)]
     pub(crate) filters: Vec<Filter>,
-    /// How many passages are retrieved, where somebody says.
+    /// How many passages are retrieved, or chunks kept, where somebody says.
     pub(crate) k: Option<usize>,
     /// The longest answer, in tokens.
     pub(crate) max_tokens: usize,
@@ -262,6 +287,13 @@ pub(crate) struct Settings {
     /// How the language model's weights are held.
     #[serde(serialize_with = "as_text")]
     pub(crate) precision: Precision,
+    /// By what found passages are ranked once more.
+    #[serde(serialize_with = "as_text")]
+    pub(crate) rerank: Rerank,
+    #[serde(serialize_with = "as_text")]
+    pub(crate) rerank_chunk: Segmentation,
+    /// How many passages are found to be reranked.
+    pub(crate) rerank_depth: usize,
     pub(crate) seed: u64,
     #[serde(serialize_with = "as_text")]
     pub(crate) segment: Cut,
@@ -295,6 +327,15 @@ impl Settings {
                 "do it with the corpus's folder, and bring the result there by `ken corpus push --corpus DIR --to {address}`"
             ))),
         }
+    }
+
+    /// How many passages are wanted, by default `passages`; where they are reranked, how many
+    /// chunks.
+    pub(crate) fn k(&self, passages: usize) -> usize {
+        self.k.unwrap_or(match self.rerank {
+            Rerank::None => passages,
+            _ => CHUNKS_KEPT,
+        })
     }
 }
 
@@ -338,6 +379,9 @@ fn settings(layer: Layer) -> Result<Settings> {
         moved_embedder: layer.moved_embedder,
         policy: layer.policy.unwrap_or(Policy::Always),
         precision: layer.precision.unwrap_or_default(),
+        rerank: layer.rerank.unwrap_or_default(),
+        rerank_chunk: layer.rerank_chunk.unwrap_or(RERANK_CHUNK),
+        rerank_depth: layer.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
         seed: layer.seed.unwrap_or(0),
         segment: layer.segment.unwrap_or(Cut::Auto),
         temperature: layer.temperature.unwrap_or_default(),

@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -71,6 +72,14 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
     let kept: String = line.chars().take(most.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
+}
+
+/// Where a text stands: its passage, and which characters of it where it is a chunk.
+pub(crate) fn place(passage_id: &str, chunk: Option<&Range<usize>>) -> String {
+    match chunk {
+        Some(Range { start, end }) => format!("{passage_id}[{start}..{end}]"),
+        None => passage_id.to_owned(),
+    }
 }
 
 /// A size as people read it: `90.9 MB`, in powers of 1000.

@@ -77,10 +77,7 @@ impl EmbedderError {
     #[must_use]
     pub fn concerns_text(&self) -> bool {
         match self {
-            Self::Encoder(error) => matches!(
-                error,
-                EncoderError::Tokenize { .. } | EncoderError::UnknownToken { .. }
-            ),
+            Self::Encoder(error) => error.concerns_text(),
             Self::Remote(error) => error.concerns_prompt(),
         }
     }

@@ -4,7 +4,9 @@
 //! scored by [`metrics`] into a [`record`], which [`results`] keeps, and [`summary`] averages them.
 //! This room loads no model and opens no corpus: the caller answers.
 
+pub mod bootstrap;
 pub mod dataset;
+pub mod discrimination;
 pub mod evaluate;
 mod json_line;
 pub mod metrics;

@@ -34,7 +34,7 @@ pub struct Record {
     pub f1: f64,
     /// A gold answer occurs in the answer.
     pub contains: bool,
-    /// Ids of the retrieved passages, best first.
+    /// Ids of the retrieved passages, best first; where they were cut into chunks, one id a chunk.
     pub retrieved: Vec<String>,
     /// The passage or document that answers the question, where the question names one.
     pub gold_passage: Option<String>,
@@ -161,6 +161,7 @@ mod tests {
             doc_id: doc_id.to_owned(),
             title: String::new(),
             text: text.to_owned(),
+            chunk: None,
             score: 0.5,
             in_prompt,
         }

@@ -44,6 +44,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         doc_id: doc,
         title: String::new(),
         text,
+        chunk: None,
         score: 0.5,
         in_prompt,
     };

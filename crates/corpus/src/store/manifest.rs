@@ -68,12 +68,17 @@ pub struct Settings {
     /// How documents are split into shards.
     pub sharding: Sharding,
     /// How vectors are stored and searched, as the index writes it; `auto` where nobody said.
-    #[serde(default = "auto")]
+    #[serde(default = "auto", skip_serializing_if = "is_auto")]
     pub dense: String,
 }
 
 fn auto() -> String {
     "auto".to_owned()
+}
+
+/// Left out, so that corpora of before there was a choice keep their hash.
+fn is_auto(dense: &str) -> bool {
+    dense == "auto"
 }
 
 impl Settings {

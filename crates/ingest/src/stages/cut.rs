@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use ken_corpus::{Document, Known, segment};
+use ken_corpus::{Document, Known, segment, titled};
 use ken_model::embedder::Embedder;
 
 use super::{BATCH_PASSAGES, Found, Seen};
@@ -33,7 +33,7 @@ pub(crate) struct CutDocument {
 impl CutDocument {
     /// What of a passage is embedded.
     pub(crate) fn embedded_text(&self, text: &str) -> String {
-        embedded_text(&self.document.title, text)
+        titled(&self.document.title, text)
     }
 
     /// The passages that have no vector yet, by position.
@@ -46,19 +46,11 @@ impl CutDocument {
     fn take_known(&mut self, known: &mut KnownVectors) -> Result<(), IngestError> {
         let published = known.of_document(&self.document.id)?;
         for (text, vector) in self.texts.iter().zip(&mut self.vectors) {
-            let text = embedded_text(&self.document.title, text);
+            let text = titled(&self.document.title, text);
             *vector = published.get(&text).cloned();
             self.reused += usize::from(vector.is_some());
         }
         Ok(())
-    }
-}
-
-/// What of a passage is embedded: the document's title and the passage's text.
-pub(crate) fn embedded_text(title: &str, text: &str) -> String {
-    match title.is_empty() {
-        true => text.to_owned(),
-        false => format!("{title}\n{text}"),
     }
 }
 

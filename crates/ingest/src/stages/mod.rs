@@ -11,7 +11,7 @@ mod embed;
 mod publish;
 mod read;
 
-pub(crate) use cut::{CutDocument, cut, embedded_text};
+pub(crate) use cut::{CutDocument, cut};
 pub(crate) use embed::embed;
 pub(crate) use publish::{Handed, Shelf};
 pub(crate) use read::{Found, Seen, read};

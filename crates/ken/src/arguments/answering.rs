@@ -102,6 +102,7 @@ Examples:
   ken ask --corpus notes.ken --policy prompt \"Who wrote Hamlet?\"
   ken ask --corpus notes.ken --model hf:Qwen/Qwen2.5-0.5B-Instruct --k 3 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --rerank likelihood \"Who keeps the keys?\"
   ken ask --corpus notes.ken --json \"Who keeps the keys?\"
 
 With --policy never no corpus is needed.")]

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use ken_corpus::{Filter, Format, Sharding};
+use ken_answer::Rerank;
+use ken_corpus::{Filter, Format, Segmentation, Sharding};
 use ken_index::{DenseLayout, Mode};
 use ken_ingest::Cut;
 use ken_milvus::{IndexKind, MilvusAddress};
@@ -38,13 +39,28 @@ impl CorpusFlag {
 /// How passages are found.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SearchFlags {
-    /// How many passages to find [setting: k]
+    /// How many passages to find; with --rerank, how many chunks to keep [setting: k]
     #[arg(long, value_name = "N")]
     pub(crate) k: Option<NonZeroUsize>,
 
     /// dense (by meaning), lexical (by words) or hybrid (both, fused) [setting: mode]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
+
+    /// Cut the passages found into chunks and rank those by none, cross-encoder:REF, likelihood
+    /// (of the question, by the language model) or embedder; keeps 8 chunks if --k says nothing
+    /// [setting: rerank]
+    #[arg(long, value_name = "RERANKER")]
+    pub(crate) rerank: Option<Rerank>,
+
+    /// With --rerank: how many passages are found and cut [default: 10] [setting: rerank_depth]
+    #[arg(long, value_name = "N")]
+    pub(crate) rerank_depth: Option<NonZeroUsize>,
+
+    /// With --rerank: how they are cut, as for --segment of ken ingest [default: words:100/50]
+    /// [setting: rerank_chunk]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) rerank_chunk: Option<Segmentation>,
 
     /// Search the first N shards only [setting: scale]
     #[arg(long, value_name = "N")]
@@ -69,6 +85,9 @@ impl SearchFlags {
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.k = self.k;
         layer.mode = self.mode;
+        layer.rerank.clone_from(&self.rerank);
+        layer.rerank_depth = self.rerank_depth;
+        layer.rerank_chunk = self.rerank_chunk;
         layer.scale = self.scale;
         layer.reverse = self.reverse;
         layer.filters.clone_from(&self.filters);
@@ -178,6 +197,8 @@ Examples:
   ken search --corpus notes.ken \"oil change interval\" --json
   ken search --corpus notes.ken \"oil change\" --filter \"year>=2020\" --filter lang=en
   ken search --corpus wiki.ken \"who found radium\" --scale 3
+  ken search --corpus wiki.ken \"who found radium\" --rerank embedder --rerank-chunk words:60/30
+  ken search --corpus wiki.ken \"who found radium\" --rerank cross-encoder:./models/reranker --k 3
   ken search --corpus notes.ken --json - < queries.txt")]
 pub(crate) struct SearchArguments {
     /// What to look for; - reads queries from stdin, one a line
@@ -190,7 +211,15 @@ pub(crate) struct SearchArguments {
     #[command(flatten)]
     pub(crate) search: SearchFlags,
 
-    /// How the embedder's weights are held: f32, int8 (faster, less exact), or auto
+    /// The language model of --rerank likelihood, as for ken ask [setting: model]
+    #[arg(long, value_name = "REF|URL")]
+    pub(crate) model: Option<ModelReference>,
+
+    /// Which of the endpoint's models, if it has several [setting: model_name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model_name: Option<String>,
+
+    /// How the models' weights are held: f32, int8 (faster, less exact), or auto
     /// [setting: precision]
     #[arg(long, value_name = "PRECISION")]
     pub(crate) precision: Option<Precision>,
@@ -200,6 +229,8 @@ impl SearchArguments {
     /// What these flags say about settings.
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer {
+            model: self.model.clone(),
+            model_name: self.model_name.clone(),
             precision: self.precision,
             ..Layer::default()
         };

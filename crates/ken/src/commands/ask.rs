@@ -95,7 +95,9 @@ fn show(answer: &Answer) -> Result<()> {
     for citation in &answer.citations {
         output::line(format!(
             "  [{}] {}  {}",
-            citation.number, citation.passage_id, citation.title
+            citation.number,
+            output::place(&citation.passage_id, citation.chunk.as_ref()),
+            citation.title
         ))?;
         output::line(format!("      {}", output::shortened(&citation.text, 200)))?;
     }
@@ -115,7 +117,11 @@ fn show(answer: &Answer) -> Result<()> {
         } else {
             ""
         };
-        output::line(format!("passages: {found} found, {read} read{cut}"))?;
+        let what = match answer.retrieved.iter().any(|found| found.chunk.is_some()) {
+            true => "chunks",
+            false => "passages",
+        };
+        output::line(format!("{what}: {found} found, {read} read{cut}"))?;
         let mut number = 0;
         for passage in &answer.retrieved {
             let mark = if passage.in_prompt {
@@ -126,7 +132,9 @@ fn show(answer: &Answer) -> Result<()> {
             };
             output::line(format!(
                 "  {mark:>4} {:.4}  {}  {}",
-                passage.score, passage.passage_id, passage.title
+                passage.score,
+                output::place(&passage.passage_id, passage.chunk.as_ref()),
+                passage.title
             ))?;
         }
     }

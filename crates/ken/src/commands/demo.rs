@@ -4,6 +4,7 @@
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
@@ -18,7 +19,7 @@ use ken_study::{Question, score};
 use serde::Serialize;
 
 use crate::arguments::DemoArguments;
-use crate::commands::open;
+use crate::commands::{open, rerank};
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
@@ -68,6 +69,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     let retriever = open_corpus(settings, stop)?;
     let model = open::language_model(settings, stop)?;
+    let retriever = rerank::added(retriever, settings, || Ok(Arc::clone(&model)), stop)?;
     let mut pipeline = Pipeline::new(model, Some(retriever), open::answering(settings));
     let questions = questions(arguments.limit.map(std::num::NonZeroUsize::get))?;
     let policies = match arguments.policy {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::Pipeline;
+use ken_answer::{Pipeline, Retriever};
 use ken_study::{ResultsFile, Summary, evaluate, read_questions, sample, summarize};
 
 use crate::arguments::EvalArguments;
@@ -99,6 +99,10 @@ fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings
         },
     );
     let filters: Vec<String> = settings.filters.iter().map(ToString::to_string).collect();
+    let reranking = pipeline
+        .retriever()
+        .and_then(Retriever::reranking)
+        .map(|reranking| ("rerank", reranking.identity()));
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),
@@ -115,6 +119,7 @@ fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings
     ];
     pairs
         .into_iter()
+        .chain(reranking)
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }

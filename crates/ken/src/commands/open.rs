@@ -17,6 +17,7 @@ use ken_model::language::LanguageModel;
 use ken_model::remote::{ApiKey, Endpoint, RemoteEmbedder, RemoteModel};
 use ken_route::Policy;
 
+use crate::commands::rerank;
 use crate::config::{CorpusAddress, Settings};
 use crate::failure::Refusal;
 use crate::interrupt;
@@ -38,7 +39,7 @@ pub(crate) fn decoder(
 pub(crate) fn language_model(
     settings: &Settings,
     stop: &AtomicBool,
-) -> Result<Box<dyn LanguageModel>> {
+) -> Result<Arc<dyn LanguageModel>> {
     let options = LoadOptions {
         precision: settings.precision,
         device: settings.device,
@@ -47,9 +48,9 @@ pub(crate) fn language_model(
     Ok(match &settings.model {
         ModelReference::Remote { url } => {
             let name = settings.model_name.clone();
-            Box::new(RemoteModel::connect(endpoint(url, name)?)?)
+            Arc::new(RemoteModel::connect(endpoint(url, name)?)?)
         }
-        here => Box::new(decoder(here, options, stop)?),
+        here => Arc::new(decoder(here, options, stop)?),
     })
 }
 
@@ -192,6 +193,9 @@ pub(crate) fn pipeline(settings: &Settings, stop: &AtomicBool) -> Result<Pipelin
         .then(|| retriever(settings, stop))
         .transpose()?;
     let model = language_model(settings, stop)?;
+    let retriever = retriever
+        .map(|retriever| rerank::added(retriever, settings, || Ok(Arc::clone(&model)), stop))
+        .transpose()?;
     Ok(Pipeline::new(model, retriever, answering(settings)))
 }
 
@@ -211,14 +215,15 @@ pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
     ken_answer::Settings {
         policy: settings.policy,
         mode: settings.mode,
-        k: settings.k.unwrap_or(PASSAGES_READ),
+        k: settings.k(PASSAGES_READ),
         evidence_tokens: settings.evidence_tokens,
         max_tokens: settings.max_tokens,
         sampling,
     }
 }
 
-fn fetched(reference: &ModelReference, stop: &AtomicBool) -> Result<std::path::PathBuf> {
+/// The folder or file of a model, fetched first where it is not cached.
+pub(crate) fn fetched(reference: &ModelReference, stop: &AtomicBool) -> Result<std::path::PathBuf> {
     let cache = ModelCache::of_user()?;
     if !matches!(reference, ModelReference::Local { .. }) {
         let mut display = Display::new();

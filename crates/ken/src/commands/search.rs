@@ -1,13 +1,14 @@
-//! `ken search`: the passages that fit a query, or each of many queries.
+//! `ken search`: the passages that fit a query, or each of many queries; their chunks where they are
+//! reranked.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use ken_index::Hit;
+use ken_answer::Finding;
 use serde_json::json;
 
 use crate::arguments::SearchArguments;
-use crate::commands::open;
+use crate::commands::{open, rerank};
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::interrupt;
@@ -27,7 +28,9 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let retriever = open::retriever(settings, stop)?;
-    let k = settings.k.unwrap_or(HITS_SHOWN);
+    let model = || open::language_model(settings, stop);
+    let retriever = rerank::added(retriever, settings, model, stop)?;
+    let k = settings.k(HITS_SHOWN);
     let search = |query: &str| -> Result<()> {
         let hits = retriever.search(query, settings.mode, k)?;
         if json {
@@ -54,31 +57,37 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn show_json(query: &str, hits: &[Hit]) -> Result<()> {
+fn show_json(query: &str, hits: &[Finding]) -> Result<()> {
     let hits: Vec<_> = hits
         .iter()
         .map(|hit| {
-            json!({
+            let mut shown = json!({
                 "passage_id": hit.passage.id,
                 "doc_id": hit.passage.doc_id,
                 "title": hit.passage.title,
-                "text": hit.passage.text,
+                "text": hit.text,
                 "score": hit.score,
                 "metadata": hit.passage.metadata,
-            })
+            });
+            if let Some(chunk) = &hit.chunk {
+                shown["chunk"] = json!(chunk);
+            }
+            shown
         })
         .collect();
     output::json(&json!({ "query": query, "hits": hits }))
 }
 
-fn show(hits: &[Hit]) -> Result<()> {
+fn show(hits: &[Finding]) -> Result<()> {
     for (rank, hit) in (1..).zip(hits) {
         let passage = &hit.passage;
         output::line(format!(
             "{rank:>2}. {:.4}  {}  {}",
-            hit.score, passage.id, passage.title
+            hit.score,
+            output::place(passage.id.as_str(), hit.chunk.as_ref()),
+            passage.title
         ))?;
-        output::line(format!("      {}", output::shortened(&passage.text, 200)))?;
+        output::line(format!("      {}", output::shortened(&hit.text, 200)))?;
     }
     if hits.is_empty() {
         output::line("nothing found")?;

@@ -35,7 +35,7 @@ fn flags_win_over_variables_and_those_over_the_file() {
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
     let text = "corpus = \"c\"\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nmax_tokens = 3\nmode = \"dense\"\n\
-        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
+        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
         temperature = 0.5\nthreads = 6\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
@@ -52,7 +52,19 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.policy, Policy::Never);
     assert_eq!(settings.precision, Precision::Int8);
     assert_eq!(settings.device, Device::Cuda);
+    assert_eq!(settings.rerank, Rerank::Likelihood);
+    assert_eq!(settings.rerank_chunk, Segmentation::Sentence);
+    assert_eq!(settings.rerank_depth, 5);
     assert_eq!(settings.threads, NonZeroUsize::new(6));
+}
+
+#[test]
+fn reranking_keeps_eight_chunks_where_nobody_says() {
+    let k = |text: &str| settings(file(text).unwrap()).unwrap().k(3);
+    assert_eq!(k(""), 3);
+    assert_eq!(k("rerank = \"none\""), 3);
+    assert_eq!(k("rerank = \"embedder\""), 8);
+    assert_eq!(k("rerank = \"embedder\"\nk = 2"), 2);
 }
 
 #[test]
@@ -73,6 +85,7 @@ fn an_unknown_key_is_named_with_its_file_and_its_neighbours() {
 #[test]
 fn a_bad_value_is_named_with_its_key_and_file() {
     assert!(message("k = 0").starts_with("`k = 0` in shelf/ken.toml: "));
+    assert!(message("rerank = \"bm25\"").contains("cross-encoder:REF"));
     assert!(message("mode = \"deep\"").starts_with("`mode = deep` in shelf/ken.toml: "));
     assert!(message("k = true").starts_with("`k` in shelf/ken.toml is of type boolean"));
     assert!(message("k = ").starts_with("shelf/ken.toml is not TOML: "));

@@ -21,6 +21,7 @@ mod models;
 mod remote;
 #[cfg(unix)]
 mod remote_stopped;
+mod rerank;
 mod search;
 #[cfg(unix)]
 mod stopped;

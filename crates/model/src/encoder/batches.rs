@@ -1,13 +1,40 @@
-//! Which sequences are computed together. It sees lengths only.
+//! Which sequences are computed together, and their computation on all threads.
+
+use rayon::prelude::*;
+
+use super::error::EncoderError;
+use super::tokens::Sequence;
 
 /// The tokens from which on a batch is full. Matrix products gain nothing from more than about 64
 /// rows; this many also hide the work between them and still load the threads evenly.
 const FULL_TOKENS: usize = 256;
 
+/// Computes sequences in batches on all threads of rayon's pool: `compute` gives one result for each
+/// sequence of a batch. The results are in the order of the sequences.
+pub(super) fn compute_all<T: Send>(
+    sequences: &[Sequence],
+    compute: impl Fn(&[&Sequence]) -> Result<Vec<T>, EncoderError> + Sync,
+) -> Result<Vec<T>, EncoderError> {
+    let lengths: Vec<usize> = sequences.iter().map(Sequence::len).collect();
+    let batches = plan(&lengths, rayon::current_num_threads());
+    let computed: Vec<Vec<T>> = batches
+        .par_iter()
+        .with_max_len(1)
+        .map(|batch| compute(&batch.iter().map(|&at| &sequences[at]).collect::<Vec<_>>()))
+        .collect::<Result<_, _>>()?;
+    let mut placed: Vec<(usize, T)> = batches
+        .into_iter()
+        .flatten()
+        .zip(computed.into_iter().flatten())
+        .collect();
+    placed.sort_by_key(|&(at, _)| at);
+    Ok(placed.into_iter().map(|(_, result)| result).collect())
+}
+
 /// Groups the sequences of the given lengths into batches of similar length, the longest first, so
 /// that no thread is left with a long one at the end. Few tokens are spread over the threads.
 /// Returns the positions of the sequences in `lengths`; each occurs once.
-pub(super) fn plan(lengths: &[usize], threads: usize) -> Vec<Vec<usize>> {
+fn plan(lengths: &[usize], threads: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(lengths[at]));
     let share = lengths.iter().sum::<usize>().div_ceil(threads.max(1));

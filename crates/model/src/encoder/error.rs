@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// A failure to load or to run an [`Encoder`](super::Encoder).
+/// A failure to load or to run an [`Encoder`](super::Encoder) or a
+/// [`CrossEncoder`](super::CrossEncoder).
 #[derive(Debug, Error)]
 pub enum EncoderError {
     /// A file that every encoder needs is not in the model's folder.
@@ -40,6 +41,16 @@ pub enum EncoderError {
         path: PathBuf,
         /// The `model_type` it names.
         architecture: String,
+    },
+    /// The model is no cross-encoder of a family that is computed here.
+    #[error("{} names the architecture \"{architecture}\", which is not a cross-encoder that is known here ({supported})", path.display())]
+    NotCrossEncoder {
+        /// The configuration file.
+        path: PathBuf,
+        /// The class or the `model_type` that it names.
+        architecture: String,
+        /// The classes that are known.
+        supported: String,
     },
     /// The family is known, but one of its settings is not computed here.
     #[error("{} sets {setting} to \"{value}\"; supported: {supported}", path.display())]
@@ -115,8 +126,16 @@ pub enum EncoderError {
         /// The size of the model's vocabulary.
         vocabulary: usize,
     },
-    /// The model computed an embedding that is not made of finite numbers.
-    #[error("{} gives an embedding that is not finite", path.display())]
+    /// The tokenizer gave a token type for which the model has no embedding.
+    #[error("the tokenizer gives token type {token_type}, but the model has {types}")]
+    UnknownTokenType {
+        /// The token type, from 0.
+        token_type: u32,
+        /// How many types the model has.
+        types: usize,
+    },
+    /// The model computed an embedding or a score that is not made of finite numbers.
+    #[error("{} gives numbers that are not finite", path.display())]
     NotFinite {
         /// The weights file.
         path: PathBuf,
@@ -132,6 +151,7 @@ impl EncoderError {
             Self::Read { .. } => "encoder_file_unreadable",
             Self::Json { .. } => "encoder_config_invalid",
             Self::UnsupportedArchitecture { .. } => "encoder_architecture_unsupported",
+            Self::NotCrossEncoder { .. } => "not_a_cross_encoder",
             Self::UnsupportedSetting { .. } => "encoder_setting_unsupported",
             Self::Weights { .. } => "encoder_weights_corrupt",
             Self::MissingTensor { .. } => "encoder_tensor_missing",
@@ -140,8 +160,14 @@ impl EncoderError {
             Self::Tokenizer { .. } => "encoder_tokenizer_invalid",
             Self::Tokenize { .. } => "encoder_tokenize_failed",
             Self::UnknownToken { .. } => "encoder_token_unknown",
+            Self::UnknownTokenType { .. } => "encoder_token_type_unknown",
             Self::NotFinite { .. } => "encoder_embedding_not_finite",
         }
+    }
+
+    /// Whether the encoder could still read another text: it is this one that does not fit.
+    pub fn concerns_text(&self) -> bool {
+        matches!(self, Self::Tokenize { .. } | Self::UnknownToken { .. })
     }
 
     /// What to do about the error, where that is known.
@@ -150,7 +176,7 @@ impl EncoderError {
             Self::Missing { path } => {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 return Some(format!(
-                    "an embedding model is a folder with config.json, tokenizer.json and \
+                    "an encoder is a folder with config.json, tokenizer.json and \
                      model.safetensors; this one has no {name}"
                 ));
             }
@@ -158,13 +184,18 @@ impl EncoderError {
             Self::UnsupportedArchitecture { .. } => {
                 "use a BERT, RoBERTa or XLM-RoBERTa sentence embedder, such as all-MiniLM-L6-v2, E5 or BGE"
             }
-            Self::UnsupportedSetting { .. } => "use another embedding model",
+            Self::NotCrossEncoder { .. } => {
+                "use a BERT, RoBERTa or XLM-RoBERTa cross-encoder with one output, such as \
+                 cross-encoder/ms-marco-MiniLM-L6-v2 or BAAI/bge-reranker-base"
+            }
+            Self::UnsupportedSetting { .. } => "use another model",
             Self::Json { .. }
             | Self::Weights { .. }
             | Self::MissingTensor { .. }
             | Self::TensorShape { .. }
             | Self::Tokenizer { .. }
             | Self::UnknownToken { .. }
+            | Self::UnknownTokenType { .. }
             | Self::NotFinite { .. } => {
                 "the files may be damaged or mixed from two models: check them with `ken model verify`, \
                  or remove and pull the model again"

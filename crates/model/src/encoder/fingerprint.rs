@@ -1,12 +1,12 @@
-//! What tells one embedder from another: its weights, its tokenizer and the settings that bear on
-//! its vectors, as one hash. It is no check against damage or forgery.
+//! What tells one encoder from another: its weights, its tokenizer and the settings that bear on
+//! its results, as one hash. It is no check against damage or forgery.
 
 use sha2::{Digest, Sha256};
 
-use super::settings::{Pooling, Settings};
+use super::settings::{Dimensions, Pooling, Settings};
 use crate::fingerprint::part;
 
-/// The fingerprint, as 64 hexadecimal digits, of a weights file's content, that of a tokenizer file
+/// An embedder's fingerprint, as 64 hexadecimal digits, of a weights file's content, that of a tokenizer file
 /// and the settings.
 pub(super) fn of(weights: &[u8], tokenizer: &[u8], settings: &Settings) -> String {
     let mut hash = Sha256::new();
@@ -18,20 +18,40 @@ pub(super) fn of(weights: &[u8], tokenizer: &[u8], settings: &Settings) -> Strin
     };
     part(&mut hash, pooling);
     part(&mut hash, &[u8::from(settings.normalize)]);
-    let dimensions = &settings.dimensions;
+    network(&mut hash, settings.max_tokens, &settings.dimensions);
+    part(&mut hash, settings.prefixes.query.as_bytes());
+    part(&mut hash, settings.prefixes.passage.as_bytes());
+    digits(hash)
+}
+
+/// A cross-encoder's fingerprint, as [`of`].
+pub(super) fn of_cross_encoder(
+    weights: &[u8],
+    tokenizer: &[u8],
+    max_tokens: usize,
+    dimensions: &Dimensions,
+) -> String {
+    let mut hash = Sha256::new();
+    part(&mut hash, crate::fingerprint::of_bytes(weights).as_bytes());
+    part(&mut hash, tokenizer);
+    part(&mut hash, b"cross-encoder");
+    network(&mut hash, max_tokens, dimensions);
+    digits(hash)
+}
+
+fn network(hash: &mut Sha256, max_tokens: usize, dimensions: &Dimensions) {
     for number in [
-        settings.max_tokens,
+        max_tokens,
         dimensions.layers,
         dimensions.heads,
         dimensions.first_position,
         dimensions.epsilon.to_bits() as usize,
     ] {
-        part(&mut hash, &(number as u64).to_le_bytes());
+        part(hash, &(number as u64).to_le_bytes());
     }
-    part(&mut hash, settings.prefixes.query.as_bytes());
-    part(&mut hash, settings.prefixes.passage.as_bytes());
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+}
+
+fn digits(hash: Sha256) -> String {
+    let digits = hash.finalize();
+    digits.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,6 +5,7 @@
 
 use super::error::EncoderError;
 use super::settings::Dimensions;
+use super::tokens::Sequence;
 use super::weights::{Linear, Norm, Weights};
 use crate::kernels::attention::{self, HeadCache, Keys, Query, Scratch};
 use crate::kernels::elementwise::{add, gelu};
@@ -19,12 +20,11 @@ const QUERIES: usize = 48;
 /// The final hidden states of the sequences, one after the other.
 ///
 /// # Shapes
-/// `sequences`: token ids, none longer than the model's positions; the result: `[sum of the
-/// lengths, hidden]`.
+/// `sequences`: none longer than the model's positions; the result: `[sum of the lengths, hidden]`.
 pub(super) fn hidden_states(
     weights: &Weights,
     dim: &Dimensions,
-    sequences: &[&[u32]],
+    sequences: &[&Sequence],
 ) -> Result<Rows> {
     let mut states = embed_tokens(weights, dim, sequences)?;
     for layer in &weights.layers {
@@ -40,27 +40,41 @@ pub(super) fn hidden_states(
     Ok(states)
 }
 
-fn embed_tokens(weights: &Weights, dim: &Dimensions, sequences: &[&[u32]]) -> Result<Rows> {
+fn embed_tokens(weights: &Weights, dim: &Dimensions, sequences: &[&Sequence]) -> Result<Rows> {
     let tokens: usize = sequences.iter().map(|sequence| sequence.len()).sum();
     let mut states = Rows::zeros(tokens, dim.hidden);
     let first = dim.first_position * dim.hidden;
     let mut rows = states.numbers.chunks_exact_mut(dim.hidden);
     for sequence in sequences {
         let positions = weights.positions[first..].chunks_exact(dim.hidden);
-        for ((&id, position), row) in sequence.iter().zip(positions).zip(&mut rows) {
+        let tokens = sequence.ids.iter().zip(&sequence.types);
+        for (((&id, &kind), position), row) in tokens.zip(positions).zip(&mut rows) {
             weights.words.row(id, row)?;
-            add(row, position);
+            let kind = token_type(weights, dim, kind)?;
+            for ((sum, position), kind) in row.iter_mut().zip(position).zip(kind) {
+                *sum += position + kind;
+            }
             layer_norm(row, &weights.norm.scale, &weights.norm.shift, dim.epsilon);
         }
     }
     Ok(states)
 }
 
+/// The embedding of a token type, `[hidden]`.
+fn token_type<'w>(weights: &'w Weights, dim: &Dimensions, kind: u32) -> Result<&'w [f32]> {
+    let unknown = EncoderError::UnknownTokenType {
+        token_type: kind,
+        types: dim.token_types,
+    };
+    let mut kinds = weights.types.chunks_exact(dim.hidden);
+    kinds.nth(kind as usize).ok_or(unknown)
+}
+
 /// Self-attention of each sequence.
 ///
 /// # Shapes
 /// `projected`: `[rows, 3 * hidden]`, query, key and value; returns `[rows, hidden]`.
-fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&[u32]]) -> Rows {
+fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
     let hidden = dim.hidden;
     let width = hidden / dim.heads;
     let longest = sequences.iter().map(|sequence| sequence.len()).max();
@@ -101,7 +115,7 @@ fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&[u32]]) -> Rows {
 }
 
 /// The affine map of each row.
-fn affine(linear: &Linear, x: &Rows) -> Result<Rows> {
+pub(super) fn affine(linear: &Linear, x: &Rows) -> Result<Rows> {
     let mut out = linear.weight.product(x).map_err(EncoderError::Product)?;
     for row in out.numbers.chunks_exact_mut(linear.bias.len()) {
         add(row, &linear.bias);

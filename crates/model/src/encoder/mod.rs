@@ -1,7 +1,9 @@
-//! Sentence embedders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the processor: text in, one
-//! vector a text out. It reads a model's folder; it does not fetch models and stores no vectors.
+//! Encoders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the processor: sentence embedders, text
+//! in and one vector a text out, and cross-encoders ([`CrossEncoder`]), a pair of texts in and one
+//! score out. It reads a model's folder; it does not fetch models and stores no vectors.
 
 mod batches;
+mod cross_encoder;
 mod error;
 mod fingerprint;
 mod forward;
@@ -15,10 +17,11 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+pub use cross_encoder::CrossEncoder;
 pub use error::EncoderError;
 pub use prefixes::{Prefixes, Role};
 use settings::{Pooling, Settings};
-use tokens::Tokens;
+use tokens::{Sequence, Tokens};
 use weights::Weights;
 
 use crate::kernels::Precision;
@@ -61,10 +64,7 @@ impl Encoder {
         settings: Settings,
         precision: Precision,
     ) -> Result<Self, EncoderError> {
-        let weighing = match precision {
-            Precision::Auto | Precision::F32 => Weighing::F32,
-            Precision::Int8 => Weighing::Int8,
-        };
+        let weighing = weighing(precision);
         let weights_path = dir.join("model.safetensors");
         let map = weights::map(&weights_path)?;
         let tokenizer_path = dir.join("tokenizer.json");
@@ -91,33 +91,17 @@ impl Encoder {
     /// only.
     pub fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EncoderError> {
         let prefix = self.settings.prefixes.of_role(role);
-        let sequences: Vec<Vec<u32>> = texts
+        let sequences: Vec<Sequence> = texts
             .par_iter()
             .map(|text| match prefix {
                 "" => self.tokens.sequence(text),
                 _ => self.tokens.sequence(&format!("{prefix}{text}")),
             })
             .collect::<Result<_, _>>()?;
-
-        let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
-        let batches = batches::plan(&lengths, rayon::current_num_threads());
-        let embedded: Vec<Vec<Vec<f32>>> = batches
-            .par_iter()
-            .with_max_len(1)
-            .map(|batch| {
-                let batch: Vec<&[u32]> = batch.iter().map(|&at| sequences[at].as_slice()).collect();
-                self.embed_batch(&batch)
-            })
-            .collect::<Result<_, _>>()?;
-
-        let mut ordered = vec![Vec::new(); texts.len()];
-        for (at, embedding) in batches.iter().flatten().zip(embedded.into_iter().flatten()) {
-            ordered[*at] = embedding;
-        }
-        Ok(ordered)
+        batches::compute_all(&sequences, |batch| self.embed_batch(batch))
     }
 
-    fn embed_batch(&self, sequences: &[&[u32]]) -> Result<Vec<Vec<f32>>, EncoderError> {
+    fn embed_batch(&self, sequences: &[&Sequence]) -> Result<Vec<Vec<f32>>, EncoderError> {
         let hidden = self.settings.dimensions.hidden;
         let states = forward::hidden_states(&self.weights, &self.settings.dimensions, sequences)?;
         let mut rest = states.numbers.as_slice();
@@ -181,6 +165,14 @@ impl Encoder {
     /// prefix or limit. Spans start and end between characters.
     pub fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
         self.tokens.spans(text)
+    }
+}
+
+/// How an encoder holds its weights; `auto` is 32 bits.
+fn weighing(precision: Precision) -> Weighing {
+    match precision {
+        Precision::Auto | Precision::F32 => Weighing::F32,
+        Precision::Int8 => Weighing::Int8,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Reads what a sentence embedder's folder says about itself: the dimensions of the network, the
-//! pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
+//! Reads what an encoder's folder says about itself: the dimensions of the network, and of a sentence
+//! embedder the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +32,22 @@ pub(super) struct Dimensions {
     pub(super) first_position: usize,
     /// Added to the variance before its square root is taken.
     pub(super) epsilon: f32,
+}
+
+/// What `config.json` says of a network, whatever it is for.
+pub(super) struct Network {
+    /// The file.
+    pub(super) path: PathBuf,
+    pub(super) dimensions: Dimensions,
+    /// The name under which the model was published.
+    name: Option<String>,
+}
+
+impl Network {
+    /// The most tokens that the network tells apart by their positions.
+    pub(super) fn longest(&self) -> usize {
+        self.dimensions.positions - self.dimensions.first_position
+    }
 }
 
 /// Everything about an embedder but its weights and its tokenizer.
@@ -127,28 +143,37 @@ struct Prompts {
 /// Reads the settings of the embedder in `dir`. The prefixes are those of
 /// `config_sentence_transformers.json`, else those of the family that the model's name tells.
 pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
-    let path = dir.join("config.json");
-    let family: FamilyConfig = required(&path)?;
-    let roberta = is_roberta(&path, &family)?;
-    let config: NetworkConfig = required(&path)?;
-    let dimensions = dimensions(&path, &config, roberta)?;
+    let network = network(dir)?;
     let (pooling, normalize) = read_modules(dir)?;
 
-    let longest = dimensions.positions - dimensions.first_position;
+    let longest = network.longest();
     let path = dir.join("sentence_bert_config.json");
     let wanted = optional::<LengthConfig>(&path)?.and_then(|config| config.max_seq_length);
 
     let prefixes = read_prompts(dir)?
-        .or_else(|| config.name.as_deref().and_then(Prefixes::of_family))
+        .or_else(|| network.name.as_deref().and_then(Prefixes::of_family))
         .or_else(|| Prefixes::of_folder(dir))
         .unwrap_or_default();
     let max_tokens = wanted.unwrap_or(longest).min(longest);
     Ok(Settings {
-        dimensions,
+        dimensions: network.dimensions,
         pooling,
         normalize,
         max_tokens,
         prefixes,
+    })
+}
+
+/// Reads `config.json` of the encoder in `dir`.
+pub(super) fn network(dir: &Path) -> Result<Network, EncoderError> {
+    let path = dir.join("config.json");
+    let family: FamilyConfig = required(&path)?;
+    let roberta = is_roberta(&path, &family)?;
+    let config: NetworkConfig = required(&path)?;
+    Ok(Network {
+        dimensions: dimensions(&path, &config, roberta)?,
+        name: config.name,
+        path,
     })
 }
 
@@ -324,7 +349,7 @@ pub(super) fn file_error(path: PathBuf, source: std::io::Error) -> EncoderError 
     }
 }
 
-fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EncoderError> {
+pub(super) fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EncoderError> {
     let bytes = read_file(path)?;
     serde_json::from_slice(&bytes).map_err(|source| EncoderError::Json {
         path: path.to_owned(),
@@ -332,7 +357,7 @@ fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EncoderError> {
     })
 }
 
-fn optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EncoderError> {
+pub(super) fn optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EncoderError> {
     match required(path) {
         Ok(value) => Ok(Some(value)),
         Err(EncoderError::Missing { .. }) => Ok(None),

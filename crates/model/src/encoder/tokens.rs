@@ -7,6 +7,21 @@ use tokenizers::{PostProcessor, Tokenizer, TruncationDirection};
 
 use super::error::EncoderError;
 
+/// The model's input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sequence {
+    /// Token ids, special ones included.
+    pub(super) ids: Vec<u32>,
+    /// One token type an id, which tells the two texts of a pair apart.
+    pub(super) types: Vec<u32>,
+}
+
+impl Sequence {
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+}
+
 /// A tokenizer with the model's limit on the length of its input.
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
@@ -21,33 +36,14 @@ impl Tokens {
         content: &[u8],
         max_tokens: usize,
     ) -> Result<Self, EncoderError> {
-        let broken = |message: String| EncoderError::Tokenizer {
-            path: path.to_owned(),
-            message,
-        };
-        let mut tokenizer =
-            Tokenizer::from_bytes(content).map_err(|error| broken(error.to_string()))?;
-        tokenizer.with_padding(None);
-        tokenizer
-            .with_truncation(None)
-            .map_err(|error| broken(error.to_string()))?;
-        let special = tokenizer
-            .get_post_processor()
-            .map_or(0, |processor| processor.added_tokens(false));
-        let room = max_tokens
-            .checked_sub(special)
-            .filter(|&room| room > 0)
-            .ok_or_else(|| {
-                broken(format!(
-                    "it adds {special} tokens, but the model reads at most {max_tokens}"
-                ))
-            })?;
+        let tokenizer = read(path, content)?;
+        let room = room(path, &tokenizer, max_tokens, false)?;
         Ok(Self { tokenizer, room })
     }
 
     /// The model's input for a text: its token ids between the special tokens, cut at the end to
     /// the model's limit.
-    pub(super) fn sequence(&self, text: &str) -> Result<Vec<u32>, EncoderError> {
+    pub(super) fn sequence(&self, text: &str) -> Result<Sequence, EncoderError> {
         let failed = |error: tokenizers::Error| failure(text, &error);
         let mut encoding = self.tokenizer.encode_fast(text, false).map_err(failed)?;
         encoding.truncate(self.room, 0, TruncationDirection::Right);
@@ -57,7 +53,10 @@ impl Tokens {
             .tokenizer
             .post_process(encoding, None, true)
             .map_err(failed)?;
-        Ok(encoding.get_ids().to_vec())
+        Ok(Sequence {
+            ids: encoding.get_ids().to_vec(),
+            types: vec![0; encoding.len()],
+        })
     }
 
     /// The bytes of `text` that each token stands for, in order, without special tokens and
@@ -83,7 +82,38 @@ impl Tokens {
     }
 }
 
-fn failure(text: &str, error: &tokenizers::Error) -> EncoderError {
+/// Reads a tokenizer from the content of its file at `path`, without limit and padding.
+pub(super) fn read(path: &Path, content: &[u8]) -> Result<Tokenizer, EncoderError> {
+    let broken = |error: tokenizers::Error| EncoderError::Tokenizer {
+        path: path.to_owned(),
+        message: error.to_string(),
+    };
+    let mut tokenizer = Tokenizer::from_bytes(content).map_err(broken)?;
+    tokenizer.with_padding(None);
+    tokenizer.with_truncation(None).map_err(broken)?;
+    Ok(tokenizer)
+}
+
+/// The tokens of a text, or of a pair of texts together, that fit beside the special ones; at least
+/// one a text.
+pub(super) fn room(
+    path: &Path,
+    tokenizer: &Tokenizer,
+    max_tokens: usize,
+    pair: bool,
+) -> Result<usize, EncoderError> {
+    let special = tokenizer
+        .get_post_processor()
+        .map_or(0, |processor| processor.added_tokens(pair));
+    let room = max_tokens.checked_sub(special);
+    room.filter(|&room| room > usize::from(pair))
+        .ok_or_else(|| EncoderError::Tokenizer {
+            path: path.to_owned(),
+            message: format!("it adds {special} tokens, but the model reads at most {max_tokens}"),
+        })
+}
+
+pub(super) fn failure(text: &str, error: &tokenizers::Error) -> EncoderError {
     EncoderError::Tokenize {
         bytes: text.len(),
         message: error.to_string(),

@@ -44,8 +44,10 @@ pub(super) struct Layer {
 /// A whole network.
 pub(super) struct Weights {
     pub(super) words: WordEmbeddings,
-    /// `[positions, hidden]`, with the embedding of token type 0 added.
+    /// `[positions, hidden]`
     pub(super) positions: Vec<f32>,
+    /// `[token types, hidden]`
+    pub(super) types: Vec<f32>,
     pub(super) norm: Norm,
     pub(super) layers: Vec<Layer>,
 }
@@ -98,15 +100,7 @@ pub(super) fn read(
     dim: &Dimensions,
     weighing: Weighing,
 ) -> Result<Weights, EncoderError> {
-    let tensors = SafeTensors::deserialize(&map).map_err(|source| EncoderError::Weights {
-        path: path.to_owned(),
-        source,
-    })?;
-    let file = Tensors {
-        path: path.to_owned(),
-        tensors,
-        weighing,
-    };
+    let file = Tensors::of(path, &map, weighing)?;
     let hidden = dim.hidden;
 
     let words = file.view(
@@ -116,7 +110,7 @@ pub(super) fn read(
     let start = words.data().as_ptr() as usize - map.as_ptr() as usize;
     let dtype = words.dtype();
 
-    let mut positions = file.read(
+    let positions = file.read(
         "embeddings.position_embeddings.weight",
         &[dim.positions, hidden],
     )?;
@@ -124,11 +118,6 @@ pub(super) fn read(
         "embeddings.token_type_embeddings.weight",
         &[dim.token_types, hidden],
     )?;
-    for position in positions.chunks_exact_mut(hidden) {
-        for (sum, first_type) in position.iter_mut().zip(&types) {
-            *sum += first_type;
-        }
-    }
     let norm = file.norm("embeddings.LayerNorm", hidden)?;
     let layers = (0..dim.layers)
         .into_par_iter()
@@ -144,9 +133,21 @@ pub(super) fn read(
     Ok(Weights {
         words,
         positions,
+        types,
         norm,
         layers,
     })
+}
+
+/// Reads one affine map of the mapped file at `path`, in 32 bits.
+pub(super) fn read_linear(
+    path: &Path,
+    map: &Mmap,
+    name: &str,
+    inputs: usize,
+    outputs: usize,
+) -> Result<Linear, EncoderError> {
+    Tensors::of(path, map, Weighing::F32)?.linear(&[name.to_owned()], inputs, outputs)
 }
 
 /// The tensors of one file, under whichever prefix it stores them.
@@ -157,7 +158,19 @@ struct Tensors<'a> {
     weighing: Weighing,
 }
 
-impl Tensors<'_> {
+impl<'a> Tensors<'a> {
+    fn of(path: &Path, map: &'a Mmap, weighing: Weighing) -> Result<Self, EncoderError> {
+        let tensors = SafeTensors::deserialize(map).map_err(|source| EncoderError::Weights {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            path: path.to_owned(),
+            tensors,
+            weighing,
+        })
+    }
+
     /// The tensor `name`, of the given shape and a type that can be read.
     fn view(&self, name: &str, shape: &[usize]) -> Result<TensorView<'_>, EncoderError> {
         let found = PREFIXES

@@ -1,0 +1,74 @@
+//! The rerankers by name. It loads none.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ken_model::hub::{HubError, ModelReference};
+
+/// By what the chunks of found passages are ranked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum Rerank {
+    /// By nothing: passages stay whole, in the order in which they were found.
+    #[default]
+    None,
+    /// By a cross-encoder on this machine.
+    CrossEncoder(ModelReference),
+    /// By how likely the language model holds the question, given the chunk.
+    Likelihood,
+    /// By the corpus's own embedder.
+    Embedder,
+}
+
+/// A reranker was named wrongly.
+#[derive(Debug, thiserror::Error)]
+pub enum UnknownRerank {
+    /// No such reranker.
+    #[error(
+        "unknown reranker `{name}` (none, cross-encoder:REF, likelihood and embedder are known)"
+    )]
+    Name {
+        /// The name given.
+        name: String,
+    },
+    /// The cross-encoder's reference cannot be read.
+    #[error(transparent)]
+    Reference(#[from] HubError),
+    /// The cross-encoder is behind an endpoint.
+    #[error("the cross-encoder {url} is an endpoint; one on this machine is needed")]
+    Remote {
+        /// The endpoint.
+        url: String,
+    },
+}
+
+impl fmt::Display for Rerank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::CrossEncoder(reference) => write!(f, "cross-encoder:{reference}"),
+            Self::Likelihood => f.write_str("likelihood"),
+            Self::Embedder => f.write_str("embedder"),
+        }
+    }
+}
+
+impl FromStr for Rerank {
+    type Err = UnknownRerank;
+
+    fn from_str(name: &str) -> Result<Self, UnknownRerank> {
+        match name {
+            "none" => return Ok(Self::None),
+            "likelihood" => return Ok(Self::Likelihood),
+            "embedder" => return Ok(Self::Embedder),
+            _ => {}
+        }
+        let Some(reference) = name.strip_prefix("cross-encoder:") else {
+            let name = name.to_owned();
+            return Err(UnknownRerank::Name { name });
+        };
+        match reference.parse()? {
+            ModelReference::Remote { url } => Err(UnknownRerank::Remote { url }),
+            here => Ok(Self::CrossEncoder(here)),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The second stage of a search: the passages found are cut into overlapping chunks, a second look
+//! scores each chunk, and the best are kept ("Less LLM, More Documents", section 4: the top 10
+//! documents, overlapping chunks, the top 8). It searches nothing and writes no answers.
+
+mod chunks;
+mod likelihood;
+mod method;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use ken_corpus::{Segmentation, titled};
+use ken_model::embedder::Embedder;
+use ken_model::encoder::{CrossEncoder, Role};
+use ken_model::language::LanguageModel;
+
+pub use method::{Rerank, UnknownRerank};
+
+use crate::{AnswerError, Finding};
+use chunks::Chunk;
+
+/// What scores chunks. All are given a chunk with its document's title before it.
+pub enum Reranker {
+    /// The output of a network that reads query and chunk together. A pair that is too long for it
+    /// is cut at the end of its longer text.
+    CrossEncoder(Box<CrossEncoder>),
+    /// The mean log probability of the query's tokens, given the chunk, by a language model.
+    Likelihood(Arc<dyn LanguageModel>),
+    /// The cosine of query and chunk by the corpus's own embedder.
+    Embedder,
+}
+
+/// How found passages are reranked.
+pub struct Reranking {
+    by: Reranker,
+    depth: usize,
+    segmentation: Segmentation,
+}
+
+/// The chunks kept for a query, best first.
+pub(crate) struct Reranked {
+    pub(crate) chunks: Vec<Finding>,
+    /// Tokens that a language model read for them.
+    pub(crate) tokens: usize,
+}
+
+/// The score of each chunk of each query, and the tokens that a language model read for a query.
+struct Scores {
+    by_query: Vec<Vec<f32>>,
+    tokens: Vec<usize>,
+}
+
+impl Reranking {
+    /// Ranks the chunks that `segmentation` makes of the `depth` passages found first.
+    #[must_use]
+    pub fn new(by: Reranker, depth: usize, segmentation: Segmentation) -> Self {
+        Self {
+            by,
+            depth,
+            segmentation,
+        }
+    }
+
+    /// How many passages are found first.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// All that the ranking depends on but the language model and the corpus's embedder.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let by = match &self.by {
+            Reranker::CrossEncoder(model) => format!("cross-encoder {}", model.fingerprint()),
+            Reranker::Likelihood(_) => "likelihood".to_owned(),
+            Reranker::Embedder => "embedder".to_owned(),
+        };
+        format!("{by}, {} passages in {}", self.depth, self.segmentation)
+    }
+
+    /// The `k` best chunks for each query of the passages found for it, which are given best first.
+    /// Among equals the chunk of the passage found first comes first, and of one passage the
+    /// earlier.
+    pub(crate) fn rerank(
+        &self,
+        embedder: &dyn Embedder,
+        queries: &[&str],
+        passages: &[Vec<Finding>],
+        k: usize,
+    ) -> Result<Vec<Reranked>, AnswerError> {
+        let chunks: Vec<Vec<Chunk<'_>>> = passages
+            .iter()
+            .map(|passages| chunks::cut(passages, self.segmentation, embedder))
+            .collect::<Result<_, _>>()?;
+        let texts: Vec<Vec<String>> = chunks
+            .iter()
+            .map(|chunks| {
+                let titled = |chunk: &Chunk<'_>| titled(&chunk.passage.title, chunk.text);
+                chunks.iter().map(titled).collect()
+            })
+            .collect();
+        let scores = match &self.by {
+            _ if texts.iter().all(Vec::is_empty) => without_tokens(&texts, Vec::new()),
+            Reranker::CrossEncoder(model) => by_cross_encoder(model, queries, &texts)?,
+            Reranker::Likelihood(model) => likelihood::score(model.as_ref(), queries, &texts)?,
+            Reranker::Embedder => by_embedder(embedder, queries, &texts)?,
+        };
+        let ranked = chunks.iter().zip(&scores.by_query);
+        Ok(ranked
+            .zip(scores.tokens)
+            .map(|((chunks, scores), tokens)| Reranked {
+                chunks: best(chunks, scores, k),
+                tokens,
+            })
+            .collect())
+    }
+}
+
+/// The `k` chunks with the highest scores; the earlier among equals.
+fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<Finding> {
+    let mut ranked: Vec<(&Chunk<'_>, f32)> = chunks.iter().zip(scores.iter().copied()).collect();
+    // Stable, so that equals stay in their order.
+    ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    ranked.truncate(k);
+    ranked
+        .into_iter()
+        .map(|(chunk, score)| chunk.finding(score))
+        .collect()
+}
+
+fn by_cross_encoder(
+    model: &CrossEncoder,
+    queries: &[&str],
+    texts: &[Vec<String>],
+) -> Result<Scores, AnswerError> {
+    let pairs: Vec<(&str, &str)> = queries
+        .iter()
+        .zip(texts)
+        .flat_map(|(query, texts)| texts.iter().map(|text| (*query, text.as_str())))
+        .collect();
+    Ok(without_tokens(texts, model.score(&pairs)?))
+}
+
+fn by_embedder(
+    embedder: &dyn Embedder,
+    queries: &[&str],
+    texts: &[Vec<String>],
+) -> Result<Scores, AnswerError> {
+    let all: Vec<&str> = texts.iter().flatten().map(String::as_str).collect();
+    let queries = embedder.embed(queries, Role::Query)?;
+    let chunks = embedder.embed(&all, Role::Passage)?;
+    let of_chunk = queries
+        .iter()
+        .zip(texts)
+        .flat_map(|(query, texts)| texts.iter().map(move |_| query));
+    let scores = of_chunk
+        .zip(&chunks)
+        .map(|(query, chunk)| cosine(query, chunk))
+        .collect();
+    Ok(without_tokens(texts, scores))
+}
+
+/// The cosine of two vectors; 0 where one of them is zero.
+fn cosine(a: &[f32], b: &[f32]) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let lengths = (dot(a, a) * dot(b, b)).sqrt();
+    match lengths > 0.0 {
+        true => dot(a, b) / lengths,
+        false => 0.0,
+    }
+}
+
+/// Scores that cost no language model anything, given one after the other for all `texts`.
+fn without_tokens(texts: &[Vec<String>], scores: Vec<f32>) -> Scores {
+    let mut rest = scores.into_iter();
+    Scores {
+        by_query: texts
+            .iter()
+            .map(|texts| rest.by_ref().take(texts.len()).collect())
+            .collect(),
+        tokens: vec![0; texts.len()],
+    }
+}

@@ -1,0 +1,34 @@
+//! Opening what found passages are reranked by.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_answer::{Rerank, Reranker, Reranking, Retriever};
+use ken_model::encoder::CrossEncoder;
+use ken_model::language::LanguageModel;
+
+use crate::commands::open;
+use crate::config::Settings;
+
+/// The retriever with the reranking of the settings. `model` gives the language model, and is called
+/// only where one is needed.
+pub(crate) fn added(
+    retriever: Retriever,
+    settings: &Settings,
+    model: impl FnOnce() -> Result<Arc<dyn LanguageModel>>,
+    stop: &AtomicBool,
+) -> Result<Retriever> {
+    let by = match &settings.rerank {
+        Rerank::None => return Ok(retriever),
+        Rerank::CrossEncoder(reference) => {
+            let folder = open::fetched(reference, stop)?;
+            let cross_encoder = CrossEncoder::load(&folder, settings.precision)?;
+            Reranker::CrossEncoder(Box::new(cross_encoder))
+        }
+        Rerank::Likelihood => Reranker::Likelihood(model()?),
+        Rerank::Embedder => Reranker::Embedder,
+    };
+    let reranking = Reranking::new(by, settings.rerank_depth, settings.rerank_chunk);
+    Ok(retriever.reranked(reranking))
+}

@@ -1,0 +1,88 @@
+//! A query and a passage to one input of the network. It pads nothing.
+
+use std::path::Path;
+
+use tokenizers::utils::truncation::{
+    TruncationDirection, TruncationParams, TruncationStrategy, truncate_encodings,
+};
+use tokenizers::{Encoding, Tokenizer};
+
+use crate::encoder::error::EncoderError;
+use crate::encoder::tokens::{self, Sequence};
+
+/// A tokenizer of pairs with the model's limit on the length of its input.
+pub(super) struct Pairs {
+    tokenizer: Tokenizer,
+    max_tokens: usize,
+    /// The most tokens of both texts together that fit beside the special ones.
+    room: usize,
+    /// Whether the tokens of the second text have another type.
+    tell_apart: bool,
+}
+
+impl Pairs {
+    /// Reads `tokenizer.json` from its content. `max_tokens` counts the special tokens too.
+    pub(super) fn parse(
+        path: &Path,
+        content: &[u8],
+        max_tokens: usize,
+        tell_apart: bool,
+    ) -> Result<Self, EncoderError> {
+        let tokenizer = tokens::read(path, content)?;
+        let room = tokens::room(path, &tokenizer, max_tokens, true)?;
+        Ok(Self {
+            tokenizer,
+            max_tokens,
+            room,
+            tell_apart,
+        })
+    }
+
+    pub(super) fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    /// The model's input for a pair: both texts with the special tokens between and around them.
+    /// What does not fit is cut as transformers does it by `longest_first`: from the end of the
+    /// longer text.
+    pub(super) fn sequence(&self, query: &str, passage: &str) -> Result<Sequence, EncoderError> {
+        let encode = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
+            let mut encoding = self
+                .tokenizer
+                .encode_fast(text, false)
+                .map_err(|error| tokens::failure(text, &error))?;
+            encoding.set_type_ids(vec![kind; encoding.len()]);
+            Ok(encoding)
+        };
+        let failed = |error: tokenizers::Error| tokens::failure(passage, &error);
+        let limit = TruncationParams {
+            direction: TruncationDirection::Right,
+            max_length: self.room,
+            strategy: TruncationStrategy::LongestFirst,
+            stride: 0,
+        };
+        let (first, second) = (encode(query, 0)?, encode(passage, 1)?);
+        let (mut first, mut second) =
+            truncate_encodings(first, Some(second), &limit).map_err(failed)?;
+        // The parts cut off would be given special tokens too.
+        first.take_overflowing();
+        if let Some(second) = &mut second {
+            second.take_overflowing();
+        }
+        let encoding = self
+            .tokenizer
+            .post_process(first, second, true)
+            .map_err(failed)?;
+        if encoding.is_empty() {
+            return Err(failed("the pair has no tokens".into()));
+        }
+        let types = match self.tell_apart {
+            true => encoding.get_type_ids().to_vec(),
+            false => vec![0; encoding.len()],
+        };
+        Ok(Sequence {
+            ids: encoding.get_ids().to_vec(),
+            types,
+        })
+    }
+}
