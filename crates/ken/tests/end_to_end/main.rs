@@ -16,6 +16,7 @@ mod full_disk;
 mod harness;
 mod ingest;
 mod models;
+mod probe;
 mod remote;
 #[cfg(unix)]
 mod remote_stopped;
