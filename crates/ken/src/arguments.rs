@@ -3,6 +3,7 @@
 //! and the environment say.
 
 mod answering;
+mod calibrating;
 mod corpus;
 #[cfg(test)]
 mod documented;
@@ -10,6 +11,7 @@ mod model;
 mod probing;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
+pub(crate) use calibrating::CalibrateArguments;
 pub(crate) use corpus::{
     CorpusArguments, CorpusFlag, CorpusVerb, IngestArguments, SearchArguments, SearchFlags,
 };
@@ -92,6 +94,8 @@ pub(crate) enum Verb {
     Eval(EvalArguments),
     /// Measure what the language model knows, and what evidence changes, over a file of questions
     Probe(ProbeArguments),
+    /// Choose a policy's threshold from what was probed, with a guarantee if you want one
+    Calibrate(CalibrateArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
     /// Print the completions of a shell

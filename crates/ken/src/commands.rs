@@ -2,6 +2,7 @@
 //! they give back. No verb computes anything that a library should.
 
 pub(crate) mod ask;
+pub(crate) mod calibrate;
 pub(crate) mod completions;
 pub(crate) mod corpus;
 pub(crate) mod demo;

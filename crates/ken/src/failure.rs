@@ -173,6 +173,7 @@ fn kind_and_hint(
         ken_model::remote::RemoteError,
         ken_study::DatasetError,
         ken_study::EvaluationError,
+        ken_study::CalibrationError,
         ken_study::ProbeError,
         ken_study::ResultsError,
         ken_study::probe::ExportError,

@@ -70,6 +70,7 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, probe.layer())?;
             commands::probe::run(probe, &settings, global.json, stop)
         }
+        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, global.json),
     }
 }
 

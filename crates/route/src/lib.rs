@@ -4,10 +4,12 @@
 
 mod calibrate;
 mod choice;
+mod measure;
 mod policy;
 
-pub use calibrate::{Calibration, Goal, Observation, calibrate};
+pub use calibrate::{CONFIDENCE, Calibration, Goal, Observation, calibrate};
 pub use choice::{Choice, MissingSignal, Signals};
+pub use measure::{Measure, UnknownMeasure};
 pub use policy::{Policy, UnknownPolicy};
 
 use serde::{Deserialize, Serialize};

@@ -179,7 +179,7 @@ impl<L: Line> ResultsFile<L> {
             }
             HashMap::new()
         } else {
-            parse(path, lines, &settings)?
+            parse(path, lines, Some(&settings))?
         };
         let mut results = Self {
             path: path.to_owned(),
@@ -250,12 +250,29 @@ impl<L: Line> ResultsFile<L> {
     }
 }
 
-/// Reads complete lines: the header, which must have `settings`, and the records. Of two records of
-/// one question the later counts.
+/// The results of a finished or stopped run, whatever its settings, sorted by id.
+///
+/// # Errors
+/// Where the file cannot be read, is no results file or has a broken line other than the last.
+pub fn read_results<L: Line>(path: &Path) -> Result<Vec<L>, ResultsError> {
+    let bytes = std::fs::read(path).map_err(|source| ResultsError::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    })?;
+    let complete = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
+    let records = parse(path, &bytes[..complete], None)?;
+    let mut records: Vec<L> = records.into_values().collect();
+    records.sort_by(|one: &L, other| one.id().cmp(other.id()));
+    Ok(records)
+}
+
+/// Reads complete lines: the header, which must have the `settings` where there are any, and the
+/// records. Of two records of one question the later counts.
 fn parse<L: Line>(
     path: &Path,
     lines: &[u8],
-    settings: &Settings,
+    settings: Option<&Settings>,
 ) -> Result<HashMap<String, L>, ResultsError> {
     let mut numbered = lines.split_inclusive(|&b| b == b'\n').zip(1..);
     let header: Header = numbered
@@ -264,7 +281,7 @@ fn parse<L: Line>(
         .ok_or_else(|| ResultsError::NotResults {
             path: path.to_owned(),
         })?;
-    let differences = compare(&header.settings, settings);
+    let differences = settings.map_or(Vec::new(), |now| compare(&header.settings, now));
     if !differences.is_empty() {
         return Err(ResultsError::OtherSettings {
             path: path.to_owned(),

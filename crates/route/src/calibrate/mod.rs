@@ -66,7 +66,7 @@ pub struct Calibration {
 }
 
 /// The confidence of bounds where the goal has none.
-const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = 0.95;
 
 /// The most questions that [`Calibration::needed`] looks for.
 const MOST_NEEDED: usize = 10_000_000;

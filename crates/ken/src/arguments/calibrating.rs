@@ -1,0 +1,71 @@
+//! The flags of `ken calibrate`. It loads no model.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ken_route::{Goal, Measure};
+
+/// `ken calibrate`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken calibrate known.jsonl --policy certainty
+  ken calibrate known.jsonl --policy certainty --ratio 0.5
+  ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
+  ken calibrate known.jsonl --policy uncertainty:perplexity --json
+
+RECORDS is what `ken probe` wrote with a corpus. A question retrieves where its score by the
+policy's measure is above the threshold. Without a goal the threshold of the best accuracy is
+chosen. With --max-loss it is the largest saving that loses at most that much accuracy against
+always retrieving, with the confidence given, on other questions of the same kind, asked of the
+same model with the same corpus, and answered by samples as in probing.")]
+pub(crate) struct CalibrateArguments {
+    /// A file of records of `ken probe`
+    #[arg(value_name = "RECORDS")]
+    pub(crate) records: PathBuf,
+
+    /// certainty, uncertainty:perplexity, uncertainty:semantic-entropy or
+    /// uncertainty:lexical-similarity
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Measure,
+
+    /// Let at most this share of the questions retrieve, from 0 to 1
+    #[arg(long, value_name = "R", value_parser = share, conflicts_with = "max_loss")]
+    ratio: Option<f64>,
+
+    /// Lose at most this much accuracy, between 0 and 1
+    #[arg(long, value_name = "E", value_parser = open_share)]
+    max_loss: Option<f64>,
+
+    /// The confidence of the promise, between 0 and 1
+    #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE, requires = "max_loss")]
+    confidence: f64,
+}
+
+impl CalibrateArguments {
+    /// What the threshold is to achieve.
+    pub(crate) fn goal(&self) -> Goal {
+        match (self.max_loss, self.ratio) {
+            (Some(max_loss), _) => Goal::Guarantee {
+                max_loss,
+                confidence: self.confidence,
+            },
+            (None, Some(ratio)) => Goal::RetrievalRatio(ratio),
+            (None, None) => Goal::BestAccuracy,
+        }
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a number from 0 to 1 is wanted".to_owned()),
+    }
+}
+
+fn open_share(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        share if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("a number between 0 and 1 is wanted, neither of them".to_owned()),
+    }
+}

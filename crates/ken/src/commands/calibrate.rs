@@ -1,0 +1,88 @@
+//! `ken calibrate`: the threshold of a policy, chosen on probed questions.
+
+use anyhow::Result;
+use ken_route::{Calibration, Goal, Observation, calibrate};
+use ken_study::{ProbeRecord, auroc, observe, read_results};
+use serde_json::json;
+
+use crate::arguments::CalibrateArguments;
+use crate::output;
+
+/// Runs `ken calibrate`.
+pub(crate) fn run(arguments: &CalibrateArguments, json: bool) -> Result<()> {
+    let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
+    let observed = observe(&records, arguments.policy)?;
+    let goal = arguments.goal();
+    let chosen = calibrate(&observed.observations, goal);
+    let auroc = auroc(&foretold(&observed.observations));
+    if json {
+        return output::json(&json!({
+            "policy": arguments.policy.to_string(),
+            "threshold": chosen.threshold,
+            "retrieval_ratio": chosen.retrieval_ratio,
+            "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
+            "accuracy": chosen.accuracy,
+            "auroc": auroc,
+            "n": chosen.questions,
+            "left_out": observed.left_out,
+            "needed": chosen.needed,
+        }));
+    }
+    show(arguments, goal, &chosen, auroc, observed.left_out)
+}
+
+/// The score of each question with whether retrieval makes its answers better.
+fn foretold(observations: &[Observation]) -> Vec<(f64, bool)> {
+    let each = observations.iter();
+    each.map(|one| (one.score, one.with > one.without))
+        .collect()
+}
+
+fn show(
+    arguments: &CalibrateArguments,
+    goal: Goal,
+    chosen: &Calibration,
+    auroc: Option<f64>,
+    left_out: usize,
+) -> Result<()> {
+    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+    let confidence = match goal {
+        Goal::Guarantee { confidence, .. } => confidence,
+        Goal::RetrievalRatio(_) | Goal::BestAccuracy => ken_route::CONFIDENCE,
+    };
+    let threshold = match chosen.threshold {
+        Some(threshold) => format!("{threshold} (questions above it retrieve)"),
+        None => "none: every question has to retrieve".to_owned(),
+    };
+    let loss = format!(
+        "{}, at most {} with confidence {confidence}",
+        percent(chosen.loss),
+        percent(chosen.loss_bound)
+    );
+    let telling = auroc.map_or("cannot be told".to_owned(), |area| format!("{area:.3}"));
+    let rows = [
+        ("policy", arguments.policy.to_string()),
+        ("threshold", threshold),
+        ("retrieval ratio", percent(chosen.retrieval_ratio)),
+        ("accuracy", percent(chosen.accuracy)),
+        ("lost against always", loss),
+        ("AUROC of \"retrieval helps\"", telling),
+        ("questions", chosen.questions.to_string()),
+    ];
+    output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))?;
+    if left_out > 0 {
+        output::line(format!("{left_out} questions could not be used"))?;
+    }
+    if let (Goal::Guarantee { .. }, None) = (goal, chosen.threshold) {
+        output::line(match chosen.needed {
+            Some(needed) => format!(
+                "The promise cannot be kept with {} questions; about {needed} like these would be needed.",
+                chosen.questions
+            ),
+            None => {
+                "The promise cannot be kept with any number of questions like these.".to_owned()
+            }
+        })?;
+    }
+    Ok(())
+}
