@@ -79,7 +79,7 @@ pub(crate) fn run(
             .hinting("run the same command again to go on")
             .into());
     }
-    let table = out.with_extension("parquet");
+    let table = table_of(&out);
     write_parquet(&table, &probed.records)?;
     if json {
         probed.records.iter().try_for_each(output::json)
@@ -125,6 +125,13 @@ fn beside_here(questions: &Path) -> PathBuf {
     let name = questions.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.split('.').next().unwrap_or_default();
     PathBuf::from(format!("{stem}.probe.jsonl"))
+}
+
+/// Where the table of the records goes: beside them, under a name that nothing else has.
+fn table_of(out: &Path) -> PathBuf {
+    let mut table = out.as_os_str().to_owned();
+    table.push(".parquet");
+    PathBuf::from(table)
 }
 
 /// All that the records depend on. A file of records is resumed under the same only.

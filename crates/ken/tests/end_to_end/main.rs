@@ -18,6 +18,7 @@ mod harness;
 mod ingest;
 mod milvus;
 mod models;
+mod probe;
 mod remote;
 #[cfg(unix)]
 mod remote_stopped;
