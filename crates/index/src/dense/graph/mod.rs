@@ -56,7 +56,7 @@ impl Ranking {
     /// misses.
     fn effort(self, k: usize) -> usize {
         match self {
-            Self::Bytes => k.saturating_mul(4).max(64),
+            Self::Bytes => k.saturating_mul(4).max(80),
             Self::Product => k.saturating_mul(8).max(128),
         }
     }
