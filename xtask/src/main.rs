@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bench;
+mod milvus;
 mod models;
 mod stages;
 mod tidy;
@@ -19,7 +20,7 @@ use self::bench::Vectors;
 pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "test",
-        "fetch the test models, then run every check and every test",
+        "fetch the test models and milvus-lite, then run every check and every test",
     ),
     (
         "tidy",
@@ -28,6 +29,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "models",
         "fetch the test models only and print their folder",
+    ),
+    (
+        "milvus",
+        "install milvus-lite for the tests only and print its program",
     ),
     (
         "bench model",
@@ -73,6 +78,10 @@ fn run(arguments: &[String]) -> Result<()> {
         ["tidy"] => stages::tidy(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());
+            Ok(())
+        }
+        ["milvus"] => {
+            println!("{}", milvus::ensure()?.display());
             Ok(())
         }
         [] | ["help" | "-h" | "--help"] => {

@@ -2,13 +2,13 @@
 //! seconds; the first that fails ends the run. The checks themselves live in
 //! `tidy` and in the crates.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{cargo_command, models, tidy};
+use crate::{cargo_command, milvus, models, tidy};
 
 /// Everything that must hold before a change is kept.
 pub(crate) fn test(root: &Path) -> Result<()> {
@@ -17,16 +17,19 @@ pub(crate) fn test(root: &Path) -> Result<()> {
         require_component(root, "fmt", "rustfmt")?;
         require_component(root, "clippy", "clippy")
     })?;
-    let folder = stage("models", models::ensure)?;
+    let prepared = Prepared {
+        models: stage("models", models::ensure)?,
+        milvus: stage("milvus", milvus::ensure)?,
+    };
     stage("format", || {
-        cargo(root, &folder, &["fmt", "--all", "--check"])
+        cargo(root, &prepared, &["fmt", "--all", "--check"])
             .context("run `cargo fmt --all` to format the sources")
     })?;
     stage("tidy", || report(&tidy::findings(root)?))?;
     stage("lints", || {
         cargo(
             root,
-            &folder,
+            &prepared,
             &[
                 "clippy",
                 "--workspace",
@@ -37,7 +40,7 @@ pub(crate) fn test(root: &Path) -> Result<()> {
             ],
         )
     })?;
-    stage("tests", || cargo(root, &folder, &["test", "--workspace"]))?;
+    stage("tests", || cargo(root, &prepared, &["test", "--workspace"]))?;
     eprintln!(
         "xtask: all passed in {:.1} s",
         started.elapsed().as_secs_f64()
@@ -72,12 +75,21 @@ fn report(findings: &[tidy::Finding]) -> Result<()> {
     Ok(())
 }
 
-fn cargo(root: &Path, models: &Path, arguments: &[&str]) -> Result<()> {
+/// What the tests need and cargo does not bring.
+struct Prepared {
+    /// The folder of the test models.
+    models: PathBuf,
+    /// The program that starts milvus-lite.
+    milvus: PathBuf,
+}
+
+fn cargo(root: &Path, prepared: &Prepared, arguments: &[&str]) -> Result<()> {
     let shown = format!("cargo {}", arguments.join(" "));
     let status = cargo_command()
         .args(arguments)
         .current_dir(root)
-        .env("KEN_TEST_MODELS", models)
+        .env("KEN_TEST_MODELS", &prepared.models)
+        .env("KEN_TEST_MILVUS", &prepared.milvus)
         .status()
         .with_context(|| format!("cannot start `{shown}`"))?;
     if !status.success() {

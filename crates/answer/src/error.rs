@@ -27,7 +27,7 @@ pub enum AnswerError {
     /// There is nothing to retrieve from.
     #[error("the corpus {path} holds no passages")]
     EmptyCorpus {
-        /// The corpus folder.
+        /// The corpus folder, or its address.
         path: std::path::PathBuf,
     },
     /// The corpus was embedded by another model than the one that now has that name.
@@ -35,7 +35,7 @@ pub enum AnswerError {
         "the corpus {path} was embedded by {expected}, which has changed since: its fingerprint is now {received}"
     )]
     OtherEmbedder {
-        /// The corpus folder.
+        /// The corpus folder, or its address.
         path: std::path::PathBuf,
         /// What the corpus names.
         expected: String,
@@ -57,6 +57,9 @@ pub enum AnswerError {
     /// The search failed.
     #[error(transparent)]
     Search(#[from] ken_index::IndexError),
+    /// The search in Milvus failed.
+    #[error(transparent)]
+    Milvus(#[from] ken_milvus::MilvusError),
     /// The policy was not given what it needs.
     #[error(transparent)]
     Route(#[from] MissingSignal),
@@ -77,6 +80,7 @@ impl AnswerError {
             Self::Embed(e) => e.kind(),
             Self::CrossEncode(e) => e.kind(),
             Self::Search(e) => e.kind(),
+            Self::Milvus(e) => e.kind(),
             Self::Route(_) => "missing_signal",
         }
     }
@@ -100,6 +104,9 @@ impl AnswerError {
             Self::EmptyQuestion => Some("write the question in quotes".to_owned()),
             Self::QuestionTooLong { .. } => Some("shorten the question".to_owned()),
             Self::NoCorpus => Some("name a corpus, or use the policy `never`".to_owned()),
+            Self::EmptyCorpus { path } if path.starts_with("milvus:") => {
+                Some("push a corpus there that holds passages".to_owned())
+            }
             Self::EmptyCorpus { path } => Some(format!(
                 "add documents: `ken ingest PATH… --corpus {}`",
                 path.display()
@@ -111,6 +118,7 @@ impl AnswerError {
             Self::Embed(e) => e.hint(),
             Self::CrossEncode(e) => e.hint(),
             Self::Search(e) => e.hint(),
+            Self::Milvus(e) => e.hint(),
             Self::Interrupted | Self::Route(_) => None,
         }
     }

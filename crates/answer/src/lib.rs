@@ -1,5 +1,5 @@
 //! The online path: a question to a route, evidence, an answer with citations, and a trace of it
-//! all. Takes no documents in and opens no socket.
+//! all. Takes no documents in.
 
 #![cfg_attr(
     test,
@@ -13,6 +13,7 @@
 )]
 
 mod answer;
+mod back_end;
 mod cite;
 mod error;
 mod evidence;
@@ -23,6 +24,7 @@ mod rerank;
 mod retrieve;
 
 pub use answer::{Answer, Citation, Retrieved, Tokens};
+pub use back_end::BackEnd;
 pub use error::AnswerError;
 pub use finding::Finding;
 pub use pipeline::{Event, Pipeline, Settings};

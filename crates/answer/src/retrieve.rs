@@ -3,20 +3,18 @@
 
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, CorpusError, Filter, Selection};
-use ken_index::{Index, Mode, Query};
+use ken_corpus::Filter;
+use ken_index::{Mode, Query};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Role;
 
 use crate::rerank::{Reranked, Reranking};
-use crate::{AnswerError, Finding};
+use crate::{AnswerError, BackEnd, Finding};
 
-/// A corpus's index with the embedder of its passages.
+/// What is searched, with the embedder of its passages.
 pub struct Retriever {
-    index: Index,
+    back_end: BackEnd,
     embedder: Box<dyn Embedder>,
-    /// The passages that may be found; `None` for all.
-    selection: Option<Selection>,
     reranking: Option<Reranking>,
 }
 
@@ -39,23 +37,25 @@ pub(crate) struct RerankCost {
 }
 
 impl Retriever {
-    /// Joins an index with an embedder.
+    /// Joins what is searched with an embedder.
     ///
     /// # Errors
     /// An embedder other than the one that embedded the corpus.
-    pub fn new(index: Index, embedder: Box<dyn Embedder>) -> Result<Self, AnswerError> {
-        let corpus = index.corpus();
-        if corpus.embedder().fingerprint != embedder.fingerprint() {
+    pub fn new(
+        back_end: impl Into<BackEnd>,
+        embedder: Box<dyn Embedder>,
+    ) -> Result<Self, AnswerError> {
+        let back_end = back_end.into();
+        if back_end.embedder().fingerprint != embedder.fingerprint() {
             return Err(AnswerError::OtherEmbedder {
-                path: corpus.dir().to_path_buf(),
-                expected: corpus.embedder().reference.clone(),
+                path: back_end.place(),
+                expected: back_end.embedder().reference.clone(),
                 received: embedder.fingerprint().to_owned(),
             });
         }
         Ok(Self {
-            index,
+            back_end,
             embedder,
-            selection: None,
             reranking: None,
         })
     }
@@ -63,13 +63,10 @@ impl Retriever {
     /// Finds passages of documents only that fit all filters.
     ///
     /// # Errors
-    /// A damaged corpus.
-    pub fn within(self, filters: &[Filter]) -> Result<Self, CorpusError> {
-        let selection = match filters {
-            [] => None,
-            filters => Some(Selection::new(self.index.corpus(), filters)?),
-        };
-        Ok(Self { selection, ..self })
+    /// As [`BackEnd::within`].
+    pub fn within(self, filters: &[Filter]) -> Result<Self, AnswerError> {
+        let back_end = self.back_end.within(filters)?;
+        Ok(Self { back_end, ..self })
     }
 
     /// Cuts what is found into chunks and ranks those.
@@ -93,10 +90,10 @@ impl Retriever {
         self.embedder.as_ref()
     }
 
-    /// The corpus.
+    /// What is searched.
     #[must_use]
-    pub fn corpus(&self) -> &Corpus {
-        self.index.corpus()
+    pub fn back_end(&self) -> &BackEnd {
+        &self.back_end
     }
 
     /// The `k` passages that fit best, best first; with a reranking the `k` best chunks of the
@@ -144,10 +141,9 @@ impl Retriever {
         if queries.iter().any(|query| query.trim().is_empty()) {
             return Err(AnswerError::EmptyQuestion);
         }
-        let corpus = self.index.corpus();
-        if corpus.passage_count() == 0 {
+        if self.back_end.passage_count() == 0 {
             return Err(AnswerError::EmptyCorpus {
-                path: corpus.dir().to_path_buf(),
+                path: self.back_end.place(),
             });
         }
         let started = Instant::now();
@@ -165,9 +161,7 @@ impl Retriever {
                     text,
                     vector: vectors.get(index).map(Vec::as_slice),
                 };
-                let hits = self
-                    .index
-                    .search(&query, mode, k, self.selection.as_ref())?;
+                let hits = self.back_end.search(&query, mode, k)?;
                 Ok(Found {
                     findings: hits.into_iter().map(Finding::passage).collect(),
                     embed_time,

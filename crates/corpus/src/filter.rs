@@ -20,13 +20,20 @@ pub struct Filter {
     value: String,
 }
 
+/// How a filter compares a document's value with its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
+pub enum Comparison {
+    /// `=`
     Equal,
+    /// `!=`
     NotEqual,
+    /// `<`
     Less,
+    /// `<=`
     LessOrEqual,
+    /// `>`
     Greater,
+    /// `>=`
     GreaterOrEqual,
 }
 
@@ -83,6 +90,24 @@ impl fmt::Display for Filter {
 }
 
 impl Filter {
+    /// The key of the metadata that it looks at.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How it compares.
+    #[must_use]
+    pub fn comparison(&self) -> Comparison {
+        self.comparison
+    }
+
+    /// What it compares with.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
     /// Whether a document with this metadata fits.
     #[must_use]
     pub fn fits(&self, metadata: &Map<String, Value>) -> bool {

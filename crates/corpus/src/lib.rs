@@ -15,7 +15,7 @@ mod sentence;
 mod store;
 
 pub use document::{Digest, Document};
-pub use filter::{Filter, FilterError, Selection};
+pub use filter::{Comparison, Filter, FilterError, Selection};
 pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId, titled};
 pub use read::{

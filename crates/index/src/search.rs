@@ -6,9 +6,10 @@
 use std::path::Path;
 
 use crate::dense::{self, DenseIndex};
+use crate::fuse::{fused_depth, reciprocal_rank};
 use crate::lexical::LexicalIndex;
 use crate::top_k::{Candidate, Place};
-use crate::{IndexError, Mode, fuse};
+use crate::{IndexError, Mode};
 
 /// What is searched for.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +19,26 @@ pub struct Query<'a> {
     /// The embedding of the words by the corpus's embedder, L2-normalized: `[dimensions]`.
     /// Lexical search does without.
     pub vector: Option<&'a [f32]>,
+}
+
+impl<'a> Query<'a> {
+    /// The vector, if it is fit for a corpus of so many dimensions.
+    ///
+    /// # Errors
+    /// Where it is missing, of another length or not finite.
+    pub fn checked_vector(&self, mode: Mode, dimensions: usize) -> Result<&'a [f32], IndexError> {
+        let vector = self.vector.ok_or(IndexError::QueryVectorMissing { mode })?;
+        if vector.len() != dimensions {
+            return Err(IndexError::QueryDimensions {
+                received: vector.len(),
+                expected: dimensions,
+            });
+        }
+        if !vector.iter().all(|number| number.is_finite()) {
+            return Err(IndexError::QueryNotFinite);
+        }
+        Ok(vector)
+    }
 }
 
 /// The indexes of all segments of a corpus.
@@ -57,38 +78,21 @@ impl Rankings {
         let dense = |vector, k| dense::search(&self.dense, vector, k, is_live, live_count);
         let lexical = |k| self.lexical.search(query.text, k, is_live);
         match mode {
-            Mode::Dense => dense(self.query_vector(query, mode)?, k),
+            Mode::Dense => dense(query.checked_vector(mode, self.dimensions)?, k),
             Mode::Lexical => lexical(k),
             Mode::Hybrid => {
-                let vector = self.query_vector(query, mode)?;
+                let vector = query.checked_vector(mode, self.dimensions)?;
                 let depth = fused_depth(k);
                 let (dense, lexical) = rayon::join(|| dense(vector, depth), || lexical(depth));
-                Ok(fuse::reciprocal_rank(&[dense?, lexical?], k))
+                let places = |ranking: Vec<Candidate>| ranking.into_iter().map(|c| c.place);
+                let rankings = [places(dense?).collect(), places(lexical?).collect()];
+                let fused = reciprocal_rank(&rankings, k).into_iter();
+                Ok(fused
+                    .map(|(place, score)| Candidate { score, place })
+                    .collect())
             }
         }
     }
-
-    fn query_vector<'a>(&self, query: &Query<'a>, mode: Mode) -> Result<&'a [f32], IndexError> {
-        let vector = query
-            .vector
-            .ok_or(IndexError::QueryVectorMissing { mode })?;
-        if vector.len() != self.dimensions {
-            return Err(IndexError::QueryDimensions {
-                received: vector.len(),
-                expected: self.dimensions,
-            });
-        }
-        if !vector.iter().all(|number| number.is_finite()) {
-            return Err(IndexError::QueryNotFinite);
-        }
-        Ok(vector)
-    }
-}
-
-/// How much of each ranking is fused: deep enough that a passage in the middle of both can come
-/// before one at the top of either.
-fn fused_depth(k: usize) -> usize {
-    k.saturating_mul(10).max(100)
 }
 
 #[cfg(test)]

@@ -22,6 +22,45 @@ pub(crate) fn analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(Words).build()
 }
 
+/// The most distinct terms of a query that count. Beyond, a query is a document, and its first
+/// words tell as much as all.
+const QUERY_TERMS: usize = 512;
+
+/// What the lexical index counts for a passage: the terms of its title, twice, and of its text.
+#[must_use]
+pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
+    let title = terms(title);
+    let text = terms(text);
+    [title.clone(), title, text].concat()
+}
+
+/// What the lexical index looks up for a query: its distinct terms, at most 512, in its order.
+#[must_use]
+pub fn query_terms(text: &str) -> Vec<String> {
+    let mut analyzer = analyzer();
+    let mut stream = analyzer.token_stream(text);
+    let mut seen = std::collections::HashSet::new();
+    let mut terms = Vec::new();
+    while terms.len() < QUERY_TERMS
+        && let Some(token) = stream.next()
+    {
+        if seen.insert(token.text.clone()) {
+            terms.push(token.text.clone());
+        }
+    }
+    terms
+}
+
+fn terms(text: &str) -> Vec<String> {
+    let mut analyzer = analyzer();
+    let mut stream = analyzer.token_stream(text);
+    let mut terms = Vec::new();
+    while let Some(token) = stream.next() {
+        terms.push(token.text.clone());
+    }
+    terms
+}
+
 /// Splits a text into terms.
 #[derive(Clone, Debug)]
 struct Words;
@@ -159,16 +198,6 @@ fn is_unspaced(c: char) -> bool {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn terms(text: &str) -> Vec<String> {
-        let mut analyzer = analyzer();
-        let mut stream = analyzer.token_stream(text);
-        let mut terms = Vec::new();
-        while let Some(token) = stream.next() {
-            terms.push(token.text.clone());
-        }
-        terms
-    }
 
     #[test]
     fn words_lose_case_accents_and_endings() {

@@ -12,6 +12,7 @@ pub(crate) mod ingest;
 pub(crate) mod model;
 mod open;
 pub(crate) mod probe;
+mod push;
 mod rerank;
 mod score;
 pub(crate) mod search;

@@ -2,13 +2,15 @@
 //! is parsed into a [`Layer`]; the layers are resolved into [`Settings`], the
 //! higher one winning; the verbs run on those. It opens no corpus and no model.
 
+mod address;
 mod values;
 
+pub(crate) use address::CorpusAddress;
 pub(crate) use values::{SamplingTemperature, Temperature};
 
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::Result;
@@ -65,7 +67,7 @@ const KEYS: [&str; 19] = [
 /// What one source says; `None` where it says nothing.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Layer {
-    pub(crate) corpus: Option<PathBuf>,
+    pub(crate) corpus: Option<CorpusAddress>,
     pub(crate) device: Option<Device>,
     pub(crate) embedder: Option<ModelReference>,
     pub(crate) evidence_tokens: Option<NonZeroUsize>,
@@ -132,7 +134,7 @@ impl Layer {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), Rejection> {
         match key {
-            "corpus" => self.corpus = Some(PathBuf::from(value)),
+            "corpus" => self.corpus = Some(read(value)?),
             "device" => self.device = Some(read(value)?),
             "embedder" => self.embedder = Some(read(value)?),
             "evidence_tokens" => self.evidence_tokens = Some(read(value)?),
@@ -188,8 +190,8 @@ impl Layer {
                     )),
                 })?;
         }
-        if let (Some(corpus), Some(folder)) = (&layer.corpus, path.parent()) {
-            layer.corpus = Some(folder.join(corpus));
+        if let Some(folder) = path.parent() {
+            layer.corpus = layer.corpus.map(|corpus| corpus.below(folder));
         }
         Ok(layer)
     }
@@ -255,8 +257,8 @@ pub(crate) struct Settings {
     /// The shards that are searched.
     #[serde(serialize_with = "as_text")]
     pub(crate) active: Active,
-    /// The folder of the corpus, if one was named.
-    pub(crate) corpus: Option<PathBuf>,
+    /// The folder or the address of the corpus, if one was named.
+    pub(crate) corpus: Option<CorpusAddress>,
     /// Where the language model computes.
     #[serde(serialize_with = "as_text")]
     pub(crate) device: Device,
@@ -306,11 +308,25 @@ fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, 
 
 impl Settings {
     /// The corpus, or the error that says how to name one.
-    pub(crate) fn corpus(&self) -> Result<&Path, Refusal> {
-        self.corpus.as_deref().ok_or_else(|| {
+    pub(crate) fn corpus(&self) -> Result<&CorpusAddress, Refusal> {
+        self.corpus.as_ref().ok_or_else(|| {
             Refusal::new("corpus_not_named", "no corpus is named".to_owned())
                 .hinting("give --corpus DIR, set KEN_CORPUS, or write corpus = \"DIR\" to ken.toml")
         })
+    }
+
+    /// The corpus, if it lies in a folder, for what can be done there only.
+    pub(crate) fn folder(&self) -> Result<&Path, Refusal> {
+        match self.corpus()? {
+            CorpusAddress::Folder(path) => Ok(path),
+            CorpusAddress::Milvus(address) => Err(Refusal::new(
+                "corpus_in_milvus",
+                format!("this cannot be done with a corpus in Milvus, as {address} is"),
+            )
+            .hinting(format!(
+                "do it with the corpus's folder, and bring the result there by `ken corpus push --corpus DIR --to {address}`"
+            ))),
+        }
     }
 
     /// How many passages are wanted, by default `passages`; where they are reranked, how many

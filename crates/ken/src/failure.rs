@@ -167,6 +167,8 @@ fn kind_and_hint(
         ken_corpus::SegmentationError,
         ken_index::IndexError,
         ken_ingest::IngestError,
+        ken_milvus::AddressError,
+        ken_milvus::MilvusError,
         ken_model::decoder::DecoderError,
         ken_model::encoder::EncoderError,
         ken_model::hub::HubError,

@@ -13,7 +13,8 @@ enum Forbidden {
 
 const ROOMS: &[(&str, Forbidden)] = &[
     ("corpus", Forbidden::EveryRoom),
-    ("index", Forbidden::Rooms(&["model"])),
+    ("index", Forbidden::Rooms(&["model", "milvus"])),
+    ("milvus", Forbidden::Rooms(&["model"])),
     ("route", Forbidden::Rooms(&["model"])),
     ("ingest", Forbidden::Rooms(&["route", "answer"])),
     ("server", Forbidden::Rooms(&["train"])),
@@ -25,6 +26,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("indicatif", &["ken"]),
     ("anyhow", &["ken"]),
     ("clap", &["ken"]),
+    ("milvus-sdk", &["milvus"]),
+    ("tokio", &["milvus"]),
 ];
 
 /// Every room keeps to its invariants.

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::CorpusError;
 use super::manifest::{self, Change, Manifest, SegmentManifest, Settings};
 
 /// A generation in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CorpusInfo {
     /// Its number, from 1.
     pub generation: u64,
@@ -33,7 +33,7 @@ pub struct CorpusInfo {
 }
 
 /// One shard in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardInfo {
     /// Counted from 0.
     pub id: u32,

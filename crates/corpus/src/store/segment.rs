@@ -199,7 +199,10 @@ impl Segment {
     }
 
     /// The same for a live document's passage that may be pruned.
-    pub(super) fn ordinal_of_any(&self, id: &PassageId) -> Result<Option<usize>, CorpusError> {
+    ///
+    /// # Errors
+    /// As [`Segment::ordinal_of`].
+    pub fn ordinal_of_any(&self, id: &PassageId) -> Result<Option<usize>, CorpusError> {
         let Some((doc_id, position)) = id.split() else {
             return Ok(None);
         };

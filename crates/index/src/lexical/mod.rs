@@ -21,15 +21,13 @@ use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextO
 use tantivy::{Index, Score, Searcher, SegmentReader, TantivyError, Term};
 
 use crate::IndexError;
-use crate::tokenize::analyzer;
+use crate::tokenize::query_terms;
 use crate::top_k::{Candidate, Place, TopK};
 
 /// The name of the folder in a segment's folder.
 const FOLDER: &str = "lexical";
 /// The name under which the index asks for our tokenizer.
 const TOKENIZER: &str = "ken";
-/// The distinct terms of a query that are searched for; the rest of a longer query is ignored.
-const QUERY_TERMS: usize = 512;
 
 /// The one field, into which title and text go together.
 fn schema() -> (Schema, Field) {
@@ -109,18 +107,10 @@ impl LexicalIndex {
     }
 
     fn query_terms(&self, text: &str) -> Vec<Term> {
-        let mut analyzer = analyzer();
-        let mut stream = analyzer.token_stream(text);
-        let mut seen = std::collections::HashSet::new();
-        let mut terms = Vec::new();
-        while terms.len() < QUERY_TERMS
-            && let Some(token) = stream.next()
-        {
-            if seen.insert(token.text.clone()) {
-                terms.push(Term::from_field_text(self.field, &token.text));
-            }
-        }
+        let terms = query_terms(text).into_iter();
         terms
+            .map(|term| Term::from_field_text(self.field, &term))
+            .collect()
     }
 
     /// The query for any of the terms, with the statistics of all segments.
@@ -246,6 +236,7 @@ fn damaged(path: &Path, error: &TantivyError) -> IndexError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenize::passage_terms;
     use proptest::prelude::*;
     use std::collections::HashSet;
     use tempfile::TempDir;
@@ -270,11 +261,7 @@ mod tests {
     }
 
     fn terms(text: &str) -> Vec<String> {
-        let mut analyzer = analyzer();
-        let mut stream = analyzer.token_stream(text);
-        let mut terms = Vec::new();
-        stream.process(&mut |token| terms.push(token.text.clone()));
-        terms
+        passage_terms("", text)
     }
 
     /// BM25 by its formula in f64, passage by passage, sorted as a whole. Passages must be short

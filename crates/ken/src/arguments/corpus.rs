@@ -3,22 +3,30 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use ken_answer::Rerank;
 use ken_corpus::{Filter, Format, Segmentation, Sharding};
 use ken_index::{DenseLayout, Mode};
 use ken_ingest::Cut;
+use ken_milvus::{IndexKind, MilvusAddress};
 use ken_model::Precision;
 use ken_model::hub::ModelReference;
 
-use crate::config::Layer;
+use crate::config::{CorpusAddress, Layer};
 
 /// Where the corpus lies.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CorpusFlag {
-    /// The folder of the corpus [setting: corpus]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) corpus: Option<PathBuf>,
+    /// The folder of the corpus, or milvus://HOST:PORT/COLLECTION where it is only searched
+    /// [setting: corpus]
+    #[arg(long, value_name = "DIR", value_parser = corpus_address())]
+    pub(crate) corpus: Option<CorpusAddress>,
+}
+
+/// A path may be no text.
+fn corpus_address() -> impl TypedValueParser<Value = CorpusAddress> {
+    OsStringValueParser::new().try_map(CorpusAddress::of_argument)
 }
 
 impl CorpusFlag {
@@ -338,6 +346,28 @@ number of shards and seed, and each shard comes from one part.")]
         #[command(flatten)]
         corpus: CorpusFlag,
     },
+    /// Bring a corpus to Milvus, or a collection there up to date
+    #[command(after_long_help = "\
+Examples:
+  ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes
+  ken corpus push --corpus wiki.ken --to milvus://milvus.example.org:19530/wiki --index diskann
+  ken search --corpus milvus://127.0.0.1:19530/notes \"oil change interval\"
+
+Push again after changes: what is new or changed is sent, what is gone is deleted, and the
+rest stays. Stop it at any time: the next push goes on from there. Until a push is done
+the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from
+KEN_MILVUS_TOKEN.")]
+    Push {
+        /// The collection to fill: milvus://HOST:PORT/COLLECTION
+        #[arg(long, value_name = "ADDRESS")]
+        to: MilvusAddress,
+        /// How a new collection finds near vectors: autoindex, hnsw (in memory) or diskann (on
+        /// disk) [default: autoindex]
+        #[arg(long, value_name = "INDEX")]
+        index: Option<IndexKind>,
+        #[command(flatten)]
+        corpus: CorpusFlag,
+    },
     /// Write all passages as JSON Lines, to stdout or a file
     #[command(after_long_help = "\
 Examples:
@@ -365,6 +395,7 @@ impl CorpusVerb {
         | Self::Delete { corpus, .. }
         | Self::Prune { corpus, .. }
         | Self::Join { corpus, .. }
+        | Self::Push { corpus, .. }
         | Self::Export { corpus, .. }) = self;
         let mut layer = Layer::default();
         corpus.onto(&mut layer);

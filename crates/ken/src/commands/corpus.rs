@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use ken_corpus::{
-    Corpus, CorpusInfo, Damage, Passage, PassageId, PruneMark, Writer, history, verify,
+    Active, Corpus, CorpusInfo, Damage, Passage, PassageId, PruneMark, Writer, history, verify,
 };
 use ken_ingest::compact;
 use serde::Deserialize;
@@ -16,7 +16,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::arguments::CorpusVerb;
-use crate::config::Settings;
+use crate::commands::{open, push};
+use crate::config::{CorpusAddress, Settings};
 use crate::failure::Refusal;
 use crate::output;
 use crate::progress::{Display, Unit};
@@ -28,9 +29,13 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let corpus = settings.corpus()?;
+    if let (CorpusVerb::Info(_), CorpusAddress::Milvus(address)) = (verb, settings.corpus()?) {
+        return show_info(open::collection(address, Active::All)?.info(), json);
+    }
+    let corpus = settings.folder()?;
     match verb {
         CorpusVerb::Info(_) => {}
+        CorpusVerb::Push { to, index, .. } => return push::run(corpus, to, *index, json, stop),
         CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, json),
         CorpusVerb::History(_) => return show_history(corpus, json),
         CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), stop),
@@ -103,7 +108,7 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
     }
 }
 
-fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
+pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
     if json {
         return output::json(info);
     }

@@ -90,11 +90,11 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
     let corpus = pipeline.retriever().map_or_else(
         || "none".to_owned(),
         |retriever| {
-            let corpus = retriever.corpus();
+            let searched = retriever.back_end();
             format!(
                 "generation {} of fingerprint {}",
-                corpus.generation(),
-                corpus.fingerprint()
+                searched.generation(),
+                searched.fingerprint()
             )
         },
     );

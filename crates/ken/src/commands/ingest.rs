@@ -22,7 +22,7 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let corpus = settings.corpus()?;
+    let corpus = settings.folder()?;
     // A path that is wrong is told before a model is fetched.
     let documents = match arguments.format {
         Some(format) => read_documents_as(&arguments.paths, format)?,

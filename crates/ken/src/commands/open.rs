@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::{Pipeline, Retriever};
-use ken_corpus::Corpus;
+use ken_answer::{BackEnd, Pipeline, Retriever};
+use ken_corpus::{Active, Corpus};
 use ken_index::Index;
+use ken_milvus::{Collection, MilvusAddress};
 use ken_model::Precision;
 use ken_model::decoder::{Decoder, LoadOptions, Sampling};
 use ken_model::embedder::Embedder;
@@ -17,7 +18,7 @@ use ken_model::remote::{ApiKey, Endpoint, RemoteEmbedder, RemoteModel};
 use ken_route::Policy;
 
 use crate::commands::rerank;
-use crate::config::Settings;
+use crate::config::{CorpusAddress, Settings};
 use crate::failure::Refusal;
 use crate::interrupt;
 use crate::progress::Display;
@@ -135,18 +136,39 @@ pub(crate) fn embedder_name(settings: &Settings) -> Result<String> {
 
 /// The corpus with its index and the embedder that it was made with.
 pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
-    let corpus = Arc::new(Corpus::open_shards(settings.corpus()?, settings.active)?);
-    let embedder = match &settings.moved_embedder {
-        Some(moved) => moved_embedder(&corpus, moved, settings.precision, stop)?,
-        None => own_embedder(&corpus, settings.precision, stop)?,
+    let back_end: BackEnd = match settings.corpus()? {
+        CorpusAddress::Folder(path) => {
+            let corpus = Corpus::open_shards(path, settings.active)?;
+            Index::open(Arc::new(corpus))?.into()
+        }
+        CorpusAddress::Milvus(address) => collection(address, settings.active)?.into(),
     };
-    let retriever = Retriever::new(Index::open(corpus)?, embedder)?;
+    let embedder = match &settings.moved_embedder {
+        Some(moved) => moved_embedder(&back_end, moved, settings.precision, stop)?,
+        None => own_embedder(&back_end, settings.precision, stop)?,
+    };
+    let retriever = Retriever::new(back_end, embedder)?;
     Ok(retriever.within(&settings.filters)?)
+}
+
+/// A corpus in Milvus.
+pub(crate) fn collection(address: &MilvusAddress, active: Active) -> Result<Collection> {
+    Ok(Collection::open(
+        address,
+        milvus_token().as_deref(),
+        active,
+    )?)
+}
+
+/// What a Milvus server knows its users by, of the environment.
+pub(crate) fn milvus_token() -> Option<String> {
+    let token = std::env::var("KEN_MILVUS_TOKEN").ok();
+    token.filter(|token| !token.is_empty())
 }
 
 /// The embedder from where the corpus says that it is.
 fn own_embedder(
-    corpus: &Corpus,
+    corpus: &BackEnd,
     precision: Precision,
     stop: &AtomicBool,
 ) -> Result<Box<dyn Embedder>> {
@@ -156,7 +178,7 @@ fn own_embedder(
             "local_missing",
             format!(
                 "the embedder of the corpus {} is no longer at {reference}",
-                corpus.dir().display()
+                corpus.place().display()
             ),
         )
         .hinting("name where it is now by --embedder REF")
@@ -167,7 +189,7 @@ fn own_embedder(
 
 /// The embedder of the corpus from another place.
 fn moved_embedder(
-    corpus: &Corpus,
+    corpus: &BackEnd,
     moved: &ModelReference,
     precision: Precision,
     stop: &AtomicBool,
@@ -179,7 +201,7 @@ fn moved_embedder(
     }
     let message = format!(
         "{moved} is not the embedder of the corpus {}, which was made with {}",
-        corpus.dir().display(),
+        corpus.place().display(),
         made_with.reference
     );
     Err(Refusal::new("other_embedder", message)

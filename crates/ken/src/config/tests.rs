@@ -47,7 +47,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
         file(text).unwrap()
     );
     let settings = settings(file(text).unwrap()).unwrap();
-    assert_eq!(settings.corpus.as_deref(), Some(Path::new("shelf/c")));
+    assert_eq!(settings.folder().unwrap(), Path::new("shelf/c"));
     assert_eq!(settings.active, Active::First(2));
     assert_eq!(settings.policy, Policy::Never);
     assert_eq!(settings.precision, Precision::Int8);

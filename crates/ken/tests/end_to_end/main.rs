@@ -1,7 +1,8 @@
 //! The whole of ken on real models: the binary takes documents in, finds, answers, measures, and
 //! refuses what it must. What needs no model is tested in `command_line`.
 //!
-//! The models come from `KEN_TEST_MODELS`, which `cargo xtask test` fills.
+//! The models come from `KEN_TEST_MODELS`, and the Milvus server from `KEN_TEST_MILVUS`, both of
+//! which `cargo xtask test` sets up.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod ask;
@@ -15,6 +16,7 @@ mod eval;
 mod full_disk;
 mod harness;
 mod ingest;
+mod milvus;
 mod models;
 mod probe;
 mod remote;
@@ -32,3 +34,7 @@ mod loopback;
 #[allow(dead_code)]
 #[path = "../../../model/tests/remote/model_server.rs"]
 mod model_server;
+// So is the Milvus server.
+#[allow(dead_code)]
+#[path = "../../../milvus/tests/support/milvus_lite.rs"]
+mod milvus_lite;

@@ -51,7 +51,7 @@ impl Probe<'_> {
             corpus: self
                 .pipeline
                 .retriever()
-                .map(|retriever| retriever.corpus().fingerprint().to_owned()),
+                .map(|retriever| retriever.back_end().fingerprint()),
             prompt: prompt::fingerprint(),
         }
     }

@@ -1,0 +1,108 @@
+//! Where passages are searched: a corpus on disk, or one in Milvus. Only what retrieving needs of
+//! either; no question is embedded here.
+
+use std::path::PathBuf;
+
+use ken_corpus::{EmbedderIdentity, Filter, Selection};
+use ken_index::{Hit, Index, Mode, Query};
+use ken_milvus::Collection;
+
+use crate::AnswerError;
+
+/// What is searched.
+// There is one of it in a program, so that its size does not matter.
+#[allow(clippy::large_enum_variant)]
+pub enum BackEnd {
+    /// A corpus on disk, and the passages that may be found; `None` for all.
+    Local(Index, Option<Selection>),
+    /// A corpus in Milvus.
+    Milvus(Collection),
+}
+
+impl From<Index> for BackEnd {
+    fn from(index: Index) -> Self {
+        Self::Local(index, None)
+    }
+}
+
+impl From<Collection> for BackEnd {
+    fn from(collection: Collection) -> Self {
+        Self::Milvus(collection)
+    }
+}
+
+impl BackEnd {
+    /// Finds passages of documents only that fit all filters.
+    ///
+    /// # Errors
+    /// A damaged corpus; a filter that Milvus cannot take.
+    pub fn within(self, filters: &[Filter]) -> Result<Self, AnswerError> {
+        if filters.is_empty() {
+            return Ok(self);
+        }
+        Ok(match self {
+            Self::Local(index, _) => {
+                let selection = Selection::new(index.corpus(), filters);
+                let selection = selection.map_err(ken_index::IndexError::from)?;
+                Self::Local(index, Some(selection))
+            }
+            Self::Milvus(collection) => Self::Milvus(collection.within(filters)?),
+        })
+    }
+
+    /// Where the corpus is: a folder, or an address.
+    #[must_use]
+    pub fn place(&self) -> PathBuf {
+        match self {
+            Self::Local(index, _) => index.corpus().dir().to_path_buf(),
+            Self::Milvus(collection) => collection.address().to_string().into(),
+        }
+    }
+
+    /// Which model embedded the passages.
+    #[must_use]
+    pub fn embedder(&self) -> &EmbedderIdentity {
+        match self {
+            Self::Local(index, _) => index.corpus().embedder(),
+            Self::Milvus(collection) => collection.embedder(),
+        }
+    }
+
+    /// How many passages are live in the shards that are searched.
+    #[must_use]
+    pub fn passage_count(&self) -> usize {
+        match self {
+            Self::Local(index, _) => index.corpus().passage_count(),
+            Self::Milvus(collection) => collection.passage_count(),
+        }
+    }
+
+    /// The number of the generation that is searched.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        match self {
+            Self::Local(index, _) => index.corpus().generation(),
+            Self::Milvus(collection) => collection.info().generation,
+        }
+    }
+
+    /// Tells what is searched, and, where it matters, by what.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        match self {
+            Self::Local(index, _) => index.corpus().fingerprint(),
+            Self::Milvus(collection) => collection.fingerprint(),
+        }
+    }
+
+    /// The `k` best passages, best first.
+    ///
+    /// # Errors
+    /// A query that does not fit, a damaged index, a server that fails.
+    pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, AnswerError> {
+        Ok(match self {
+            Self::Local(index, selection) => index.search(query, mode, k, selection.as_ref())?,
+            Self::Milvus(collection) => collection.search(query, mode, k)?,
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! The plain reference: every passage is looked at, one after the other, with no index.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ken_corpus::{Corpus, Filter, Passage};
+use ken_index::{Hit, passage_terms, query_terms};
+
+use crate::invented::vector;
+
+/// How far scores of the same vectors may lie apart: the order of additions differs.
+const ROUNDING: f32 = 1e-5;
+
+/// The passages that may be found, by id.
+pub(crate) struct Reference(BTreeMap<String, Passage>);
+
+impl Reference {
+    /// Those live passages of a corpus that fit all filters.
+    pub(crate) fn of(corpus: &Corpus, filters: &[Filter]) -> Self {
+        let passages = corpus.passages().map(Result::unwrap);
+        let fits = |passage: &Passage| filters.iter().all(|f| f.fits(&passage.metadata));
+        let passages = passages.filter(fits);
+        Self(passages.map(|p| (p.id.to_string(), p)).collect())
+    }
+
+    /// Checks that what was found is what the corpus holds, in the order of the scores, once each.
+    pub(crate) fn check_contents(&self, hits: &[Hit], place: &str) {
+        for hit in hits {
+            let expected = self.0.get(hit.passage.id.as_str());
+            assert_eq!(Some(&hit.passage), expected, "{place}");
+        }
+        for pair in hits.windows(2) {
+            assert!(pair[0].score >= pair[1].score, "{place}");
+        }
+        let ids: BTreeSet<&str> = hits.iter().map(|hit| hit.passage.id.as_str()).collect();
+        assert_eq!(ids.len(), hits.len(), "{place}");
+    }
+
+    /// Checks a dense ranking: the best `k` by dot product.
+    pub(crate) fn check_dense(&self, hits: &[Hit], query: &[f32], k: usize, place: &str) {
+        self.check_contents(hits, place);
+        let score = |passage: &Passage| -> f32 {
+            let vector = vector(&passage.id);
+            vector
+                .iter()
+                .zip(query)
+                .map(|(one, other)| one * other)
+                .sum()
+        };
+        let mut scores: Vec<f32> = self.0.values().map(score).collect();
+        scores.sort_by(|one, other| other.total_cmp(one));
+        scores.truncate(k);
+        assert_eq!(hits.len(), scores.len(), "{place}, k = {k}");
+        for (hit, expected) in hits.iter().zip(scores) {
+            // Passages of equal scores may stand in any order, so that scores are compared.
+            assert!((hit.score - expected).abs() < ROUNDING, "{place}, k = {k}");
+            assert!(
+                (hit.score - score(&hit.passage)).abs() < ROUNDING,
+                "{place}"
+            );
+        }
+    }
+
+    /// Checks a lexical ranking that is not cut off: all passages with a word of the query, and in
+    /// front those with the one that only they have. Which part of the corpus the frequencies of
+    /// words are taken from is a back end's own business.
+    pub(crate) fn check_lexical(&self, hits: &[Hit], query: &str, place: &str) {
+        self.check_contents(hits, place);
+        let query = query_terms(query);
+        let has = |passage: &Passage, words: &[String]| {
+            let terms = passage_terms(&passage.title, &passage.text);
+            words.iter().any(|word| terms.contains(word))
+        };
+        let expected: BTreeSet<&str> = (self.0.values())
+            .filter(|passage| has(passage, &query))
+            .map(|passage| passage.id.as_str())
+            .collect();
+        let found: BTreeSet<&str> = hits.iter().map(|hit| hit.passage.id.as_str()).collect();
+        assert_eq!(found, expected, "{place}");
+        assert!(hits.iter().all(|hit| hit.score > 0.0), "{place}");
+        let rare: Vec<String> = query.into_iter().filter(|w| w.starts_with("own")).collect();
+        if self.0.values().any(|passage| has(passage, &rare)) {
+            assert!(has(&hits[0].passage, &rare), "{place}");
+        }
+    }
+}
+
+/// Checks a hybrid ranking: the sum of 1 / (60 + rank) over the rankings.
+pub(crate) fn check_fused(hits: &[Hit], rankings: &[Vec<Hit>], k: usize, place: &str) {
+    let mut scores: BTreeMap<&str, f64> = BTreeMap::new();
+    for ranking in rankings {
+        for (rank, hit) in (1..).zip(ranking) {
+            *scores.entry(hit.passage.id.as_str()).or_default() += 1.0 / (60.0 + f64::from(rank));
+        }
+    }
+    let mut best: Vec<f64> = scores.values().copied().collect();
+    best.sort_by(|one, other| other.total_cmp(one));
+    best.truncate(k);
+    assert_eq!(hits.len(), best.len(), "{place}");
+    for (hit, expected) in hits.iter().zip(best) {
+        assert!((f64::from(hit.score) - expected).abs() < 1e-7, "{place}");
+        assert!(
+            (scores[hit.passage.id.as_str()] - expected).abs() < 1e-7,
+            "{place}"
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! `ken corpus push`: a corpus to a collection in Milvus.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_corpus::{Corpus, CorpusInfo};
+use ken_milvus::{IndexKind, MilvusAddress, Pushed, push};
+use serde::Serialize;
+
+use crate::commands::corpus::show_info;
+use crate::commands::open;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// What `--json` prints: what `ken corpus info` does, and what was done.
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    info: &'a CorpusInfo,
+    to: String,
+    sent: u64,
+    deleted: u64,
+    kept: u64,
+}
+
+/// Runs `ken corpus push`.
+pub(super) fn run(
+    corpus: &Path,
+    to: &MilvusAddress,
+    index: Option<IndexKind>,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let corpus = Corpus::open(corpus)?;
+    let token = open::milvus_token();
+    let pushed = {
+        let mut display = Display::new();
+        let mut progress = |step: ken_milvus::Progress| {
+            let total = Some(step.passages_total);
+            display.show("pushing", Unit::Items, step.passages, total);
+        };
+        push(&corpus, to, token.as_deref(), index, &mut progress, stop)?
+    };
+    let Pushed {
+        info,
+        sent,
+        deleted,
+        kept,
+        interrupted,
+    } = pushed;
+    if interrupted {
+        let message = format!("stopped after {sent} passages were sent and {deleted} deleted");
+        return Err(Refusal::new("interrupted", message)
+            .hinting("run the same command again to go on")
+            .into());
+    }
+    if json {
+        return output::json(&Shown {
+            info: &info,
+            to: to.to_string(),
+            sent,
+            deleted,
+            kept,
+        });
+    }
+    output::line(format!(
+        "{sent} passages sent, {deleted} deleted, {kept} kept: {to} holds"
+    ))?;
+    show_info(&info, json)
+}

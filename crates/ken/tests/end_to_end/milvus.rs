@@ -1,0 +1,95 @@
+//! `ken corpus push`, and a corpus in Milvus everywhere a corpus goes. The server is milvus-lite,
+//! which `cargo xtask test` sets up.
+
+use serde_json::Value;
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys};
+use crate::milvus_lite::MilvusLite;
+
+#[test]
+fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let server = MilvusLite::start();
+    let address = server.address("island");
+
+    let info = ken.json(&["corpus", "info", "--corpus", "island"]);
+    let push = ["corpus", "push", "--corpus", "island", "--to", &address];
+    let pushed = ken.json(&push);
+    let of_info = keys(&info);
+    assert_eq!(keys(&pushed)[..of_info.len()], of_info);
+    assert_eq!(
+        keys(&pushed)[of_info.len()..],
+        ["to", "sent", "deleted", "kept"]
+    );
+    for key in of_info {
+        assert_eq!(pushed[key], info[key], "{key}");
+    }
+    assert_eq!(
+        (&pushed["sent"], &pushed["kept"]),
+        (&info["passages"], &Value::from(0))
+    );
+    let text = ken.text(&push);
+    assert!(
+        text.starts_with("0 passages sent, 0 deleted, 5 kept"),
+        "{text}"
+    );
+
+    assert_eq!(ken.json(&["corpus", "info", "--corpus", &address]), info);
+    let hits = |corpus: &str, mode: &str| {
+        let query = "keeper of the lighthouse of Orrin";
+        let search = [
+            "search", "--corpus", corpus, "--mode", mode, "--k", "2", query,
+        ];
+        let found = ken.json(&search);
+        let ids = found["hits"].as_array().unwrap().iter();
+        ids.map(|hit| hit["passage_id"].clone()).collect::<Vec<_>>()
+    };
+    for mode in ["dense", "lexical", "hybrid"] {
+        assert_eq!(hits(&address, mode)[0], hits("island", mode)[0], "{mode}");
+    }
+    let filtered = ken.json(&[
+        "search",
+        "--corpus",
+        &address,
+        "--filter",
+        "nothing=here",
+        "lighthouse",
+    ]);
+    assert_eq!(filtered["hits"].as_array().unwrap().len(), 0);
+    let ask = [
+        "ask",
+        "--corpus",
+        &address,
+        "Who keeps the Orrin lighthouse?",
+    ];
+    let answer = ken.json(&ask);
+    assert_eq!(answer["retrieved"][0]["passage_id"], "harbour.txt#0");
+}
+
+#[test]
+fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    let address = "milvus://127.0.0.1:9/island";
+    for verb in [
+        &["corpus", "verify"][..],
+        &["corpus", "history"],
+        &["corpus", "rollback", "1"],
+        &["corpus", "delete", "--doc", "a"],
+        &["corpus", "compact"],
+        &["corpus", "export"],
+        &["corpus", "push", "--to", "milvus://127.0.0.1:9/other"],
+        &["ingest", "notes"],
+    ] {
+        let refused = ken.refusal(&[verb, &["--corpus", address]].concat());
+        refused.is("corpus_in_milvus", address, "ken corpus push");
+    }
+    let push = ["corpus", "push", "--corpus", "island", "--to", address];
+    ken.refusal(&push)
+        .is("milvus_unreachable", "127.0.0.1:9", "server runs");
+    let search = ["search", "--corpus", address, "lighthouse"];
+    ken.refusal(&search)
+        .is("milvus_unreachable", "127.0.0.1:9", "server runs");
+}

@@ -1,0 +1,311 @@
+//! Searching a corpus in Milvus, as `ken-index` searches one on disk.
+//!
+//! A search asks for ids and scores only. The passages themselves are asked for when it is clear
+//! which ones are the best: many ids fit into an answer, many texts do not.
+
+use std::collections::HashMap;
+
+use ken_corpus::{Active, CorpusInfo, EmbedderIdentity, Filter, Passage, PassageId};
+use ken_index::{Hit, Mode, Query, fused_depth, reciprocal_rank};
+use milvus::v2::prelude::{
+    ConsistencyLevel, Ids, LoadCollectionRequest, QueryRequest, ResultRow, ResultValue,
+    SearchRequest, SearchVectors,
+};
+use serde_json::{Map, Value};
+
+use crate::address::MilvusAddress;
+use crate::connection::{Connection, LONG, Patience, SHORT};
+use crate::error::MilvusError;
+use crate::facets::Condition;
+use crate::identity::Identity;
+use crate::literal::id_in;
+use crate::row::query_words;
+use crate::schema::{
+    DOC_ID, ID, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
+};
+
+/// How many passages are fetched at once; fewer where they do not fit into an answer.
+const FETCHED_AT_ONCE: usize = 256;
+
+/// A collection that holds a corpus, ready to search from any number of threads.
+pub struct Collection {
+    connection: Connection,
+    identity: Identity,
+    active: Active,
+    /// What a passage has to fit to be found.
+    condition: String,
+}
+
+impl Collection {
+    /// Opens a collection that a push has completed. `token` is the server's API key or
+    /// `USER:PASSWORD`, where it asks for one; the active shards are those that are searched.
+    ///
+    /// # Errors
+    /// A server that does not answer; a collection that is missing, is not ken's or is not
+    /// complete; more shards than there are.
+    pub fn open(
+        address: &MilvusAddress,
+        token: Option<&str>,
+        active: Active,
+    ) -> Result<Self, MilvusError> {
+        let connection = Connection::open(address, token, Patience::Search)?;
+        let address = address.to_string();
+        let identity = match Identity::read(&connection)? {
+            None => return Err(MilvusError::CollectionMissing { address }),
+            Some(identity) if !identity.complete => {
+                return Err(MilvusError::PushUnfinished { address });
+            }
+            Some(identity) => identity,
+        };
+        let shards = identity.settings.sharding.count;
+        if let Some(asked) = active.scale()
+            && (asked == 0 || asked > shards)
+        {
+            return Err(MilvusError::TooFewShards {
+                address,
+                asked,
+                shards,
+            });
+        }
+        load(&connection)?;
+        Ok(Self {
+            connection,
+            identity,
+            active,
+            condition: format!("{PRUNED} == false"),
+        })
+    }
+
+    /// Finds passages of documents only that fit all filters.
+    ///
+    /// # Errors
+    /// [`MilvusError::FilterTooLong`].
+    pub fn within(mut self, filters: &[Filter]) -> Result<Self, MilvusError> {
+        for filter in filters {
+            self.condition = format!("{} and ({})", self.condition, Condition::of(filter)?);
+        }
+        Ok(self)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> &MilvusAddress {
+        self.connection.address()
+    }
+
+    /// The generation that was pushed, in numbers, inactive shards included. Bytes are those of
+    /// the corpus on disk.
+    #[must_use]
+    pub fn info(&self) -> &CorpusInfo {
+        &self.identity.info
+    }
+
+    /// Which model embedded the passages.
+    #[must_use]
+    pub fn embedder(&self) -> &EmbedderIdentity {
+        &self.identity.settings.embedder
+    }
+
+    /// How many passages the active shards hold that are not pruned.
+    #[must_use]
+    pub fn passage_count(&self) -> usize {
+        let shards = self.identity.info.shards.iter();
+        let count = self.identity.settings.sharding.count;
+        let active = shards.filter(|shard| self.active.includes(shard.id, count));
+        active.map(|shard| shard.passages as usize).sum()
+    }
+
+    /// Tells what is searched, and how: results under the same text can be compared.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let Identity {
+            fingerprint, index, ..
+        } = &self.identity;
+        format!("{fingerprint} in Milvus by {index}, {}", self.active)
+    }
+
+    /// The `k` best passages, best first, of those that are not pruned and fit the filters; fewer
+    /// where fewer match. Of equal scores the smaller passage id comes first.
+    ///
+    /// # Errors
+    /// Where the query does not fit, words are searched that the server did not index, more than
+    /// 16,384 passages are asked for, or the server fails.
+    pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, MilvusError> {
+        if k > MOST_HITS {
+            return Err(MilvusError::TooManyHits {
+                asked: k,
+                limit: MOST_HITS,
+            });
+        }
+        if k == 0 || self.passage_count() == 0 {
+            return Ok(Vec::new());
+        }
+        let best = match mode {
+            Mode::Dense => self.dense(query, mode, k)?,
+            Mode::Lexical => self.lexical(query, k)?,
+            Mode::Hybrid => {
+                let depth = fused_depth(k).min(MOST_HITS);
+                let ids = |ranking: Vec<(PassageId, f32)>| {
+                    ranking.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
+                };
+                let rankings = [
+                    ids(self.dense(query, mode, depth)?),
+                    ids(self.lexical(query, depth)?),
+                ];
+                reciprocal_rank(&rankings, k)
+            }
+        };
+        self.fetch(best)
+    }
+
+    fn dense(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<(PassageId, f32)>, MilvusError> {
+        let vector = query.checked_vector(mode, self.embedder().dimensions)?;
+        let request = SearchRequest::builder()
+            .vector_field(VECTOR)
+            .vectors(SearchVectors::Float(vec![vector.to_vec()]))
+            .extra_params(self.identity.index.searched_with(k));
+        self.ranking(request, k)
+    }
+
+    fn lexical(&self, query: &Query<'_>, k: usize) -> Result<Vec<(PassageId, f32)>, MilvusError> {
+        if !self.identity.lexical {
+            return Err(MilvusError::NoLexicalIndex {
+                address: self.address().to_string(),
+            });
+        }
+        let Some(words) = query_words(query.text) else {
+            return Ok(Vec::new());
+        };
+        let request = SearchRequest::builder()
+            .vector_field(WORD_COUNTS)
+            .vectors(SearchVectors::EmbeddedText(vec![words]));
+        // milvus-lite gives BM25 as a distance: less than 0, and the farther the better.
+        let ranking = self.ranking(request, k)?.into_iter();
+        Ok(ranking.map(|(id, score)| (id, score.abs())).collect())
+    }
+
+    fn ranking(
+        &self,
+        request: milvus::v2::prelude::SearchRequestBuilder,
+        k: usize,
+    ) -> Result<Vec<(PassageId, f32)>, MilvusError> {
+        let count = self.identity.settings.sharding.count;
+        let partitions: Vec<String> = match self.active {
+            Active::All => Vec::new(),
+            some => (0..count)
+                .filter(|&shard| some.includes(shard, count))
+                .map(partition)
+                .collect(),
+        };
+        let request = request
+            .collection_name(self.connection.collection())
+            .partition_names(partitions)
+            .filter(self.condition.as_str())
+            .limit(i64::try_from(k).unwrap_or(i64::MAX))
+            .consistency_level(ConsistencyLevel::Bounded)
+            .build();
+        let response = self.connection.wait("search", SHORT, async |client| {
+            client.search(request?).await
+        })?;
+        let Some(found) = response.results().get_results().first() else {
+            return Ok(Vec::new());
+        };
+        let ids = match found.get_ids() {
+            Ids::VarChar(ids) => ids.as_slice(),
+            other if other.is_empty() => &[],
+            _ => return Err(self.connection.unreadable(&"its ids are no texts")),
+        };
+        let mut ranking: Vec<(PassageId, f32)> = ids
+            .iter()
+            .map(|id| PassageId(id.clone()))
+            .zip(found.get_scores().iter().copied())
+            .filter(|(_, score)| score.is_finite())
+            .collect();
+        // The order is the server's, except among equals, where it is left to chance there.
+        for equals in ranking.chunk_by_mut(|(_, one), (_, other)| one == other) {
+            equals.sort_by(|(id, _), (other, _)| id.cmp(other));
+        }
+        Ok(ranking)
+    }
+
+    /// Gets the passages behind ids.
+    fn fetch(&self, best: Vec<(PassageId, f32)>) -> Result<Vec<Hit>, MilvusError> {
+        let mut passages = HashMap::with_capacity(best.len());
+        let ids: Vec<&str> = best.iter().map(|(id, _)| id.as_str()).collect();
+        let mut pieces: Vec<&[&str]> = ids.chunks(FETCHED_AT_ONCE).collect();
+        while let Some(ids) = pieces.pop() {
+            match self.fetch_piece(ids) {
+                Err(MilvusError::AnswerTooLarge { .. }) if ids.len() > 1 => {
+                    let (first, second) = ids.split_at(ids.len() / 2);
+                    pieces.extend([first, second]);
+                }
+                fetched => passages.extend(fetched?.into_iter().map(|p| (p.id.clone(), p))),
+            }
+        }
+        best.into_iter()
+            .map(|(id, score)| match passages.remove(&id) {
+                Some(passage) => Ok(Hit { passage, score }),
+                None => Err(self
+                    .connection
+                    .unreadable(&format!("it found the passage {id} and does not have it"))),
+            })
+            .collect()
+    }
+
+    fn fetch_piece(&self, ids: &[&str]) -> Result<Vec<Passage>, MilvusError> {
+        let request = QueryRequest::builder()
+            .collection_name(self.connection.collection())
+            .filter(id_in(ids.iter().copied()))
+            .output_fields([ID, DOC_ID, TITLE, TEXT, METADATA])
+            .limit(ids.len() as i64)
+            .consistency_level(ConsistencyLevel::Bounded)
+            .build();
+        let response = self
+            .connection
+            .wait("read passages", SHORT, async |client| {
+                client.query(request?).await
+            })?;
+        let rows = response.results().rows();
+        let rows = rows.map_err(|error| self.connection.unreadable(&error))?;
+        rows.map(|row| passage(&row).map_err(|error| self.connection.unreadable(&error)))
+            .collect()
+    }
+}
+
+/// Has the server take the collection into memory, as far as its index lies there.
+///
+/// # Errors
+/// What a call may return.
+pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
+    let request = LoadCollectionRequest::builder()
+        .collection_name(connection.collection())
+        .sync(true)
+        .timeout_ms(LONG.as_millis() as i64)
+        .build();
+    connection.wait("load the collection", LONG, async |client| {
+        client.load_collection(request?).await
+    })
+}
+
+fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {
+    let text = |name| {
+        let text = row.get_str(name).map(str::to_owned);
+        text.map_err(|error| error.to_string())
+    };
+    Ok(Passage {
+        id: PassageId(text(ID)?),
+        doc_id: text(DOC_ID)?,
+        title: text(TITLE)?,
+        text: text(TEXT)?,
+        metadata: match row.get(METADATA).map_err(|error| error.to_string())? {
+            ResultValue::Json(Value::Object(metadata)) => metadata.clone(),
+            ResultValue::Null => Map::new(),
+            _ => return Err("metadata is no object".to_owned()),
+        },
+    })
+}

@@ -1,0 +1,161 @@
+//! Making a collection for a corpus, with its partitions and indexes. No passage is sent here.
+
+use ken_corpus::Corpus;
+use milvus::v2::prelude::{
+    ConsistencyLevel, CreateCollectionRequest, CreateIndexRequest, CreatePartitionRequest,
+    DescribeIndexRequest, DropCollectionRequest, GetServerVersionRequest, HasPartitionRequest,
+    IndexParam,
+};
+
+use crate::connection::{Connection, LONG, SHORT};
+use crate::error::MilvusError;
+use crate::identity::{Identity, PROPERTY};
+use crate::schema::{IndexKind, VECTOR, WORD_COUNTS, fields, index_of_words, partition};
+
+/// How the version of milvus-lite begins.
+const LITE: &str = "milvus_lite";
+
+/// Makes the collection, with a lexical index where the server has one.
+///
+/// # Errors
+/// [`MilvusError::IndexUnsupported`], after which there is no collection, and what a call may
+/// return.
+pub(crate) fn create(
+    connection: &Connection,
+    corpus: &Corpus,
+    index: IndexKind,
+) -> Result<Identity, MilvusError> {
+    refuse_unknown(connection, index)?;
+    let lexical = Identity::new(corpus, index, true);
+    let identity = match create_as(connection, &lexical) {
+        Ok(()) => lexical,
+        Err(refused @ MilvusError::Refused { .. }) => {
+            let dense = Identity::new(corpus, index, false);
+            // Where this fails too, BM25 was not what was wrong.
+            create_as(connection, &dense).map_err(|_| refused)?;
+            dense
+        }
+        Err(other) => return Err(other),
+    };
+    match complete_parts(connection, &identity) {
+        Err(error @ MilvusError::IndexUnsupported { .. }) => {
+            let request = DropCollectionRequest::builder()
+                .collection_name(connection.collection())
+                .build();
+            connection.wait("drop the collection", SHORT, async |client| {
+                client.drop_collection(request?).await
+            })?;
+            Err(error)
+        }
+        outcome => outcome.map(|()| identity),
+    }
+}
+
+/// Refuses an index that the server takes the name of and never builds: after its next start it
+/// could not load the collection.
+fn refuse_unknown(connection: &Connection, index: IndexKind) -> Result<(), MilvusError> {
+    if index != IndexKind::DiskAnn {
+        return Ok(());
+    }
+    let request = GetServerVersionRequest::builder().build();
+    let version = connection.wait("tell its version", SHORT, async |client| {
+        client.server_version(request?).await
+    })?;
+    let version = version.version();
+    match version.starts_with(LITE) {
+        false => Ok(()),
+        true => Err(MilvusError::IndexUnsupported {
+            server: connection.server(),
+            index,
+            reason: format!("it is {version}, which builds no such index"),
+        }),
+    }
+}
+
+fn create_as(connection: &Connection, identity: &Identity) -> Result<(), MilvusError> {
+    let dimensions = identity.settings.embedder.dimensions;
+    let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
+    let request = CreateCollectionRequest::builder()
+        .collection_name(connection.collection())
+        .schema(fields(dimensions, identity.lexical))
+        .consistency_level(ConsistencyLevel::Bounded)
+        .properties([(PROPERTY.to_owned(), identity.to_text(connection)?)].into())
+        .build();
+    connection.wait("make the collection", SHORT, async |client| {
+        client.create_collection(request?).await
+    })
+}
+
+/// Makes the partitions and indexes that are not there yet.
+///
+/// # Errors
+/// As [`create`].
+pub(crate) fn complete_parts(
+    connection: &Connection,
+    identity: &Identity,
+) -> Result<(), MilvusError> {
+    for shard in 0..identity.settings.sharding.count {
+        let name = partition(shard);
+        let request = HasPartitionRequest::builder()
+            .collection_name(connection.collection())
+            .partition_name(&name)
+            .build();
+        let there = connection.wait("look for a partition", SHORT, async |client| {
+            client.has_partition(request?).await
+        })?;
+        if there.exists() {
+            continue;
+        }
+        let request = CreatePartitionRequest::builder()
+            .collection_name(connection.collection())
+            .partition_name(name)
+            .build();
+        connection.wait("make a partition", SHORT, async |client| {
+            client.create_partition(request?).await
+        })?;
+    }
+    if !has_index(connection, VECTOR)? {
+        let made = make_index(connection, identity.index.of_vectors());
+        made.map_err(|error| match error {
+            MilvusError::Refused { server, reason, .. } => MilvusError::IndexUnsupported {
+                server,
+                index: identity.index,
+                reason,
+            },
+            other => other,
+        })?;
+    }
+    if identity.lexical && !has_index(connection, WORD_COUNTS)? {
+        make_index(connection, index_of_words())?;
+    }
+    Ok(())
+}
+
+fn has_index(connection: &Connection, field: &str) -> Result<bool, MilvusError> {
+    let request = DescribeIndexRequest::builder()
+        .collection_name(connection.collection())
+        .field_name(field)
+        .build();
+    let described = connection.wait("describe an index", SHORT, async |client| {
+        client.describe_index(request?).await
+    });
+    match described {
+        // This is how servers say that there is none.
+        Err(MilvusError::Refused { .. }) => Ok(false),
+        described => Ok(described?
+            .indexes()
+            .iter()
+            .any(|index| index.get_field_name() == field)),
+    }
+}
+
+fn make_index(connection: &Connection, index: IndexParam) -> Result<(), MilvusError> {
+    let request = CreateIndexRequest::builder()
+        .collection_name(connection.collection())
+        .index_param(index)
+        .sync(false)
+        .build();
+    connection.wait("make an index", LONG, async |client| {
+        client.create_index(request?).await
+    })
+}

@@ -1,0 +1,300 @@
+//! What can go wrong with a corpus in Milvus, with the remedy beside the message.
+
+use ken_corpus::CorpusError;
+use ken_index::IndexError;
+
+use crate::schema::IndexKind;
+
+/// A corpus could not be brought to Milvus, or not be searched there.
+#[derive(Debug, thiserror::Error)]
+pub enum MilvusError {
+    /// Nothing answers at the address.
+    #[error("no Milvus server answers at {server}: {reason}")]
+    Unreachable {
+        /// The server, `HOST:PORT`.
+        server: String,
+        /// What was seen instead.
+        reason: String,
+    },
+    /// The server went away while something was done.
+    #[error("the Milvus server {server} went away while ken tried to {action}: {reason}")]
+    Lost {
+        /// The server.
+        server: String,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What was seen.
+        reason: String,
+    },
+    /// The server did not answer in time.
+    #[error("the Milvus server {server} took too long to {action}: {reason}")]
+    TimedOut {
+        /// The server.
+        server: String,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// How long was waited.
+        reason: String,
+    },
+    /// The server wants to know who asks.
+    #[error("the Milvus server {server} does not let ken {action}: {reason}")]
+    Denied {
+        /// The server.
+        server: String,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What the server says.
+        reason: String,
+    },
+    /// The server answered that it will not.
+    #[error("the Milvus server {server} refused to {action}: {reason}")]
+    Refused {
+        /// The server.
+        server: String,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What the server says.
+        reason: String,
+    },
+    /// There is no such collection.
+    #[error("there is no collection {address}")]
+    CollectionMissing {
+        /// The address.
+        address: String,
+    },
+    /// The collection was made by something else.
+    #[error("the collection {address} was not made by ken")]
+    NotOurs {
+        /// The address.
+        address: String,
+    },
+    /// Another version of ken made the collection.
+    #[error("the collection {address} has format {found}; this version reads {supported}")]
+    OtherFormat {
+        /// The address.
+        address: String,
+        /// The format that it names.
+        found: u64,
+        /// The format that this version reads.
+        supported: u64,
+    },
+    /// The collection holds another corpus than the one that is pushed.
+    #[error(
+        "the collection {address} has the {what} {collection}, the corpus {corpus_dir} has {corpus}"
+    )]
+    OtherCorpus {
+        /// The address.
+        address: String,
+        /// The folder of the corpus.
+        corpus_dir: String,
+        /// What differs.
+        what: &'static str,
+        /// What the collection has.
+        collection: String,
+        /// What the corpus has.
+        corpus: String,
+    },
+    /// The collection has another index than is asked for.
+    #[error("the collection {address} is indexed by {found}, not by {asked}")]
+    OtherIndex {
+        /// The address.
+        address: String,
+        /// The index that it has.
+        found: IndexKind,
+        /// The index that is asked for.
+        asked: IndexKind,
+    },
+    /// The server has no such index.
+    #[error("the Milvus server {server} cannot index by {index}: {reason}")]
+    IndexUnsupported {
+        /// The server.
+        server: String,
+        /// The index that was asked for.
+        index: IndexKind,
+        /// What the server says.
+        reason: String,
+    },
+    /// A push into the collection was not finished.
+    #[error("the collection {address} is not complete: the last push was not finished")]
+    PushUnfinished {
+        /// The address.
+        address: String,
+    },
+    /// The server does not hold what it was given.
+    #[error(
+        "partition {partition} of {address} holds {found} passages instead of {expected} after the push"
+    )]
+    RowsDiffer {
+        /// The address.
+        address: String,
+        /// The partition.
+        partition: String,
+        /// How many passages were sent or stood there.
+        expected: u64,
+        /// How many the server counts.
+        found: u64,
+    },
+    /// The collection has no lexical index.
+    #[error("the collection {address} cannot be searched by words: its server had no BM25")]
+    NoLexicalIndex {
+        /// The address.
+        address: String,
+    },
+    /// More shards are asked for than there are, or none.
+    #[error("{asked} shards of {address} are asked for, which has {shards}")]
+    TooFewShards {
+        /// The address.
+        address: String,
+        /// How many are asked for.
+        asked: u32,
+        /// How many there are.
+        shards: u32,
+    },
+    /// More passages are asked for than Milvus gives.
+    #[error("{asked} passages are asked for; Milvus gives at most {limit}")]
+    TooManyHits {
+        /// How many are asked for.
+        asked: usize,
+        /// The most that there are.
+        limit: usize,
+    },
+    /// A part of a passage is larger than Milvus takes.
+    #[error("the {part} of passage {passage_id} takes {received} {unit}; Milvus takes {limit}")]
+    TooLarge {
+        /// The passage.
+        passage_id: String,
+        /// What of it.
+        part: &'static str,
+        /// Its size.
+        received: usize,
+        /// The largest size.
+        limit: usize,
+        /// What is counted.
+        unit: &'static str,
+    },
+    /// The value of a filter is longer than what is kept of the metadata for comparisons.
+    #[error("the filter {filter} compares with {received} bytes; in Milvus at most {limit} count")]
+    FilterTooLong {
+        /// The filter.
+        filter: String,
+        /// The length of its value.
+        received: usize,
+        /// The longest.
+        limit: usize,
+    },
+    /// An answer is larger than one message may be.
+    #[error("the answer of the Milvus server {server} is too large to {action}: {reason}")]
+    AnswerTooLarge {
+        /// The server.
+        server: String,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// What was seen.
+        reason: String,
+    },
+    /// The server's answer makes no sense.
+    #[error("the Milvus server {server} gave an answer that ken cannot read: {reason}")]
+    Unreadable {
+        /// The server.
+        server: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The threads that wait for the server could not be started.
+    #[error("cannot start the connection to Milvus: {source}")]
+    Runtime {
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The corpus could not be read.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    /// The vectors could not be read, or the query does not fit.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+impl MilvusError {
+    /// A short stable name of the kind of error.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } => "milvus_unreachable",
+            Self::Lost { .. } => "milvus_lost",
+            Self::TimedOut { .. } => "milvus_timeout",
+            Self::Denied { .. } => "milvus_denied",
+            Self::Refused { .. } => "milvus_refused",
+            Self::CollectionMissing { .. } => "collection_missing",
+            Self::NotOurs { .. } => "collection_not_kens",
+            Self::OtherFormat { .. } => "other_collection_format",
+            Self::OtherCorpus { .. } => "collection_of_another_corpus",
+            Self::OtherIndex { .. } => "other_collection_index",
+            Self::IndexUnsupported { .. } => "milvus_index_unsupported",
+            Self::PushUnfinished { .. } => "push_unfinished",
+            Self::RowsDiffer { .. } => "push_rows_differ",
+            Self::NoLexicalIndex { .. } => "no_lexical_index",
+            Self::TooFewShards { .. } => "too_few_shards",
+            Self::TooManyHits { .. } => "too_many_hits",
+            Self::TooLarge { .. } => "too_large_for_milvus",
+            Self::FilterTooLong { .. } => "filter_too_long",
+            Self::AnswerTooLarge { .. } => "milvus_answer_too_large",
+            Self::Unreadable { .. } => "milvus_unreadable",
+            Self::Runtime { .. } => "io",
+            Self::Corpus(error) => error.kind(),
+            Self::Index(error) => error.kind(),
+        }
+    }
+
+    /// The remedy, where one is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let push = |address: &str| format!("`ken corpus push --corpus DIR --to {address}`");
+        match self {
+            Self::Unreachable { .. } => Some(
+                "check the host, the port and that the server runs; Milvus listens at 19530 where nothing else is set"
+                    .to_owned(),
+            ),
+            Self::Lost { .. } | Self::TimedOut { .. } => Some(
+                "run the same command again when the server is back: a push goes on from where it was"
+                    .to_owned(),
+            ),
+            Self::Denied { .. } => {
+                Some("set KEN_MILVUS_TOKEN to the server's API key, or to USER:PASSWORD".to_owned())
+            }
+            Self::CollectionMissing { address } => {
+                Some(format!("bring a corpus there by {}", push(address)))
+            }
+            Self::NotOurs { .. } => Some("choose a collection that does not exist yet".to_owned()),
+            Self::OtherFormat { .. } => Some(
+                "use the version of ken that made it, or push into a new collection".to_owned(),
+            ),
+            Self::OtherCorpus { .. } | Self::OtherIndex { .. } => {
+                Some("push into a new collection".to_owned())
+            }
+            Self::IndexUnsupported { .. } => Some(
+                "the indexes are diskann, hnsw and autoindex; the last is known by every server"
+                    .to_owned(),
+            ),
+            Self::PushUnfinished { address } | Self::RowsDiffer { address, .. } => {
+                Some(format!("bring it to a corpus's state by {}", push(address)))
+            }
+            Self::NoLexicalIndex { .. } => Some(
+                "search with --mode dense, or push into a new collection on Milvus 2.5 or later"
+                    .to_owned(),
+            ),
+            Self::TooFewShards { shards, .. } => {
+                Some(format!("--scale takes a number from 1 to {shards}"))
+            }
+            Self::TooManyHits { limit, .. } => Some(format!("--k takes at most {limit}")),
+            Self::AnswerTooLarge { .. } => Some("ask for fewer passages, by --k".to_owned()),
+            Self::TooLarge { .. } => Some(
+                "ingest the documents into a new corpus with shorter passages, as by --segment words:100, or with less metadata"
+                    .to_owned(),
+            ),
+            Self::FilterTooLong { .. } => Some("shorten the value".to_owned()),
+            Self::Refused { .. } | Self::Unreadable { .. } | Self::Runtime { .. } => None,
+            Self::Corpus(error) => error.hint(),
+            Self::Index(error) => error.hint(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Metadata as Milvus can filter it, and filters as Milvus understands them.
+//!
+//! Milvus compares JSON values by their types; ken's filters compare texts as numbers where both
+//! sides are some, and lists by each of their values. So two more fields are derived from the
+//! metadata of a passage:
+//!
+//! - its **facets**, an array with a digest for every value of every key, once as a text and once
+//!   more as a number where it is one, for `=` and `!=`;
+//! - its **bounds**, a JSON object with the least and the greatest value of every key, for `<` and
+//!   its kin: among all texts, among those that are no numbers, and among the numbers.
+//!
+//! Keys and values stand in them, and in expressions, as digests and in hexadecimal: nothing that
+//! a filter says can end the literal that it becomes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write};
+
+use ken_corpus::{Comparison, Filter};
+use serde_json::{Map, Value};
+
+use crate::error::MilvusError;
+use crate::schema::{BOUNDS, FACETS};
+
+/// How many bytes of a text its bounds keep. One more than the value of a filter may have, so that
+/// what is cut off never counts: a text of which a filter's whole value is the beginning is the
+/// greater one, however it goes on.
+const KEPT: usize = 256;
+
+/// What is derived from the metadata of a passage.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Facets {
+    /// For equality, ascending.
+    pub(crate) facets: Vec<String>,
+    /// For order: an object of texts.
+    pub(crate) bounds: BTreeMap<String, String>,
+}
+
+/// Among which values of a key is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Among {
+    /// All, as texts.
+    Texts,
+    /// Those that are no numbers, as texts.
+    Words,
+    /// Those that are numbers.
+    Numbers,
+}
+
+/// Which end of the values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Least,
+    Greatest,
+}
+
+impl Facets {
+    /// Derives them.
+    pub(crate) fn of(metadata: &Map<String, Value>) -> Self {
+        let mut facets = BTreeSet::new();
+        let mut bounds = BTreeMap::new();
+        for (key, value) in metadata {
+            let values = match value {
+                Value::Array(values) => values.as_slice(),
+                single => std::slice::from_ref(single),
+            };
+            for text in values.iter().filter_map(as_text) {
+                facets.insert(facet(key, Among::Texts, &hexadecimal(text.as_bytes())));
+                let kept = hexadecimal(&text.as_bytes()[..text.len().min(KEPT)]);
+                match text.trim().parse::<f64>() {
+                    Ok(number) => {
+                        if let Some(number) = ordered(number) {
+                            facets.insert(facet(key, Among::Numbers, &number));
+                            widen(&mut bounds, key, Among::Numbers, &number);
+                        }
+                    }
+                    Err(_) => widen(&mut bounds, key, Among::Words, &kept),
+                }
+                widen(&mut bounds, key, Among::Texts, &kept);
+            }
+        }
+        Self {
+            facets: facets.into_iter().collect(),
+            bounds,
+        }
+    }
+}
+
+/// A value as a filter sees it; `None` where it sees none.
+fn as_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn widen(bounds: &mut BTreeMap<String, String>, key: &str, among: Among, value: &str) {
+    let least = bounds
+        .entry(bound(key, among, End::Least))
+        .or_insert_with(|| value.to_owned());
+    if value < least.as_str() {
+        value.clone_into(least);
+    }
+    let greatest = bounds
+        .entry(bound(key, among, End::Greatest))
+        .or_insert_with(|| value.to_owned());
+    if value > greatest.as_str() {
+        value.clone_into(greatest);
+    }
+}
+
+/// A number as a text of 16 digits that is ordered as the numbers are; `None` for what is none.
+fn ordered(number: f64) -> Option<String> {
+    if number.is_nan() {
+        return None;
+    }
+    let bits = (number + 0.0).to_bits(); // makes -0.0 equal to 0.0
+    let sign = 1 << 63;
+    let bits = if bits & sign == 0 { bits | sign } else { !bits };
+    Some(format!("{bits:016x}"))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing into a String does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+impl Among {
+    fn letter(self) -> char {
+        match self {
+            Self::Texts => 't',
+            Self::Words => 'w',
+            Self::Numbers => 'n',
+        }
+    }
+}
+
+/// The facet that says that a key has a value.
+fn facet(key: &str, among: Among, value: &str) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(key.len() as u64).to_le_bytes());
+    hasher.update(key.as_bytes());
+    hasher.update(&[among.letter() as u8]);
+    hasher.update(value.as_bytes());
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// The name under which an end of a key's values stands.
+fn bound(key: &str, among: Among, end: End) -> String {
+    let key = &blake3::hash(key.as_bytes()).to_hex()[..32];
+    let end = match end {
+        End::Least => 'l',
+        End::Greatest => 'g',
+    };
+    format!("{}{end}{key}", among.letter())
+}
+
+/// A condition on facets and bounds. It is written as Milvus reads it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Condition {
+    /// A facet is there.
+    Has(String),
+    /// A facet is not there.
+    HasNot(String),
+    /// A bound is there and stands so to a value.
+    Bound {
+        name: String,
+        sign: &'static str,
+        value: String,
+    },
+    /// One of them holds.
+    Either(Box<Self>, Box<Self>),
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Has(facet) => write!(f, "array_contains({FACETS}, \"{facet}\")"),
+            Self::HasNot(facet) => write!(f, "not array_contains({FACETS}, \"{facet}\")"),
+            Self::Bound { name, sign, value } => {
+                write!(f, "{BOUNDS}[\"{name}\"] {sign} \"{value}\"")
+            }
+            Self::Either(one, other) => write!(f, "({one} or {other})"),
+        }
+    }
+}
+
+impl Condition {
+    /// The condition that holds for exactly the passages of documents that fit a filter.
+    ///
+    /// # Errors
+    /// [`MilvusError::FilterTooLong`].
+    pub(crate) fn of(filter: &Filter) -> Result<Self, MilvusError> {
+        let (key, value) = (filter.key(), filter.value());
+        let number = value.parse::<f64>().ok();
+        let (sign, end) = match filter.comparison() {
+            Comparison::Equal => return Ok(Self::Has(equality(key, value, number))),
+            Comparison::NotEqual => return Ok(Self::HasNot(equality(key, value, number))),
+            Comparison::Less => ("<", End::Least),
+            Comparison::LessOrEqual => ("<=", End::Least),
+            Comparison::Greater => (">", End::Greatest),
+            Comparison::GreaterOrEqual => (">=", End::Greatest),
+        };
+        if value.len() >= KEPT {
+            return Err(MilvusError::FilterTooLong {
+                filter: filter.to_string(),
+                received: value.len(),
+                limit: KEPT - 1,
+            });
+        }
+        let compared = |among, value: String| Self::Bound {
+            name: bound(key, among, end),
+            sign,
+            value,
+        };
+        let text = hexadecimal(value.as_bytes());
+        let Some(number) = number else {
+            return Ok(compared(Among::Texts, text));
+        };
+        let words = compared(Among::Words, text);
+        Ok(match ordered(number) {
+            Some(number) => {
+                Self::Either(Box::new(compared(Among::Numbers, number)), Box::new(words))
+            }
+            None => words,
+        })
+    }
+}
+
+/// The facet of a filter's value. One that is a number equals no text that is none.
+fn equality(key: &str, value: &str, number: Option<f64>) -> String {
+    match number {
+        // No passage has a facet for what is no number.
+        Some(number) => facet(key, Among::Numbers, &ordered(number).unwrap_or_default()),
+        None => facet(key, Among::Texts, &hexadecimal(value.as_bytes())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! Tests that the conditions hold for exactly what the filters fit, and cannot be broken out of.
+
+use super::*;
+use proptest::prelude::*;
+
+/// Evaluates a condition as Milvus does.
+fn holds(condition: &Condition, facets: &Facets) -> bool {
+    match condition {
+        Condition::Has(facet) => facets.facets.contains(facet),
+        Condition::HasNot(facet) => !facets.facets.contains(facet),
+        Condition::Bound { name, sign, value } => {
+            facets.bounds.get(name).is_some_and(|bound| match *sign {
+                "<" => bound < value,
+                "<=" => bound <= value,
+                ">" => bound > value,
+                ">=" => bound >= value,
+                _ => unreachable!("{sign}"),
+            })
+        }
+        Condition::Either(one, other) => holds(one, facets) || holds(other, facets),
+    }
+}
+
+fn agrees(metadata: &Map<String, Value>, filter: &str) {
+    let Ok(filter) = filter.parse::<Filter>() else {
+        return;
+    };
+    let condition = Condition::of(&filter).unwrap();
+    assert_eq!(
+        holds(&condition, &Facets::of(metadata)),
+        filter.fits(metadata),
+        "{filter} on {}",
+        Value::Object(metadata.clone())
+    );
+}
+
+const SIGNS: [&str; 6] = ["=", "!=", "<", "<=", ">", ">="];
+
+/// Texts on both sides of the border between texts and numbers.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[ -~]{0,4}",
+        "\\PC{0,3}",
+        "-?[0-9]{1,3}(\\.[0-9]{1,2})?",
+        " ?[0-9]{1,2} ?",
+        proptest::sample::select(vec![
+            "",
+            "nan",
+            "NaN",
+            "inf",
+            "-inf",
+            "-0",
+            "0",
+            "1e3",
+            "1000",
+            "+5",
+            ".5",
+            "5.",
+            "true",
+            "false",
+            "null",
+            "2020",
+            "2020.0",
+            "10",
+            "9",
+            "a",
+            "aa",
+            "b",
+            "\" or true or \"",
+        ])
+        .prop_map(str::to_owned),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let single = prop_oneof![
+        text().prop_map(Value::String),
+        any::<i64>().prop_map(Value::from),
+        (-20i64..20).prop_map(Value::from),
+        any::<f64>().prop_map(|n| serde_json::json!(n)),
+        any::<bool>().prop_map(Value::Bool),
+        Just(Value::Null),
+        Just(serde_json::json!({"a": 1})),
+    ];
+    prop_oneof![
+        single.clone(),
+        proptest::collection::vec(single, 0..4).prop_map(Value::Array),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    #[test]
+    fn a_condition_holds_where_the_filter_fits(
+        values in proptest::collection::vec(value(), 0..3),
+        sign in 0..6usize,
+        asked in text(),
+        key in 0..3usize,
+    ) {
+        let keys = ["year", "a b", "\"] == 1 or bounds[\""];
+        let metadata = keys.iter().map(|key| (*key).to_owned()).zip(values).collect();
+        agrees(&metadata, &format!("{}{}{asked}", keys[key], SIGNS[sign]));
+    }
+
+    #[test]
+    fn long_texts_are_compared_in_full(tail in "[ab]{0,3}", asked in "[ab]{0,3}", sign in 0..6usize) {
+        let long = "x".repeat(KEPT - 3);
+        let metadata = Map::from_iter([("k".to_owned(), Value::from(format!("{long}{tail}yz")))]);
+        let asked = format!("{long}{asked}");
+        if asked.len() < KEPT {
+            agrees(&metadata, &format!("k{}{asked}", SIGNS[sign]));
+        }
+    }
+
+    #[test]
+    fn whatever_a_filter_says_stays_in_its_literal(key in "\\PC{1,8}", asked in "\\PC{0,8}", sign in 0..6usize) {
+        let Ok(filter) = format!("{key}{}{asked}", SIGNS[sign]).parse::<Filter>() else {
+            return Ok(());
+        };
+        let written = Condition::of(&filter).unwrap().to_string();
+        // Between the quotes of every literal there is nothing but digits and small letters.
+        for literal in written.split('"').skip(1).step_by(2) {
+            prop_assert!(literal.chars().all(|c| c.is_ascii_digit() || c.is_ascii_lowercase()));
+        }
+        let outside: String = written.split('"').step_by(2).collect();
+        prop_assert!(outside.chars().all(|c| c.is_ascii_lowercase() || "_(),[]<>= ".contains(c)));
+    }
+}
+
+#[test]
+fn numbers_are_ordered_as_texts() {
+    let numbers = [
+        f64::NEG_INFINITY,
+        -1e300,
+        -2.0,
+        -1.0,
+        -1e-300,
+        0.0,
+        1e-300,
+        1.0,
+        2.0,
+        1e300,
+        f64::INFINITY,
+    ];
+    let texts: Vec<String> = numbers.iter().filter_map(|&n| ordered(n)).collect();
+    assert_eq!(texts.len(), numbers.len());
+    assert!(texts.windows(2).all(|pair| pair[0] < pair[1]), "{texts:?}");
+    assert_eq!(ordered(-0.0), ordered(0.0));
+    assert_eq!(ordered(f64::NAN), None);
+}
+
+#[test]
+fn a_value_that_is_too_long_to_compare_is_refused() {
+    let filter: Filter = format!("k<{}", "x".repeat(KEPT)).parse().unwrap();
+    assert_eq!(
+        Condition::of(&filter).unwrap_err().kind(),
+        "filter_too_long"
+    );
+    let filter: Filter = format!("k={}", "x".repeat(KEPT)).parse().unwrap();
+    assert!(Condition::of(&filter).is_ok());
+}

@@ -1,0 +1,61 @@
+//! Texts as literals of Milvus's filter expressions. Values of filters never get this far: they
+//! are digests and hexadecimal numbers already. Passage ids do.
+
+/// A text in double quotes, with everything escaped that would end or change it.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => literal.push_str("\\\""),
+            '\\' => literal.push_str("\\\\"),
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\t' => literal.push_str("\\t"),
+            other => literal.push(other),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// The expression that holds for the passages of these ids.
+pub(crate) fn id_in<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
+    let ids: Vec<String> = ids.into_iter().map(quoted).collect();
+    format!("id in [{}]", ids.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Reads a literal from the front as Milvus does; the text and what stands behind it.
+    fn read(expression: &str) -> Option<(String, &str)> {
+        let mut text = String::new();
+        let mut letters = expression.strip_prefix('"')?.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '"' => return Some((text, letters.as_str())),
+                '\n' | '\r' => return None,
+                '\\' => text.push(match letters.next()? {
+                    'n' => '\n',
+                    'r' => '\r',
+                    't' => '\t',
+                    same @ ('"' | '\\') => same,
+                    _ => return None,
+                }),
+                other => text.push(other),
+            }
+        }
+        None
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_ends_its_literal(text in r#"([\\"'\n\r\t\[\] =a]|\PC)*"#) {
+            let expression = format!("{} or true", quoted(&text));
+            prop_assert_eq!(read(&expression), Some((text, " or true")));
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! Bringing a collection to the state of a corpus's generation.
+//!
+//! What is gone is deleted first, then what is new or changed is sent, segment by segment. The
+//! collection notes which segments stand in it complete, and in what state, so that a push that
+//! was stopped goes on, and one after a change sends the change only. The note is taken back
+//! before anything is touched that it speaks of. Where it says nothing of a segment, the server is
+//! asked what it has of it. Nothing is searched here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ken_corpus::{Corpus, CorpusInfo, Segment};
+use ken_index::{RowBuffer, SegmentVectors};
+use milvus::v2::prelude::{
+    ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
+};
+
+use crate::address::MilvusAddress;
+use crate::collection::load;
+use crate::connection::{Connection, LONG, Patience, SHORT};
+use crate::create::{complete_parts, create};
+use crate::error::MilvusError;
+use crate::identity::{Identity, state};
+use crate::literal::id_in;
+use crate::row::{Row, columns, digest};
+use crate::schema::{DIGEST, ID, IndexKind, PRUNED, partition};
+use crate::sweep::{of_shard, sweep};
+
+/// How many passages are compared with what the server has at once.
+const COMPARED_AT_ONCE: usize = 256;
+
+/// About how many bytes are sent at once. Servers take 64 MB.
+const SENT_AT_ONCE: usize = 8 << 20;
+
+/// How often the collection notes which segments it holds.
+const NOTED_EVERY: Duration = Duration::from_secs(30);
+
+/// How far a push is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Passages that stand in the collection.
+    pub passages: u64,
+    /// All passages of the corpus, pruned ones included.
+    pub passages_total: u64,
+}
+
+/// What a push did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The generation that was pushed, in numbers.
+    pub info: CorpusInfo,
+    /// Passages that were sent.
+    pub sent: u64,
+    /// Passages that were deleted.
+    pub deleted: u64,
+    /// Passages that stood there already.
+    pub kept: u64,
+    /// Whether it was stopped before the end.
+    pub interrupted: bool,
+}
+
+/// Brings the collection to the state of the corpus, which is open with all shards. A collection
+/// that does not exist is made, with the index that is asked for. `token` is the server's API key
+/// or `USER:PASSWORD`, where it asks for one. When `stop` is raised it ends after the batch that
+/// is being sent; the next push goes on from there.
+///
+/// # Errors
+/// A server that does not answer, goes away or refuses; a collection that is not ken's, holds
+/// another corpus or has another index; a passage that is too large; a damaged corpus. The next
+/// push goes on from where it failed.
+pub fn push(
+    corpus: &Corpus,
+    address: &MilvusAddress,
+    token: Option<&str>,
+    index: Option<IndexKind>,
+    progress: &mut dyn FnMut(Progress),
+    stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    let connection = Connection::open(address, token, Patience::Push)?;
+    let found = Identity::read(&connection)?;
+    let is_new = found.is_none();
+    let was_complete = found.as_ref().is_some_and(|found| found.complete);
+    let identity = match found {
+        None => create(&connection, corpus, index.unwrap_or_default())?,
+        Some(found) => {
+            check(&found, corpus, address, index)?;
+            complete_parts(&connection, &found)?;
+            load(&connection)?;
+            revised(found, corpus)
+        }
+    };
+    let mut push = Push {
+        connection,
+        corpus,
+        identity,
+        is_new,
+        was_complete,
+        total: corpus.segments().iter().map(whole).sum(),
+        counts: Counts::default(),
+        noted: Instant::now(),
+        progress,
+        stop,
+    };
+    push.run()
+}
+
+/// Refuses a collection that holds another corpus.
+fn check(
+    found: &Identity,
+    corpus: &Corpus,
+    address: &MilvusAddress,
+    index: Option<IndexKind>,
+) -> Result<(), MilvusError> {
+    let (theirs, ours) = (&found.settings, corpus.settings());
+    let embedder = |embedder: &ken_corpus::EmbedderIdentity| {
+        let (name, print) = (&embedder.reference, &embedder.fingerprint);
+        format!(
+            "{name} (fingerprint {print}, {} dimensions)",
+            embedder.dimensions
+        )
+    };
+    let shards = |shards: ken_corpus::Sharding| format!("{} (seed {})", shards.count, shards.seed);
+    let differs = [
+        (
+            "embedder",
+            embedder(&theirs.embedder),
+            embedder(&ours.embedder),
+        ),
+        (
+            "segmentation",
+            theirs.segmentation.clone(),
+            ours.segmentation.clone(),
+        ),
+        (
+            "number of shards",
+            shards(theirs.sharding),
+            shards(ours.sharding),
+        ),
+    ];
+    // A model that was moved is the same model.
+    let same =
+        |what| what == "embedder" && theirs.embedder.fingerprint == ours.embedder.fingerprint;
+    let differs = differs
+        .into_iter()
+        .find(|(what, one, other)| one != other && !same(*what));
+    if let Some((what, collection, corpus_has)) = differs {
+        return Err(MilvusError::OtherCorpus {
+            address: address.to_string(),
+            corpus_dir: corpus.dir().display().to_string(),
+            what,
+            collection,
+            corpus: corpus_has,
+        });
+    }
+    match index {
+        Some(asked) if asked != found.index => Err(MilvusError::OtherIndex {
+            address: address.to_string(),
+            found: found.index,
+            asked,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// What a collection that holds one state of the corpus says of itself while it is brought to
+/// another one: the segments that stay as they are stand there, and wherever passages may be gone
+/// is to be swept.
+fn revised(found: Identity, corpus: &Corpus) -> Identity {
+    let states: BTreeMap<&str, (u32, String)> = (corpus.segments().iter())
+        .map(|segment| (segment.id(), (segment.shard(), state(segment))))
+        .collect();
+    let all = || 0..corpus.settings().sharding.count;
+    let mut unswept: BTreeSet<u32> = found.unswept.iter().copied().collect();
+    // What was sent on the way to a state that is no longer wanted is not noted.
+    if !found.complete && found.fingerprint != corpus.fingerprint() {
+        unswept.extend(all());
+    }
+    let mut segments = BTreeMap::new();
+    for (id, noted) in found.segments {
+        match states.get(id.as_str()) {
+            Some((_, now)) if *now == noted => {
+                segments.insert(id, noted);
+            }
+            Some((shard, _)) => {
+                unswept.insert(*shard);
+            }
+            // Its passages may be in any shard.
+            None => unswept.extend(all()),
+        }
+    }
+    Identity {
+        segments,
+        unswept: unswept.into_iter().collect(),
+        ..Identity::new(corpus, found.index, found.lexical)
+    }
+}
+
+/// How many passages of a segment a collection holds: all of its live documents.
+fn whole(segment: &Segment) -> u64 {
+    (segment.live_passage_count() + segment.pruned_count()) as u64
+}
+
+#[derive(Default)]
+struct Counts {
+    sent: u64,
+    deleted: u64,
+    kept: u64,
+}
+
+/// A push on its way.
+struct Push<'a> {
+    connection: Connection,
+    corpus: &'a Corpus,
+    identity: Identity,
+    /// Whether the collection was just made, so that there is nothing to compare with.
+    is_new: bool,
+    /// Whether it held all of the state that it was brought to before.
+    was_complete: bool,
+    total: u64,
+    counts: Counts,
+    noted: Instant,
+    progress: &'a mut dyn FnMut(Progress),
+    stop: &'a AtomicBool,
+}
+
+impl Push<'_> {
+    fn run(&mut self) -> Result<Pushed, MilvusError> {
+        self.identity.complete = self.stands();
+        self.identity.write(&self.connection)?;
+        if self.identity.complete {
+            self.counts.kept = self.total;
+            self.report();
+            return Ok(self.outcome(false));
+        }
+        if !self.sweep()? || !self.send()? {
+            self.identity.write(&self.connection)?;
+            return Ok(self.outcome(true));
+        }
+        self.settle()?;
+        self.identity.complete = true;
+        self.identity.write(&self.connection)?;
+        Ok(self.outcome(false))
+    }
+
+    /// Whether the collection holds all of the corpus and nothing else already.
+    fn stands(&self) -> bool {
+        let noted = &self.identity.segments;
+        let mut segments = self.corpus.segments().iter();
+        self.was_complete
+            && self.identity.unswept.is_empty()
+            && segments.all(|segment| noted.contains_key(segment.id()))
+    }
+
+    fn outcome(&self, interrupted: bool) -> Pushed {
+        Pushed {
+            info: self.identity.info.clone(),
+            sent: self.counts.sent,
+            deleted: self.counts.deleted,
+            kept: self.counts.kept,
+            interrupted,
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Deletes what is gone; false where it was stopped.
+    fn sweep(&mut self) -> Result<bool, MilvusError> {
+        while let Some(&shard) = self.identity.unswept.last() {
+            let (deleted, stopped) = sweep(&self.connection, self.corpus, shard, self.stop)?;
+            self.counts.deleted += deleted;
+            if stopped {
+                return Ok(false);
+            }
+            self.identity.unswept.pop();
+            self.identity.write(&self.connection)?;
+        }
+        Ok(true)
+    }
+
+    /// Sends what is new or changed; false where it was stopped.
+    fn send(&mut self) -> Result<bool, MilvusError> {
+        let corpus = self.corpus;
+        for segment in corpus.segments() {
+            if self.identity.segments.contains_key(segment.id()) {
+                self.counts.kept += whole(segment);
+                self.report();
+                continue;
+            }
+            if !self.send_segment(segment)? {
+                return Ok(false);
+            }
+            let segments = &mut self.identity.segments;
+            segments.insert(segment.id().to_owned(), state(segment));
+            if self.noted.elapsed() >= NOTED_EVERY {
+                self.identity.write(&self.connection)?;
+                self.noted = Instant::now();
+            }
+        }
+        Ok(true)
+    }
+
+    fn send_segment(&mut self, segment: &Segment) -> Result<bool, MilvusError> {
+        let dimensions = self.corpus.embedder().dimensions;
+        let vectors = SegmentVectors::open(segment.dir(), segment.passage_count(), dimensions)?;
+        let ordinals: Vec<usize> = (segment.live_documents())
+            .flat_map(|document| segment.passages_of(document))
+            .collect();
+        for ordinals in ordinals.chunks(COMPARED_AT_ONCE) {
+            if self.is_stopped() {
+                return Ok(false);
+            }
+            self.send_batch(segment, &vectors, ordinals)?;
+            self.report();
+        }
+        Ok(true)
+    }
+
+    fn send_batch(
+        &mut self,
+        segment: &Segment,
+        vectors: &SegmentVectors,
+        ordinals: &[usize],
+    ) -> Result<(), MilvusError> {
+        let partition = partition(segment.shard());
+        let passages = ordinals.iter().map(|&ordinal| segment.passage(ordinal));
+        let passages = passages.collect::<Result<Vec<_>, _>>()?;
+        let standing = match self.is_new {
+            true => HashMap::new(),
+            false => {
+                let ids = passages.iter().map(|passage| passage.id.as_str());
+                self.standing(&partition, id_in(ids), passages.len())?
+            }
+        };
+        let mut buffer = RowBuffer::default();
+        let mut added = Vec::new();
+        let mut changed = Vec::new();
+        for (&ordinal, passage) in ordinals.iter().zip(passages) {
+            let vector = vectors.row(ordinal, &mut buffer)?;
+            let pruned = !segment.is_live(ordinal);
+            let digest = digest(&passage, vector, pruned);
+            let rows = match standing.get(passage.id.as_str()) {
+                Some(stands) if *stands == digest => {
+                    self.counts.kept += 1;
+                    continue;
+                }
+                Some(_) => &mut changed,
+                None => &mut added,
+            };
+            rows.push(Row::of(
+                passage,
+                vector,
+                pruned,
+                digest,
+                self.identity.lexical,
+            )?);
+        }
+        self.send_rows(&partition, added, false)?;
+        self.send_rows(&partition, changed, true)
+    }
+
+    /// The digests of what the server has of some passages, by id.
+    fn standing(
+        &self,
+        partition: &str,
+        filter: String,
+        passages: usize,
+    ) -> Result<HashMap<String, String>, MilvusError> {
+        let request = QueryRequest::builder()
+            .collection_name(self.connection.collection())
+            .partition_names([partition])
+            .filter(filter)
+            .output_fields([ID, DIGEST])
+            .limit(passages as i64)
+            .consistency_level(ConsistencyLevel::Strong)
+            .build();
+        let response = self
+            .connection
+            .wait("compare passages", SHORT, async |client| {
+                client.query(request?).await
+            })?;
+        let rows = response.results().rows();
+        let mut standing = HashMap::new();
+        for row in rows.map_err(|error| self.connection.unreadable(&error))? {
+            let text = |name| {
+                let text = row.get_str(name).map(str::to_owned);
+                text.map_err(|error| self.connection.unreadable(&error))
+            };
+            standing.insert(text(ID)?, text(DIGEST)?);
+        }
+        Ok(standing)
+    }
+
+    /// Sends rows, in pieces that a server takes. Rows that replace others are told apart from new
+    /// ones, which costs a server much less.
+    fn send_rows(
+        &mut self,
+        partition: &str,
+        rows: Vec<Row>,
+        replace: bool,
+    ) -> Result<(), MilvusError> {
+        let mut rows = rows.into_iter().peekable();
+        while rows.peek().is_some() {
+            let mut batch = Vec::new();
+            let mut bytes = 0;
+            while bytes < SENT_AT_ONCE
+                && let Some(row) = rows.next()
+            {
+                bytes += row.bytes();
+                batch.push(row);
+            }
+            let count = batch.len() as u64;
+            let request = InsertRequest::builder()
+                .collection_name(self.connection.collection())
+                .partition_name(partition)
+                .columns(columns(batch))
+                .build();
+            self.connection
+                .wait("take passages", SHORT, async |client| match replace {
+                    false => client.insert(request?).await.map(|_| ()),
+                    true => {
+                        let request = UpsertRequest::builder().insert(request?).build();
+                        client.upsert(request?).await.map(|_| ())
+                    }
+                })?;
+            self.counts.sent += count;
+        }
+        Ok(())
+    }
+
+    fn report(&mut self) {
+        (self.progress)(Progress {
+            passages: self.counts.kept + self.counts.sent,
+            passages_total: self.total,
+        });
+    }
+
+    /// Has the server index what it was given, and counts whether all of it is there.
+    fn settle(&mut self) -> Result<(), MilvusError> {
+        let request = FlushRequest::builder()
+            .collection_names([self.connection.collection()])
+            .wait_flushed_ms(LONG.as_millis() as i64)
+            .build();
+        self.connection
+            .wait("write the passages to its disk", LONG, async |client| {
+                client.flush(request?).await
+            })?;
+        load(&self.connection)?;
+        for shard in 0..self.corpus.settings().sharding.count {
+            let segments = of_shard(self.corpus, shard);
+            let (live, pruned) = segments.fold((0, 0), |(live, pruned), segment| {
+                let more = (segment.live_passage_count(), segment.pruned_count());
+                (live + more.0 as u64, pruned + more.1 as u64)
+            });
+            for (pruned, expected) in [(false, live), (true, pruned)] {
+                let found = self.count(shard, pruned)?;
+                if found != expected {
+                    return Err(self.lost_rows(shard, expected, found)?);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, shard: u32, pruned: bool) -> Result<u64, MilvusError> {
+        let request = QueryRequest::builder()
+            .collection_name(self.connection.collection())
+            .partition_names([partition(shard)])
+            .filter(format!("{PRUNED} == {pruned}"))
+            .output_fields(["count(*)"])
+            .consistency_level(ConsistencyLevel::Strong)
+            .build();
+        let response = self
+            .connection
+            .wait("count its passages", LONG, async |client| {
+                client.query(request?).await
+            })?;
+        Ok(response.results().get_row_count())
+    }
+
+    /// The server lost what it had taken, or has more: notes that nothing is known of the shard, so
+    /// that the next push compares all of it.
+    fn lost_rows(
+        &mut self,
+        shard: u32,
+        expected: u64,
+        found: u64,
+    ) -> Result<MilvusError, MilvusError> {
+        for segment in of_shard(self.corpus, shard) {
+            self.identity.segments.remove(segment.id());
+        }
+        self.identity.unswept.push(shard);
+        self.identity.write(&self.connection)?;
+        Ok(MilvusError::RowsDiffer {
+            address: self.connection.address().to_string(),
+            partition: partition(shard),
+            expected,
+            found,
+        })
+    }
+}

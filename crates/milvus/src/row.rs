@@ -1,0 +1,244 @@
+//! A passage as a row of a collection. Nothing is sent here.
+
+use ken_corpus::{Passage, PassageId};
+use ken_index::{passage_terms, query_terms};
+use milvus::v2::prelude::FieldData;
+use serde_json::{Map, Value};
+
+use crate::error::MilvusError;
+use crate::facets::Facets;
+use crate::schema::{
+    BOUNDS, DIGEST, DOC_ID, FACETS, ID, LONGEST_ID, LONGEST_TEXT, METADATA, MOST_FACETS, PIECE,
+    PRUNED, TEXT, TITLE, VECTOR, WORDS,
+};
+
+/// All that a collection holds of a passage.
+pub(crate) struct Row {
+    passage: Passage,
+    vector: Vec<f32>,
+    pruned: bool,
+    digest: String,
+    facets: Facets,
+    words: Option<String>,
+}
+
+/// Changes whenever anything of a row does, with the same embedder: 32 hex digits.
+pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let metadata = Value::Object(passage.metadata.clone()).to_string();
+    for part in [&passage.title, &passage.text, &metadata] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.update(&[u8::from(pruned)]);
+    for number in vector {
+        hasher.update(&number.to_le_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// Where a passage stands when a partition is gone through in pieces.
+fn piece(id: &PassageId) -> i64 {
+    let hash = blake3::hash(id.as_str().as_bytes());
+    let first = hash.as_bytes().first_chunk::<8>();
+    first.map_or(0, |bytes| i64::from_le_bytes(*bytes))
+}
+
+impl Row {
+    /// The row of a passage, with its words where the collection has a lexical index.
+    ///
+    /// # Errors
+    /// [`MilvusError::TooLarge`].
+    pub(crate) fn of(
+        passage: Passage,
+        vector: &[f32],
+        pruned: bool,
+        digest: String,
+        lexical: bool,
+    ) -> Result<Self, MilvusError> {
+        let row = Self {
+            facets: Facets::of(&passage.metadata),
+            words: lexical.then(|| as_words(passage_terms(&passage.title, &passage.text))),
+            vector: vector.to_vec(),
+            pruned,
+            digest,
+            passage,
+        };
+        row.check()?;
+        Ok(row)
+    }
+
+    fn check(&self) -> Result<(), MilvusError> {
+        let Passage {
+            id,
+            doc_id,
+            title,
+            text,
+            metadata,
+        } = &self.passage;
+        let metadata = Value::Object(metadata.clone()).to_string();
+        let words = self.words.as_ref().map_or(0, String::len);
+        let sizes = [
+            ("id", id.as_str().len(), LONGEST_ID, "bytes"),
+            ("document's id", doc_id.len(), LONGEST_TEXT, "bytes"),
+            ("title", title.len(), LONGEST_TEXT, "bytes"),
+            ("text", text.len(), LONGEST_TEXT, "bytes"),
+            ("list of words", words, LONGEST_TEXT, "bytes"),
+            ("metadata", metadata.len(), LONGEST_TEXT, "bytes"),
+            (
+                "metadata",
+                self.bounds().to_string().len(),
+                LONGEST_TEXT,
+                "bytes to filter by",
+            ),
+            ("metadata", self.facets.facets.len(), MOST_FACETS, "values"),
+        ];
+        match sizes
+            .into_iter()
+            .find(|(_, received, limit, _)| received > limit)
+        {
+            None => Ok(()),
+            Some((part, received, limit, unit)) => Err(MilvusError::TooLarge {
+                passage_id: id.to_string(),
+                part,
+                received,
+                limit,
+                unit,
+            }),
+        }
+    }
+
+    fn bounds(&self) -> Value {
+        let bounds = &self.facets.bounds;
+        let bounds = bounds
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()));
+        Value::Object(Map::from_iter(bounds))
+    }
+
+    /// About how many bytes it takes to send.
+    pub(crate) fn bytes(&self) -> usize {
+        let passage = &self.passage;
+        let metadata = Value::Object(passage.metadata.clone()).to_string().len();
+        let facets = self.facets.facets.len() * 34 + self.bounds().to_string().len();
+        let words = self.words.as_ref().map_or(0, String::len);
+        passage.text.len() + passage.title.len() + metadata + facets + words + self.vector.len() * 4
+    }
+}
+
+/// Rows as columns, as they are sent.
+pub(crate) fn columns(rows: Vec<Row>) -> Vec<FieldData> {
+    let texts = |name: &str, of: &dyn Fn(&Row) -> String| FieldData::VarChar {
+        name: name.to_owned(),
+        values: rows.iter().map(of).collect(),
+    };
+    let json = |name: &str, of: &dyn Fn(&Row) -> Value| FieldData::Json {
+        name: name.to_owned(),
+        values: rows.iter().map(of).collect(),
+    };
+    let mut columns = vec![
+        texts(ID, &|row| row.passage.id.to_string()),
+        texts(DOC_ID, &|row| row.passage.doc_id.clone()),
+        texts(TITLE, &|row| row.passage.title.clone()),
+        texts(TEXT, &|row| row.passage.text.clone()),
+        texts(DIGEST, &|row| row.digest.clone()),
+        json(METADATA, &|row| Value::Object(row.passage.metadata.clone())),
+        json(BOUNDS, &Row::bounds),
+        FieldData::ArrayVarChar {
+            name: FACETS.to_owned(),
+            values: rows.iter().map(|row| row.facets.facets.clone()).collect(),
+        },
+        FieldData::Bool {
+            name: PRUNED.to_owned(),
+            values: rows.iter().map(|row| row.pruned).collect(),
+        },
+        FieldData::Int64 {
+            name: PIECE.to_owned(),
+            values: rows.iter().map(|row| piece(&row.passage.id)).collect(),
+        },
+    ];
+    if rows.iter().all(|row| row.words.is_some()) {
+        columns.push(texts(WORDS, &|row| row.words.clone().unwrap_or_default()));
+    }
+    columns.push(FieldData::FloatVector {
+        name: VECTOR.to_owned(),
+        values: rows.into_iter().map(|row| row.vector).collect(),
+    });
+    columns
+}
+
+/// A query for the lexical index; `None` where it has no words.
+pub(crate) fn query_words(text: &str) -> Option<String> {
+    let terms = query_terms(text);
+    (!terms.is_empty()).then(|| as_words(terms))
+}
+
+/// Terms as a text that every analyzer takes apart into just these: what is no plain letter or
+/// digit is written in hexadecimal. So Milvus counts the words that ken finds, in any language.
+fn as_words(terms: Vec<String>) -> String {
+    let plain = |term: &str| term.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let words = terms.into_iter().map(|term| match plain(&term) {
+        true => term,
+        false => {
+            let digits: String = term.bytes().map(|byte| format!("{byte:02x}")).collect();
+            format!("x{digits}")
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passage(text: &str) -> Passage {
+        Passage {
+            id: PassageId::new("a.md", 0),
+            doc_id: "a.md".to_owned(),
+            title: "Tides".to_owned(),
+            text: text.to_owned(),
+            metadata: Map::new(),
+        }
+    }
+
+    #[test]
+    fn words_are_plain_in_every_language() {
+        assert_eq!(
+            as_words(passage_terms("", "The moon, 北京")),
+            "the moon xe58c97e4baac"
+        );
+        assert_eq!(query_words("?!"), None);
+        assert_eq!(query_words("moon moon"), Some("moon".to_owned()));
+    }
+
+    #[test]
+    fn a_digest_sees_every_part() {
+        let base = digest(&passage("x"), &[1.0], false);
+        assert_eq!(base, digest(&passage("x"), &[1.0], false));
+        assert_ne!(base, digest(&passage("y"), &[1.0], false));
+        assert_ne!(base, digest(&passage("x"), &[0.5], false));
+        assert_ne!(base, digest(&passage("x"), &[1.0], true));
+        let mut other = passage("x");
+        other.metadata.insert("a".to_owned(), 1.into());
+        assert_ne!(base, digest(&other, &[1.0], false));
+    }
+
+    #[test]
+    fn what_is_too_large_is_named() {
+        let long = passage(&"word ".repeat(20_000));
+        let error = Row::of(long, &[1.0], false, String::new(), true)
+            .err()
+            .unwrap();
+        assert_eq!(
+            error.to_string(),
+            "the text of passage a.md#0 takes 100000 bytes; Milvus takes 65535"
+        );
+        let mut many = passage("x");
+        let values = (0..5000).map(|n| format!("v{n}")).collect();
+        many.metadata.insert("k".to_owned(), values);
+        let error = Row::of(many, &[1.0], false, String::new(), true)
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("5000 values"), "{error}");
+    }
+}

@@ -1,0 +1,198 @@
+//! The fields, partitions and indexes of a collection that holds a corpus.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use milvus::v2::prelude::{
+    CollectionSchema, DataType, FieldSchema, Function, FunctionType, IndexParam, IndexType,
+    MetricType,
+};
+use serde::{Deserialize, Serialize};
+
+/// The passage's id: the primary key.
+pub(crate) const ID: &str = "id";
+/// The id of its document.
+pub(crate) const DOC_ID: &str = "doc_id";
+/// The title of its document.
+pub(crate) const TITLE: &str = "title";
+/// Its text.
+pub(crate) const TEXT: &str = "text";
+/// The metadata of its document.
+pub(crate) const METADATA: &str = "metadata";
+/// Its embedding.
+pub(crate) const VECTOR: &str = "vector";
+/// Whether it is left out of every result.
+pub(crate) const PRUNED: &str = "pruned";
+/// The terms of title and text, for BM25.
+pub(crate) const WORDS: &str = "words";
+/// What BM25 makes of them; Milvus computes it.
+pub(crate) const WORD_COUNTS: &str = "word_counts";
+/// What filters ask for by equality: see `facets`.
+pub(crate) const FACETS: &str = "facets";
+/// What filters ask for by order: see `facets`.
+pub(crate) const BOUNDS: &str = "bounds";
+/// Changes whenever anything else in the row does.
+pub(crate) const DIGEST: &str = "digest";
+/// A hash of the id, by which a partition is gone through in pieces.
+pub(crate) const PIECE: &str = "piece";
+
+/// The longest text of a field, in bytes, and the largest JSON value: Milvus's own limits.
+pub(crate) const LONGEST_TEXT: usize = 65_535;
+/// The longest passage id. Kept shorter, so that many ids fit into an answer.
+pub(crate) const LONGEST_ID: usize = 1_024;
+/// The most facets of a passage: Milvus's own limit for arrays.
+pub(crate) const MOST_FACETS: usize = 4_096;
+/// The most hits of a search: Milvus's own limit.
+pub(crate) const MOST_HITS: usize = 16_384;
+
+/// How Milvus finds near vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IndexKind {
+    /// What the server thinks best.
+    #[default]
+    AutoIndex,
+    /// A graph in memory.
+    Hnsw,
+    /// A graph on disk, compressed vectors in memory.
+    DiskAnn,
+}
+
+/// A name that is no index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown index {given:?}: the indexes are diskann, hnsw and autoindex")]
+pub struct UnknownIndexKind {
+    /// What was written.
+    pub given: String,
+}
+
+impl fmt::Display for IndexKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AutoIndex => "autoindex",
+            Self::Hnsw => "hnsw",
+            Self::DiskAnn => "diskann",
+        })
+    }
+}
+
+impl FromStr for IndexKind {
+    type Err = UnknownIndexKind;
+
+    fn from_str(given: &str) -> Result<Self, UnknownIndexKind> {
+        match given {
+            "autoindex" => Ok(Self::AutoIndex),
+            "hnsw" => Ok(Self::Hnsw),
+            "diskann" => Ok(Self::DiskAnn),
+            _ => Err(UnknownIndexKind {
+                given: given.to_owned(),
+            }),
+        }
+    }
+}
+
+impl IndexKind {
+    /// The index of the vectors.
+    pub(crate) fn of_vectors(self) -> IndexParam {
+        let (kind, built_with) = match self {
+            Self::AutoIndex => (IndexType::AutoIndex, HashMap::new()),
+            Self::Hnsw => {
+                let built_with = [("M", "16"), ("efConstruction", "200")];
+                let built_with = built_with.map(|(name, value)| (name.into(), value.into()));
+                (IndexType::Hnsw, HashMap::from(built_with))
+            }
+            Self::DiskAnn => (IndexType::DiskAnn, HashMap::new()),
+        };
+        IndexParam::new()
+            .field_name(VECTOR)
+            .index_type(kind)
+            // The vectors are normalized, so that this is the cosine.
+            .metric_type(MetricType::Ip)
+            .extra_params(built_with)
+    }
+
+    /// How widely the index is searched for the best `k`: wider than they are many, so that few of
+    /// them are missed.
+    pub(crate) fn searched_with(self, k: usize) -> HashMap<String, String> {
+        let width = k.max(100).to_string();
+        match self {
+            Self::AutoIndex => HashMap::new(),
+            Self::Hnsw => HashMap::from([("ef".to_owned(), width)]),
+            Self::DiskAnn => HashMap::from([("search_list".to_owned(), width)]),
+        }
+    }
+}
+
+/// The index of the words.
+pub(crate) fn index_of_words() -> IndexParam {
+    // The values that ken's own BM25 has.
+    let values = [("bm25_k1", "1.2"), ("bm25_b", "0.75")];
+    IndexParam::new()
+        .field_name(WORD_COUNTS)
+        .index_type(IndexType::SparseInvertedIndex)
+        .metric_type(MetricType::Bm25)
+        .extra_params(
+            values
+                .map(|(name, value)| (name.into(), value.into()))
+                .into(),
+        )
+}
+
+/// The partition of a shard.
+pub(crate) fn partition(shard: u32) -> String {
+    format!("shard_{shard}")
+}
+
+/// The fields of a collection of vectors of so many dimensions.
+pub(crate) fn fields(dimensions: u32, lexical: bool) -> CollectionSchema {
+    let field = |name: &str, kind| FieldSchema::new().name(name).data_type(kind);
+    let text = |name: &str| field(name, DataType::VarChar).max_length(LONGEST_TEXT as u32);
+    let facets = field(FACETS, DataType::Array)
+        .element_type(DataType::VarChar)
+        .max_length(64)
+        .max_capacity(MOST_FACETS as u32);
+    let schema = CollectionSchema::new()
+        .enable_dynamic_field(false)
+        .add_field(
+            field(ID, DataType::VarChar)
+                .max_length(LONGEST_ID as u32)
+                .primary_key(true),
+        )
+        .add_field(text(DOC_ID))
+        .add_field(text(TITLE))
+        .add_field(text(TEXT))
+        .add_field(field(METADATA, DataType::Json))
+        .add_field(facets)
+        .add_field(field(BOUNDS, DataType::Json))
+        .add_field(field(PRUNED, DataType::Bool))
+        .add_field(field(DIGEST, DataType::VarChar).max_length(64))
+        .add_field(field(PIECE, DataType::Int64))
+        .add_field(field(VECTOR, DataType::FloatVector).dimension(dimensions));
+    if !lexical {
+        return schema;
+    }
+    schema
+        .add_field(text(WORDS).enable_analyzer(true))
+        .add_field(field(WORD_COUNTS, DataType::SparseFloatVector))
+        .add_function(
+            Function::new()
+                .name("bm25")
+                .function_type(FunctionType::Bm25)
+                .input_fields([WORDS])
+                .output_fields([WORD_COUNTS]),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_indexes_parse_back() {
+        for kind in [IndexKind::AutoIndex, IndexKind::Hnsw, IndexKind::DiskAnn] {
+            assert_eq!(kind.to_string().parse::<IndexKind>().unwrap(), kind);
+        }
+        assert!("HNSW".parse::<IndexKind>().is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Pushing to and searching on a real server, which dies when it should not.
+//! The server is milvus-lite, which `cargo xtask test` sets up.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
+
+mod faults;
+#[path = "../support/invented.rs"]
+mod invented;
+#[path = "../support/milvus_lite.rs"]
+mod milvus_lite;
+mod pushing;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use ken_corpus::{Active, Corpus, Passage};
+use ken_index::{Mode, Query};
+use ken_milvus::{Collection, IndexKind, MilvusError, Pushed, push};
+
+/// The index of a new collection: one that is searched as widely as passages are asked for, so that
+/// all of them can be found.
+const INDEX: IndexKind = IndexKind::Hnsw;
+
+/// Pushes the corpus in a folder as it is.
+fn pushed(dir: &Path, address: &str) -> Result<Pushed, MilvusError> {
+    let corpus = Corpus::open(dir).unwrap();
+    let address = address.parse().unwrap();
+    let stop = AtomicBool::new(false);
+    push(&corpus, &address, None, Some(INDEX), &mut |_| (), &stop)
+}
+
+fn opened(address: &str) -> Result<Collection, MilvusError> {
+    Collection::open(&address.parse().unwrap(), None, Active::All)
+}
+
+/// All that can be found in a collection, by id.
+fn held(address: &str) -> Vec<Passage> {
+    let query = Query {
+        text: "",
+        vector: Some(&invented::Dice::new(1).vector()),
+    };
+    let hits = opened(address).unwrap().search(&query, Mode::Dense, 5000);
+    let mut passages: Vec<Passage> = hits.unwrap().into_iter().map(|hit| hit.passage).collect();
+    passages.sort_by(|one, other| one.id.cmp(&other.id));
+    passages
+}
+
+/// What a corpus holds live, by id.
+fn live(corpus: &Corpus) -> Vec<Passage> {
+    let mut passages: Vec<Passage> = corpus.passages().map(Result::unwrap).collect();
+    passages.sort_by(|one, other| one.id.cmp(&other.id));
+    passages
+}
+
+/// Checks that a collection holds what the corpus in a folder does.
+fn assert_same(dir: &Path, address: &str) {
+    let expected = live(&Corpus::open(dir).unwrap());
+    let found = held(address);
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(&expected) {
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,162 @@
+//! What a push sends, deletes and keeps, and that the collection then holds what the corpus does.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_corpus::{Active, Corpus, Writer};
+use ken_milvus::push;
+
+use crate::invented::{document, no_metadata, numbered, prune, publish};
+use crate::milvus_lite::MilvusLite;
+use crate::{INDEX, assert_same, opened, pushed};
+
+#[test]
+fn a_collection_follows_its_corpus() {
+    let server = MilvusLite::start();
+    let address = server.address("follows");
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    publish(dir, &(0..150).map(numbered).collect::<Vec<_>>());
+
+    // A new collection is sent everything.
+    let all = Corpus::open(dir).unwrap().passage_count() as u64;
+    let first = pushed(dir, &address).unwrap();
+    assert_eq!((first.sent, first.deleted, first.kept), (all, 0, 0));
+    assert_same(dir, &address);
+    let collection = opened(&address).unwrap();
+    assert_eq!(collection.info(), &Corpus::open(dir).unwrap().info());
+
+    // The same again is sent nothing.
+    let again = pushed(dir, &address).unwrap();
+    assert_eq!((again.sent, again.deleted, again.kept), (0, 0, all));
+
+    // Documents are added, replaced by shorter ones and deleted; passages are pruned.
+    let mut changes: Vec<_> = (150..170).map(numbered).collect();
+    for n in [1, 2, 50] {
+        let id = numbered(n).0.id;
+        let replaced = document(&id, "Anew", &no_metadata());
+        changes.push((replaced, vec!["new words".to_owned()]));
+    }
+    publish(dir, &changes);
+    let gone = [3, 4, 100].map(|n| numbered(n).0.id);
+    Writer::open(dir).unwrap().delete(&gone).unwrap();
+    let pruned: Vec<String> = (5..15).map(|n| format!("{}#0", numbered(n).0.id)).collect();
+    prune(dir, &pruned);
+    let changed = pushed(dir, &address).unwrap();
+    assert_same(dir, &address);
+    let new: usize = (150..170).map(|n| numbered(n).1.len()).sum();
+    assert_eq!(changed.sent, new as u64 + 3 + pruned.len() as u64);
+    let shrunk: usize = [1, 2, 50].iter().map(|&n| numbered(n).1.len() - 1).sum();
+    let deleted: usize = [3, 4, 100].iter().map(|&n| numbered(n).1.len()).sum();
+    assert_eq!(changed.deleted, (shrunk + deleted) as u64);
+
+    // A rollback brings passages back: pruned, replaced and deleted ones.
+    Writer::open(dir).unwrap().rollback(1).unwrap();
+    let back = pushed(dir, &address).unwrap();
+    assert_same(dir, &address);
+    assert!(back.sent < all / 2, "{back:?}");
+
+    // Other segments with the same passages are no reason to send anything.
+    let copy = tempfile::tempdir().unwrap();
+    publish(copy.path(), &(0..150).map(numbered).collect::<Vec<_>>());
+    let kept = pushed(copy.path(), &address).unwrap();
+    assert_eq!((kept.sent, kept.deleted, kept.kept), (0, 0, all));
+    assert_same(copy.path(), &address);
+}
+
+#[test]
+fn a_push_that_was_stopped_goes_on() {
+    let server = MilvusLite::start();
+    let address = server.address("stopped");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..800).map(numbered).collect::<Vec<_>>());
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let total = corpus.passage_count() as u64;
+    let stop = AtomicBool::new(false);
+    let mut last = 0;
+    let stopped = push(
+        &corpus,
+        &address.parse().unwrap(),
+        None,
+        Some(INDEX),
+        &mut |step| {
+            assert_eq!(step.passages_total, total);
+            assert!(step.passages > last);
+            last = step.passages;
+            stop.store(step.passages > total / 2, Ordering::Relaxed);
+        },
+        &stop,
+    )
+    .unwrap();
+    assert!(stopped.interrupted);
+    let error = opened(&address).err().unwrap();
+    assert_eq!(error.kind(), "push_unfinished");
+    assert!(error.hint().unwrap().contains("ken corpus push"));
+
+    let rest = pushed(dir.path(), &address).unwrap();
+    assert_eq!(rest.kept, stopped.sent);
+    assert_eq!(rest.sent + rest.kept, total);
+    assert_same(dir.path(), &address);
+}
+
+#[test]
+fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
+    let server = MilvusLite::start();
+    let address = server.address("detour");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..100).map(numbered).collect::<Vec<_>>());
+    pushed(dir.path(), &address).unwrap();
+    let mut changes: Vec<_> = (100..700).map(numbered).collect();
+    let replaced = document(&numbered(8).0.id, "Anew", &no_metadata());
+    changes.insert(0, (replaced, vec!["new words".to_owned()]));
+    publish(dir.path(), &changes);
+    let stop = AtomicBool::new(false);
+    let corpus = Corpus::open(dir.path()).unwrap();
+    let kept = 150;
+    let mut halt = |step: ken_milvus::Progress| {
+        stop.store(step.passages > kept + 300, Ordering::Relaxed);
+    };
+    let address_of = address.parse().unwrap();
+    let halted = push(&corpus, &address_of, None, Some(INDEX), &mut halt, &stop).unwrap();
+    assert!(halted.interrupted && halted.sent > 100, "{halted:?}");
+
+    Writer::open(dir.path()).unwrap().rollback(1).unwrap();
+    pushed(dir.path(), &address).unwrap();
+    assert_same(dir.path(), &address);
+}
+
+#[test]
+fn shards_are_partitions() {
+    let server = MilvusLite::start();
+    let address = server.address("shards");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..60).map(numbered).collect::<Vec<_>>());
+    pushed(dir.path(), &address).unwrap();
+    for active in [Active::First(1), Active::First(2), Active::Last(1)] {
+        let collection =
+            ken_milvus::Collection::open(&address.parse().unwrap(), None, active).unwrap();
+        let corpus = Corpus::open_shards(dir.path(), active).unwrap();
+        assert_eq!(collection.passage_count(), corpus.passage_count());
+    }
+    let too_many = ken_milvus::Collection::open(&address.parse().unwrap(), None, Active::First(4));
+    assert_eq!(too_many.err().unwrap().kind(), "too_few_shards");
+}
+
+#[test]
+fn a_large_partition_is_gone_through_in_pieces() {
+    let server = MilvusLite::start();
+    let address = server.address("large");
+    let dir = tempfile::tempdir().unwrap();
+    publish(dir.path(), &(0..3500).map(numbered).collect::<Vec<_>>());
+    let all = pushed(dir.path(), &address).unwrap();
+    assert!(
+        all.sent > 6200,
+        "three partitions of more than 2048 passages"
+    );
+    let gone: Vec<String> = (0..70).map(|n| numbered(n * 50).0.id).collect();
+    let deleted: usize = (0..70).map(|n| numbered(n * 50).1.len()).sum();
+    Writer::open(dir.path()).unwrap().delete(&gone).unwrap();
+    let swept = pushed(dir.path(), &address).unwrap();
+    assert_eq!((swept.sent, swept.deleted), (0, deleted as u64));
+    let collection = opened(&address).unwrap();
+    assert_eq!(collection.passage_count() as u64, all.sent - deleted as u64);
+}
