@@ -10,8 +10,8 @@ use ken_answer::{Answer, AnswerError, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
-    Evaluation, EvaluationError, Progress, Question, ResultsError, ResultsFile, Settings, Summary,
-    evaluate, summarize,
+    Evaluation, EvaluationError, Progress, Question, Record, ResultsError, ResultsFile, Settings,
+    Summary, evaluate, summarize,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -83,7 +83,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
 }
 
 fn run(path: &Path, questions: &[Question]) -> Evaluation {
-    let mut file = ResultsFile::open(path, settings("prompt")).unwrap();
+    let mut file = ResultsFile::<Record>::open(path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
     let answer = &mut each(questions, answer);
     evaluate(
@@ -172,7 +172,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
     let path = folder.path().join("r.jsonl");
     let questions = questions(9);
     let cancel = AtomicBool::new(false);
-    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
     let mut seen = Vec::new();
     let first = evaluate(
         "prompt",
@@ -192,7 +192,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
     assert_eq!(seen, [0, 1, 2, 3, 4]);
     drop(file);
 
-    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
     let (mut asked, mut last) = (Vec::new(), None);
     let second = evaluate(
         "prompt",
@@ -224,7 +224,7 @@ fn a_batch_that_is_stopped_keeps_the_answers_that_it_has() {
     let folder = tempfile::tempdir().unwrap();
     for whole in [true, false] {
         let path = folder.path().join(format!("{whole}.jsonl"));
-        let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+        let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
         let questions = questions(8);
         let cancel = AtomicBool::new(false);
         let mut stopped = each(&questions, |question| match question.id.as_str() {
@@ -269,7 +269,7 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
         }),
         _ => answer(question),
     };
-    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
     let questions = questions(5);
     let outcome = evaluate(
@@ -301,7 +301,8 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
 #[test]
 fn a_failure_that_concerns_all_keeps_the_results_before_it() {
     let folder = tempfile::tempdir().unwrap();
-    let mut file = ResultsFile::open(&folder.path().join("r.jsonl"), settings("prompt")).unwrap();
+    let mut file =
+        ResultsFile::<Record>::open(&folder.path().join("r.jsonl"), settings("prompt")).unwrap();
     let error = evaluate(
         "prompt",
         &questions(5),
@@ -330,7 +331,7 @@ fn another_question_under_the_same_id_is_refused() {
     run(&path, &questions(3));
     let mut changed = questions(3);
     changed[1].golden_answers.push("another".to_owned());
-    let mut file = ResultsFile::open(&path, settings("prompt")).unwrap();
+    let mut file = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
     let answer = &mut each(&changed, answer);
     let error = evaluate(
@@ -354,7 +355,7 @@ fn other_settings_are_refused_by_name() {
     let mut changed = settings("always");
     changed.remove("k");
     changed.insert("seed".to_owned(), "1".to_owned());
-    let error = ResultsFile::open(&path, changed).unwrap_err();
+    let error = ResultsFile::<Record>::open(&path, changed).unwrap_err();
     assert_eq!(error.kind(), "other_settings");
     assert!(error.to_string().ends_with(
         "other settings: k was 5 and is now unset, policy was prompt and is now always, \
@@ -378,7 +379,7 @@ fn files_of_other_kinds_are_left_alone() {
     let path = folder.path().join("notes.txt");
     for content in ["my notes", "{\"id\": 1}\n", "{\"set", "\n"] {
         std::fs::write(&path, content).unwrap();
-        let opened = ResultsFile::open(&path, settings("prompt"));
+        let opened = ResultsFile::<Record>::open(&path, settings("prompt"));
         if content == "{\"set" {
             // The beginning of a header: a run that was killed at once.
             assert!(opened.is_ok());
@@ -388,7 +389,7 @@ fn files_of_other_kinds_are_left_alone() {
         }
     }
     let missing = folder.path().join("no/such/r.jsonl");
-    let error = ResultsFile::open(&missing, settings("prompt")).unwrap_err();
+    let error = ResultsFile::<Record>::open(&missing, settings("prompt")).unwrap_err();
     assert_eq!(error.kind(), "results_file");
     assert!(error.to_string().contains("no/such/r.jsonl"));
 }
@@ -400,7 +401,7 @@ fn a_broken_line_before_the_last_is_named() {
     run(&path, &questions(4));
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replacen("{\"id\":\"q1\",", "{\"id\":", 1)).unwrap();
-    let error = ResultsFile::open(&path, settings("prompt")).unwrap_err();
+    let error = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap_err();
     assert_eq!(error.kind(), "bad_result_line");
     assert!(error.to_string().contains(", line 3, column "), "{error}");
 }
@@ -409,11 +410,11 @@ fn a_broken_line_before_the_last_is_named() {
 fn one_file_has_one_writer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.jsonl");
-    let first = ResultsFile::open(&path, settings("prompt")).unwrap();
-    let error = ResultsFile::open(&path, settings("prompt")).unwrap_err();
+    let first = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
+    let error = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap_err();
     assert_eq!(error.kind(), "results_locked");
     drop(first);
-    ResultsFile::open(&path, settings("prompt")).unwrap();
+    ResultsFile::<Record>::open(&path, settings("prompt")).unwrap();
 }
 
 proptest! {
