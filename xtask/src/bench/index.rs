@@ -31,6 +31,9 @@ const RECALL: f64 = 0.95;
 const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
 const SHARDS: [usize; 3] = [1, 4, 12];
 
+/// The raw numbers of `bench growth`.
+const GROWTH: &str = "bench-growth.json";
+
 /// The vectors to measure on.
 pub(crate) enum Vectors {
     /// So many, in clusters.
@@ -125,12 +128,11 @@ impl<'a> Bench<'a> {
         Ok(rows.iter().map(|&row| u32::from_le_bytes(row)).collect())
     }
 
-    /// Leaves the raw numbers in `target`, and says so.
-    fn keep(&self, name: &str, raw: &Value) -> Result<()> {
+    /// Leaves the raw numbers in `target`. Returns the file.
+    fn keep(&self, name: &str, raw: &Value) -> Result<PathBuf> {
         let file = target_folder(self.root).join(name);
         std::fs::write(&file, serde_json::to_string_pretty(raw)?)?;
-        println!("raw numbers: {}", file.display());
-        Ok(())
+        Ok(file)
     }
 }
 
@@ -177,7 +179,9 @@ pub(crate) fn index(root: &Path, vectors: &Vectors) -> Result<()> {
     let raw = json!({
         "vectors": count, "threads": bench.threads, "ken": ours, "built_s": built, "rounds": theirs,
     });
-    bench.keep("bench-index.json", &raw)
+    let file = bench.keep("bench-index.json", &raw)?;
+    println!("raw numbers: {}", file.display());
+    Ok(())
 }
 
 fn print_ratios(ours: &[Value], built: &Value, theirs: &[Value]) -> Result<()> {
@@ -260,16 +264,16 @@ pub(crate) fn growth(root: &Path) -> Result<()> {
                     number("build_s")
                 );
                 all.push(measured);
+                // After each, so that a run that is stopped leaves what it has.
+                bench.keep(GROWTH, &json!({ "threads": bench.threads, "ken": all }))?;
                 std::fs::remove_dir_all(bench.folder.join(format!("{dense}-{count}-{shards}")))?;
             }
         }
     }
-    bench.keep(
-        "bench-growth.json",
-        &json!({ "threads": bench.threads, "ken": all }),
-    )?;
-    let target = target_folder(root);
-    let files = ["bench-growth.json", "bench-growth.svg"].map(|name| target.join(name));
-    bench.peers("plot", &files.map(|file| file.display().to_string()))?;
+    let raw = target_folder(root).join(GROWTH);
+    let drawing = raw.with_extension("svg");
+    let files = [&raw, &drawing].map(|file| file.display().to_string());
+    bench.peers("plot", &files)?;
+    println!("raw numbers and plot: {}", files.join(", "));
     Ok(())
 }
