@@ -21,8 +21,8 @@ Examples:
   ken probe questions.jsonl --corpus notes.ken --group meaning:0.85 --json
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice
-\"choices\": [..]. Every question is answered many times: from memory, with the evidence that
-ken ask would give the model, and with that evidence whose golden answers are masked. Without
+\"choices\": [..]. Every question is answered many times: from memory, with the evidence that the
+model would be given by ken ask, and with that evidence whose golden answers are masked. Without
 a corpus only memory is probed.
 
 One record per question goes to the --out file, and a table of all beside it (.parquet). Run
