@@ -54,7 +54,8 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
             "bytes",
             "embedder",
             "dimensions",
-            "segmentation"
+            "segmentation",
+            "dense"
         ]
     );
     assert_eq!(
