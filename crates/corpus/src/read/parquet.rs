@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use parquet::record::Row;
 use parquet::record::reader::RowIter;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::contained::contained;
 use super::documents::Record;
@@ -46,14 +47,10 @@ pub(super) fn records(
     let mut told = 0;
     Ok(std::iter::from_fn(move || {
         let place = Place::row(&path, number + 1);
-        let row = guarded(&place, || rows.as_mut()?.next());
+        let row = guarded(&place, || Some(rows.as_mut()?.next()?.map(values)));
         let record = match row {
-            Ok(Some(Ok(row))) => {
+            Ok(Some(Ok(values))) => {
                 number += 1;
-                let columns = row.into_columns().into_iter();
-                let values: Map<_, _> = columns
-                    .map(|(name, field)| (name, field.to_json_value()))
-                    .collect();
                 let document = fields::document(values, &place);
                 Some(document.map(|document| Record { document, place }))
             }
@@ -78,6 +75,13 @@ pub(super) fn records(
     }))
 }
 
+fn values(row: Row) -> Map<String, Value> {
+    let columns = row.into_columns().into_iter();
+    columns
+        .map(|(name, field)| (name, field.to_json_value()))
+        .collect()
+}
+
 /// The rows and how many they are, once the columns are there that documents need.
 fn open(file: Bounded, whole: &Place) -> Result<(RowIter<'static>, u64), ReadError> {
     let reader = SerializedFileReader::new(file).map_err(|error| broken(whole, &error))?;
@@ -95,7 +99,8 @@ fn open(file: Bounded, whole: &Place) -> Result<(RowIter<'static>, u64), ReadErr
     Ok((RowIter::from_file_into(Box::new(reader)), row_count))
 }
 
-/// The crate panics on some damaged files, e.g. where levels and values do not fit together.
+/// The crate panics on some damaged files, e.g. where levels and values do not fit together, or a
+/// date is beyond all calendars.
 fn guarded<T>(place: &Place, call: impl FnOnce() -> T) -> Result<T, ReadError> {
     contained(call).map_err(|reason| ReadError::BrokenParquet {
         place: place.clone(),
