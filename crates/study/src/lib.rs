@@ -6,7 +6,6 @@
 //! chosen on. This room loads no model and opens no corpus: it is
 //! given them.
 
-pub mod bootstrap;
 pub mod calibration;
 pub mod dataset;
 pub mod discrimination;

@@ -110,7 +110,9 @@ impl ResultsError {
         let remedy = match self {
             Self::File { .. } => "check that the folder exists, is writable and has space left",
             Self::Locked { .. } => "wait for the other run, or write to another file",
-            Self::NotResults { .. } => "name a new file for the results",
+            Self::NotResults { .. } => {
+                "name a file that such a run wrote, or a new one to write to"
+            }
             Self::OtherSettings { .. } => {
                 "use the settings of the file to resume it, or name a new file for this run"
             }

@@ -15,7 +15,8 @@ Examples:
   ken calibrate known.jsonl --policy uncertainty:perplexity --json
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves where its score by the
-policy's measure is above the threshold. Without a goal the threshold of the best accuracy is
+policy's measure is above the threshold; the verbs that answer do not take these policies yet.
+Without a goal the threshold of the best accuracy is
 chosen. With --max-loss it is the largest saving that loses at most that much accuracy against
 always retrieving, with the confidence given, on other questions of the same kind, asked of the
 same model with the same corpus, and answered by samples as in probing.")]

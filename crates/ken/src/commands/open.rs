@@ -40,13 +40,10 @@ pub(crate) fn language_model(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn LanguageModel>> {
-    Ok(match &settings.model {
-        ModelReference::Remote { url } => {
-            let name = settings.model_name.clone();
-            Arc::new(RemoteModel::connect(endpoint(url, name)?)?)
-        }
-        here => Arc::new(decoder(here, load_options(settings), stop)?),
-    })
+    match &settings.model {
+        ModelReference::Remote { url } => remote_model(url, settings.model_name.clone()),
+        here => local_model(here, settings, stop),
+    }
 }
 
 /// Another language model, which may be named behind a `#` of its endpoint's URL.
@@ -55,21 +52,30 @@ pub(crate) fn other_language_model(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn LanguageModel>> {
-    Ok(match reference {
+    match reference {
         ModelReference::Remote { url } => {
             let (url, name) = named_endpoint(url);
-            Arc::new(RemoteModel::connect(endpoint(url, name)?)?)
+            remote_model(url, name)
         }
-        here => Arc::new(decoder(here, load_options(settings), stop)?),
-    })
+        here => local_model(here, settings, stop),
+    }
 }
 
-fn load_options(settings: &Settings) -> LoadOptions {
-    LoadOptions {
+fn remote_model(url: &str, name: Option<String>) -> Result<Arc<dyn LanguageModel>> {
+    Ok(Arc::new(RemoteModel::connect(endpoint(url, name)?)?))
+}
+
+fn local_model(
+    reference: &ModelReference,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Arc<dyn LanguageModel>> {
+    let options = LoadOptions {
         precision: settings.precision,
         device: settings.device,
         ..LoadOptions::default()
-    }
+    };
+    Ok(Arc::new(decoder(reference, options, stop)?))
 }
 
 /// A URL and the model that is named behind its `#`.

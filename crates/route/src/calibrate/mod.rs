@@ -82,7 +82,7 @@ const MOST_NEEDED: usize = 10_000_000;
 #[must_use]
 pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
     let steps = steps(observations);
-    let sums = |at: &Step| (at.lost, observations.len());
+    let n = observations.len();
     let delta = match goal {
         Goal::Guarantee { confidence, .. } => 1.0 - confidence,
         Goal::RetrievalRatio(_) | Goal::BestAccuracy => 1.0 - CONFIDENCE,
@@ -107,8 +107,7 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
         }),
         Goal::Guarantee { max_loss, .. } => {
             let holds = |step: &&Step| {
-                let (lost, questions) = sums(step);
-                step.threshold.is_none() || risk_p_value(lost, questions, max_loss, exact) <= delta
+                step.threshold.is_none() || risk_p_value(step.lost, n, max_loss, exact) <= delta
             };
             steps.iter().take_while(holds).last()
         }
@@ -116,7 +115,6 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
     let Some(chosen) = chosen else {
         return nothing();
     };
-    let n = observations.len();
     let needed = match goal {
         Goal::Guarantee { max_loss, .. } if chosen.threshold.is_none() && n > 0 => steps
             .get(1)
