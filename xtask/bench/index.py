@@ -121,6 +121,8 @@ def plot(folder, measured, drawing):
     for dense, color in colors.items():
         for shards, style in styles.items():
             chosen = [p for p in points if (p["dense"], p["shards"]) == (dense, shards)]
+            if not chosen:
+                continue
             counts = [p["vectors"] for p in chosen]
             label = f"{dense}, {shards} shard{'s' if shards > 1 else ''}"
             for axes, numbers in [

@@ -111,7 +111,16 @@ fn repository_root() -> Result<PathBuf> {
         .context("xtask stands in no workspace")
 }
 
-/// The cargo that called this program.
+/// The cargo that called this program, as if it were called directly: what it tells this program about its own package would be
+/// taken for a change by build scripts that look at it, and everything above them be built again.
 fn cargo_command() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in std::env::vars_os() {
+        let of_package =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(of_package) {
+            command.env_remove(name);
+        }
+    }
+    command
 }

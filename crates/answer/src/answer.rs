@@ -25,6 +25,11 @@ pub struct Answer {
     pub citations: Vec<Citation>,
     /// The passages found, or the chunks of them that were kept, best first; none where nothing was retrieved.
     pub retrieved: Vec<Retrieved>,
+    /// What the model wrote of what it knows, to answer from that; `None` where it was not to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbalized: Option<Verbalized>,
+    /// Calls, those of the policy included.
+    pub calls: Calls,
     /// Tokens over all calls of the model.
     pub tokens: Tokens,
     /// Milliseconds by stage, and `total`.
@@ -82,6 +87,28 @@ impl Retrieved {
             in_prompt: false,
         }
     }
+}
+
+/// What the model wrote of what it knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verbalized {
+    /// The text; empty where it wrote nothing.
+    pub text: String,
+    /// Tokens spent on it.
+    pub tokens: Tokens,
+    /// Whether the model got to read it; `false` where it did not fit beside the question, or is
+    /// empty. The answer is then from memory.
+    pub in_prompt: bool,
+}
+
+/// Calls made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calls {
+    /// Of the model: one for each text that it wrote and each that it judged or inspected. What
+    /// rerankers ask is not counted.
+    pub model: usize,
+    /// Of the retriever.
+    pub retriever: usize,
 }
 
 /// Tokens spent.

@@ -3,7 +3,7 @@
 use ken_model::embedder::EmbedderError;
 use ken_model::encoder::EncoderError;
 use ken_model::language::LanguageError;
-use ken_route::MissingSignal;
+use ken_route::CannotChoose;
 
 /// Why a question could not be answered.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +60,9 @@ pub enum AnswerError {
     /// The search in Milvus failed.
     #[error(transparent)]
     Milvus(#[from] ken_milvus::MilvusError),
-    /// The policy was not given what it needs.
+    /// The policy cannot choose.
     #[error(transparent)]
-    Route(#[from] MissingSignal),
+    Route(#[from] CannotChoose),
 }
 
 impl AnswerError {
@@ -81,7 +81,7 @@ impl AnswerError {
             Self::CrossEncode(e) => e.kind(),
             Self::Search(e) => e.kind(),
             Self::Milvus(e) => e.kind(),
-            Self::Route(_) => "missing_signal",
+            Self::Route(e) => e.kind(),
         }
     }
 
@@ -119,7 +119,8 @@ impl AnswerError {
             Self::CrossEncode(e) => e.hint(),
             Self::Search(e) => e.hint(),
             Self::Milvus(e) => e.hint(),
-            Self::Interrupted | Self::Route(_) => None,
+            Self::Route(e) => Some(e.hint()),
+            Self::Interrupted => None,
         }
     }
 }

@@ -11,15 +11,16 @@ use ken_model::language::{
     Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
     Sampling,
 };
-use ken_probe::judge_need;
-use ken_route::{Choice, Policy, Signals, Source};
+use ken_route::{Choice, Policy, Source};
 
-use crate::answer::{Answer, Retrieved, Tokens};
+use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
 use crate::cite::cite;
 use crate::error::AnswerError;
 use crate::evidence;
+use crate::need::{Cost, Step};
 use crate::prompt::{self, Posed};
 use crate::retrieve::Retriever;
+use crate::verbalize::verbalize;
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,12 @@ pub struct Settings {
     pub max_tokens: usize,
     /// How the answer's tokens are chosen.
     pub sampling: Sampling,
+    /// Whether the model writes what it knows first, where it answers from that.
+    pub verbalize: bool,
+    /// Answers that are sampled to measure by, where the policy does; at least 1.
+    pub samples: usize,
+    /// The seed of what a policy draws.
+    pub seed: u64,
 }
 
 /// What happens while a question is answered, for those who watch.
@@ -45,15 +52,17 @@ pub enum Event<'a> {
     Routed(&'a Choice),
     /// Passages were found and fitted.
     Retrieved(&'a [Retrieved]),
+    /// A piece of what the model knows was written.
+    Verbalized(&'a str),
     /// A piece of the answer was written.
     Text(&'a str),
 }
 
 /// All that answering takes. Calls from several threads are safe.
 pub struct Pipeline {
-    model: Arc<dyn LanguageModel>,
+    pub(crate) model: Arc<dyn LanguageModel>,
     retriever: Option<Retriever>,
-    settings: Settings,
+    pub(crate) settings: Settings,
 }
 
 impl Pipeline {
@@ -150,6 +159,8 @@ impl Pipeline {
         self.check(&questions, &rooms)?;
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &rooms, watch)?;
+        self.judge_again(&mut drafts, watch)?;
+        self.verbalize(&mut drafts, &rooms, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
         Ok(drafts
@@ -212,45 +223,13 @@ impl Pipeline {
         let questions: Vec<&str> = posed.iter().map(|posed| posed.question.trim()).collect();
         let rooms = self.rooms(posed)?;
         self.check(&questions, &rooms)?;
-        let always = Policy::Always.choose(&Signals::default())?;
+        let always = Policy::Always.choose(None)?;
         let mut drafts: Vec<Draft<'_>> = questions
             .iter()
             .map(|question| Draft::new(question, always.clone(), true))
             .collect();
         self.gather(&mut drafts, &rooms, &mut |_, _| ControlFlow::Continue(()))?;
         Ok(drafts.into_iter().map(|draft| draft.retrieved).collect())
-    }
-
-    /// Measures what the policy needs, and nothing else, and lets it choose.
-    fn route<'q>(
-        &self,
-        questions: &[&'q str],
-        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Draft<'q>>, AnswerError> {
-        let started = Instant::now();
-        let judgments = if self.settings.policy.needs_self_judgment() {
-            Some(judge_need(self.model.as_ref(), questions)?)
-        } else {
-            None
-        };
-        let share = started.elapsed() / questions.len().max(1) as u32;
-        questions
-            .iter()
-            .enumerate()
-            .map(|(index, question)| {
-                let judgment = judgments.as_ref().map(|judgments| judgments[index]);
-                let choice = self.settings.policy.choose(&Signals {
-                    self_judgment: judgment.map(|judgment| judgment.need),
-                })?;
-                let go_on = watch(index, Event::Routed(&choice)).is_continue();
-                let mut draft = Draft::new(question, choice, go_on);
-                if let Some(judgment) = judgment {
-                    draft.tokens.prompt += judgment.prompt_tokens;
-                    draft.took("judge", share);
-                }
-                Ok(draft)
-            })
-            .collect()
     }
 
     /// Finds passages where they are wanted, and marks those that fit into the prompt, where question
@@ -275,6 +254,7 @@ impl Pipeline {
         let wanted = self.settings.evidence_tokens;
         for (index, found) in indices.into_iter().zip(found) {
             let (draft, room) = (&mut drafts[index], rooms[index]);
+            draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
             if let Some(rerank) = found.rerank {
@@ -297,7 +277,54 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Writes the answers; `None` where the model was stopped before.
+    /// Has the model write what it knows, where it is to answer from that.
+    fn verbalize(
+        &self,
+        drafts: &mut [Draft<'_>],
+        rooms: &[usize],
+        watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
+    ) -> Result<(), AnswerError> {
+        let (indices, questions): (Vec<usize>, Vec<(&str, usize)>) = drafts
+            .iter()
+            .zip(rooms)
+            .enumerate()
+            .filter(|(_, (draft, _))| draft.go_on && draft.choice.source == Source::SelfKnowledge)
+            .map(|(index, (draft, room))| (index, (draft.question, *room)))
+            .unzip();
+        if !self.settings.verbalize || indices.is_empty() {
+            return Ok(());
+        }
+        let started = Instant::now();
+        let mut broken_off = vec![false; drafts.len()];
+        let written = verbalize(self.model.as_ref(), &questions, &mut |place, piece| {
+            let index = indices[place];
+            let flow = watch(index, Event::Verbalized(piece));
+            broken_off[index] = flow.is_break();
+            flow
+        })?;
+        let share = started.elapsed() / indices.len() as u32;
+        for (index, written) in indices.into_iter().zip(written) {
+            let draft = &mut drafts[index];
+            draft.took("verbalize", share);
+            match written {
+                Some(written) => {
+                    draft.calls.model += 1;
+                    draft.tokens.prompt += written.tokens.prompt;
+                    draft.tokens.completion += written.tokens.completion;
+                    // What the policy had written was not written from this text.
+                    draft.written = draft.written.take().filter(|_| !written.in_prompt);
+                    draft.verbalized = Some(written);
+                }
+                None if broken_off[index] => draft.go_on = false,
+                // The model was stopped from outside, before any answer was written.
+                None => return Err(AnswerError::Interrupted),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the answers that the policy did not have written already; `None` where the model was
+    /// stopped before.
     fn write(
         &self,
         drafts: &mut [Draft<'_>],
@@ -310,29 +337,40 @@ impl Pipeline {
             max_tokens: self.settings.max_tokens,
             stop: Vec::new(),
         };
-        // Who broke off before gets nothing written.
+        // Who broke off before, or has an answer, gets nothing written.
         let nothing = GenerateOptions {
             max_tokens: 0,
             ..options.clone()
         };
-        let requests: Vec<_> = prompts
+        let mut lines: Vec<FirstLine> = drafts.iter().map(|_| FirstLine::default()).collect();
+        for (index, (draft, line)) in drafts.iter_mut().zip(&mut lines).enumerate() {
+            if let (true, Some(text)) = (draft.go_on, &draft.written) {
+                // There is nothing left to break off.
+                let _ = watch(index, Event::Text(line.take(text)));
+            }
+        }
+        let open: Vec<usize> = (0..drafts.len())
+            .filter(|&index| drafts[index].written.is_none())
+            .collect();
+        let requests: Vec<_> = open
             .iter()
-            .zip(drafts.iter())
-            .map(|(prompt, draft)| GenerateRequest {
-                prompt,
+            .map(|&index| GenerateRequest {
+                prompt: &prompts[index],
                 samples: 1,
-                options: if draft.go_on { &options } else { &nothing },
+                options: if drafts[index].go_on {
+                    &options
+                } else {
+                    &nothing
+                },
             })
             .collect();
-        let mut lines: Vec<FirstLine> = drafts.iter().map(|_| FirstLine::default()).collect();
         let mut broken_off = vec![false; drafts.len()];
         let written = self.model.generate(&requests, &mut |piece| {
-            let line = &mut lines[piece.request];
+            let index = open[piece.request];
+            let line = &mut lines[index];
             let part = line.take(piece.text);
-            if !part.is_empty() && watch(piece.request, Event::Text(part)).is_break()
-                || line.has_ended()
-            {
-                broken_off[piece.request] = true;
+            if !part.is_empty() && watch(index, Event::Text(part)).is_break() || line.has_ended() {
+                broken_off[index] = true;
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
@@ -340,16 +378,16 @@ impl Pipeline {
         let written: Vec<Generation> = written.into_iter().flatten().collect();
         let reading: Duration = written.iter().map(|written| written.prompt_time).sum();
         let writing = started.elapsed().saturating_sub(reading) / written.len().max(1) as u32;
-        for (draft, written) in drafts.iter_mut().zip(&written) {
+        let mut stopped = vec![false; drafts.len()];
+        for (&index, written) in open.iter().zip(&written) {
+            let draft = &mut drafts[index];
+            draft.calls.model += 1;
             draft.tokens.prompt += written.prompt_tokens;
             draft.tokens.completion += written.tokens;
             draft.took("read", written.prompt_time);
             draft.took("write", writing);
+            stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
         }
-        let stopped = written
-            .iter()
-            .zip(broken_off)
-            .map(|(written, broken_off)| written.finish == Finish::Cancelled && !broken_off);
         Ok(lines
             .into_iter()
             .zip(stopped)
@@ -359,23 +397,36 @@ impl Pipeline {
 }
 
 /// An answer in the making.
-struct Draft<'q> {
-    question: &'q str,
-    choice: Choice,
+pub(crate) struct Draft<'q> {
+    pub(crate) question: &'q str,
+    pub(crate) choice: Choice,
     /// Whether the caller wants the answer written.
-    go_on: bool,
-    retrieved: Vec<Retrieved>,
+    pub(crate) go_on: bool,
+    pub(crate) retrieved: Vec<Retrieved>,
+    verbalized: Option<Verbalized>,
+    /// What the policy's measure gave without evidence.
+    pub(crate) need: Option<f64>,
+    /// The answer from memory, where the policy had it written.
+    pub(crate) from_memory: Option<String>,
+    /// The answer, where the policy had it written.
+    pub(crate) written: Option<String>,
+    calls: Calls,
     tokens: Tokens,
     timing_ms: BTreeMap<String, f64>,
 }
 
 impl<'q> Draft<'q> {
-    fn new(question: &'q str, choice: Choice, go_on: bool) -> Self {
+    pub(crate) fn new(question: &'q str, choice: Choice, go_on: bool) -> Self {
         Self {
             question,
             choice,
             go_on,
             retrieved: Vec::new(),
+            verbalized: None,
+            need: None,
+            from_memory: None,
+            written: None,
+            calls: Calls::default(),
             tokens: Tokens::default(),
             timing_ms: BTreeMap::new(),
         }
@@ -386,7 +437,20 @@ impl<'q> Draft<'q> {
             .insert(stage.to_owned(), time.as_secs_f64() * 1000.0);
     }
 
-    fn prompt(&self) -> Prompt {
+    /// Adds what measuring cost.
+    pub(crate) fn paid(&mut self, costs: &BTreeMap<Step, Cost>) {
+        for (step, cost) in costs {
+            self.calls.model += cost.calls.model;
+            self.tokens.prompt += cost.tokens.prompt;
+            self.tokens.completion += cost.tokens.completion;
+            *self.timing_ms.entry(step.name().to_owned()).or_default() += cost.ms;
+        }
+    }
+
+    pub(crate) fn prompt(&self) -> Prompt {
+        if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
+            return prompt::from_text(Posed::open(self.question), "", &known.text);
+        }
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         prompt::from_evidence(Posed::open(self.question), &evidence)
     }
@@ -400,6 +464,8 @@ impl<'q> Draft<'q> {
             citations: cite(answer, &self.retrieved),
             answer: answer.to_owned(),
             retrieved: self.retrieved,
+            verbalized: self.verbalized,
+            calls: self.calls,
             tokens: self.tokens,
             timing_ms: self.timing_ms,
         }

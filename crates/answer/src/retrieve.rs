@@ -102,11 +102,28 @@ impl Retriever {
     /// # Errors
     /// An empty query or corpus, a damaged index, a model that fails.
     pub fn search(&self, query: &str, mode: Mode, k: usize) -> Result<Vec<Finding>, AnswerError> {
-        let found = self.find(&[query], mode, k)?;
-        Ok(found.into_iter().flat_map(|found| found.findings).collect())
+        let found = self.search_many(&[query], mode, k)?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// As [`Retriever::search`], for many queries.
+    ///
+    /// # Shapes
+    /// Returns one list for each query.
+    ///
+    /// # Errors
+    /// As [`Retriever::search`].
+    pub fn search_many(
+        &self,
+        queries: &[&str],
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<Vec<Finding>>, AnswerError> {
+        let found = self.find(queries, mode, k)?;
+        Ok(found.into_iter().map(|found| found.findings).collect())
+    }
+
+    /// As [`Retriever::search_many`], with what it cost.
     pub(crate) fn find(
         &self,
         queries: &[&str],

@@ -7,14 +7,19 @@ mod calibrating;
 mod corpus;
 #[cfg(test)]
 mod documented;
+mod labelling;
+mod mastery;
 mod model;
 mod probing;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
 pub(crate) use corpus::{
-    CorpusArguments, CorpusFlag, CorpusVerb, IngestArguments, SearchArguments, SearchFlags,
+    CorpusArguments, CorpusFlag, CorpusVerb, FindingFlags, IngestArguments, SearchArguments,
+    SearchFlags,
 };
+pub(crate) use labelling::{CorpusSource, LabelArguments, LabelVerb, SourcesArguments};
+pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
 pub(crate) use model::{ModelArguments, ModelVerb};
 pub(crate) use probing::ProbeArguments;
 
@@ -94,6 +99,11 @@ pub(crate) enum Verb {
     Eval(EvalArguments),
     /// Measure what the language model knows, and what evidence changes, over a file of questions
     Probe(ProbeArguments),
+    /// Find the source of knowledge that helps most with each question of a file
+    Label(LabelArguments),
+
+    /// Measure how much of what a corpus says the language model knows without it
+    Mastery(MasteryArguments),
     /// Choose a policy's threshold from what was probed, with a guarantee if you want one
     Calibrate(CalibrateArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is

@@ -3,16 +3,20 @@
 
 pub(crate) mod ask;
 pub(crate) mod calibrate;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod corpus;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod ingest;
+pub(crate) mod label;
+pub(crate) mod mastery;
 pub(crate) mod model;
 mod open;
 pub(crate) mod probe;
 mod push;
+mod records;
 mod rerank;
 mod score;
 pub(crate) mod search;

@@ -42,7 +42,7 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 21] = [
     "corpus",
     "device",
     "embedder",
@@ -57,11 +57,13 @@ const KEYS: [&str; 19] = [
     "rerank",
     "rerank_chunk",
     "rerank_depth",
+    "samples",
     "scale",
     "seed",
     "segment",
     "temperature",
     "threads",
+    "verbalize",
 ];
 
 /// What one source says; `None` where it says nothing.
@@ -87,11 +89,13 @@ pub(crate) struct Layer {
     pub(crate) rerank_depth: Option<NonZeroUsize>,
     /// Said by flags only.
     pub(crate) reverse: bool,
+    pub(crate) samples: Option<NonZeroUsize>,
     pub(crate) scale: Option<NonZeroU32>,
     pub(crate) seed: Option<u64>,
     pub(crate) segment: Option<Cut>,
     pub(crate) temperature: Option<Temperature>,
     pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) verbalize: Option<bool>,
 }
 
 /// Why one key could not be taken.
@@ -124,11 +128,13 @@ impl Layer {
             rerank_chunk: self.rerank_chunk.or(lower.rerank_chunk),
             rerank_depth: self.rerank_depth.or(lower.rerank_depth),
             reverse: self.reverse || lower.reverse,
+            samples: self.samples.or(lower.samples),
             scale: self.scale.or(lower.scale),
             seed: self.seed.or(lower.seed),
             segment: self.segment.or(lower.segment),
             temperature: self.temperature.or(lower.temperature),
             threads: self.threads.or(lower.threads),
+            verbalize: self.verbalize.or(lower.verbalize),
         }
     }
 
@@ -148,11 +154,13 @@ impl Layer {
             "rerank" => self.rerank = Some(read(value)?),
             "rerank_chunk" => self.rerank_chunk = Some(read(value)?),
             "rerank_depth" => self.rerank_depth = Some(read(value)?),
+            "samples" => self.samples = Some(read(value)?),
             "scale" => self.scale = Some(read(value)?),
             "seed" => self.seed = Some(read(value)?),
             "segment" => self.segment = Some(read(value)?),
             "temperature" => self.temperature = Some(read(value)?),
             "threads" => self.threads = Some(read(value)?),
+            "verbalize" => self.verbalize = Some(read(value)?),
             _ => return Err(Rejection::UnknownKey),
         }
         Ok(())
@@ -168,6 +176,7 @@ impl Layer {
                 toml::Value::String(text) => text.clone(),
                 toml::Value::Integer(number) => number.to_string(),
                 toml::Value::Float(number) => number.to_string(),
+                toml::Value::Boolean(yes) if key == "verbalize" => yes.to_string(),
                 other => {
                     let message = format!(
                         "`{key}` in {} is of type {}; a text or a number is expected",
@@ -294,12 +303,16 @@ pub(crate) struct Settings {
     pub(crate) rerank_chunk: Segmentation,
     /// How many passages are found to be reranked.
     pub(crate) rerank_depth: usize,
+    /// Answers that a policy samples to measure by.
+    pub(crate) samples: usize,
     pub(crate) seed: u64,
     #[serde(serialize_with = "as_text")]
     pub(crate) segment: Cut,
     pub(crate) temperature: Temperature,
     /// `None` for one thread per core.
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Whether the model writes what it knows before it answers from that.
+    pub(crate) verbalize: bool,
 }
 
 fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
@@ -382,10 +395,12 @@ fn settings(layer: Layer) -> Result<Settings> {
         rerank: layer.rerank.unwrap_or_default(),
         rerank_chunk: layer.rerank_chunk.unwrap_or(RERANK_CHUNK),
         rerank_depth: layer.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
+        samples: layer.samples.map_or(ken_answer::SAMPLES, NonZeroUsize::get),
         seed: layer.seed.unwrap_or(0),
         segment: layer.segment.unwrap_or(Cut::Auto),
         temperature: layer.temperature.unwrap_or_default(),
         threads: layer.threads,
+        verbalize: layer.verbalize.unwrap_or(false),
     })
 }
 

@@ -176,9 +176,12 @@ fn kind_and_hint(
         ken_study::DatasetError,
         ken_study::EvaluationError,
         ken_study::CalibrationError,
+        ken_study::MasteryError,
         ken_study::ProbeError,
         ken_study::ResultsError,
-        ken_study::probe::ExportError,
+        ken_study::ExportError,
+        ken_study::LabelError,
+        ken_study::SignalsError,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {

@@ -63,12 +63,20 @@ fn run(arguments: &Arguments) -> Result<()> {
             commands::ask::chat(&settings, global.json, stop)
         }
         Verb::Eval(eval) => {
-            let settings = settings(global, eval.pipeline.layer())?;
+            let settings = settings(global, eval.layer())?;
             commands::eval::run(eval, &settings, global.json, stop)
         }
         Verb::Probe(probe) => {
             let settings = settings(global, probe.layer())?;
             commands::probe::run(probe, &settings, global.json, stop)
+        }
+        Verb::Label(label) => {
+            let settings = settings(global, label.verb.layer())?;
+            commands::label::run(&label.verb, &settings, global.json, stop)
+        }
+        Verb::Mastery(mastery) => {
+            let settings = settings(global, mastery.verb.layer())?;
+            commands::mastery::run(&mastery.verb, &settings, global.json, stop)
         }
         Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, global.json),
     }

@@ -1,6 +1,7 @@
 //! A language model with a known boundary: it answers from a table with set probabilities, so that
 //! whatever estimates what a model knows can be held against the truth. It has no weights, and of
-//! prompts it reads no more than the question and whether an answer stands before it.
+//! prompts it reads no more than the question, whether an answer stands before it, and whether a
+//! text about it is wanted.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -131,10 +132,13 @@ impl TableError {
 /// Which fact a prompt is about is told by its input: the longest question that stands in it. What
 /// stands in the lines before is the evidence. A prompt about none is answered with nothing. An
 /// answer is one token, whose log probability is exact; at another temperature than 1 answers are
-/// drawn as any model draws tokens.
+/// drawn as any model draws tokens. Where a text about the question is wanted, it states the answer
+/// that the model would give without evidence, right or wrong, and is as likely as that answer.
 #[derive(Debug, Clone)]
 pub struct TableModel {
     facts: Vec<Fact>,
+    /// The instructions of prompts to which a text is written.
+    text_instructions: Vec<&'static str>,
     fingerprint: String,
 }
 
@@ -167,7 +171,17 @@ impl TableModel {
         Ok(Self {
             fingerprint: fingerprint::of_texts(&texts),
             facts,
+            text_instructions: Vec::new(),
         })
+    }
+
+    /// The same model, which writes a text about the question to prompts with these instructions.
+    #[must_use]
+    pub fn writing_texts(self, instructions: &[&'static str]) -> Self {
+        Self {
+            text_instructions: instructions.to_vec(),
+            ..self
+        }
     }
 
     /// Every answer to a prompt with its probability.
@@ -216,17 +230,27 @@ impl TableModel {
             });
             drawn = chosen.map(|at| answers[at]).or(drawn);
         }
+        let terms = answers
+            .iter()
+            .map(|(_, probability)| probability * probability.ln());
+        let entropy = -terms.sum::<f64>();
         let (answer, probability) = drawn.unwrap_or(("", 1.0));
+        let text = if answer.is_empty() || !self.text_instructions.contains(&prompt.instruction) {
+            answer.to_owned()
+        } else {
+            format!("What is known of it: {answer}.")
+        };
         let room = options.max_tokens > 0;
-        let tokens = usize::from(room && !answer.is_empty());
+        let tokens = usize::from(room && !text.is_empty());
         Generation {
             text: if tokens > 0 {
-                format!(" {answer}")
+                format!(" {text}")
             } else {
                 String::new()
             },
             tokens,
             logprobs: Some(vec![probability.ln() as f32; tokens]),
+            entropies: Some(vec![entropy as f32; tokens]),
             finish: if room { Finish::End } else { Finish::Length },
             prompt_tokens: words(&prompt.input),
             prompt_time: Duration::ZERO,
@@ -248,7 +272,7 @@ impl LanguageModel for TableModel {
         Capabilities {
             score: true,
             logprobs: true,
-            hidden: false,
+            hidden_layers: None,
         }
     }
 
@@ -343,6 +367,7 @@ impl LanguageModel for TableModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::Examples;
 
     fn table() -> TableModel {
         TableModel::new(vec![Fact {
@@ -359,7 +384,7 @@ mod tests {
     fn prompt(evidence: &str) -> Prompt {
         Prompt {
             instruction: "Answer.",
-            examples: &[],
+            examples: Examples::Fixed(&[]),
             input: format!("{evidence}Question: where is the Louvre\nAnswer:"),
         }
     }
@@ -439,6 +464,25 @@ mod tests {
         let chances = table.choose(&request).unwrap();
         assert!((chances[0][0] - 4.0 / 7.0).abs() < 1e-6, "{chances:?}");
         assert_eq!(chances[0][2], 0.0);
+    }
+
+    #[test]
+    fn a_text_states_what_is_known() {
+        let prompt = prompt("");
+        let table = table().writing_texts(&[prompt.instruction]);
+        let options = GenerateOptions {
+            sampling: Sampling::Greedy,
+            max_tokens: 8,
+            stop: Vec::new(),
+        };
+        let request = [GenerateRequest {
+            prompt: &prompt,
+            samples: 1,
+            options: &options,
+        }];
+        let mut ignore = |_: Piece<'_>| ControlFlow::Continue(());
+        let written = table.generate(&request, &mut ignore).unwrap();
+        assert_eq!(written[0][0].text, " What is known of it: Paris.");
     }
 
     #[test]

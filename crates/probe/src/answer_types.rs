@@ -8,7 +8,9 @@ use std::str::FromStr;
 
 use ken_model::embedder::{Embedder, EmbedderError};
 use ken_model::encoder::Role;
-use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample};
+use ken_model::language::{
+    Examples, LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample,
+};
 
 use crate::normalize::{Rules, normalize};
 
@@ -234,7 +236,7 @@ fn entail_each_other(
     }
     let prompt = |first: &str, second: &str| Prompt {
         instruction: INSTRUCTION,
-        examples: &EXAMPLES,
+        examples: Examples::Fixed(&EXAMPLES),
         input: format!("Question: {question}\nFirst: {first}\nSecond: {second}\nFollows:"),
     };
     let prompts: Vec<Prompt> = firsts

@@ -5,7 +5,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample};
+use ken_model::language::{
+    Examples, LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample,
+};
 
 use crate::choices::{named_choice, right_choices};
 use crate::normalize::is_mostly_chinese;
@@ -202,14 +204,14 @@ fn judgments(
             if is_mostly_chinese(&right) {
                 let prompt = Prompt {
                     instruction: CHINESE_INSTRUCTION,
-                    examples: &CHINESE_EXAMPLES,
+                    examples: Examples::Fixed(&CHINESE_EXAMPLES),
                     input: format!("正确答案：{right}\n回答：{answer}\n回答正确："),
                 };
                 (prompt, &CHINESE_CHOICES[..])
             } else {
                 let prompt = Prompt {
                     instruction: INSTRUCTION,
-                    examples: &EXAMPLES,
+                    examples: Examples::Fixed(&EXAMPLES),
                     input: format!("Right answers: {right}\nAnswer: {answer}\nIt is right:"),
                 };
                 (prompt, &CHOICES[..])

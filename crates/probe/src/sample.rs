@@ -1,15 +1,15 @@
-//! Sampling answers: many to each prompt, with their log probabilities. What the prompts say and
-//! what the answers are worth is not decided here.
+//! Drawing answers: the likeliest, and many samples, with their log probabilities. What the prompts
+//! say and what the answers are worth is not decided here.
 
 use std::ops::ControlFlow;
 
 use ken_model::language::{
-    Finish, FirstLine, GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Prompt,
-    Sampling, total,
+    Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageError, LanguageModel,
+    Prompt, Sampling, total,
 };
 use serde::{Deserialize, Serialize};
 
-/// One sampled answer.
+/// One drawn answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The answer; empty where the model wrote none.
@@ -18,6 +18,17 @@ pub struct Sample {
     pub logprob: Option<f64>,
     /// How many tokens that are.
     pub tokens: usize,
+    /// How open each of them was, where the model tells.
+    pub entropy: Option<TokenEntropy>,
+}
+
+/// Entropies, in nats, of what an answer's tokens were chosen from at temperature 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TokenEntropy {
+    /// Their mean.
+    pub mean: f64,
+    /// The greatest.
+    pub max: f64,
 }
 
 /// How answers are sampled.
@@ -31,38 +42,72 @@ pub struct SampleOptions {
     pub max_tokens: usize,
 }
 
-/// A prompt, and the seed of its samples: the same seed gives the same samples.
+/// A prompt, and what is drawn to it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// What the model is given.
     pub prompt: &'a Prompt,
-    /// Where its random numbers start.
-    pub seed: u64,
+    sampling: Sampling,
+    samples: usize,
+    max_tokens: usize,
 }
 
-/// Samples answers to prompts, all in one batch. An answer is the first line that is not blank.
-///
-/// # Shapes
-/// Returns `[prompts][samples]`; `None` for a prompt on which the model was stopped from outside
-/// before all its samples were written.
-///
-/// # Errors
-/// A prompt that does not fit, a request for no sample, a model that fails.
-pub fn sample(
-    model: &dyn LanguageModel,
-    asked: &[Asked<'_>],
-    options: SampleOptions,
-) -> Result<Vec<Option<Vec<Sample>>>, LanguageError> {
-    let each: Vec<GenerateOptions> = asked
-        .iter()
-        .map(|asked| GenerateOptions {
+impl<'a> Asked<'a> {
+    /// Asks for the likeliest answer: one, the same each time.
+    #[must_use]
+    pub fn for_likeliest(prompt: &'a Prompt, max_tokens: usize) -> Self {
+        Self {
+            prompt,
+            sampling: Sampling::Greedy,
+            samples: 1,
+            max_tokens,
+        }
+    }
+
+    /// Asks for samples; the same seed gives the same.
+    #[must_use]
+    pub fn for_samples(prompt: &'a Prompt, options: SampleOptions, seed: u64) -> Self {
+        Self {
+            prompt,
             sampling: Sampling::Random {
                 temperature: options.temperature,
                 top_k: None,
                 top_p: None,
-                seed: asked.seed,
+                seed,
             },
+            samples: options.samples,
             max_tokens: options.max_tokens,
+        }
+    }
+}
+
+/// What was drawn to a prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// The answers.
+    pub samples: Vec<Sample>,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+}
+
+/// Draws answers to prompts, all in one batch; a prompt that is asked twice in a row is read once.
+/// An answer is the first line that is not blank.
+///
+/// # Shapes
+/// Returns `[prompts]`; `None` for a prompt on which the model was stopped from outside before all
+/// its answers were written.
+///
+/// # Errors
+/// A prompt that does not fit, a request for no sample, a model that fails.
+pub fn draw(
+    model: &dyn LanguageModel,
+    asked: &[Asked<'_>],
+) -> Result<Vec<Option<Drawn>>, LanguageError> {
+    let each: Vec<GenerateOptions> = asked
+        .iter()
+        .map(|asked| GenerateOptions {
+            sampling: asked.sampling,
+            max_tokens: asked.max_tokens,
             stop: Vec::new(),
         })
         .collect();
@@ -71,13 +116,13 @@ pub fn sample(
         .zip(&each)
         .map(|(asked, each)| GenerateRequest {
             prompt: asked.prompt,
-            samples: options.samples,
+            samples: asked.samples,
             options: each,
         })
         .collect();
     let mut lines: Vec<Vec<FirstLine>> = asked
         .iter()
-        .map(|_| (0..options.samples).map(|_| FirstLine::default()).collect())
+        .map(|asked| (0..asked.samples).map(|_| FirstLine::default()).collect())
         .collect();
     let written = model.generate(&requests, &mut |piece| {
         let line = &mut lines[piece.request][piece.sample];
@@ -87,23 +132,63 @@ pub fn sample(
         }
         ControlFlow::Continue(())
     })?;
-    Ok(written
+    Ok(asked
         .iter()
+        .zip(&written)
         .zip(&lines)
-        .map(|(written, lines)| {
-            let samples = written.iter().zip(lines).map(|(written, line)| {
-                let stopped = written.finish == Finish::Cancelled && !line.has_ended();
-                (!stopped).then(|| Sample {
-                    text: line.answer().to_owned(),
-                    logprob: written.logprobs.as_deref().map(total),
-                    tokens: written.tokens,
-                })
-            });
-            samples
-                .collect::<Option<Vec<Sample>>>()
-                .filter(|samples| samples.len() == options.samples)
+        .map(|((asked, written), lines)| {
+            let samples = written.iter().zip(lines);
+            let samples: Vec<Sample> = samples
+                .map(|(written, line)| read(written, line))
+                .collect::<Option<_>>()?;
+            Some(Drawn {
+                prompt_tokens: written.first()?.prompt_tokens,
+                samples,
+            })
+            .filter(|drawn| drawn.samples.len() == asked.samples)
         })
         .collect())
+}
+
+/// The likeliest answer to each prompt, all in one batch.
+///
+/// # Shapes
+/// Returns `[prompts]`: empty where the model wrote none; `None` for one on which it was stopped from
+/// outside.
+///
+/// # Errors
+/// A prompt that does not fit, a model that fails.
+pub fn likeliest_lines(
+    model: &dyn LanguageModel,
+    prompts: &[Prompt],
+    max_tokens: usize,
+) -> Result<Vec<Option<String>>, LanguageError> {
+    let prompts = prompts.iter();
+    let asked: Vec<Asked<'_>> = prompts
+        .map(|prompt| Asked::for_likeliest(prompt, max_tokens))
+        .collect();
+    Ok(draw(model, &asked)?
+        .into_iter()
+        .map(|drawn| drawn?.samples.into_iter().next().map(|answer| answer.text))
+        .collect())
+}
+
+/// The answer in what was written; `None` where the model was stopped before its end.
+fn read(written: &Generation, line: &FirstLine) -> Option<Sample> {
+    let stopped = written.finish == Finish::Cancelled && !line.has_ended();
+    (!stopped).then(|| Sample {
+        text: line.answer().to_owned(),
+        logprob: written.logprobs.as_deref().map(total),
+        tokens: written.tokens,
+        entropy: written.entropies.as_deref().map(token_entropy),
+    })
+}
+
+fn token_entropy(entropies: &[f32]) -> TokenEntropy {
+    TokenEntropy {
+        mean: total(entropies) / entropies.len().max(1) as f64,
+        max: entropies.iter().copied().fold(0.0, f32::max).into(),
+    }
 }
 
 /// The seed of a question's samples: far from those of other questions, and the same in every run
@@ -125,6 +210,7 @@ mod tests {
     use super::*;
     use crate::indicators::{certainty, confidence};
     use crate::{Correctness, Golden, are_right, types_by_string};
+    use ken_model::language::Examples;
     use ken_model::table::{Fact, TableModel};
 
     const OPTIONS: SampleOptions = SampleOptions {
@@ -151,7 +237,7 @@ mod tests {
             .iter()
             .map(|fact| Prompt {
                 instruction: "Answer.",
-                examples: &[],
+                examples: Examples::Fixed(&[]),
                 input: format!("Question: {}\nAnswer:", fact.question),
             })
             .collect()
@@ -164,14 +250,14 @@ mod tests {
         let asked: Vec<Asked<'_>> = prompts
             .iter()
             .zip(&facts)
-            .map(|(prompt, fact)| Asked {
-                prompt,
-                seed: seed_of(5, &fact.question),
-            })
+            .map(|(prompt, fact)| Asked::for_samples(prompt, options, seed_of(5, &fact.question)))
             .collect();
-        let samples = sample(&table, &asked, options).unwrap();
-        assert_eq!(samples, sample(&table, &asked, options).unwrap());
-        samples.into_iter().map(Option::unwrap).collect()
+        let drawn = draw(&table, &asked).unwrap();
+        assert_eq!(drawn, draw(&table, &asked).unwrap());
+        drawn
+            .into_iter()
+            .map(|drawn| drawn.unwrap().samples)
+            .collect()
     }
 
     #[test]
@@ -232,6 +318,19 @@ mod tests {
     }
 
     #[test]
+    fn the_likeliest_answer_and_how_open_it_was_are_the_tables() {
+        let table = TableModel::new(facts(0.5)).unwrap();
+        let prompts = prompts(&facts(0.5));
+        let drawn = draw(&table, &[Asked::for_likeliest(&prompts[3], 8)]).unwrap();
+        let answer = &drawn[0].as_ref().unwrap().samples[0];
+        assert_eq!(answer.text, "right");
+        // A half, and two quarters.
+        let entropy = answer.entropy.unwrap();
+        assert!((entropy.mean - 1.5 * 2.0_f64.ln()).abs() < 1e-6);
+        assert_eq!(entropy.mean, entropy.max);
+    }
+
+    #[test]
     fn questions_have_seeds_of_their_own() {
         let all = sampled(0.5, OPTIONS);
         assert_ne!(all[0], all[1]);
@@ -260,12 +359,9 @@ mod tests {
     fn a_model_that_says_nothing_is_certain_of_it() {
         let table = TableModel::new(Vec::new()).unwrap();
         let prompts = prompts(&facts(0.5)[..1]);
-        let asked = [Asked {
-            prompt: &prompts[0],
-            seed: 0,
-        }];
-        let samples = sample(&table, &asked, OPTIONS).unwrap();
-        let samples = samples[0].as_ref().unwrap();
+        let asked = [Asked::for_samples(&prompts[0], OPTIONS, 0)];
+        let drawn = draw(&table, &asked).unwrap();
+        let samples = &drawn[0].as_ref().unwrap().samples;
         assert!(samples.iter().all(|sample| sample.text.is_empty()));
         let texts: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
         assert_eq!(certainty(&types_by_string(&texts)), Some(1.0));

@@ -1,7 +1,9 @@
 //! Asking the model itself whether it needs to look a question up: KBM's prompting baseline
 //! (section 4.1), which takes no sample and no training.
 
-use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample};
+use ken_model::language::{
+    Examples, LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample,
+};
 
 // Small models lean to one word whatever is asked. Of nine wordings tried, this one, a statement to
 // be called true or false, follows the question most (results/2026-11-22-main-job).
@@ -69,7 +71,7 @@ pub fn judge_need(
         .iter()
         .map(|question| Prompt {
             instruction: INSTRUCTION,
-            examples: &EXAMPLES,
+            examples: Examples::Fixed(&EXAMPLES),
             input: format!("Question: {question}\nA search is needed:"),
         })
         .collect();

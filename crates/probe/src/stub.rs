@@ -27,7 +27,7 @@ impl LanguageModel for Yes {
         Capabilities {
             score: true,
             logprobs: true,
-            hidden: false,
+            hidden_layers: None,
         }
     }
 

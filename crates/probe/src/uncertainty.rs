@@ -1,6 +1,6 @@
-//! Measures of a model's uncertainty that need no more than sampled answers and their log
-//! probabilities: perplexity, lexical similarity, semantic entropy. The certainty of KBM is in
-//! `indicators`; nothing is asked of a model here.
+//! Measures of a model's uncertainty by drawn answers, their log probabilities and hidden states:
+//! perplexity, lexical similarity, semantic entropy, eigenscore. The certainty of KBM is in
+//! `indicators`, token entropies come with the answers; nothing is asked of a model here.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,12 @@ use crate::indicators::entropy;
 use crate::normalize::{Rules, normalize};
 use crate::sample::Sample;
 
-/// The perplexity of the samples: e to the negative mean log probability of a token, over the
-/// tokens of all samples. At least 1; the larger, the less certain. `None` where log probabilities
-/// are missing or nothing was written.
+/// The perplexity of an answer: e to the negative mean log probability of its tokens. At least 1;
+/// the larger, the less certain. `None` where log probabilities are missing or nothing was written.
 #[must_use]
-pub fn perplexity(samples: &[Sample]) -> Option<f64> {
-    let tokens: usize = samples.iter().map(|sample| sample.tokens).sum();
-    let logprobs = samples.iter().map(|sample| sample.logprob);
-    let sum = logprobs.sum::<Option<f64>>()?;
-    (tokens > 0).then(|| (-sum / tokens as f64).exp())
+pub fn perplexity(answer: &Sample) -> Option<f64> {
+    let logprob = answer.logprob?;
+    (answer.tokens > 0).then(|| (-logprob / answer.tokens as f64).exp())
 }
 
 /// How alike the samples are in their words: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; the
@@ -107,6 +104,65 @@ pub fn semantic_entropy(samples: &[Sample], types: &[usize]) -> Option<f64> {
     Some(entropy(&shares).max(0.0))
 }
 
+/// Keeps the logarithm of an eigenvalue finite (Chen and others 2024, INSIDE, equation 5).
+const REGULARIZER: f64 = 1e-3;
+
+/// The eigenscore of answers: the mean natural logarithm of the eigenvalues of the covariance of
+/// their hidden states, each state centred over its own numbers (Chen and others 2024, INSIDE,
+/// equations 4 to 6). The larger, the less certain. `None` for fewer than two answers, or where a
+/// state holds what is no number.
+///
+/// # Shapes
+/// `states`: `[answers][hidden]`, of equal answers the same.
+#[must_use]
+pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
+    let count = states.len();
+    let width = states.first()?.len();
+    if count < 2 || width == 0 || states.iter().any(|state| state.len() != width) {
+        return None;
+    }
+    let centred: Vec<Vec<f64>> = states
+        .iter()
+        .map(|state| {
+            let numbers: Vec<f64> = state.iter().copied().map(f64::from).collect();
+            let mean = numbers.iter().sum::<f64>() / width as f64;
+            numbers.into_iter().map(|number| number - mean).collect()
+        })
+        .collect();
+    let mut covariance: Vec<Vec<f64>> = centred
+        .iter()
+        .map(|one| {
+            let with = |other: &Vec<f64>| one.iter().zip(other).map(|(a, b)| a * b).sum();
+            centred.iter().map(with).collect()
+        })
+        .collect();
+    for (at, row) in covariance.iter_mut().enumerate() {
+        row[at] += REGULARIZER;
+    }
+    Some(log_determinant(covariance)? / count as f64)
+}
+
+/// The natural logarithm of the determinant of a positive definite matrix, by Cholesky's
+/// decomposition; `None` of another one.
+fn log_determinant(mut matrix: Vec<Vec<f64>>) -> Option<f64> {
+    let mut sum = 0.0;
+    for column in 0..matrix.len() {
+        for row in column..matrix.len() {
+            let products = (0..column).map(|k| matrix[row][k] * matrix[column][k]);
+            let left = matrix[row][column] - products.sum::<f64>();
+            matrix[row][column] = if row > column {
+                left / matrix[column][column]
+            } else if left > 0.0 {
+                left.sqrt()
+            } else {
+                return None;
+            };
+        }
+        sum += 2.0 * matrix[column][column].ln();
+    }
+    sum.is_finite().then_some(sum)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,20 +173,32 @@ mod tests {
             text: text.to_owned(),
             logprob,
             tokens,
+            entropy: None,
         }
     }
 
     #[test]
     fn perplexity_is_per_token() {
         let half = 0.5_f64.ln();
-        let samples = [
-            sample("a", Some(2.0 * half), 2),
-            sample("b", Some(4.0 * half), 4),
-        ];
-        assert!((perplexity(&samples).unwrap() - 2.0).abs() < 1e-12);
-        assert_eq!(perplexity(&[sample("a", None, 2)]), None);
-        assert_eq!(perplexity(&[sample("", Some(0.0), 0)]), None);
-        assert_eq!(perplexity(&[]), None);
+        let answer = sample("a", Some(6.0 * half), 6);
+        assert!((perplexity(&answer).unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(perplexity(&sample("a", None, 2)), None);
+        assert_eq!(perplexity(&sample("", Some(0.0), 0)), None);
+    }
+
+    #[test]
+    fn states_that_are_apart_score_more() {
+        // Centred these are (1, -1), (1, -1) and (-1, 1): one eigenvalue of 6, two of 0.
+        let states: [&[f32]; 3] = [&[2.0, 0.0], &[3.0, 1.0], &[0.0, 2.0]];
+        let expected = ((6.0 + REGULARIZER).ln() + 2.0 * REGULARIZER.ln()) / 3.0;
+        assert!((eigenscore(&states).unwrap() - expected).abs() < 1e-9);
+        let near: [&[f32]; 2] = [&[1.0, 0.0, 0.0], &[1.0, 0.1, 0.0]];
+        let far: [&[f32]; 2] = [&[1.0, 0.0, 0.0], &[0.0, 0.0, 1.0]];
+        assert!(eigenscore(&near) < eigenscore(&far));
+        assert_eq!(eigenscore(&near[..1]), None);
+        assert_eq!(eigenscore(&[]), None);
+        assert_eq!(eigenscore(&[&[1.0, f32::NAN], &[0.0, 1.0]]), None);
+        assert_eq!(eigenscore(&[&[1.0], &[0.0, 1.0]]), None);
     }
 
     #[test]
@@ -180,7 +248,40 @@ mod tests {
         }
     }
 
+    /// By Laplace's expansion.
+    fn plain_determinant(matrix: &[Vec<f64>]) -> f64 {
+        let Some((first, rest)) = matrix.split_first() else {
+            return 1.0;
+        };
+        let terms = first.iter().enumerate().map(|(column, number)| {
+            let minor: Vec<Vec<f64>> = rest
+                .iter()
+                .map(|row| [&row[..column], &row[column + 1..]].concat())
+                .collect();
+            let sign = if column % 2 == 0 { 1.0 } else { -1.0 };
+            sign * number * plain_determinant(&minor)
+        });
+        terms.sum()
+    }
+
     proptest! {
+        #[test]
+        fn the_determinant_is_the_plain_one(
+            rows in proptest::collection::vec(proptest::collection::vec(-3.0..3.0_f64, 4), 1..6),
+        ) {
+            // A product with its transpose, and something on the diagonal, is positive definite.
+            let matrix: Vec<Vec<f64>> = rows
+                .iter()
+                .enumerate()
+                .map(|(i, a)| rows.iter().enumerate().map(|(j, b)| {
+                    let product: f64 = a.iter().zip(b).map(|(x, y)| x * y).sum();
+                    product + if i == j { 0.5 } else { 0.0 }
+                }).collect())
+                .collect();
+            let plain = plain_determinant(&matrix).ln();
+            prop_assert!((log_determinant(matrix).unwrap() - plain).abs() < 1e-6);
+        }
+
         #[test]
         fn the_common_subsequence_is_the_longest(a in "[xyz]{0,8}", b in "[xyz]{0,8}") {
             let a: Vec<String> = a.chars().map(String::from).collect();

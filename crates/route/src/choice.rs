@@ -1,13 +1,6 @@
 //! The choice of a source for one question.
 
-use crate::{Policy, Source};
-
-/// What was measured of a question. Only what the policy asks for is measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Signals {
-    /// Probability in `[0, 1]` with which the model says that it must look the question up.
-    pub self_judgment: Option<f64>,
-}
+use crate::{Measure, Policy, Source};
 
 /// A source and why it was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,56 +11,118 @@ pub struct Choice {
     pub reason: String,
 }
 
-/// A policy was asked to choose without the signal that it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the policy `{policy}` needs the signal `{signal}`, which was not measured")]
-pub struct MissingSignal {
-    /// The policy.
-    pub policy: Policy,
-    /// The signal.
-    pub signal: &'static str,
+/// Why a policy cannot choose.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum CannotChoose {
+    /// It has no threshold.
+    #[error("the policy `{policy}` has no threshold")]
+    NoThreshold {
+        /// The policy.
+        policy: Policy,
+    },
+    /// It would have to know the golden answers.
+    #[error("the policy `oracle` has to know the golden answers")]
+    NoGoldenAnswers,
+    /// Its measure was not taken, or the model cannot show what it takes.
+    #[error("the policy `{policy}` needs a measure that this model does not give")]
+    NotMeasured {
+        /// The policy.
+        policy: Policy,
+    },
+}
+
+impl CannotChoose {
+    /// A short name for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoThreshold { .. } => "no_threshold",
+            Self::NoGoldenAnswers => "no_golden_answers",
+            Self::NotMeasured { .. } => "not_measured",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::NoThreshold { policy } => format!(
+                "write `{policy}@THRESHOLD`; `ken calibrate RECORDS --policy {policy}` finds one"
+            ),
+            Self::NoGoldenAnswers => {
+                "only `ken eval` with several policies has them to compare with".to_owned()
+            }
+            Self::NotMeasured { .. } => {
+                "use `certainty`, which needs no more than the answers, or a model on this machine"
+                    .to_owned()
+            }
+        }
+    }
 }
 
 impl Policy {
-    /// Chooses the source for a question.
+    /// Whether it can choose for questions without golden answers.
     ///
     /// # Errors
-    /// A signal that the policy needs is missing.
-    pub fn choose(self, signals: &Signals) -> Result<Choice, MissingSignal> {
-        let choice = match self {
-            Self::Always => Choice {
-                source: Source::Corpus,
-                reason: "the policy always retrieves".to_owned(),
-            },
-            Self::Never => Choice {
-                source: Source::SelfKnowledge,
-                reason: "the policy never retrieves".to_owned(),
-            },
-            Self::Prompt => {
-                let need = signals.self_judgment.ok_or(MissingSignal {
-                    policy: self,
-                    signal: "self_judgment",
-                })?;
-                let percent = 100.0 * need;
-                // NaN, from a broken model, retrieves: that is the side that costs least.
-                if need < 0.5 {
-                    Choice {
-                        source: Source::SelfKnowledge,
-                        reason: format!(
-                            "the model holds that it need not look this up (need {percent:.0}%)"
-                        ),
-                    }
-                } else {
-                    Choice {
-                        source: Source::Corpus,
-                        reason: format!(
-                            "the model holds that it must look this up (need {percent:.0}%)"
-                        ),
-                    }
-                }
+    /// The oracle, and a policy without a threshold.
+    pub fn check(self) -> Result<(), CannotChoose> {
+        self.choose(Some(0.0)).map(drop)
+    }
+
+    /// Chooses the source for a question.
+    ///
+    /// # Units
+    /// `need`: what its measure gives; for `random:P` a number drawn from `[0, 1)`, which retrieves
+    /// below P.
+    ///
+    /// # Errors
+    /// As [`Policy::check`], and a missing number.
+    pub fn choose(self, need: Option<f64>) -> Result<Choice, CannotChoose> {
+        let needed = || need.ok_or(CannotChoose::NotMeasured { policy: self });
+        let (retrieves, reason) = match self {
+            Self::Always => (true, "the policy always retrieves".to_owned()),
+            Self::Never => (false, "the policy never retrieves".to_owned()),
+            Self::Random { share } => {
+                let drawn = needed()?;
+                let side = if drawn < share { "below" } else { "not below" };
+                (
+                    drawn < share,
+                    format!("{drawn:.3} was drawn, which is {side} {share}"),
+                )
             }
+            Self::Measured {
+                measure,
+                threshold: Some(threshold),
+                ..
+            } => {
+                let need = needed()?;
+                // NaN, from a broken model, retrieves: that is the side that costs least.
+                let spared = need <= threshold;
+                let side = if spared { "not above" } else { "above" };
+                let what = match measure {
+                    Measure::Judgment => "the model's need to look this up",
+                    _ => "the model's uncertainty",
+                };
+                (!spared, format!("{what}, {need:.3}, is {side} {threshold}"))
+            }
+            Self::Oracle => return Err(CannotChoose::NoGoldenAnswers),
+            Self::Measured {
+                threshold: None, ..
+            } => return Err(CannotChoose::NoThreshold { policy: self }),
         };
-        Ok(choice)
+        let source = if retrieves {
+            Source::Corpus
+        } else {
+            Source::SelfKnowledge
+        };
+        Ok(Choice { source, reason })
+    }
+
+    /// Judges again with evidence: whether it lowers the measure, so that it is kept (KBM's classes
+    /// by certainty: only beneficial evidence is).
+    #[must_use]
+    pub fn keeps(without: f64, with: f64) -> bool {
+        with < without
     }
 }
 
@@ -75,28 +130,42 @@ impl Policy {
 mod tests {
     use super::*;
 
-    fn source(policy: Policy, self_judgment: Option<f64>) -> Result<Source, MissingSignal> {
-        policy
-            .choose(&Signals { self_judgment })
-            .map(|choice| choice.source)
+    fn source(policy: &str, need: Option<f64>) -> Result<Source, CannotChoose> {
+        let policy: Policy = policy.parse().unwrap();
+        policy.choose(need).map(|choice| choice.source)
     }
 
     #[test]
-    fn fixed_policies_ignore_signals() {
-        for judgment in [None, Some(0.0), Some(1.0)] {
-            assert_eq!(source(Policy::Always, judgment), Ok(Source::Corpus));
-            assert_eq!(source(Policy::Never, judgment), Ok(Source::SelfKnowledge));
+    fn fixed_policies_ignore_what_was_measured() {
+        for need in [None, Some(0.0), Some(1.0)] {
+            assert_eq!(source("always", need), Ok(Source::Corpus));
+            assert_eq!(source("never", need), Ok(Source::SelfKnowledge));
         }
     }
 
     #[test]
-    fn the_prompting_policy_follows_the_model() {
+    fn what_is_above_the_threshold_retrieves() {
+        assert_eq!(source("prompt", Some(0.5)), Ok(Source::SelfKnowledge));
+        assert_eq!(source("prompt", Some(0.51)), Ok(Source::Corpus));
+        assert_eq!(source("certainty@0.2", Some(0.3)), Ok(Source::Corpus));
         assert_eq!(
-            source(Policy::Prompt, Some(0.49)),
+            source("certainty@0.3", Some(0.3)),
             Ok(Source::SelfKnowledge)
         );
-        assert_eq!(source(Policy::Prompt, Some(0.5)), Ok(Source::Corpus));
-        assert_eq!(source(Policy::Prompt, Some(f64::NAN)), Ok(Source::Corpus));
-        assert!(source(Policy::Prompt, None).is_err());
+        assert_eq!(source("certainty@0.3", Some(f64::NAN)), Ok(Source::Corpus));
+        assert_eq!(source("random:0.3", Some(0.29)), Ok(Source::Corpus));
+        assert_eq!(source("random:0", Some(0.0)), Ok(Source::SelfKnowledge));
+    }
+
+    #[test]
+    fn what_is_missing_is_told() {
+        let kind = |policy, need| source(policy, need).unwrap_err().kind();
+        assert_eq!(kind("prompt", None), "not_measured");
+        assert_eq!(kind("random:0.5", None), "not_measured");
+        assert_eq!(kind("oracle", Some(1.0)), "no_golden_answers");
+        assert_eq!(kind("certainty", Some(1.0)), "no_threshold");
+        let policy = Policy::measured(Measure::Certainty);
+        let hint = policy.check().unwrap_err().hint();
+        assert!(hint.contains("certainty@THRESHOLD"), "{hint}");
     }
 }

@@ -8,7 +8,7 @@ mod measure;
 mod policy;
 
 pub use calibrate::{CONFIDENCE, Calibration, Goal, Observation, calibrate};
-pub use choice::{Choice, MissingSignal, Signals};
+pub use choice::{CannotChoose, Choice};
 pub use measure::{Measure, UnknownMeasure};
 pub use policy::{Policy, UnknownPolicy};
 

@@ -1,50 +1,70 @@
-//! The measures of a model's uncertainty that a policy can decide by, by name. How they are taken is
-//! not known here.
+//! The measures of a model's need of retrieval that a policy can decide by, by name. How they are
+//! taken is not known here.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What is measured on sampled answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What is measured of a question. The larger the number, the more it needs retrieval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Measure {
-    /// How little the answers agree: 1 less KBM's certainty (Eq. 1).
+    /// The probability with which the model says that it must look the question up (the prompting
+    /// baseline of KBM, section 4.1).
+    Judgment,
+    /// How little sampled answers agree: 1 less KBM's certainty (Eq. 1).
     Certainty,
-    /// e to the negative mean log probability of a token.
+    /// e to the negative mean log probability of a token of the likeliest answer.
     Perplexity,
-    /// The entropy over answers of one meaning.
+    /// The mean entropy of what its tokens were chosen from.
+    MeanTokenEntropy,
+    /// The greatest of these entropies.
+    MaxTokenEntropy,
+    /// The entropy over sampled answers of one meaning (Farquhar and others 2024).
     SemanticEntropy,
-    /// How little the answers have in common in their words.
+    /// How little sampled answers have in common in their words (Fomicheva and others 2020).
     LexicalSimilarity,
+    /// How far apart sampled answers are in the model's hidden states (Chen and others 2024).
+    Eigenscore,
 }
 
 impl Measure {
-    /// Every measure.
-    pub const ALL: [Self; 4] = [
-        Self::Certainty,
-        Self::Perplexity,
-        Self::SemanticEntropy,
-        Self::LexicalSimilarity,
+    /// Every measure with its name, which is that of its policy.
+    pub const NAMES: [(Self, &'static str); 8] = [
+        (Self::Judgment, "prompt"),
+        (Self::Certainty, "certainty"),
+        (Self::Perplexity, "uncertainty:perplexity"),
+        (Self::MeanTokenEntropy, "uncertainty:mean-token-entropy"),
+        (Self::MaxTokenEntropy, "uncertainty:max-token-entropy"),
+        (Self::SemanticEntropy, "uncertainty:semantic-entropy"),
+        (Self::LexicalSimilarity, "uncertainty:lexical-similarity"),
+        (Self::Eigenscore, "uncertainty:eigenscore"),
     ];
+
+    /// Whether the number lies in `[0, 1]`, so that it may be read as a probability.
+    #[must_use]
+    pub fn is_share(self) -> bool {
+        matches!(
+            self,
+            Self::Judgment | Self::Certainty | Self::LexicalSimilarity
+        )
+    }
+
+    /// Whether it is taken on answers, so that it can be taken again on answers from evidence.
+    #[must_use]
+    pub fn is_of_answers(self) -> bool {
+        self != Self::Judgment
+    }
 }
 
-/// As policies are named.
 impl fmt::Display for Measure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Certainty => "certainty",
-            Self::Perplexity => "uncertainty:perplexity",
-            Self::SemanticEntropy => "uncertainty:semantic-entropy",
-            Self::LexicalSimilarity => "uncertainty:lexical-similarity",
-        })
+        let known = Self::NAMES.iter().find(|(measure, _)| measure == self);
+        f.write_str(known.map_or("", |(_, name)| name))
     }
 }
 
 /// A name that no measure has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown measure `{name}` (certainty, uncertainty:perplexity, uncertainty:semantic-entropy and \
-     uncertainty:lexical-similarity are known)"
-)]
+#[error("unknown measure `{name}` ({} are known)", Measure::NAMES.map(|(_, name)| name).join(", "))]
 pub struct UnknownMeasure {
     /// The name given.
     pub name: String,
@@ -54,9 +74,10 @@ impl FromStr for Measure {
     type Err = UnknownMeasure;
 
     fn from_str(name: &str) -> Result<Self, UnknownMeasure> {
-        Self::ALL
+        Self::NAMES
             .into_iter()
-            .find(|measure| measure.to_string() == name)
+            .find(|(_, known)| *known == name)
+            .map(|(measure, _)| measure)
             .ok_or_else(|| UnknownMeasure {
                 name: name.to_owned(),
             })
@@ -69,10 +90,12 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for measure in Measure::ALL {
-            assert_eq!(measure.to_string().parse(), Ok(measure));
+        for (measure, name) in Measure::NAMES {
+            assert_eq!(measure.to_string(), name);
+            assert_eq!(name.parse(), Ok(measure));
         }
         let error = "entropy".parse::<Measure>().unwrap_err();
         assert!(error.to_string().contains("`entropy`"));
+        assert!(error.to_string().contains("uncertainty:eigenscore"));
     }
 }

@@ -3,60 +3,181 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Measure;
+
 /// How it is decided whether a question retrieves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Policy {
     /// Every question retrieves.
     Always,
     /// No question retrieves.
     Never,
-    /// The model is asked whether it needs to look the question up (the prompting baseline of
-    /// KBM, section 4.1).
-    Prompt,
+    /// Each question retrieves by chance.
+    Random {
+        /// With this probability, in `[0, 1]`.
+        share: f64,
+    },
+    /// A question retrieves where that turns a wrong answer into a right one. Only who has the
+    /// golden answers can know.
+    Oracle,
+    /// A question retrieves where a measure of it is above a threshold.
+    Measured {
+        /// The measure.
+        measure: Measure,
+        /// The threshold; `None` where it is still to be chosen.
+        threshold: Option<f64>,
+        /// Whether the measure is taken again with the evidence, and evidence dropped that does not
+        /// lower it (KBM's double judgment, figure 8).
+        double: bool,
+    },
 }
 
-impl Policy {
-    /// Every policy, in the order in which reports show them.
-    pub const ALL: [Self; 3] = [Self::Never, Self::Always, Self::Prompt];
+/// The threshold of the model's own judgment where nobody says: it holds for or against.
+const JUDGMENT_THRESHOLD: f64 = 0.5;
 
-    /// Whether [`Policy::choose`] needs the model's judgment of the question.
+/// What follows the name of a policy that judges twice.
+const DOUBLE: &str = "+double";
+
+impl Policy {
+    /// The policy of a measure, with the threshold that it has without being told.
     #[must_use]
-    pub fn needs_self_judgment(self) -> bool {
+    pub fn measured(measure: Measure) -> Self {
+        Self::Measured {
+            measure,
+            threshold: (measure == Measure::Judgment).then_some(JUDGMENT_THRESHOLD),
+            double: false,
+        }
+    }
+
+    /// What it measures.
+    #[must_use]
+    pub fn measure(self) -> Option<Measure> {
         match self {
-            Self::Prompt => true,
-            Self::Always | Self::Never => false,
+            Self::Measured { measure, .. } => Some(measure),
+            Self::Always | Self::Never | Self::Random { .. } | Self::Oracle => None,
+        }
+    }
+
+    /// Whether it judges again with the evidence.
+    #[must_use]
+    pub fn judges_twice(self) -> bool {
+        matches!(self, Self::Measured { double: true, .. })
+    }
+}
+
+/// `always`, `never`, `oracle`, `random:P`, or a measure's name, `@` and the threshold where there is
+/// one that is not the measure's own, and `+double` where it judges twice.
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Always => f.write_str("always"),
+            Self::Never => f.write_str("never"),
+            Self::Oracle => f.write_str("oracle"),
+            Self::Random { share } => write!(f, "random:{share}"),
+            Self::Measured {
+                measure,
+                threshold,
+                double,
+            } => {
+                measure.fmt(f)?;
+                if let Some(threshold) = threshold
+                    && Self::measured(*measure)
+                        != (Self::Measured {
+                            measure: *measure,
+                            threshold: Some(*threshold),
+                            double: false,
+                        })
+                {
+                    write!(f, "@{threshold}")?;
+                }
+                f.write_str(if *double { DOUBLE } else { "" })
+            }
         }
     }
 }
 
-impl fmt::Display for Policy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Always => "always",
-            Self::Never => "never",
-            Self::Prompt => "prompt",
-        })
-    }
-}
-
-/// A name that no policy has.
+/// A text that names no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown policy `{name}` (always, never and prompt are known)")]
-pub struct UnknownPolicy {
-    /// The name given.
-    pub name: String,
+pub enum UnknownPolicy {
+    /// No policy has this name.
+    #[error(
+        "unknown policy `{name}` (known are always, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
+        Measure::NAMES.map(|(_, name)| name).join(", ")
+    )]
+    Name {
+        /// The name given.
+        name: String,
+    },
+    /// The number behind the name is none, or out of range.
+    #[error("`{number}` in `{policy}` is not {expected}")]
+    Number {
+        /// The policy as given.
+        policy: String,
+        /// What stands for the number.
+        number: String,
+        /// What may stand there.
+        expected: &'static str,
+    },
+    /// The measure cannot be taken with evidence.
+    #[error("`{policy}` cannot judge twice: its measure is not taken on answers")]
+    NotTwice {
+        /// The policy as given.
+        policy: String,
+    },
 }
 
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
-    fn from_str(name: &str) -> Result<Self, UnknownPolicy> {
-        Self::ALL
-            .into_iter()
-            .find(|policy| policy.to_string() == name)
-            .ok_or_else(|| UnknownPolicy {
-                name: name.to_owned(),
-            })
+    fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
+        let number = |number: &str, expected, holds: fn(f64) -> bool| match number.parse::<f64>() {
+            Ok(value) if holds(value) => Ok(value),
+            _ => Err(UnknownPolicy::Number {
+                policy: text.to_owned(),
+                number: number.to_owned(),
+                expected,
+            }),
+        };
+        match text {
+            "always" => return Ok(Self::Always),
+            "never" => return Ok(Self::Never),
+            "oracle" => return Ok(Self::Oracle),
+            _ => {}
+        }
+        if let Some(share) = text.strip_prefix("random:") {
+            let share = number(share, "a share from 0 to 1", |share| {
+                (0.0..=1.0).contains(&share)
+            })?;
+            return Ok(Self::Random { share });
+        }
+        let (rest, double) = match text.strip_suffix(DOUBLE) {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let (name, given) = match rest.split_once('@') {
+            Some((name, threshold)) => (name, Some(threshold)),
+            None => (rest, None),
+        };
+        let measure: Measure = name.parse().map_err(|_| UnknownPolicy::Name {
+            name: text.to_owned(),
+        })?;
+        if double && !measure.is_of_answers() {
+            return Err(UnknownPolicy::NotTwice {
+                policy: text.to_owned(),
+            });
+        }
+        let given = given
+            .map(|threshold| number(threshold, "a threshold", f64::is_finite))
+            .transpose()?;
+        let default = match Self::measured(measure) {
+            Self::Measured { threshold, .. } => threshold,
+            _ => None,
+        };
+        Ok(Self::Measured {
+            measure,
+            threshold: given.or(default),
+            double,
+        })
     }
 }
 
@@ -66,10 +187,36 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for policy in Policy::ALL {
-            assert_eq!(policy.to_string().parse(), Ok(policy));
+        for text in [
+            "always",
+            "never",
+            "oracle",
+            "random:0.25",
+            "prompt",
+            "prompt@0.3",
+            "certainty",
+            "certainty@0.61",
+            "certainty@0.61+double",
+            "uncertainty:eigenscore@-3.5",
+        ] {
+            let policy: Policy = text.parse().unwrap();
+            assert_eq!(policy.to_string(), text);
         }
-        let error = "sometimes".parse::<Policy>().unwrap_err();
-        assert!(error.to_string().contains("`sometimes`"));
+        assert_eq!("prompt@0.5".parse::<Policy>(), "prompt".parse());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, part) in [
+            ("sometimes", "`sometimes`"),
+            ("random:2", "`2`"),
+            ("random:", "``"),
+            ("certainty@high", "`high`"),
+            ("certainty@inf", "`inf`"),
+            ("prompt+double", "cannot judge twice"),
+        ] {
+            let error = text.parse::<Policy>().unwrap_err();
+            assert!(error.to_string().contains(part), "{error}");
+        }
     }
 }

@@ -1,10 +1,13 @@
 //! From what was probed to what a threshold is chosen on: each question's score by a measure, and
 //! how right its answers are with and without evidence. The choice itself is in `ken_route`.
 
-use ken_probe::{Sample, lexical_similarity, perplexity, semantic_entropy};
+use std::collections::{BTreeMap, BTreeSet};
+
+use ken_answer::{Calls, Cost, Step, Taken, Tokens, steps};
+use ken_probe::Sample;
 use ken_route::{Measure, Observation};
 
-use crate::probe::{ProbeRecord, ProbeSample};
+use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
 
 /// The probed questions that a threshold can be chosen on.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,10 +30,16 @@ pub enum CalibrationError {
         /// Records in the file.
         records: usize,
     },
+    /// There are other samples than the policy would draw.
+    #[error("{wanted} samples are wanted, and the records hold {drawn} to a question")]
+    OtherSamples {
+        /// Samples to a question.
+        drawn: usize,
+        /// Samples that the policy draws.
+        wanted: usize,
+    },
     /// The measure needs what was not recorded.
-    #[error(
-        "{measure} cannot be told from these records, which hold no log probabilities or a single sample"
-    )]
+    #[error("{measure} cannot be told from these records")]
     NotMeasured {
         /// The measure.
         measure: Measure,
@@ -43,6 +52,7 @@ impl CalibrationError {
         match self {
             Self::NothingToCompare { .. } => "nothing_to_compare",
             Self::NotMeasured { .. } => "not_measured",
+            Self::OtherSamples { .. } => "other_samples",
         }
     }
 
@@ -52,49 +62,114 @@ impl CalibrationError {
             Self::NothingToCompare { .. } => {
                 "probe questions with golden_answers: `ken probe QUESTIONS --corpus DIR`"
             }
-            Self::NotMeasured { .. } => "use --policy certainty, or probe again with more samples",
+            Self::NotMeasured {
+                measure: Measure::Eigenscore,
+            } => "probe again with --eigenscore",
+            Self::NotMeasured { .. } => {
+                "use --policy certainty with 2 samples or more, which needs no log probabilities"
+            }
+            Self::OtherSamples { drawn, .. } => {
+                return Some(format!(
+                    "give --samples {drawn} here and where the policy is used, or probe again with more"
+                ));
+            }
         };
         Some(remedy.to_owned())
     }
 }
 
-/// The score of a question by a measure, the larger the more it needs retrieval; taken on the
-/// answers from memory. `None` where it cannot be told.
-pub fn need(record: &ProbeRecord, measure: Measure) -> Option<f64> {
-    let samples = record.samples.from_self.as_deref()?;
-    let texts: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
-    let types: Vec<usize> = samples.iter().map(|sample| sample.answer_type).collect();
-    match measure {
-        Measure::Certainty => record.certainty.from_self.map(|certainty| 1.0 - certainty),
-        Measure::LexicalSimilarity => lexical_similarity(&texts).map(|alike| 1.0 - alike),
-        Measure::Perplexity => perplexity(&sampled(samples)),
-        Measure::SemanticEntropy => semantic_entropy(&sampled(samples), &types),
+/// What was taken of a probed question from memory, with no more than the first `samples`, so that
+/// measures come out as they would with so many. Of the costs calls and written tokens are known;
+/// prompt tokens and times are zero.
+pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
+    let drawn = record.samples.from_self.iter().flatten().take(samples);
+    let draft = record.likeliest.from_self.as_ref();
+    let mut costs = BTreeMap::new();
+    let mut paid = |step, model, completion| {
+        let cost = Cost {
+            calls: Calls {
+                model,
+                retriever: 0,
+            },
+            tokens: Tokens {
+                prompt: 0,
+                completion,
+            },
+            ms: 0.0,
+        };
+        costs.insert(step, cost);
+    };
+    if record.judgment.is_some() {
+        paid(Step::Judge, 1, 0);
+    }
+    if let Some(draft) = draft {
+        paid(Step::Draft, 1, draft.answer.tokens);
+    }
+    let texts: Vec<&str> = drawn.clone().map(|sample| sample.text.as_str()).collect();
+    if texts.len() == samples {
+        let written = drawn.clone().map(|sample| sample.tokens).sum();
+        paid(Step::Sample, samples, written);
+    }
+    let whole = record.samples.from_self.as_ref().map_or(0, Vec::len) == samples;
+    if record.eigenscore.is_some() && whole {
+        let distinct: BTreeSet<&str> = texts.into_iter().collect();
+        paid(Step::Inspect, distinct.len(), 0);
+    }
+    Taken {
+        judgment: record.judgment,
+        draft: draft.map(|likeliest| likeliest.answer.clone()),
+        types: drawn.clone().map(|sample| sample.answer_type).collect(),
+        samples: drawn.map(sample).collect(),
+        eigenscore: record.eigenscore,
+        costs,
     }
 }
 
-fn sampled(samples: &[ProbeSample]) -> Vec<Sample> {
-    let samples = samples.iter().map(|sample| Sample {
+fn sample(sample: &ProbeSample) -> Sample {
+    Sample {
         text: sample.text.clone(),
         logprob: sample.logprob,
         tokens: sample.tokens,
-    });
-    samples.collect()
+        entropy: None,
+    }
 }
 
-/// What a threshold of `measure` can be chosen on.
+/// What a threshold of `measure` can be chosen on, where a policy draws so many `samples`: each
+/// question's measure, and whether its likeliest answers are right, which are those that are given.
 ///
 /// # Errors
-/// Where that is nothing.
-pub fn observe(records: &[ProbeRecord], measure: Measure) -> Result<Observed, CalibrationError> {
+/// Where that is nothing, and where the records hold fewer samples.
+pub fn observe(
+    records: &[ProbeRecord],
+    measure: Measure,
+    samples: usize,
+) -> Result<Observed, CalibrationError> {
     let mut observations = Vec::new();
     let mut compared = 0;
+    let of_samples = steps(measure).contains(&Step::Sample);
+    // The eigenscore was taken of all samples and cannot be taken again of fewer.
+    let exactly = measure == Measure::Eigenscore;
     for record in records {
-        let (Some(without), Some(with)) = (record.confidence.from_self, record.confidence.corpus)
-        else {
+        let right = |answer: &Option<ProbeAnswer>| {
+            let correct = answer.as_ref()?.correct?;
+            Some(f64::from(u8::from(correct)))
+        };
+        let (Some(without), Some(with)) = (
+            right(&record.likeliest.from_self),
+            right(&record.likeliest.corpus),
+        ) else {
             continue;
         };
+        let drawn = record.samples.from_self.as_ref().map_or(0, Vec::len);
+        if of_samples && (drawn < samples || exactly && drawn != samples) {
+            return Err(CalibrationError::OtherSamples {
+                drawn,
+                wanted: samples,
+            });
+        }
         compared += 1;
-        observations.extend(need(record, measure).map(|score| Observation {
+        let score = taken(record, samples).need(measure);
+        observations.extend(score.map(|score| Observation {
             score,
             without,
             with,
@@ -118,7 +193,7 @@ mod tests {
     use super::*;
     use crate::probe::{Conditions, Effects, Fingerprints};
 
-    fn record(answers: &[&str], without: Option<f64>, with: Option<f64>) -> ProbeRecord {
+    fn record(answers: &[&str], without: bool, with: Option<bool>) -> ProbeRecord {
         let samples = answers.iter().enumerate().map(|(at, text)| ProbeSample {
             text: (*text).to_owned(),
             logprob: None,
@@ -126,22 +201,30 @@ mod tests {
             correct: None,
             answer_type: at.min(1),
         });
+        let likeliest = |correct| ProbeAnswer {
+            answer: Sample {
+                text: "red".to_owned(),
+                logprob: None,
+                tokens: 1,
+                entropy: None,
+            },
+            correct: Some(correct),
+        };
         ProbeRecord {
             id: "q".into(),
             question: "Who mends the clock?".into(),
             golden_answers: vec!["Ilka".into()],
             choices: Vec::new(),
-            confidence: Conditions {
-                from_self: without,
-                corpus: with,
-                masked: None,
-            },
-            certainty: Conditions {
-                from_self: Some(0.25),
-                corpus: None,
-                masked: None,
-            },
+            confidence: Conditions::default(),
+            certainty: Conditions::default(),
             effect: Effects::default(),
+            likeliest: Conditions {
+                from_self: Some(likeliest(without)),
+                corpus: with.map(likeliest),
+                masked: None,
+            },
+            judgment: Some(0.3),
+            eigenscore: None,
             samples: Conditions {
                 from_self: Some(samples.collect()),
                 corpus: None,
@@ -160,24 +243,34 @@ mod tests {
     }
 
     #[test]
-    fn the_less_certain_need_more() {
-        let record = record(&["red fox", "blue whale"], Some(0.0), Some(1.0));
-        assert_eq!(need(&record, Measure::Certainty), Some(0.75));
-        assert_eq!(need(&record, Measure::LexicalSimilarity), Some(1.0));
-        let entropy = need(&record, Measure::SemanticEntropy).unwrap();
+    fn measures_are_of_as_many_samples_as_wanted() {
+        let record = record(&["red fox", "blue whale", "blue whale"], false, Some(true));
+        let score = |measure, samples| {
+            let observed = observe(std::slice::from_ref(&record), measure, samples);
+            observed.map(|observed| observed.observations[0].score)
+        };
+        assert_eq!(score(Measure::Certainty, 2), Ok(1.0));
+        assert_eq!(score(Measure::LexicalSimilarity, 2), Ok(1.0));
+        let entropy = score(Measure::SemanticEntropy, 2).unwrap();
         assert!((entropy - 2.0_f64.ln()).abs() < 1e-12);
-        assert_eq!(need(&record, Measure::Perplexity), None);
+        assert!(score(Measure::Certainty, 3).unwrap() < 1.0);
+        assert_eq!(score(Measure::Judgment, 9), Ok(0.3));
+        let error = score(Measure::Certainty, 4).unwrap_err();
+        assert_eq!(error.kind(), "other_samples");
+        assert!(error.hint().unwrap().contains("--samples 3"));
     }
 
     #[test]
     fn what_cannot_be_compared_is_left_out_or_an_error() {
-        let whole = record(&["one", "two"], Some(0.0), Some(1.0));
-        let closed_book = record(&["one", "two"], Some(0.0), None);
-        let observed = observe(&[whole.clone(), closed_book.clone()], Measure::Certainty).unwrap();
+        let whole = record(&["one", "two"], false, Some(true));
+        let closed_book = record(&["one", "two"], false, None);
+        let records = [whole.clone(), closed_book.clone()];
+        let observed = observe(&records, Measure::Certainty, 2).unwrap();
         assert_eq!((observed.observations.len(), observed.left_out), (1, 1));
-        let error = observe(&[closed_book], Measure::Certainty).unwrap_err();
+        assert_eq!(observed.observations[0].with, 1.0);
+        let error = observe(&[closed_book], Measure::Certainty, 2).unwrap_err();
         assert_eq!(error.kind(), "nothing_to_compare");
-        let error = observe(&[whole], Measure::Perplexity).unwrap_err();
+        let error = observe(&[whole], Measure::Perplexity, 2).unwrap_err();
         assert_eq!(error.kind(), "not_measured");
         assert!(error.hint().is_some());
     }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::json_line;
+use crate::random::shuffle;
 
 /// One question with the answers that count as right.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -198,14 +199,9 @@ pub fn sample(questions: Vec<Question>, limit: usize, seed: u64) -> Vec<Question
     if limit >= questions.len() {
         return questions;
     }
-    // The first `limit` steps of a Fisher-Yates shuffle.
     let mut positions: Vec<usize> = (0..questions.len()).collect();
     let mut state = seed;
-    for chosen in 0..limit {
-        let left = (positions.len() - chosen) as u128;
-        let offset = (u128::from(split_mix(&mut state)) * left) >> 64;
-        positions.swap(chosen, chosen + offset as usize);
-    }
+    shuffle(&mut positions, limit, &mut state);
     let mut keep = vec![false; questions.len()];
     for &position in &positions[..limit] {
         keep[position] = true;
@@ -213,15 +209,6 @@ pub fn sample(questions: Vec<Question>, limit: usize, seed: u64) -> Vec<Question
     let kept = questions.into_iter().zip(keep);
     kept.filter_map(|(question, keep)| keep.then_some(question))
         .collect()
-}
-
-/// The SplitMix64 generator: the same numbers on every machine and in every version.
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {

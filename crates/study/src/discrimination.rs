@@ -1,4 +1,4 @@
-//! How well a score tells two kinds of questions apart.
+//! How well a score tells two kinds of questions apart, and how honest a probability is.
 //!
 //! Pure functions of numbers. Scores that are not a number count as the smallest.
 
@@ -23,6 +23,70 @@ pub fn auroc(foretold: &[Foretold]) -> Option<f64> {
         below += wrong;
     }
     Some(won / (positives as f64 * negatives as f64))
+}
+
+/// The area under the precision-recall curve as average precision: the mean of the precision at
+/// each question for which it came true, largest scores first; ties are taken together. `None`
+/// where there is none.
+pub fn average_precision(foretold: &[Foretold]) -> Option<f64> {
+    let mut sorted = ascending(foretold);
+    sorted.reverse();
+    let positives = sorted.iter().filter(|one| one.1).count();
+    if positives == 0 {
+        return None;
+    }
+    let (mut seen, mut right, mut sum) = (0.0, 0.0, 0.0);
+    for same in sorted.chunk_by(|one, next| one.0 == next.0) {
+        let hits = same.iter().filter(|one| one.1).count() as f64;
+        seen += same.len() as f64;
+        right += hits;
+        sum += hits * right / seen;
+    }
+    Some(sum / positives as f64)
+}
+
+/// The expected calibration error of probabilities (Guo and others 2017): the mean distance, over
+/// `bins` of equal width, between the mean probability and the share that came true, each bin
+/// weighted by its questions. `None` of nothing.
+pub fn expected_calibration_error(foretold: &[Foretold], bins: usize) -> Option<f64> {
+    let counted = reliability(foretold, bins);
+    let all: usize = counted.iter().map(|bin| bin.questions).sum();
+    let distance = |bin: &Bin| (bin.probability - bin.share).abs() * bin.questions as f64;
+    (all > 0).then(|| counted.iter().map(distance).sum::<f64>() / all as f64)
+}
+
+/// One bar of a reliability diagram.
+#[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
+pub struct Bin {
+    /// Questions in it.
+    pub questions: usize,
+    /// Their mean probability.
+    pub probability: f64,
+    /// The share of them for which it came true.
+    pub share: f64,
+}
+
+/// The bars of a reliability diagram: probabilities in `bins` of equal width from 0 to 1. Empty
+/// bins have no questions and are zero else.
+pub fn reliability(foretold: &[Foretold], bins: usize) -> Vec<Bin> {
+    let mut counted = vec![Bin::default(); bins.max(1)];
+    for &(probability, came_true) in foretold {
+        let place = (probability * bins as f64) as usize;
+        let bin = &mut counted[place.min(bins.max(1) - 1)];
+        bin.questions += 1;
+        bin.probability += if probability.is_nan() {
+            0.0
+        } else {
+            probability
+        };
+        bin.share += f64::from(u8::from(came_true));
+    }
+    for bin in &mut counted {
+        let questions = bin.questions.max(1) as f64;
+        bin.probability /= questions;
+        bin.share /= questions;
+    }
+    counted
 }
 
 /// Sorted by score, what is no number first.
@@ -56,15 +120,27 @@ mod tests {
     ];
 
     #[test]
-    fn the_area_is_that_of_scikit_learn() {
-        // roc_auc_score
+    fn areas_are_those_of_scikit_learn() {
+        // roc_auc_score and average_precision_score
         assert!((auroc(&FORETOLD).unwrap() - 0.656_25).abs() < 1e-12);
+        assert!((average_precision(&FORETOLD).unwrap() - 0.608_333_333_333_333_3).abs() < 1e-12);
     }
 
     #[test]
     fn one_kind_alone_cannot_be_told_apart() {
         assert_eq!(auroc(&[(0.5, true)]), None);
         assert_eq!(auroc(&[]), None);
+        assert_eq!(average_precision(&[(0.5, false)]), None);
+        assert_eq!(expected_calibration_error(&[], 10), None);
+    }
+
+    #[test]
+    fn the_calibration_error_is_the_weighted_distance() {
+        let foretold = [(0.9, true), (0.9, false), (0.2, false), (1.0, true)];
+        // The upper bin: mean 0.9333, share 0.6667, of three; the lower: 0.2 and 0, of one.
+        let expected = (3.0 * (2.8 / 3.0 - 2.0 / 3.0) + 0.2) / 4.0;
+        let found = expected_calibration_error(&foretold, 2).unwrap();
+        assert!((found - expected).abs() < 1e-12, "{found}");
     }
 
     proptest! {
@@ -90,12 +166,14 @@ mod tests {
         }
 
         #[test]
-        fn any_numbers_give_a_share(
+        fn any_numbers_give_shares(
             foretold in prop::collection::vec((any::<f64>(), any::<bool>()), 1..40),
         ) {
-            if let Some(area) = auroc(&foretold) {
-                prop_assert!((0.0..=1.0).contains(&area), "{area}");
+            for share in [auroc(&foretold), average_precision(&foretold)].into_iter().flatten() {
+                prop_assert!((0.0..=1.0 + 1e-12).contains(&share), "{share}");
             }
+            let bins = reliability(&foretold, 7);
+            prop_assert_eq!(bins.iter().map(|bin| bin.questions).sum::<usize>(), foretold.len());
         }
     }
 }

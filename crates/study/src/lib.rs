@@ -2,25 +2,43 @@
 //!
 //! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
 //! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them.
+//! [`compare`] holds policies against each other on the same answers.
 //! [`mod@probe`] measures what a model knows, and [`calibration`] makes of it what thresholds are
-//! chosen on. This room loads no model and opens no corpus: it is
-//! given them.
+//! chosen on. [`mod@label`] finds the source of knowledge that helps most with each question, and
+//! [`mod@mastery`] how much of what a corpus says a model knows. This room loads no model and opens
+//! no corpus: it is given them.
 
+pub mod bootstrap;
 pub mod calibration;
+pub mod compare;
 pub mod dataset;
 pub mod discrimination;
 pub mod evaluate;
+mod in_batches;
 mod json_line;
+pub mod label;
+pub mod mastery;
 pub mod probe;
+mod random;
 pub mod record;
 pub mod results;
 pub mod statistics;
 pub mod summary;
+mod table;
 
-pub use calibration::{CalibrationError, Observed, observe};
+pub use calibration::{CalibrationError, Observed, observe, taken};
+pub use compare::{Comparison, SignalsError, compare};
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;
 pub use evaluate::{AnswerMany, Evaluation, EvaluationError, Progress, evaluate};
+pub use label::{
+    FirstText, LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, SourceRecord,
+    SourceSummary, label_sources, summarize_sources, write_sources_parquet,
+};
+pub use mastery::{
+    Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,
+    label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
+};
 pub use probe::{
     Probe, ProbeError, ProbeProgress, ProbeRecord, ProbeSummary, Probed, probe, summarize_probe,
     write_parquet,
@@ -28,3 +46,4 @@ pub use probe::{
 pub use record::Record;
 pub use results::{ResultsError, ResultsFile, Settings, read_results};
 pub use summary::{Summary, summarize};
+pub use table::ExportError;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::{Answer, AnswerError, Retrieved, Tokens};
+use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
 use ken_probe::{covers, score};
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,8 @@ pub struct Record {
     /// Whether a passage in the prompt holds a gold answer; `None` if nothing was retrieved or
     /// there is no gold answer.
     pub gold_covered: Option<bool>,
+    /// Calls made.
+    pub calls: Calls,
     /// Tokens spent.
     pub tokens: Tokens,
     /// Milliseconds by stage, and the whole under `total`.
@@ -83,6 +85,7 @@ impl Record {
                 .map(|hit| hit.passage_id)
                 .collect(),
             answer: answer.answer,
+            calls: answer.calls,
             tokens: answer.tokens,
             timing_ms: answer.timing_ms,
             ..Self::unanswered(question, answer.policy)
@@ -114,6 +117,7 @@ impl Record {
             gold_passage: question.gold_passage().map(str::to_owned),
             gold_rank: None,
             gold_covered: None,
+            calls: Calls::default(),
             tokens: Tokens::default(),
             timing_ms: BTreeMap::new(),
         }
@@ -189,6 +193,8 @@ mod tests {
             reason: String::new(),
             citations: Vec::new(),
             retrieved: hits,
+            verbalized: None,
+            calls: Calls::default(),
             tokens: Tokens::default(),
             timing_ms: BTreeMap::new(),
         };

@@ -40,6 +40,10 @@ pub struct Summary {
     pub gold_recall: Option<f64>,
     /// The same, where the gold passage was retrieved first.
     pub gold_first: Option<f64>,
+    /// Calls of the model: one for each text that it wrote, judged or inspected.
+    pub model_calls: Count,
+    /// Calls of the retriever.
+    pub retriever_calls: Count,
     /// Tokens that the model read and wrote.
     pub tokens: TokenSummary,
     /// Milliseconds per question.
@@ -50,14 +54,14 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TokenSummary {
     /// Tokens that the model read.
-    pub prompt: TokenCount,
+    pub prompt: Count,
     /// Tokens that the model wrote.
-    pub completion: TokenCount,
+    pub completion: Count,
 }
 
-/// One kind of token.
+/// Something that is counted for each question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TokenCount {
+pub struct Count {
     /// Per question.
     pub mean: Option<f64>,
     /// Over all questions.
@@ -109,9 +113,11 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         gold_coverage: share(records.iter().filter_map(|r| r.gold_covered)),
         gold_recall: share(with_gold_passage().map(|r| r.gold_rank.is_some())),
         gold_first: share(with_gold_passage().map(|r| r.gold_rank == Some(1))),
+        model_calls: count(records, |r| r.calls.model),
+        retriever_calls: count(records, |r| r.calls.retriever),
         tokens: TokenSummary {
-            prompt: count_tokens(records, |r| r.tokens.prompt),
-            completion: count_tokens(records, |r| r.tokens.completion),
+            prompt: count(records, |r| r.tokens.prompt),
+            completion: count(records, |r| r.tokens.completion),
         },
         latency_ms: latency(records),
     }
@@ -124,9 +130,9 @@ fn share(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
     (all > 0).then(|| yes as f64 / all as f64)
 }
 
-fn count_tokens(records: &[Record], tokens: impl Fn(&Record) -> usize) -> TokenCount {
-    let total: usize = records.iter().map(tokens).sum();
-    TokenCount {
+fn count(records: &[Record], number: impl Fn(&Record) -> usize) -> Count {
+    let total: usize = records.iter().map(number).sum();
+    Count {
         mean: (!records.is_empty()).then(|| total as f64 / records.len() as f64),
         total,
     }

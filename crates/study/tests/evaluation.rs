@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{Answer, AnswerError, Retrieved, Tokens};
+use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
@@ -74,6 +74,11 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
         reason: String::new(),
         citations: Vec::new(),
         retrieved: hits,
+        verbalized: None,
+        calls: Calls {
+            model: 1,
+            retriever: usize::from(route == Source::Corpus),
+        },
         tokens: Tokens {
             prompt: 100 + i,
             completion: 3,
@@ -142,7 +147,8 @@ fn the_summary_has_the_names_of_the_contract() {
     let expected = json!({
         "n": 0, "failed": 0, "policy": "never", "em": null, "em_interval": null, "f1": null, "contains": null,
         "retrieval_ratio": null, "gold_coverage": null, "gold_recall": null, "gold_first": null,
-        "tokens": {
+        "model_calls": {"mean": null, "total": 0}, "retriever_calls": {"mean": null, "total": 0},
+            "tokens": {
             "prompt": {"mean": null, "total": 0}, "completion": {"mean": null, "total": 0}
         },
         "latency_ms": {"p50": null, "p95": null, "stages": {}},

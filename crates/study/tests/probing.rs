@@ -3,22 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod blind;
+mod table_world;
+
 use std::fs;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{Pipeline, Retriever, Settings as Answering};
-use ken_corpus::{Corpus, read_documents};
-use ken_index::{Index, Mode};
-use ken_ingest::{Cut, Ingest, ingest};
-use ken_model::embedder::{Embedder, EmbedderError};
-use ken_model::encoder::Role;
-use ken_model::language::Sampling;
+use ken_answer::Pipeline;
 use ken_model::table::{Fact, TableModel};
 use ken_probe::{Correctness, Effect, Grouping, Obstacle, SampleOptions};
-use ken_route::Policy;
 use ken_study::probe::Conditions;
 use ken_study::{
     Probe, ProbeError, ProbeRecord, Probed, Question, ResultsError, ResultsFile, Settings, probe,
@@ -29,32 +24,10 @@ use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use blind::Blind;
+use table_world::{answering, with_corpus};
+
 const SAMPLES: usize = 30;
-
-/// The same vector for every text: what is found is told by the words.
-struct Blind;
-
-impl Embedder for Blind {
-    fn fingerprint(&self) -> &str {
-        "blind"
-    }
-
-    fn dimensions(&self) -> usize {
-        2
-    }
-
-    fn max_tokens(&self) -> Option<usize> {
-        None
-    }
-
-    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
-        Ok(vec![vec![1.0, 0.0]; texts.len()])
-    }
-
-    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
-        Ok(std::iter::once(0..text.len()).collect())
-    }
-}
 
 /// A question, what the model makes of it, and what the corpus says.
 struct Case {
@@ -142,41 +115,10 @@ fn questions() -> Vec<Question> {
         .collect()
 }
 
-fn answering() -> Answering {
-    Answering {
-        policy: Policy::Always,
-        mode: Mode::Lexical,
-        k: 1,
-        evidence_tokens: 500,
-        max_tokens: 16,
-        sampling: Sampling::Greedy,
-    }
-}
-
 /// The model with the corpus of all evidence.
-fn with_corpus(folder: &TempDir, model: TableModel) -> Pipeline {
-    let documents = folder.path().join("documents.jsonl");
-    let lines: Vec<String> = CASES
-        .iter()
-        .map(|case| json!({"id": case.id, "contents": case.evidence}).to_string())
-        .collect();
-    fs::write(&documents, lines.join("\n")).unwrap();
-    let corpus = folder.path().join("corpus");
-    let work = Ingest {
-        documents: read_documents(&[documents]).unwrap(),
-        corpus: &corpus,
-        cut: Cut::Auto,
-        embedder: &Blind,
-        embedder_reference: "blind",
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        on_broken: None,
-    };
-    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
-    let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
-    let retriever = Retriever::new(index, Box::new(Blind)).unwrap();
-    Pipeline::new(Arc::new(model), Some(retriever), answering())
+fn with_evidence(folder: &TempDir, model: TableModel) -> Pipeline {
+    let passages = CASES.map(|case| (case.id, case.evidence));
+    with_corpus(folder, model, &passages)
 }
 
 fn closed_book(model: TableModel) -> Pipeline {
@@ -196,6 +138,7 @@ fn work(pipeline: &Pipeline) -> Probe<'_> {
         seed: 3,
         correctness: Correctness::Exact,
         grouping: Grouping::String,
+        eigenscore: false,
     }
 }
 
@@ -224,7 +167,7 @@ fn all<T: Copy>(from_self: T, corpus: T, masked: T) -> Conditions<Option<T>> {
 #[test]
 fn what_is_measured_is_what_was_set() {
     let folder = tempfile::tempdir().unwrap();
-    let pipeline = with_corpus(&folder, table());
+    let pipeline = with_evidence(&folder, table());
     let probed = run(&folder.path().join("r"), &work(&pipeline), &questions(), 4);
     assert!(!probed.interrupted);
     let records = &probed.records;
@@ -242,6 +185,13 @@ fn what_is_measured_is_what_was_set() {
         ("Ilse Marrow", Some(true))
     );
     assert_eq!((sample.logprob, sample.tokens), (Some(0.0), 1));
+
+    let likeliest = known.likeliest.corpus.as_ref().unwrap();
+    assert_eq!(
+        (likeliest.answer.text.as_str(), likeliest.correct),
+        ("Ilse Marrow", Some(true))
+    );
+    assert_eq!(likeliest.answer.entropy.unwrap().max, 0.0);
 
     let learned = record(records, "learned");
     assert_eq!(learned.confidence, all(0.0, 1.0, 0.0));
@@ -285,7 +235,7 @@ fn what_is_measured_is_what_was_set() {
 #[test]
 fn a_run_goes_on_where_it_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
-    let pipeline = with_corpus(&folder, table());
+    let pipeline = with_evidence(&folder, table());
     let whole = run(
         &folder.path().join("whole"),
         &work(&pipeline),
@@ -447,7 +397,7 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
 #[test]
 fn the_table_holds_what_the_records_hold() {
     let folder = tempfile::tempdir().unwrap();
-    let pipeline = with_corpus(&folder, table());
+    let pipeline = with_evidence(&folder, table());
     let records = run(&folder.path().join("r"), &work(&pipeline), &questions(), 4).records;
     let path = folder.path().join("r.parquet");
     write_parquet(&path, &records).unwrap();
@@ -467,10 +417,10 @@ fn the_table_holds_what_the_records_hold() {
             .map(|(name, _)| name.as_str())
             .collect();
         assert_eq!(
-            (names[3], names[7], names[11]),
+            (names[3], names[7], names[14]),
             ("confidence_self", "certainty_corpus", "samples")
         );
-        let samples = row.get_string(11).unwrap();
+        let samples = row.get_string(14).unwrap();
         let samples: Value = serde_json::from_str(samples).unwrap();
         assert_eq!(samples, serde_json::to_value(&record.samples).unwrap());
     }

@@ -23,6 +23,11 @@ pub(super) const CHINESE: Wording = Wording {
         instruction: "阅读段落，用正确选项的字母回答每个问题，不要写别的内容。",
         examples: &CHOICE_FROM_EVIDENCE_EXAMPLES,
     },
+    background: "背景：",
+    verbalize: Task {
+        instruction: "针对每个问题，写出百科全书中有助于回答它的内容。只写一个短段落，直接从内容开始。",
+        examples: &VERBALIZE_EXAMPLES,
+    },
 };
 
 const FROM_MEMORY_EXAMPLES: [WorkedExample<'static>; 4] = [
@@ -99,5 +104,20 @@ const CHOICE_FROM_EVIDENCE_EXAMPLES: [WorkedExample<'static>; 4] = [
     WorkedExample {
         input: "[1] 兰水条约: 经过三年谈判，条约于1816年5月9日签订。\n问题：兰水条约是哪一年签订的？\nA. 1813年\nB. 1816年\nC. 1821年\nD. 1830年\n答案：",
         output: "B",
+    },
+];
+
+const VERBALIZE_EXAMPLES: [WorkedExample<'static>; 3] = [
+    WorkedExample {
+        input: "问题：陆地上最高的动物是什么？\n背景：",
+        output: "生活在非洲草原的长颈鹿是陆地上最高的动物。成年雄性身高超过五米，其中大部分是腿和脖子，因此能吃到其他食草动物够不着的树叶。非洲象更重，但没有那么高。",
+    },
+    WorkedExample {
+        input: "问题：《静夜思》是谁写的？\n背景：",
+        output: "《静夜思》是唐代诗人李白的一首五言绝句，写诗人在秋夜望见月光而思念故乡。全诗四句，语言浅近，是流传最广的唐诗之一。",
+    },
+    WorkedExample {
+        input: "问题：小提琴有几根弦？\n背景：",
+        output: "小提琴是常见弓弦乐器中最小、音域最高的一种，同族还有中提琴和大提琴。它有四根弦，按纯五度定为G、D、A、E，用弓拉奏，也可以拨奏。",
     },
 ];

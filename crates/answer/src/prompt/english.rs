@@ -26,6 +26,12 @@ a number or a short phrase, copied from a passage. Write nothing else.",
 choice. Write nothing else.",
         examples: &CHOICE_FROM_EVIDENCE_EXAMPLES,
     },
+    background: "Background:",
+    verbalize: Task {
+        instruction: "For each question, write what an encyclopedia says that helps to answer it. \
+Write one short paragraph, and begin with its content.",
+        examples: &VERBALIZE_EXAMPLES,
+    },
 };
 
 const FROM_MEMORY_EXAMPLES: [WorkedExample<'static>; 4] = [
@@ -102,5 +108,20 @@ const CHOICE_FROM_EVIDENCE_EXAMPLES: [WorkedExample<'static>; 4] = [
     WorkedExample {
         input: "[1] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816.\nQuestion: in which year was the treaty of laun signed\nA. 1813\nB. 1816\nC. 1821\nD. 1830\nAnswer:",
         output: "B",
+    },
+];
+
+const VERBALIZE_EXAMPLES: [WorkedExample<'static>; 3] = [
+    WorkedExample {
+        input: "Question: what is the tallest land animal\nBackground:",
+        output: "The giraffe of the African savanna is the tallest animal that lives on land. A grown bull stands more than five metres high, most of which is legs and neck, so that it feeds on leaves out of reach of all other grazers. The African elephant is heavier, but not as tall.",
+    },
+    WorkedExample {
+        input: "Question: when did the first world war end\nBackground:",
+        output: "The First World War began in the summer of 1914. Its fighting ended with an armistice between Germany and the Allies, which took effect on 11 November 1918. The peace treaty with Germany was signed at Versailles in June of the following year.",
+    },
+    WorkedExample {
+        input: "Question: how many strings does a violin have\nBackground:",
+        output: "The violin is the smallest and highest of the common bowed instruments, above viola and cello. Its four strings are tuned in perfect fifths, to G, D, A and E, and are bowed or plucked.",
     },
 ];

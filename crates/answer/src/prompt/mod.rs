@@ -4,7 +4,9 @@
 mod chinese;
 mod english;
 
-use ken_model::language::{Prompt, WorkedExample};
+use std::sync::Arc;
+
+use ken_model::language::{Examples, Prompt, WorkedExample};
 use ken_probe::letter;
 use ken_probe::normalize::is_mostly_chinese;
 
@@ -42,12 +44,23 @@ struct Wording {
     from_evidence: Task,
     choice_from_memory: Task,
     choice_from_evidence: Task,
+    /// Stands before what the model knows.
+    background: &'static str,
+    verbalize: Task,
 }
 
 /// What is to be done, and how.
 struct Task {
     instruction: &'static str,
     examples: &'static [WorkedExample<'static>],
+}
+
+impl Task {
+    fn words(&self) -> Vec<&'static str> {
+        let examples = self.examples.iter();
+        let examples = examples.flat_map(|example| [example.input, example.output]);
+        std::iter::once(self.instruction).chain(examples).collect()
+    }
 }
 
 impl Wording {
@@ -69,19 +82,20 @@ impl Wording {
         };
         Prompt {
             instruction: task.instruction,
-            examples: task.examples,
-            input: self.input(evidence, question, choices),
+            examples: Examples::Fixed(task.examples),
+            input: self.input(evidence, question, choices, self.answer),
         }
     }
 
-    fn input(&self, evidence: &str, question: &str, choices: &[String]) -> String {
+    /// All that changes from prompt to prompt, up to the words that stand before what is wanted.
+    fn input(&self, evidence: &str, question: &str, choices: &[String], wanted: &str) -> String {
         let mut input = format!("{evidence}{}{question}\n", self.question);
         for (at, choice) in choices.iter().enumerate() {
             if let Some(letter) = letter(at) {
                 input.push_str(&format!("{letter}. {choice}\n"));
             }
         }
-        input.push_str(self.answer);
+        input.push_str(wanted);
         input
     }
 }
@@ -103,6 +117,43 @@ pub fn from_evidence(posed: Posed<'_>, evidence: &[&Retrieved]) -> Prompt {
     Wording::of(posed.question).prompt(&passages, posed.question, posed.choices)
 }
 
+/// Asks the model to answer from one text, as from a passage; the title may be empty. Without a text
+/// from what it knows.
+#[must_use]
+pub fn from_text(posed: Posed<'_>, title: &str, text: &str) -> Prompt {
+    let passage = match text {
+        "" => String::new(),
+        text => line(1, title, text),
+    };
+    Wording::of(posed.question).prompt(&passage, posed.question, posed.choices)
+}
+
+/// Asks the model to write what it knows that helps with a question. `examples` show how, or where
+/// there are none, those that come with the program.
+#[must_use]
+pub fn verbalize(posed: Posed<'_>, examples: Option<Examples>) -> Prompt {
+    let wording = Wording::of(posed.question);
+    Prompt {
+        instruction: wording.verbalize.instruction,
+        examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
+        input: verbalize_input(wording, posed),
+    }
+}
+
+/// Texts about other questions as examples of how to write one about a question in their language.
+#[must_use]
+pub fn verbalized_examples(texts: &[(Posed<'_>, &str)]) -> Examples {
+    let texts = texts.iter().map(|(posed, text)| {
+        let input = verbalize_input(Wording::of(posed.question), *posed);
+        (input, (*text).to_owned())
+    });
+    Examples::Found(texts.collect::<Arc<[_]>>())
+}
+
+fn verbalize_input(wording: &Wording, posed: Posed<'_>) -> String {
+    wording.input("", posed.question, posed.choices, wording.background)
+}
+
 /// The longest prompt without passages and without the question.
 pub(crate) fn frame(posed: Posed<'_>) -> Prompt {
     let wording = Wording::of(posed.question);
@@ -112,17 +163,21 @@ pub(crate) fn frame(posed: Posed<'_>) -> Prompt {
     };
     Prompt {
         instruction: task.instruction,
-        examples: task.examples,
-        input: wording.input("", "", posed.choices),
+        examples: Examples::Fixed(task.examples),
+        input: wording.input("", "", posed.choices, wording.answer),
     }
 }
 
 /// A passage as it stands in the prompt.
 pub(crate) fn numbered(number: usize, passage: &Retrieved) -> String {
-    if passage.title.is_empty() {
-        format!("[{number}] {}\n", passage.text)
+    line(number, &passage.title, &passage.text)
+}
+
+fn line(number: usize, title: &str, text: &str) -> String {
+    if title.is_empty() {
+        format!("[{number}] {text}\n")
     } else {
-        format!("[{number}] {}: {}\n", passage.title, passage.text)
+        format!("[{number}] {title}: {text}\n")
     }
 }
 
@@ -139,9 +194,19 @@ pub fn fingerprint() -> String {
             &wording.choice_from_memory,
             &wording.choice_from_evidence,
         ] {
-            words.push(task.instruction);
-            words.extend(task.examples.iter().flat_map(|one| [one.input, one.output]));
+            words.extend(task.words());
         }
+    }
+    ken_model::fingerprint_of_texts(&words)
+}
+
+/// As [`fingerprint`], of the prompts that ask the model to write what it knows.
+#[must_use]
+pub fn verbalize_fingerprint() -> String {
+    let mut words = Vec::new();
+    for wording in [&ENGLISH, &CHINESE] {
+        words.extend([wording.question, wording.background]);
+        words.extend(wording.verbalize.words());
     }
     ken_model::fingerprint_of_texts(&words)
 }
@@ -196,6 +261,49 @@ mod tests {
         assert_eq!(prompt.instruction, ENGLISH.choice_from_evidence.instruction);
         assert_eq!(frame(posed).instruction, prompt.instruction);
         assert_eq!(frame(posed).input, "Question: \nA. red\nB. blue\nAnswer:");
+    }
+
+    #[test]
+    fn what_the_model_knows_is_asked_for_and_given_back_as_a_passage() {
+        let choices = ["red".to_owned(), "blue".to_owned()];
+        let (plain, choice) = (
+            Posed::open("who"),
+            Posed {
+                question: "which",
+                choices: &choices,
+            },
+        );
+        let prompt = verbalize(plain, None);
+        assert_eq!(prompt.input, "Question: who\nBackground:");
+        assert_eq!(prompt.examples, Examples::Fixed(ENGLISH.verbalize.examples));
+        let examples = verbalized_examples(&[(choice, "Blue is a colour.")]);
+        let prompt = verbalize(plain, Some(examples));
+        let (shared, _) = prompt.text();
+        let example =
+            "Question: which\nA. red\nB. blue\nBackground: Blue is a colour.\n\n".to_owned();
+        assert_eq!(
+            shared,
+            ENGLISH.verbalize.instruction.to_owned() + "\n\n" + &example
+        );
+        let chinese = verbalize(Posed::open("谁写了《静夜思》？"), None);
+        assert_eq!(chinese.instruction, CHINESE.verbalize.instruction);
+
+        let known = from_text(plain, "", "Blue is a colour.");
+        let read = from_evidence(plain, &[&passage("", "Blue is a colour.")]);
+        assert_eq!(known, read);
+        assert_eq!(from_text(plain, "", ""), from_memory(plain));
+        assert_ne!(fingerprint(), verbalize_fingerprint());
+    }
+
+    #[test]
+    fn texts_stand_on_one_line() {
+        for wording in [&ENGLISH, &CHINESE] {
+            for example in wording.verbalize.examples {
+                assert!(example.input.starts_with(wording.question));
+                assert!(example.input.ends_with(wording.background));
+                assert!(!example.output.contains('\n') && !example.output.is_empty());
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Query likelihood: how likely a language model holds a question, given a chunk that may answer it.
 
-use ken_model::language::{LanguageModel, Prompt, ScoreRequest, WorkedExample};
+use ken_model::language::{Examples, LanguageModel, Prompt, ScoreRequest, WorkedExample};
 
 use super::Scores;
 use crate::AnswerError;
@@ -74,7 +74,7 @@ pub(super) fn score(
 fn prompt(text: &str) -> Prompt {
     Prompt {
         instruction: INSTRUCTION,
-        examples: &EXAMPLES,
+        examples: Examples::Fixed(&EXAMPLES),
         input: format!("Passage: {text}\nQuestion:"),
     }
 }

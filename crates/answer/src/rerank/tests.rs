@@ -64,7 +64,7 @@ impl LanguageModel for Words {
         Capabilities {
             score: true,
             logprobs: false,
-            hidden: false,
+            hidden_layers: None,
         }
     }
 

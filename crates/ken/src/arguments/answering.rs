@@ -76,22 +76,65 @@ impl AnswerFlags {
     }
 }
 
-/// All that an answer depends on but the question.
+/// How many answers policies sample.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct PipelineFlags {
+pub(crate) struct SamplesFlag {
+    /// How many answers a policy samples to measure by; a threshold holds for the number that
+    /// it was calibrated with [setting: samples]
+    #[arg(long, value_name = "N")]
+    samples: Option<NonZeroUsize>,
+}
+
+impl SamplesFlag {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.samples = self.samples;
+    }
+}
+
+/// All that an answer depends on but the question and the policy.
+#[derive(Debug, Clone, Args)]
+struct AnsweringFlags {
     #[command(flatten)]
     corpus: CorpusFlag,
 
-    /// always, never, or prompt (the model is asked whether it needs to look the
-    /// question up) [setting: policy]
-    #[arg(long, value_name = "POLICY")]
-    policy: Option<Policy>,
+    #[command(flatten)]
+    samples: SamplesFlag,
+
+    /// Where the model answers from what it knows: have it write that down first, and answer
+    /// from the text; --verbalize=false takes the setting back [setting: verbalize]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    verbalize: Option<bool>,
 
     #[command(flatten)]
     search: SearchFlags,
 
     #[command(flatten)]
     answer: AnswerFlags,
+}
+
+impl AnsweringFlags {
+    fn onto(&self, layer: &mut Layer) {
+        self.corpus.onto(layer);
+        self.samples.onto(layer);
+        layer.verbalize = self.verbalize;
+        self.search.onto(layer);
+        self.answer.onto(layer);
+    }
+}
+
+/// All that an answer depends on but the question.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PipelineFlags {
+    /// When a question retrieves: always, never, random:P, prompt (the model is asked
+    /// whether it needs to look the question up), or above a threshold of what its own
+    /// answers say: certainty@T (KBM), uncertainty:M@T; +double behind it judges again
+    /// with the evidence [setting: policy]
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<Policy>,
+
+    #[command(flatten)]
+    flags: AnsweringFlags,
 }
 
 impl PipelineFlags {
@@ -101,9 +144,7 @@ impl PipelineFlags {
             policy: self.policy,
             ..Layer::default()
         };
-        self.corpus.onto(&mut layer);
-        self.search.onto(&mut layer);
-        self.answer.onto(&mut layer);
+        self.flags.onto(&mut layer);
         layer
     }
 }
@@ -116,10 +157,14 @@ Examples:
   ken ask --corpus notes.ken --policy prompt \"Who wrote Hamlet?\"
   ken ask --corpus notes.ken --model hf:Qwen/Qwen2.5-0.5B-Instruct --k 3 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --policy certainty@0.6 --samples 10 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --rerank likelihood \"Who keeps the keys?\"
   ken ask --corpus notes.ken --json \"Who keeps the keys?\"
+  ken ask --policy never --verbalize \"Who wrote Hamlet?\"
 
-With --policy never no corpus is needed.")]
+With --policy never no corpus is needed. What uncertainty:M measures is one of perplexity,
+mean-token-entropy, max-token-entropy (of one answer), semantic-entropy, lexical-similarity,
+eigenscore (of --samples answers).")]
 pub(crate) struct AskArguments {
     /// The question
     #[arg(value_name = "QUESTION")]
@@ -150,10 +195,18 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --policy always
   ken eval questions.jsonl --corpus notes.ken --policy prompt --limit 200 --seed 7
   ken eval questions.jsonl --corpus notes.ken --policy never --out never.jsonl --json
+  ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
+  ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}.
 One line per question goes to the --out file; run the same command again to go on
-where it was stopped.")]
+where it was stopped.
+
+Several policies are compared on the same answers: every question is answered once without and
+once with retrieval, and what the policies decide by is taken once. All of it goes to the --out
+folder, with policies.csv and report.html; other policies later pay only for what is missing
+there. A policy without a threshold is cut on each half of the questions where the other half
+is answered best.")]
 pub(crate) struct EvalArguments {
     /// A JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]
@@ -168,12 +221,37 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "N", default_value = "16")]
     pub(crate) batch: NonZeroUsize,
 
-    /// Write the result of each question to FILE
-    #[arg(long, value_name = "FILE")]
+    /// Write the result of each question to FILE; of several policies to a folder
+    #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
 
+    /// What `ken probe` recorded of the questions, so that policies need not sample them again;
+    /// of what is taken from there, only calls and written tokens are counted as costs
+    #[arg(long, value_name = "RECORDS")]
+    pub(crate) records: Option<PathBuf>,
+
+    /// One policy, or several with commas between: always, never, random:P, oracle, prompt,
+    /// certainty, uncertainty:M, the last three also with @THRESHOLD, the last two with
+    /// +double [setting: policy]
+    #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
+    pub(crate) policy: Vec<Policy>,
+
     #[command(flatten)]
-    pub(crate) pipeline: PipelineFlags,
+    flags: AnsweringFlags,
+}
+
+impl EvalArguments {
+    /// What these flags say about settings. Of several policies none is the one of the run.
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        if let [policy] = self.policy[..] {
+            layer.policy = Some(policy);
+        } else if !self.policy.is_empty() {
+            layer.policy = Some(Policy::Always);
+        }
+        self.flags.onto(&mut layer);
+        layer
+    }
 }
 
 /// `ken demo`.

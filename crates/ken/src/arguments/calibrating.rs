@@ -1,9 +1,13 @@
 //! The flags of `ken calibrate`. It loads no model.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 use ken_route::{Goal, Measure};
+
+/// As many as `ken ask` draws where nobody says how many.
+const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
 
 /// `ken calibrate`.
 #[derive(Debug, Args)]
@@ -13,22 +17,26 @@ Examples:
   ken calibrate known.jsonl --policy certainty --ratio 0.5
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
   ken calibrate known.jsonl --policy uncertainty:perplexity --json
+  ken calibrate known.jsonl --policy certainty --samples 30
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves where its score by the
-policy's measure is above the threshold; the verbs that answer do not take these policies yet.
-Without a goal the threshold of the best accuracy is
-chosen. With --max-loss it is the largest saving that loses at most that much accuracy against
-always retrieving, with the confidence given, on other questions of the same kind, asked of the
-same model with the same corpus, and answered by samples as in probing.")]
+policy's measure is above the threshold: give it to ask, chat or eval as --policy NAME@THRESHOLD.
+Without a goal the threshold of the best accuracy is chosen. With --max-loss it is the largest
+saving that loses at most that much accuracy against always retrieving, with the confidence
+given, on other questions of the same kind, asked of the same model with the same corpus.")]
 pub(crate) struct CalibrateArguments {
     /// A file of records of `ken probe`
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    /// certainty, uncertainty:perplexity, uncertainty:semantic-entropy or
-    /// uncertainty:lexical-similarity
+    /// What decides: prompt, certainty, or uncertainty:M with M one of perplexity,
+    /// mean-token-entropy, max-token-entropy, semantic-entropy, lexical-similarity, eigenscore
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: Measure,
+
+    /// How many answers the policy is to sample, at most as many as were probed
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES)]
+    pub(crate) samples: NonZeroUsize,
 
     /// Let at most this share of the questions retrieve, from 0 to 1
     #[arg(long, value_name = "R", value_parser = share, conflicts_with = "max_loss")]

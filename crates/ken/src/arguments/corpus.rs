@@ -25,7 +25,7 @@ pub(crate) struct CorpusFlag {
 }
 
 /// A path may be no text.
-fn corpus_address() -> impl TypedValueParser<Value = CorpusAddress> {
+pub(super) fn corpus_address() -> impl TypedValueParser<Value = CorpusAddress> {
     OsStringValueParser::new().try_map(CorpusAddress::of_argument)
 }
 
@@ -36,13 +36,20 @@ impl CorpusFlag {
     }
 }
 
-/// How passages are found.
+/// How many passages are found, and how.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SearchFlags {
     /// How many passages to find; with --rerank, how many chunks to keep [setting: k]
     #[arg(long, value_name = "N")]
     pub(crate) k: Option<NonZeroUsize>,
 
+    #[command(flatten)]
+    pub(crate) finding: FindingFlags,
+}
+
+/// How passages are found.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FindingFlags {
     /// dense (by meaning), lexical (by words) or hybrid (both, fused) [setting: mode]
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
@@ -84,6 +91,13 @@ impl SearchFlags {
     /// Writes what was given over a layer of settings.
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.k = self.k;
+        self.finding.onto(layer);
+    }
+}
+
+impl FindingFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.mode = self.mode;
         layer.rerank.clone_from(&self.rerank);
         layer.rerank_depth = self.rerank_depth;

@@ -54,6 +54,10 @@ pub(crate) struct ProbeArguments {
     #[arg(long, value_name = "HOW", default_value = "string")]
     pub(crate) group: Grouping,
 
+    /// Also take the eigenscore of the samples from memory: the model reads each once more
+    #[arg(long)]
+    pub(crate) eigenscore: bool,
+
     /// The model that judge and entailment ask, as --model; an endpoint's model may be named
     /// behind a # [default: the model that is probed]
     #[arg(long, value_name = "REF|URL")]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use ken_answer::{Answer, AnswerError, Event, Pipeline};
+use ken_route::Source;
 
 use crate::arguments::AskArguments;
 use crate::commands::open;
@@ -112,10 +113,10 @@ fn show(answer: &Answer) -> Result<()> {
             .filter(|passage| passage.in_prompt)
             .count();
         let found = answer.retrieved.len();
-        let cut = if read < found {
-            ", the others did not fit"
-        } else {
-            ""
+        let cut = match (read < found, answer.route) {
+            (false, _) => "",
+            (true, Source::Corpus) => ", the others did not fit",
+            (true, Source::SelfKnowledge) => ", since they do not help",
         };
         let what = match answer.retrieved.iter().any(|found| found.chunk.is_some()) {
             true => "chunks",
@@ -138,9 +139,20 @@ fn show(answer: &Answer) -> Result<()> {
             ))?;
         }
     }
+    if let Some(known) = &answer.verbalized {
+        let use_of_it = match (known.text.is_empty(), known.in_prompt) {
+            (true, _) => "nothing",
+            (false, true) => &known.text,
+            (false, false) => "what does not fit beside the question",
+        };
+        output::line(format!(
+            "wrote first ({} tokens): {use_of_it}",
+            known.tokens.completion
+        ))?;
+    }
     output::line(format!(
-        "tokens: {} read, {} written",
-        answer.tokens.prompt, answer.tokens.completion
+        "calls: {} of the model, {} of the retriever; tokens: {} read, {} written",
+        answer.calls.model, answer.calls.retriever, answer.tokens.prompt, answer.tokens.completion
     ))?;
     let stages: Vec<String> = answer
         .timing_ms

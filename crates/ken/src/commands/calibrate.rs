@@ -1,7 +1,8 @@
 //! `ken calibrate`: the threshold of a policy, chosen on probed questions.
 
 use anyhow::Result;
-use ken_route::{Calibration, Goal, Observation, calibrate};
+use ken_answer::{Step, steps};
+use ken_route::{Calibration, Goal, Observation, Policy, calibrate};
 use ken_study::{ProbeRecord, auroc, observe, read_results};
 use serde_json::json;
 
@@ -11,7 +12,7 @@ use crate::output;
 /// Runs `ken calibrate`.
 pub(crate) fn run(arguments: &CalibrateArguments, json: bool) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
-    let observed = observe(&records, arguments.policy)?;
+    let observed = observe(&records, arguments.policy, arguments.samples.get())?;
     let goal = arguments.goal();
     let chosen = calibrate(&observed.observations, goal);
     let auroc = auroc(&foretold(&observed.observations));
@@ -19,6 +20,7 @@ pub(crate) fn run(arguments: &CalibrateArguments, json: bool) -> Result<()> {
         return output::json(&json!({
             "policy": arguments.policy.to_string(),
             "threshold": chosen.threshold,
+            "samples": arguments.samples,
             "retrieval_ratio": chosen.retrieval_ratio,
             "loss": { "estimate": chosen.loss, "bound": chosen.loss_bound },
             "accuracy": chosen.accuracy,
@@ -70,6 +72,18 @@ fn show(
         ("questions", chosen.questions.to_string()),
     ];
     output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))?;
+    if let Some(threshold) = chosen.threshold {
+        let policy = Policy::Measured {
+            measure: arguments.policy,
+            threshold: Some(threshold),
+            double: false,
+        };
+        let samples = match steps(arguments.policy).contains(&Step::Sample) {
+            true => format!(" --samples {}", arguments.samples),
+            false => String::new(),
+        };
+        output::line(format!("to use it: ken ask --policy {policy}{samples}"))?;
+    }
     if left_out > 0 {
         output::line(format!("{left_out} questions could not be used"))?;
     }

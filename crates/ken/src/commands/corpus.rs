@@ -121,8 +121,8 @@ pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
         output::size(info.bytes)
     ))?;
     output::line(format!(
-        "embedded by {} ({} dimensions), cut by {}",
-        info.embedder, info.dimensions, info.segmentation
+        "embedded by {} ({} dimensions), cut by {}, dense search {}",
+        info.embedder, info.dimensions, info.segmentation, info.dense
     ))?;
     if info.shards.len() < 2 {
         return Ok(());

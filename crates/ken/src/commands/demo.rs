@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use ken_answer::{Answer, Pipeline, Retriever};
+use ken_answer::{Answer, AnswerError, Pipeline, Retriever};
 use ken_corpus::{Corpus, read_documents};
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;
 use ken_model::hub::ModelCache;
 use ken_probe::score;
-use ken_route::{Policy, Source};
+use ken_route::{Measure, Policy, Source};
 use ken_study::Question;
 use serde::Serialize;
 
@@ -68,6 +68,9 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
+    if let Some(policy) = arguments.policy {
+        policy.check().map_err(AnswerError::from)?;
+    }
     let retriever = open_corpus(settings, stop)?;
     let model = open::language_model(settings, stop)?;
     let retriever = rerank::added(retriever, settings, || Ok(Arc::clone(&model)), stop)?;
@@ -75,7 +78,11 @@ pub(crate) fn run(
     let questions = questions(arguments.limit.map(std::num::NonZeroUsize::get))?;
     let policies = match arguments.policy {
         Some(policy) => vec![policy],
-        None => Policy::ALL.to_vec(),
+        None => vec![
+            Policy::Never,
+            Policy::Always,
+            Policy::measured(Measure::Judgment),
+        ],
     };
     let (mut rows, mut summaries) = (Vec::new(), Vec::new());
     let total = (questions.len() * policies.len()) as u64;

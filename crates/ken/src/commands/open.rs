@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::{BackEnd, Pipeline, Retriever};
+use ken_answer::{AnswerError, BackEnd, Pipeline, Retriever};
 use ken_corpus::{Active, Corpus};
 use ken_index::Index;
 use ken_milvus::{Collection, MilvusAddress};
@@ -142,7 +142,16 @@ pub(crate) fn embedder_name(settings: &Settings) -> Result<String> {
 
 /// The corpus with its index and the embedder that it was made with.
 pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
-    let back_end: BackEnd = match settings.corpus()? {
+    retriever_of(settings.corpus()?, settings, stop)
+}
+
+/// As [`retriever`], of a corpus other than that of the settings.
+pub(crate) fn retriever_of(
+    corpus: &CorpusAddress,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Retriever> {
+    let back_end: BackEnd = match corpus {
         CorpusAddress::Folder(path) => {
             let corpus = Corpus::open_shards(path, settings.active)?;
             Index::open(Arc::new(corpus))?.into()
@@ -217,6 +226,7 @@ fn moved_embedder(
 
 /// Everything that answering takes.
 pub(crate) fn pipeline(settings: &Settings, stop: &AtomicBool) -> Result<Pipeline> {
+    settings.policy.check().map_err(AnswerError::from)?;
     let needs_corpus = settings.policy != Policy::Never || settings.corpus.is_some();
     pipeline_with(needs_corpus, settings, stop)
 }
@@ -257,6 +267,9 @@ pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
         evidence_tokens: settings.evidence_tokens,
         max_tokens: settings.max_tokens,
         sampling,
+        verbalize: settings.verbalize,
+        samples: settings.samples,
+        seed: settings.seed,
     }
 }
 

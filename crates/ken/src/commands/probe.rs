@@ -1,6 +1,6 @@
 //! `ken probe`: what the language model knows, and what evidence changes, over a file of questions.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -16,9 +16,9 @@ use ken_study::{
 };
 
 use crate::arguments::ProbeArguments;
-use crate::commands::{eval, open};
+use crate::commands::open;
+use crate::commands::records::{self, share};
 use crate::config::Settings;
-use crate::failure::Refusal;
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(
         .or(pipeline.retriever().map(Retriever::embedder));
     let out = match &arguments.out {
         Some(path) => path.clone(),
-        None => beside_here(&arguments.questions),
+        None => records::beside_here(&arguments.questions, "probe.jsonl"),
     };
     let run_settings = run_settings(arguments, settings, &pipeline, judge, embedder);
     let mut results = ResultsFile::open(&out, run_settings)?;
@@ -64,22 +64,16 @@ pub(crate) fn run(
             seed: settings.seed,
             correctness: arguments.correct,
             grouping: arguments.group,
+            eigenscore: arguments.eigenscore,
         };
         let batch = arguments.batch.get();
         probe(&work, &questions, &mut results, batch, &mut progress, stop)?
     };
     if probed.interrupted {
-        let message = format!(
-            "stopped after {} of {} questions, whose records are in {}",
-            probed.records.len(),
-            questions.len(),
-            out.display()
-        );
-        return Err(Refusal::new("interrupted", message)
-            .hinting("run the same command again to go on")
-            .into());
+        let (done, total) = (probed.records.len(), questions.len());
+        return Err(records::stopped(done, total, "questions", &out));
     }
-    let table = table_of(&out);
+    let table = records::table_of(&out);
     write_parquet(&table, &probed.records)?;
     if json {
         probed.records.iter().try_for_each(output::json)
@@ -120,20 +114,6 @@ fn embedder(
         .transpose()
 }
 
-/// Where records go if nobody says: into the working directory, named after the questions.
-fn beside_here(questions: &Path) -> PathBuf {
-    let name = questions.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.split('.').next().unwrap_or_default();
-    PathBuf::from(format!("{stem}.probe.jsonl"))
-}
-
-/// Where the table of the records goes: beside them, under a name that nothing else has.
-fn table_of(out: &Path) -> PathBuf {
-    let mut table = out.as_os_str().to_owned();
-    table.push(".parquet");
-    PathBuf::from(table)
-}
-
 /// All that the records depend on. A file of records is resumed under the same only.
 fn run_settings(
     arguments: &ProbeArguments,
@@ -142,13 +122,15 @@ fn run_settings(
     judge: &dyn LanguageModel,
     embedder: Option<&dyn Embedder>,
 ) -> ken_study::Settings {
-    let mut run = eval::run_settings(pipeline, settings);
+    let mut run = records::run_settings(pipeline, settings);
     run.remove("policy");
+    run.remove("verbalize");
     let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
     set("samples", arguments.samples.to_string());
     set("temperature", arguments.temperature.get().to_string());
     set("correct", arguments.correct.to_string());
     set("group", arguments.group.to_string());
+    set("eigenscore", arguments.eigenscore.to_string());
     set("prompt", prompt::fingerprint());
     if asks_judge(arguments) {
         set("judge", judge.fingerprint().to_owned());
@@ -194,10 +176,6 @@ fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {
     output::table(&rows)
 }
 
-fn share(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
-}
-
 fn conditions(means: &Conditions<Option<f64>>) -> String {
     format!(
         "self {}, corpus {}, masked {}",
@@ -214,15 +192,4 @@ fn effects(shares: &EffectShares) -> String {
         share(shares.neutral),
         share(shares.harmful)
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_are_named_after_the_questions() {
-        let name = beside_here(Path::new("sets/nq.questions.jsonl.gz"));
-        assert_eq!(name, Path::new("nq.probe.jsonl"));
-    }
 }

@@ -35,8 +35,8 @@ fn flags_win_over_variables_and_those_over_the_file() {
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
     let text = "corpus = \"c\"\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nmax_tokens = 3\nmode = \"dense\"\n\
-        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
-        temperature = 0.5\nthreads = 6\n";
+        model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
+        temperature = 0.5\nthreads = 6\nverbalize = true\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
     assert_eq!(keys, KEYS);
@@ -56,6 +56,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.rerank_chunk, Segmentation::Sentence);
     assert_eq!(settings.rerank_depth, 5);
     assert_eq!(settings.threads, NonZeroUsize::new(6));
+    assert!(settings.verbalize);
 }
 
 #[test]
@@ -89,6 +90,7 @@ fn a_bad_value_is_named_with_its_key_and_file() {
     assert!(message("mode = \"deep\"").starts_with("`mode = deep` in shelf/ken.toml: "));
     assert!(message("k = true").starts_with("`k` in shelf/ken.toml is of type boolean"));
     assert!(message("k = ").starts_with("shelf/ken.toml is not TOML: "));
+    assert!(message("verbalize = 1").starts_with("`verbalize = 1` in shelf/ken.toml: "));
     let refusal = Layer::of_environment(|name| (name == "KEN_K").then(|| "ten".to_owned()));
     assert!(
         refusal

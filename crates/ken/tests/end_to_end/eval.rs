@@ -103,6 +103,8 @@ fn check_summary(summary: &Value) {
             "gold_coverage",
             "gold_recall",
             "gold_first",
+            "model_calls",
+            "retriever_calls",
             "tokens",
             "latency_ms"
         ]
@@ -117,6 +119,9 @@ fn check_summary(summary: &Value) {
         assert!((0.0..=1.0).contains(&value), "{share}: {value}");
     }
     assert!(number(&summary["contains"]) > 0.0, "all answers are wrong");
+    for calls in ["model_calls", "retriever_calls"] {
+        assert_eq!(summary[calls], json!({"mean": 1.0, "total": 3}));
+    }
     let latency = &summary["latency_ms"];
     assert_eq!(keys(latency), ["p50", "p95", "stages"]);
     assert_eq!(

@@ -16,8 +16,11 @@ mod eval;
 mod full_disk;
 mod harness;
 mod ingest;
+mod label;
+mod mastery;
 mod milvus;
 mod models;
+mod policies;
 mod probe;
 mod remote;
 #[cfg(unix)]

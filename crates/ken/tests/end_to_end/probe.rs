@@ -87,6 +87,8 @@ fn check(record: &Value) {
         "confidence",
         "certainty",
         "effect",
+        "likeliest",
+        "judgment",
         "samples",
         "evidence",
         "fingerprint",

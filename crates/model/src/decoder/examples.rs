@@ -20,6 +20,6 @@ impl Decoder {
         examples: &[WorkedExample<'_>],
         input: &str,
     ) -> Result<Prompt, DecoderError> {
-        self.prompt(&shared_text(instruction, examples), input)
+        self.prompt(&shared_text(instruction, examples.iter().copied()), input)
     }
 }

@@ -37,6 +37,8 @@ pub struct Generation {
     pub tokens: Vec<u32>,
     /// Natural-log probability of each token at temperature 1.
     pub logprobs: Vec<f32>,
+    /// Entropy in nats of what each token was chosen from, at temperature 1.
+    pub entropies: Vec<f32>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.
@@ -171,6 +173,7 @@ struct Branch<'a, S> {
     text: Certain<'a>,
     tokens: Vec<u32>,
     logprobs: Vec<f32>,
+    entropies: Vec<f32>,
     /// Most tokens.
     room: usize,
     /// Tokens whose keys and values it is charged with.
@@ -235,18 +238,29 @@ impl<B: Backend> Engine<B> {
         mut held: usize,
     ) -> Result<Vec<Waiting<B::Sequence>>, DecoderError> {
         let started = Instant::now();
-        let (mut places, mut indices, mut readings) = (0, Vec::new(), Vec::new());
+        let (mut places, mut readings) = (0, Vec::new());
+        // Each request with the reading of its prompt.
+        let mut indices: Vec<(usize, usize)> = Vec::new();
         for index in unread.clone() {
             let request = &requests[index];
             let (shared, rest) = request.prompt.parts();
-            let more = rest.len() + request.samples.min(free) * writer.room(request);
+            // A prompt that is asked twice in a row is read once.
+            let last = indices
+                .last()
+                .filter(|(last, _)| requests[*last].prompt.tokens() == request.prompt.tokens());
+            let read = last.map(|(_, reading)| *reading);
+            let to_read = if read.is_some() { 0 } else { rest.len() };
+            let more = to_read + request.samples.min(free) * writer.room(request);
             if places >= free || (held > 0 && held + more > self.budget()) {
                 break;
             }
             held += more;
             places += request.samples;
             unread.start = index + 1;
-            indices.push(index);
+            indices.push((index, read.unwrap_or(readings.len())));
+            if read.is_some() {
+                continue;
+            }
             readings.push(Reading {
                 tokens: rest.to_vec(),
                 sequence: self.after(shared, rest.len())?,
@@ -261,16 +275,23 @@ impl<B: Backend> Engine<B> {
         })?;
         let time = started.elapsed() / u32::try_from(rows.len().max(1)).unwrap_or(u32::MAX);
         let mut waiting = Vec::with_capacity(places);
-        for ((request, reading), logits) in indices.into_iter().zip(readings).zip(rows) {
-            let prompt = Arc::new(ReadPrompt {
-                sequence: Arc::new(reading.sequence),
-                logits,
-                time,
-            });
+        let prompts: Vec<_> = readings
+            .into_iter()
+            .zip(rows)
+            .map(|(reading, logits)| {
+                Arc::new(ReadPrompt {
+                    sequence: Arc::new(reading.sequence),
+                    logits,
+                    time,
+                })
+            })
+            .collect();
+        for (request, reading) in indices {
+            let prompt = &prompts[reading];
             waiting.extend((0..requests[request].samples).map(|sample| Waiting {
                 request,
                 sample,
-                prompt: Arc::clone(&prompt),
+                prompt: Arc::clone(prompt),
             }));
         }
         Ok(waiting)
@@ -318,6 +339,7 @@ impl<'a, S: Sequence> Branch<'a, S> {
             text: Certain::new(&request.options.stop),
             tokens: Vec::new(),
             logprobs: Vec::new(),
+            entropies: Vec::new(),
             room,
             held: room + request.prompt.parts().1.len().div_ceil(request.samples),
             piece: String::new(),
@@ -343,6 +365,7 @@ impl<'a, S: Sequence> Branch<'a, S> {
         }
         self.tokens.push(choice.token);
         self.logprobs.push(choice.logprob);
+        self.entropies.push(choice.entropy);
         let whole = writer.tokenizer.decode(&self.tokens)?;
         self.piece.push_str(self.text.extend(&whole));
         if self.text.stopped {
@@ -358,6 +381,7 @@ impl<'a, S: Sequence> Branch<'a, S> {
             text: self.text.released().to_owned(),
             tokens: self.tokens,
             logprobs: self.logprobs,
+            entropies: self.entropies,
             finish,
             prompt_tokens: self.prompt_tokens,
             prompt_time: self.prompt_time,

@@ -12,7 +12,8 @@ use crate::language::{
 
 impl Decoder {
     fn tokenized(&self, prompt: &Prompt) -> Result<TokenPrompt, DecoderError> {
-        self.prompt_with_examples(prompt.instruction, prompt.examples, &prompt.input)
+        let (shared, input) = prompt.text();
+        self.prompt(&shared, input)
     }
 
     fn all_tokenized<'p>(
@@ -32,7 +33,7 @@ impl LanguageModel for Decoder {
         Capabilities {
             score: true,
             logprobs: true,
-            hidden: true,
+            hidden_layers: Some(self.config.layers),
         }
     }
 
@@ -113,6 +114,7 @@ impl From<super::generate::Generation> for Generation {
             text: written.text,
             tokens: written.tokens.len(),
             logprobs: Some(written.logprobs),
+            entropies: Some(written.entropies),
             finish: written.finish,
             prompt_tokens: written.prompt_tokens,
             prompt_time: written.prompt_time,

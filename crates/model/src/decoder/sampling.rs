@@ -19,6 +19,8 @@ pub(super) struct Choice {
     pub(super) token: u32,
     /// Natural-log probability at temperature 1.
     pub(super) logprob: f32,
+    /// Entropy in nats of what it was chosen from, at temperature 1.
+    pub(super) entropy: f32,
 }
 
 impl Sampler {
@@ -79,6 +81,7 @@ impl Sampler {
         Some(Choice {
             token,
             logprob: distribution.log_probability(token),
+            entropy: distribution.entropy(),
         })
     }
 }
@@ -123,6 +126,26 @@ impl<'a> Distribution<'a> {
     fn log_probability(&self, token: u32) -> f32 {
         let logit = f64::from(self.logits[token as usize] - self.top);
         (logit / f64::from(self.temperature) - self.total.ln()) as f32
+    }
+
+    /// In nats.
+    fn entropy(&self) -> f32 {
+        // With weights w = exp(x) that sum up to W: H = ln W - sum of w x / W.
+        let logs: f64 = widest(
+            #[inline(always)]
+            || {
+                let blocks = self.logits.chunks(BLOCK);
+                let weighted = blocks.map(|block| {
+                    // Farther down the weight is 0, and so is the product, also at negative infinity.
+                    let log = |logit: f32| ((logit - self.top) / self.temperature).max(-100.0);
+                    f64::from(sum(block, |logit| {
+                        exp_of_nonpositive(log(logit)) * log(logit)
+                    }))
+                });
+                weighted.sum()
+            },
+        );
+        (self.total.ln() - logs / self.total).max(0.0) as f32
     }
 
     /// The token at a share of all probability.
@@ -282,6 +305,23 @@ mod tests {
             let exact = f64::from(logits[token]) - total.ln();
             let near = f64::from(log_probability(&logits, token as u32).unwrap());
             prop_assert!((near - exact).abs() < 1e-5);
+        }
+
+        #[test]
+        fn entropy_agrees_with_the_definition(
+            logits in prop::collection::vec(-30.0f32..30.0, 1..3000),
+            impossible in any::<bool>(),
+        ) {
+            let mut logits = logits;
+            if impossible {
+                logits.push(f32::NEG_INFINITY);
+            }
+            let weights: Vec<f64> = logits.iter().map(|&logit| f64::from(logit).exp()).collect();
+            let total: f64 = weights.iter().sum();
+            let shares = weights.iter().map(|weight| weight / total).filter(|share| *share > 0.0);
+            let exact = -shares.map(|share| share * share.ln()).sum::<f64>();
+            let near = f64::from(Distribution::new(&logits, 1.0).unwrap().entropy());
+            prop_assert!((near - exact).abs() < 1e-4, "{near} {exact}");
         }
 
         #[test]

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 pub use error::LanguageError;
 pub use first_line::FirstLine;
 pub(crate) use prompt::shared_text;
-pub use prompt::{Prompt, WorkedExample};
+pub use prompt::{Examples, Prompt, WorkedExample};
 pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
 pub use response::{Finish, Generation, Score, shares, total};
 
@@ -23,8 +23,9 @@ pub struct Capabilities {
     pub score: bool,
     /// Tell the log probabilities of what it writes.
     pub logprobs: bool,
-    /// Show its hidden states: [`LanguageModel::hidden`].
-    pub hidden: bool,
+    /// The blocks behind which it shows its hidden states, [`LanguageModel::hidden`]; `None` where it
+    /// shows none.
+    pub hidden_layers: Option<usize>,
 }
 
 /// A language model. Many requests at once cost less than one after the other. Calls from several

@@ -1,5 +1,7 @@
 //! Prompts as every model can be given them.
 
+use std::sync::Arc;
+
 /// An input and the output wanted for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkedExample<'a> {
@@ -9,6 +11,49 @@ pub struct WorkedExample<'a> {
     pub output: &'a str,
 }
 
+/// The worked examples of a prompt.
+#[derive(Debug, Clone)]
+pub enum Examples {
+    /// Written with the program.
+    Fixed(&'static [WorkedExample<'static>]),
+    /// Found while it runs, as inputs and their outputs; many prompts may share them.
+    Found(Arc<[(String, String)]>),
+}
+
+impl Examples {
+    /// The examples in their order.
+    pub fn iter(&self) -> impl Iterator<Item = WorkedExample<'_>> {
+        let (fixed, found): (&[WorkedExample<'static>], &[(String, String)]) = match self {
+            Self::Fixed(examples) => (examples, &[]),
+            Self::Found(examples) => (&[], examples),
+        };
+        let found = found
+            .iter()
+            .map(|(input, output)| WorkedExample { input, output });
+        fixed.iter().copied().chain(found)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl PartialEq for Examples {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Examples {}
+
 /// An instruction, worked examples, and an input whose output is wanted. A model that continues text
 /// is given it as text, one that only takes conversations as turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +61,7 @@ pub struct Prompt {
     /// What is to be done.
     pub instruction: &'static str,
     /// How it is done.
-    pub examples: &'static [WorkedExample<'static>],
+    pub examples: Examples,
     /// What it is to be done to.
     pub input: String,
 }
@@ -26,15 +71,46 @@ impl Prompt {
     /// The output follows after a space and ends with the line.
     #[must_use]
     pub fn text(&self) -> (String, &str) {
-        (shared_text(self.instruction, self.examples), &self.input)
+        (
+            shared_text(self.instruction, self.examples.iter()),
+            &self.input,
+        )
     }
 }
 
 /// An instruction and worked examples as the beginning of a text that a model continues.
-pub(crate) fn shared_text(instruction: &str, examples: &[WorkedExample<'_>]) -> String {
+pub(crate) fn shared_text<'a>(
+    instruction: &str,
+    examples: impl Iterator<Item = WorkedExample<'a>>,
+) -> String {
     let mut shared = format!("{instruction}\n\n");
     for example in examples {
         shared.push_str(&format!("{} {}\n\n", example.input, example.output));
     }
     shared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_are_the_same_wherever_they_come_from() {
+        let fixed = Examples::Fixed(&[WorkedExample {
+            input: "Q: a\nA:",
+            output: "b",
+        }]);
+        let found = Examples::Found(Arc::new([("Q: a\nA:".to_owned(), "b".to_owned())]));
+        assert_eq!(fixed, found);
+        assert_eq!((fixed.len(), found.is_empty()), (1, false));
+        assert_ne!(fixed, Examples::Fixed(&[]));
+        let prompt = |examples| Prompt {
+            instruction: "Answer.",
+            examples,
+            input: "Q: c\nA:".to_owned(),
+        };
+        let expected = ("Answer.\n\nQ: a\nA: b\n\n".to_owned(), "Q: c\nA:");
+        assert_eq!(prompt(found).text(), expected);
+        assert_eq!(prompt(fixed).text(), expected);
+    }
 }

@@ -24,6 +24,8 @@ pub struct Generation {
     pub tokens: usize,
     /// Natural-log probability of each token at temperature 1, where the model tells.
     pub logprobs: Option<Vec<f32>>,
+    /// Entropy in nats of what each token was chosen from, at temperature 1, where the model tells.
+    pub entropies: Option<Vec<f32>>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.

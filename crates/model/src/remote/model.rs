@@ -16,7 +16,7 @@ use super::stream::stream;
 use super::tokens;
 use crate::fingerprint;
 use crate::language::{
-    Capabilities, Finish, GenerateOptions, GenerateRequest, Generation, LanguageError,
+    Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageError,
     LanguageModel, Piece, Prompt, Sampling, Score, ScoreRequest,
 };
 
@@ -87,7 +87,7 @@ impl RemoteModel {
     fn writes_logprobs(&self) -> Result<bool, RemoteError> {
         let prompt = Prompt {
             instruction: "Continue.",
-            examples: &[],
+            examples: Examples::Fixed(&[]),
             input: "The sky is".to_owned(),
         };
         let options = GenerateOptions {
@@ -241,6 +241,7 @@ impl RemoteModel {
         Ok(Generation {
             tokens,
             logprobs: (told || choice.text.is_empty() && self.logprobs).then_some(choice.logprobs),
+            entropies: None,
             text: choice.text,
             finish: choice.finish.unwrap_or(Finish::End),
             prompt_tokens: match usage.prompt {
@@ -403,6 +404,7 @@ fn unwritten() -> Generation {
         text: String::new(),
         tokens: 0,
         logprobs: None,
+        entropies: None,
         finish: Finish::Cancelled,
         prompt_tokens: 0,
         prompt_time: Duration::ZERO,
@@ -429,7 +431,7 @@ impl LanguageModel for RemoteModel {
         Capabilities {
             score: self.scoring.is_some(),
             logprobs: self.logprobs,
-            hidden: false,
+            hidden_layers: None,
         }
     }
 

@@ -164,7 +164,7 @@ fn turns(prompt: &Prompt) -> Value {
     if !prompt.instruction.is_empty() {
         turns.push(turn("system", prompt.instruction));
     }
-    for example in prompt.examples {
+    for example in prompt.examples.iter() {
         turns.push(turn("user", example.input));
         turns.push(turn("assistant", example.output));
     }

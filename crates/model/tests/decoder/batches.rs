@@ -1,5 +1,6 @@
 //! What must hold of batches: whatever stands in them, each item comes out as if it were alone.
 
+use std::iter::zip;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -61,13 +62,26 @@ fn options(seed: u64, max_tokens: usize) -> GenerateOptions {
     }
 }
 
-fn same(a: &Generation, b: &Generation, exactly: bool) -> bool {
-    let close =
-        |(a, b): (&f32, &f32)| (a - b).abs() < if exactly { f32::MIN_POSITIVE } else { 1e-5 };
+fn same(a: &Generation, b: &Generation) -> bool {
     a.tokens == b.tokens
         && a.text == b.text
         && a.finish == b.finish
-        && a.logprobs.iter().zip(&b.logprobs).all(close)
+        && a.logprobs == b.logprobs
+        && a.entropies == b.entropies
+}
+
+/// The same but for rounding. A draw that falls on the border of two tokens may take either, and
+/// all after it differs; what it was drawn from may not.
+fn nearly_same(a: &Generation, b: &Generation) -> bool {
+    let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-5;
+    let shared = zip(&a.tokens, &b.tokens)
+        .take_while(|(a, b)| a == b)
+        .count();
+    let whole = a.tokens == b.tokens && a.text == b.text && a.finish == b.finish;
+    let drawn_apart = shared < a.tokens.len() && shared < b.tokens.len();
+    (whole || drawn_apart)
+        && zip(&a.logprobs, &b.logprobs).take(shared).all(close)
+        && zip(&a.entropies, &b.entropies).take(shared + 1).all(close)
 }
 
 proptest! {
@@ -108,7 +122,8 @@ proptest! {
                 let request = GenerateRequest { samples: request.samples.max(2), ..*request };
                 let alone = decoder.generate_many(&[request], &mut |_| ControlFlow::Continue(())).unwrap();
                 for ((found, alone), text) in found.iter().zip(&alone[0]).zip(texts) {
-                    prop_assert!(same(found, alone, way != 2), "way {way}: {found:?} is not {alone:?}");
+                    let same = if way == 2 { nearly_same } else { same };
+                    prop_assert!(same(found, alone), "way {way}: {found:?} is not {alone:?}");
                     prop_assert_eq!(&found.text, text);
                 }
             }
@@ -180,8 +195,8 @@ fn more_branches_than_places_are_all_written() {
     assert_eq!((many[0].len(), many[1].len()), (300, 2));
     let few = write(&[request(2)]);
     for sample in 0..2 {
-        assert!(same(&many[0][sample], &few[0][sample], true));
-        assert!(same(&many[1][sample], &few[0][sample], true));
+        assert!(same(&many[0][sample], &few[0][sample]));
+        assert!(same(&many[1][sample], &few[0][sample]));
     }
 }
 

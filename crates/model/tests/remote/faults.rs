@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use ken_model::language::{
-    GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Prompt, Sampling, WorkedExample,
+    Examples, GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Prompt, Sampling,
+    WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ pub(crate) fn prompt() -> Prompt {
     }];
     Prompt {
         instruction: "Answer.",
-        examples: &EXAMPLES,
+        examples: Examples::Fixed(&EXAMPLES),
         input: "Q: c\nA:".to_owned(),
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use ken_model::language::{
-    Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt, Sampling,
-    ScoreRequest, WorkedExample,
+    Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
+    Sampling, ScoreRequest, WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel};
 
@@ -19,7 +19,7 @@ const EXAMPLES: [WorkedExample<'static>; 1] = [WorkedExample {
 fn prompt(question: &str) -> Prompt {
     Prompt {
         instruction: "Answer the question.",
-        examples: &EXAMPLES,
+        examples: Examples::Fixed(&EXAMPLES),
         input: format!("Question: {question}\nAnswer:"),
     }
 }
@@ -206,7 +206,7 @@ fn what_an_endpoint_can_do_is_known_once_it_is_connected() {
         let (server, model) = connected(manner);
         let capabilities = model.capabilities();
         assert_eq!(capabilities.score, score, "{manner:?}");
-        assert!(capabilities.logprobs && !capabilities.hidden);
+        assert!(capabilities.logprobs && capabilities.hidden_layers.is_none());
         assert!(server.requests("completions").len() <= 3);
     }
 }

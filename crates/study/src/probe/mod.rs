@@ -11,8 +11,8 @@ mod run;
 mod sampled;
 mod summary;
 
-pub use parquet::{ExportError, write_parquet};
-pub use record::{Conditions, Effects, Fingerprints, ProbeRecord, ProbeSample};
+pub use parquet::write_parquet;
+pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
 pub use run::{ProbeError, ProbeProgress, Probed, probe};
 pub use sampled::Probe;
 pub use summary::{EffectShares, ProbeSummary, summarize_probe};

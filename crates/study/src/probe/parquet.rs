@@ -1,20 +1,14 @@
 //! Probe records as a Parquet table, one row a question. Numbers and names are columns; samples and
 //! evidence are columns of JSON, as they stand in the records.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use ken_probe::Effect;
-use parquet::basic::Compression;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
-use serde::Serialize;
 
 use super::record::ProbeRecord;
+use crate::table::{ExportError, Rows, column, json, write_table};
 
 const SCHEMA: &str = "message probe {
     OPTIONAL BYTE_ARRAY id (UTF8);
@@ -28,6 +22,9 @@ const SCHEMA: &str = "message probe {
     OPTIONAL DOUBLE certainty_masked;
     OPTIONAL BYTE_ARRAY effect_confidence (UTF8);
     OPTIONAL BYTE_ARRAY effect_certainty (UTF8);
+    OPTIONAL DOUBLE judgment;
+    OPTIONAL DOUBLE eigenscore;
+    OPTIONAL BYTE_ARRAY likeliest (JSON);
     OPTIONAL BYTE_ARRAY samples (JSON);
     OPTIONAL BYTE_ARRAY evidence (JSON);
     OPTIONAL BYTE_ARRAY error (UTF8);
@@ -36,57 +33,18 @@ const SCHEMA: &str = "message probe {
     OPTIONAL BYTE_ARRAY prompt (UTF8);
 }";
 
-/// Why records could not be written as a table.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write the table {path}: {source}")]
-pub struct ExportError {
-    /// The table.
-    pub path: PathBuf,
-    /// What went wrong.
-    pub source: ParquetError,
-}
-
-impl ExportError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        "table_file"
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        Some("check that the folder exists, is writable and has space left".to_owned())
-    }
-}
-
 /// Writes records to `path`, in the place of what stands there, at once or not at all.
 ///
 /// # Errors
 /// A file that cannot be written.
 pub fn write_parquet(path: &Path, records: &[ProbeRecord]) -> Result<(), ExportError> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".unfinished");
-    let unfinished = PathBuf::from(unfinished);
-    let written = write(&unfinished, records)
-        .and_then(|()| fs::rename(&unfinished, path).map_err(ParquetError::from));
-    written.map_err(|source| {
-        // What was begun is of no use, and may be what filled the disk.
-        let _ = fs::remove_file(&unfinished);
-        ExportError {
-            path: path.to_owned(),
-            source,
-        }
-    })
+    write_table(path, SCHEMA, |rows| columns(rows, records))
 }
 
-fn write(path: &Path, records: &[ProbeRecord]) -> Result<(), ParquetError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
-    let file = File::create(path)?;
-    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?;
-    let mut rows = writer.next_row_group()?;
+fn columns(rows: &mut Rows<'_>, records: &[ProbeRecord]) -> Result<(), ParquetError> {
     let text = |value: &str| Some(ByteArray::from(value));
     let mut texts = |value: &dyn Fn(&ProbeRecord) -> Option<ByteArray>| {
-        column::<ByteArrayType>(&mut rows, records.iter().map(value))
+        column::<ByteArrayType>(rows, records.iter().map(value))
     };
     texts(&|record| text(&record.id))?;
     texts(&|record| text(&record.question))?;
@@ -96,14 +54,14 @@ fn write(path: &Path, records: &[ProbeRecord]) -> Result<(), ParquetError> {
         |record: &ProbeRecord| record.certainty,
     ] {
         let mut numbers = |value: &dyn Fn(&ProbeRecord) -> Option<f64>| {
-            column::<DoubleType>(&mut rows, records.iter().map(value))
+            column::<DoubleType>(rows, records.iter().map(value))
         };
         numbers(&|record| indicator(record).from_self)?;
         numbers(&|record| indicator(record).corpus)?;
         numbers(&|record| indicator(record).masked)?;
     }
     let mut texts = |value: &dyn Fn(&ProbeRecord) -> Option<ByteArray>| {
-        column::<ByteArrayType>(&mut rows, records.iter().map(value))
+        column::<ByteArrayType>(rows, records.iter().map(value))
     };
     texts(&|record| {
         record
@@ -117,15 +75,22 @@ fn write(path: &Path, records: &[ProbeRecord]) -> Result<(), ParquetError> {
             .certainty
             .and_then(|effect| text(name(effect)))
     })?;
+    for value in [
+        |record: &ProbeRecord| record.judgment,
+        |record: &ProbeRecord| record.eigenscore,
+    ] {
+        column::<DoubleType>(rows, records.iter().map(value))?;
+    }
+    let mut texts = |value: &dyn Fn(&ProbeRecord) -> Option<ByteArray>| {
+        column::<ByteArrayType>(rows, records.iter().map(value))
+    };
+    texts(&|record| json(&record.likeliest))?;
     texts(&|record| json(&record.samples))?;
     texts(&|record| json(&record.evidence))?;
     texts(&|record| record.error.as_ref().and_then(|error| text(&error.message)))?;
     texts(&|record| text(&record.fingerprint.model))?;
     texts(&|record| record.fingerprint.corpus.as_deref().and_then(text))?;
-    texts(&|record| text(&record.fingerprint.prompt))?;
-    rows.close()?;
-    writer.close()?;
-    Ok(())
+    texts(&|record| text(&record.fingerprint.prompt))
 }
 
 fn name(effect: Effect) -> &'static str {
@@ -134,28 +99,4 @@ fn name(effect: Effect) -> &'static str {
         Effect::Neutral => "neutral",
         Effect::Harmful => "harmful",
     }
-}
-
-fn json(value: &impl Serialize) -> Option<ByteArray> {
-    serde_json::to_vec(value).ok().map(ByteArray::from)
-}
-
-/// Writes the next column.
-fn column<T: DataType>(
-    rows: &mut SerializedRowGroupWriter<'_, File>,
-    values: impl Iterator<Item = Option<T::T>>,
-) -> Result<(), ParquetError> {
-    let values: Vec<Option<T::T>> = values.collect();
-    let present: Vec<i16> = values
-        .iter()
-        .map(|value| i16::from(value.is_some()))
-        .collect();
-    let values: Vec<T::T> = values.into_iter().flatten().collect();
-    let mut column = rows
-        .next_column()?
-        .ok_or_else(|| ParquetError::General("more values than columns".to_owned()))?;
-    column
-        .typed::<T>()
-        .write_batch(&values, Some(&present), None)?;
-    column.close()
 }

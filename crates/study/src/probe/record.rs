@@ -2,10 +2,11 @@
 //! what follows from that. How samples are drawn is in `sampled`; averages are in `summary`.
 
 use ken_answer::AnswerError;
-use ken_probe::{Effect, Obstacle, certainty, confidence};
+use ken_probe::{Effect, Obstacle, Sample, certainty, confidence};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
+use crate::in_batches::RecordOf;
 use crate::record::Failure;
 use crate::results::Line;
 
@@ -48,6 +49,16 @@ pub struct ProbeSample {
     pub answer_type: usize,
 }
 
+/// The likeliest answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeAnswer {
+    /// The answer, with its log probability and how open its tokens were.
+    #[serde(flatten)]
+    pub answer: Sample,
+    /// Whether it is right; `None` where the question has no golden answer.
+    pub correct: Option<bool>,
+}
+
 /// The effect of the evidence on both indicators.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effects {
@@ -86,6 +97,12 @@ pub struct ProbeRecord {
     pub certainty: Conditions<Option<f64>>,
     /// What the evidence does.
     pub effect: Effects,
+    /// The likeliest answer; `None` for a condition that the question was not put under.
+    pub likeliest: Conditions<Option<ProbeAnswer>>,
+    /// Probability with which the model says that it must look the question up, where it can tell.
+    pub judgment: Option<f64>,
+    /// The eigenscore of the samples from memory, where it was asked for.
+    pub eigenscore: Option<f64>,
     /// The samples; `None` for a condition that the question was not put under.
     pub samples: Conditions<Option<Vec<ProbeSample>>>,
     /// Ids of the passages that the model was given, best first.
@@ -107,6 +124,18 @@ impl Line for ProbeRecord {
     }
 }
 
+impl RecordOf<Question> for ProbeRecord {
+    fn is_of(&self, question: &Question) -> bool {
+        self.question == question.question
+            && self.golden_answers == question.golden_answers
+            && self.choices == question.choices
+    }
+
+    fn recorded(&self) -> &str {
+        &self.question
+    }
+}
+
 /// What a question was given, and why its answers may not be told right from wrong.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Given {
@@ -114,6 +143,15 @@ pub(super) struct Given {
     pub(super) evidence: Vec<String>,
     pub(super) masked_places: usize,
     pub(super) unjudged: Option<Obstacle>,
+    pub(super) judgment: Option<f64>,
+    pub(super) eigenscore: Option<f64>,
+}
+
+/// What was drawn under a condition, and whether it is right.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Judged {
+    pub(super) likeliest: ProbeAnswer,
+    pub(super) samples: Vec<ProbeSample>,
 }
 
 impl ProbeRecord {
@@ -121,9 +159,11 @@ impl ProbeRecord {
     pub(super) fn new(
         question: &Question,
         given: Given,
-        samples: Conditions<Option<Vec<ProbeSample>>>,
+        drawn: &Conditions<Option<Judged>>,
         fingerprint: Fingerprints,
     ) -> Self {
+        let likeliest = drawn.map(|drawn| drawn.as_ref().map(|drawn| drawn.likeliest.clone()));
+        let samples = drawn.map(|drawn| drawn.as_ref().map(|drawn| drawn.samples.clone()));
         let confidence = samples.map(|samples| {
             let correct: Option<Vec<bool>> = samples
                 .iter()
@@ -147,6 +187,9 @@ impl ProbeRecord {
             },
             confidence,
             certainty,
+            likeliest,
+            judgment: given.judgment,
+            eigenscore: given.eigenscore,
             samples,
             evidence: given.evidence,
             masked_places: given.masked_places,
@@ -167,17 +210,10 @@ impl ProbeRecord {
             ..Self::new(
                 question,
                 Given::default(),
-                Conditions::default(),
+                &Conditions::default(),
                 fingerprint,
             )
         }
-    }
-
-    /// Whether this is the record of `question` as it is now.
-    pub(super) fn is_of(&self, question: &Question) -> bool {
-        self.question == question.question
-            && self.golden_answers == question.golden_answers
-            && self.choices == question.choices
     }
 }
 

@@ -1,7 +1,6 @@
-//! The loop of probing: take the questions without a record, a batch at a time, and keep each
-//! record as soon as there is one. Nothing is drawn here.
+//! Probing a set of questions, and what is refused before any sample is drawn.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use ken_answer::AnswerError;
 use ken_probe::{Correctness, Grouping};
@@ -9,6 +8,7 @@ use ken_probe::{Correctness, Grouping};
 use super::record::ProbeRecord;
 use super::sampled::Probe;
 use crate::dataset::Question;
+use crate::in_batches::{Stopped, Work, in_batches};
 use crate::results::{ResultsError, ResultsFile};
 
 /// How far probing is.
@@ -91,6 +91,16 @@ impl ProbeError {
     }
 }
 
+impl From<Stopped> for ProbeError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Work { id, source } => Self::Probe { id, source },
+            Stopped::Other { id, recorded } => Self::OtherQuestion { id, recorded },
+            Stopped::Results(error) => Self::Results(error),
+        }
+    }
+}
+
 /// Probes every one of `questions` that `results` has no record of yet, `batch` at a time, and
 /// keeps each record as soon as there is one. A question that itself cannot be probed, as one that
 /// is too long, is kept as failed. `progress` is called once at the start and after each batch;
@@ -109,44 +119,22 @@ pub fn probe(
     cancel: &AtomicBool,
 ) -> Result<Probed, ProbeError> {
     check(probe)?;
-    let mut open = Vec::new();
-    for question in questions {
-        match results.get(&question.id) {
-            None => open.push(question),
-            Some(record) if record.is_of(question) => {}
-            Some(record) => {
-                return Err(ProbeError::OtherQuestion {
-                    id: question.id.clone(),
-                    recorded: record.question.clone(),
-                });
-            }
-        }
-    }
-    let mut state = ProbeProgress {
-        done: questions.len() - open.len(),
-        total: questions.len(),
+    let all: Vec<&Question> = questions.iter().collect();
+    let work = Work {
+        batch: &mut |questions| probe.batch(questions),
+        failed: &|question, error| ProbeRecord::failed(question, error, probe.fingerprints()),
     };
-    progress(state);
-    let mut interrupted = false;
-    for questions in open.chunks(batch.max(1)) {
-        if cancel.load(Ordering::Relaxed) {
-            interrupted = true;
-            break;
-        }
-        match probe_each(probe, questions, results) {
-            Ok(kept) => state.done += kept,
-            Err(ProbeError::Probe { .. }) if cancel.load(Ordering::Relaxed) => {
-                interrupted = true;
-                break;
-            }
-            Err(error) => return Err(error),
-        }
-        progress(state);
-    }
+    let mut done = |done| {
+        progress(ProbeProgress {
+            done,
+            total: all.len(),
+        });
+    };
+    in_batches(&all, results, batch, work, &mut done, cancel)?;
     let kept = questions.iter().filter_map(|q| results.get(&q.id));
     let records: Vec<ProbeRecord> = kept.cloned().collect();
     Ok(Probed {
-        interrupted: interrupted || records.len() < questions.len(),
+        interrupted: records.len() < questions.len(),
         records,
     })
 }
@@ -165,47 +153,5 @@ fn check(probe: &Probe<'_>) -> Result<(), ProbeError> {
         }),
         Grouping::Meaning { .. } if probe.embedder.is_none() => Err(ProbeError::NoEmbedder),
         _ => Ok(()),
-    }
-}
-
-/// Probes questions at once, or one by one where one of them is at fault, and returns how many
-/// records were kept.
-fn probe_each(
-    probe: &Probe<'_>,
-    questions: &[&Question],
-    results: &mut ResultsFile<ProbeRecord>,
-) -> Result<usize, ProbeError> {
-    let Some(first) = questions.first() else {
-        return Ok(0);
-    };
-    let failed = |source: AnswerError| ProbeError::Probe {
-        id: first.id.clone(),
-        source: Box::new(source),
-    };
-    match probe.batch(questions) {
-        Ok(records) => {
-            let stopped = records.iter().any(Option::is_none);
-            let mut kept = 0;
-            for record in records.into_iter().flatten() {
-                results.append(record)?;
-                kept += 1;
-            }
-            if stopped {
-                return Err(failed(AnswerError::Interrupted));
-            }
-            Ok(kept)
-        }
-        Err(error) if error.concerns_question() && questions.len() > 1 => {
-            let mut kept = 0;
-            for question in questions {
-                kept += probe_each(probe, &[question], results)?;
-            }
-            Ok(kept)
-        }
-        Err(error) if error.concerns_question() => {
-            results.append(ProbeRecord::failed(first, &error, probe.fingerprints()))?;
-            Ok(1)
-        }
-        Err(error) => Err(failed(error)),
     }
 }

@@ -6,12 +6,14 @@ use ken_answer::{AnswerError, Pipeline, Retrieved};
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Correctness, Golden, Grouping, Sample, SampleOptions, are_right, letter, mask,
-    named_choice, right_choices, sample, seed_of, types_by_entailment, types_by_meaning,
-    types_by_string,
+    Asked, Correctness, Golden, Grouping, Sample, SampleOptions, are_right, draw, eigenscores,
+    judge_need, letter, mask, named_choice, right_choices, seed_of, types_by_entailment,
+    types_by_meaning, types_by_string,
 };
 
-use super::record::{Conditions, Fingerprints, Given, ProbeRecord, ProbeSample};
+use super::record::{
+    Conditions, Fingerprints, Given, Judged, ProbeAnswer, ProbeRecord, ProbeSample,
+};
 use crate::dataset::Question;
 
 /// What probing takes, and how it is done.
@@ -32,6 +34,8 @@ pub struct Probe<'a> {
     pub correctness: Correctness,
     /// When two answers say the same.
     pub grouping: Grouping,
+    /// Whether the eigenscore of the samples from memory is taken as well.
+    pub eigenscore: bool,
 }
 
 /// One question with its different prompts, each of which is sampled once.
@@ -41,6 +45,12 @@ struct Draft<'q> {
     prompts: Vec<Prompt>,
     /// Which of the prompts belongs to each condition.
     asked: Conditions<Option<usize>>,
+}
+
+/// What was drawn to a prompt.
+struct Answers {
+    likeliest: Sample,
+    samples: Vec<Sample>,
 }
 
 impl Probe<'_> {
@@ -64,25 +74,10 @@ impl Probe<'_> {
         &self,
         questions: &[&Question],
     ) -> Result<Vec<Option<ProbeRecord>>, AnswerError> {
-        let drafts = self.drafts(questions)?;
-        let asked: Vec<Asked<'_>> = drafts
-            .iter()
-            .flat_map(|draft| {
-                let seed = seed_of(self.seed, &draft.question.id);
-                draft
-                    .prompts
-                    .iter()
-                    .map(move |prompt| Asked { prompt, seed })
-            })
-            .collect();
-        let mut sampled = sample(self.pipeline.model(), &asked, self.options)?.into_iter();
-        let sampled: Vec<Option<Vec<Vec<Sample>>>> = drafts
-            .iter()
-            .map(|draft| {
-                let own: Vec<_> = sampled.by_ref().take(draft.prompts.len()).collect();
-                own.into_iter().collect()
-            })
-            .collect();
+        let mut drafts = self.drafts(questions)?;
+        self.judge(&mut drafts)?;
+        let sampled = self.sampled(&drafts)?;
+        self.inspect(&mut drafts, &sampled)?;
         let mut correct = self.correct(&drafts, &sampled)?.into_iter();
         let fingerprints = self.fingerprints();
         let mut records = Vec::with_capacity(drafts.len());
@@ -91,32 +86,111 @@ impl Probe<'_> {
                 records.push(None);
                 continue;
             };
-            let mut judged: Vec<Vec<ProbeSample>> = Vec::with_capacity(sampled.len());
-            for samples in sampled {
+            let mut judged: Vec<Judged> = Vec::with_capacity(sampled.len());
+            for Answers { likeliest, samples } in sampled {
+                let mut right = || match draft.given.unjudged {
+                    Some(_) => None,
+                    None => correct.next(),
+                };
+                let likeliest = ProbeAnswer {
+                    answer: likeliest,
+                    correct: right(),
+                };
                 let types = self.types(draft.question, &samples)?;
                 let judge = |(sample, answer_type): (Sample, usize)| ProbeSample {
                     text: sample.text,
                     logprob: sample.logprob,
                     tokens: sample.tokens,
-                    correct: match draft.given.unjudged {
-                        Some(_) => None,
-                        None => correct.next(),
-                    },
+                    correct: right(),
                     answer_type,
                 };
-                judged.push(samples.into_iter().zip(types).map(judge).collect());
+                judged.push(Judged {
+                    likeliest,
+                    samples: samples.into_iter().zip(types).map(judge).collect(),
+                });
             }
-            let samples = draft
+            let drawn = draft
                 .asked
                 .map(|prompt| prompt.map(|prompt| judged[prompt].clone()));
             records.push(Some(ProbeRecord::new(
                 draft.question,
                 draft.given,
-                samples,
+                &drawn,
                 fingerprints.clone(),
             )));
         }
         Ok(records)
+    }
+
+    /// Draws the answers to all prompts; `None` for a question on which the model was stopped.
+    fn sampled(&self, drafts: &[Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
+        let asked: Vec<Asked<'_>> = drafts
+            .iter()
+            .flat_map(|draft| {
+                let seed = seed_of(self.seed, &draft.question.id);
+                draft.prompts.iter().flat_map(move |prompt| {
+                    [
+                        Asked::for_likeliest(prompt, self.options.max_tokens),
+                        Asked::for_samples(prompt, self.options, seed),
+                    ]
+                })
+            })
+            .collect();
+        let mut drawn = draw(self.pipeline.model(), &asked)?.into_iter();
+        let mut answers = || {
+            let (likeliest, samples) = (drawn.next()??, drawn.next()??);
+            Some(Answers {
+                likeliest: likeliest.samples.into_iter().next()?,
+                samples: samples.samples,
+            })
+        };
+        Ok(drafts
+            .iter()
+            .map(|draft| {
+                let own: Vec<_> = draft.prompts.iter().map(|_| answers()).collect();
+                own.into_iter().collect()
+            })
+            .collect())
+    }
+
+    /// Asks the model whether it needs to look the questions up, where it can tell.
+    fn judge(&self, drafts: &mut [Draft<'_>]) -> Result<(), AnswerError> {
+        let model = self.pipeline.model();
+        if !model.capabilities().score {
+            return Ok(());
+        }
+        let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
+        let judged = judge_need(model, &questions)?;
+        for (draft, judged) in drafts.iter_mut().zip(judged) {
+            draft.given.judgment = Some(judged.need);
+        }
+        Ok(())
+    }
+
+    /// Takes the eigenscores, where they are wanted.
+    fn inspect(
+        &self,
+        drafts: &mut [Draft<'_>],
+        sampled: &[Option<Vec<Answers>>],
+    ) -> Result<(), AnswerError> {
+        if !self.eigenscore {
+            return Ok(());
+        }
+        // The first prompt is the one from memory.
+        let (indices, answers): (Vec<usize>, Vec<Vec<&str>>) = sampled
+            .iter()
+            .enumerate()
+            .filter_map(|(index, sampled)| {
+                let samples = sampled.as_ref()?.first()?.samples.iter();
+                Some((index, samples.map(|sample| sample.text.as_str()).collect()))
+            })
+            .unzip();
+        let prompts: Vec<&Prompt> = indices.iter().map(|&at| &drafts[at].prompts[0]).collect();
+        let scores = eigenscores(self.pipeline.model(), &prompts, &answers)?;
+        for (index, score) in indices.into_iter().zip(scores) {
+            drafts[index].given.eigenscore = score;
+        }
+        Ok(())
     }
 
     /// Finds the evidence and puts the questions into words.
@@ -146,11 +220,12 @@ impl Probe<'_> {
             .collect())
     }
 
-    /// Whether each sample is right, of the questions where that can be told, in their order.
+    /// Whether each answer is right, of the questions where that can be told, in their order: of a
+    /// prompt the likeliest first.
     fn correct(
         &self,
         drafts: &[Draft<'_>],
-        sampled: &[Option<Vec<Vec<Sample>>>],
+        sampled: &[Option<Vec<Answers>>],
     ) -> Result<Vec<bool>, AnswerError> {
         let answers: Vec<(&str, Golden<'_>)> = drafts
             .iter()
@@ -158,8 +233,9 @@ impl Probe<'_> {
             .filter(|(draft, _)| draft.given.unjudged.is_none())
             .flat_map(|(draft, sampled)| {
                 let golden = golden(draft.question);
-                let samples = sampled.iter().flatten().flatten();
-                samples.map(move |sample| (sample.text.as_str(), golden))
+                let answers = sampled.iter().flatten();
+                let each = answers.flat_map(|a| std::iter::once(&a.likeliest).chain(&a.samples));
+                each.map(move |sample| (sample.text.as_str(), golden))
             })
             .collect();
         Ok(are_right(self.correctness, &answers, self.judge)?)

@@ -57,7 +57,7 @@ impl Ranking {
     fn effort(self, k: usize) -> usize {
         match self {
             Self::Bytes => k.saturating_mul(4).max(80),
-            Self::Product => k.saturating_mul(8).max(128),
+            Self::Product => k.saturating_mul(16).max(256),
         }
     }
 }

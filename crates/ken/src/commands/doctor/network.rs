@@ -102,7 +102,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = listener.local_addr().unwrap().to_string();
         assert!(reach(&host).reachable);
-        drop(listener);
-        assert!(reach(&host).problem.is_some());
+        // Nothing listens below the ports that systems hand out.
+        assert!(reach("127.0.0.1:1").problem.is_some());
     }
 }

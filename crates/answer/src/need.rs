@@ -1,0 +1,271 @@
+//! What a policy decides by, taken from the model: its own judgment of a question, the likeliest
+//! answer, sampled answers, their hidden states; and what each costs. The choice that follows is in
+//! `ken_route`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use ken_model::language::{LanguageModel, Prompt};
+use ken_probe::{
+    Asked, Drawn, Sample, SampleOptions, certainty, draw, eigenscores, judge_need,
+    lexical_similarity, perplexity, seed_of, semantic_entropy, types_by_string,
+};
+use ken_route::Measure;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::{Calls, Tokens};
+use crate::error::AnswerError;
+
+/// What is asked of the model for a measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Whether it needs to look the question up.
+    Judge,
+    /// Its likeliest answer.
+    Draft,
+    /// Sampled answers.
+    Sample,
+    /// Its hidden states behind the samples.
+    Inspect,
+}
+
+impl Step {
+    /// As the step is called among the times of a trace.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Judge => "judge",
+            Self::Draft => "draft",
+            Self::Sample => "sample",
+            Self::Inspect => "inspect",
+        }
+    }
+}
+
+/// The steps that a measure takes.
+#[must_use]
+pub fn steps(measure: Measure) -> &'static [Step] {
+    match measure {
+        Measure::Judgment => &[Step::Judge],
+        Measure::Perplexity | Measure::MeanTokenEntropy | Measure::MaxTokenEntropy => {
+            &[Step::Draft]
+        }
+        Measure::Certainty | Measure::SemanticEntropy | Measure::LexicalSimilarity => {
+            &[Step::Sample]
+        }
+        Measure::Eigenscore => &[Step::Sample, Step::Inspect],
+    }
+}
+
+/// What a step costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Calls.
+    pub calls: Calls,
+    /// Tokens.
+    pub tokens: Tokens,
+    /// Milliseconds; where many questions were asked at once, its share.
+    pub ms: f64,
+}
+
+/// What was taken of one question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Taken {
+    /// Probability in `[0, 1]` with which the model says that it must look the question up.
+    pub judgment: Option<f64>,
+    /// The likeliest answer.
+    pub draft: Option<Sample>,
+    /// Sampled answers.
+    pub samples: Vec<Sample>,
+    /// The answer type of each: those of one type say the same.
+    pub types: Vec<usize>,
+    /// The eigenscore of the samples.
+    pub eigenscore: Option<f64>,
+    /// What was paid, by step.
+    pub costs: BTreeMap<Step, Cost>,
+}
+
+impl Taken {
+    /// The measure, the larger the more the question needs retrieval; `None` where it was not taken
+    /// or the model does not tell what it takes.
+    #[must_use]
+    pub fn need(&self, measure: Measure) -> Option<f64> {
+        let texts = || -> Vec<&str> { self.samples.iter().map(|s| s.text.as_str()).collect() };
+        match measure {
+            Measure::Judgment => self.judgment,
+            Measure::Certainty => certainty(&self.types).map(|certainty| 1.0 - certainty),
+            Measure::Perplexity => perplexity(self.draft.as_ref()?),
+            Measure::MeanTokenEntropy => Some(self.draft.as_ref()?.entropy?.mean),
+            Measure::MaxTokenEntropy => Some(self.draft.as_ref()?.entropy?.max),
+            Measure::SemanticEntropy => semantic_entropy(&self.samples, &self.types),
+            Measure::LexicalSimilarity => lexical_similarity(&texts()).map(|alike| 1.0 - alike),
+            Measure::Eigenscore => self.eigenscore,
+        }
+    }
+}
+
+/// How needs are taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Taking<'a> {
+    pub(crate) model: &'a dyn LanguageModel,
+    pub(crate) options: SampleOptions,
+    pub(crate) seed: u64,
+}
+
+/// What was taken so far; `None` of a question on which the model was stopped.
+type SoFar = [Option<Taken>];
+
+impl Taking<'_> {
+    /// Takes of every question what the measures need, and nothing else: of the model's judgment the
+    /// questions themselves, of all others the prompts that they are asked by. A step that was paid
+    /// before is not taken again. `None` for a question on which the model was stopped.
+    ///
+    /// # Shapes
+    /// `questions`, `prompts` and `before`: `[questions]`. Returns the same.
+    ///
+    /// # Errors
+    /// A prompt that does not fit, a model that cannot tell how likely a word is or that fails.
+    pub(crate) fn take(
+        &self,
+        measures: &[Measure],
+        questions: &[&str],
+        prompts: &[Prompt],
+        before: Vec<Taken>,
+    ) -> Result<Vec<Option<Taken>>, AnswerError> {
+        let mut all: Vec<Option<Taken>> = before.into_iter().map(Some).collect();
+        for step in [Step::Judge, Step::Draft, Step::Sample, Step::Inspect] {
+            if !measures.iter().any(|&one| steps(one).contains(&step)) {
+                continue;
+            }
+            let unpaid = |taken: &Taken| !taken.costs.contains_key(&step);
+            let open: Vec<usize> = (0..all.len())
+                .filter(|&index| all[index].as_ref().is_some_and(unpaid))
+                .collect();
+            match step {
+                Step::Judge => self.judge(questions, &open, &mut all)?,
+                Step::Draft => {
+                    let asked = open.iter().map(|&index| {
+                        Asked::for_likeliest(&prompts[index], self.options.max_tokens)
+                    });
+                    let asked: Vec<_> = asked.collect();
+                    self.draw(step, &asked, &open, &mut all, |taken, drawn| {
+                        taken.draft = drawn.samples.into_iter().next();
+                    })?;
+                }
+                Step::Sample => {
+                    let asked = open.iter().map(|&index| {
+                        let seed = seed_of(self.seed, questions[index]);
+                        Asked::for_samples(&prompts[index], self.options, seed)
+                    });
+                    let asked: Vec<_> = asked.collect();
+                    self.draw(step, &asked, &open, &mut all, |taken, drawn| {
+                        let samples = drawn.samples.iter();
+                        let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
+                        taken.types = types_by_string(&texts);
+                        taken.samples = drawn.samples;
+                    })?;
+                }
+                Step::Inspect => self.inspect(prompts, &open, &mut all)?,
+            }
+        }
+        Ok(all)
+    }
+
+    fn judge(
+        &self,
+        questions: &[&str],
+        open: &[usize],
+        all: &mut SoFar,
+    ) -> Result<(), AnswerError> {
+        let started = Instant::now();
+        let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
+        let judged = judge_need(self.model, &questions)?;
+        let ms = share(started.elapsed(), open.len());
+        for (&index, judged) in open.iter().zip(judged) {
+            if let Some(taken) = &mut all[index] {
+                taken.judgment = Some(judged.need);
+                let cost = cost(1, judged.prompt_tokens, 0, ms);
+                taken.costs.insert(Step::Judge, cost);
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws answers for a step and has them kept.
+    fn draw(
+        &self,
+        step: Step,
+        asked: &[Asked<'_>],
+        open: &[usize],
+        all: &mut SoFar,
+        keep: impl Fn(&mut Taken, Drawn),
+    ) -> Result<(), AnswerError> {
+        let started = Instant::now();
+        let drawn = draw(self.model, asked)?;
+        let ms = share(started.elapsed(), open.len());
+        for (&index, drawn) in open.iter().zip(drawn) {
+            match (&mut all[index], drawn) {
+                (Some(taken), Some(drawn)) => {
+                    let written = drawn.samples.iter().map(|sample| sample.tokens).sum();
+                    let cost = cost(drawn.samples.len(), drawn.prompt_tokens, written, ms);
+                    taken.costs.insert(step, cost);
+                    keep(taken, drawn);
+                }
+                (slot, _) => *slot = None,
+            }
+        }
+        Ok(())
+    }
+
+    fn inspect(
+        &self,
+        prompts: &[Prompt],
+        open: &[usize],
+        all: &mut SoFar,
+    ) -> Result<(), AnswerError> {
+        let started = Instant::now();
+        let (open, answers): (Vec<usize>, Vec<Vec<&str>>) = open
+            .iter()
+            .filter_map(|&index| {
+                let samples = all[index].as_ref()?.samples.iter();
+                Some((index, samples.map(|sample| sample.text.as_str()).collect()))
+            })
+            .unzip();
+        let prompts: Vec<&Prompt> = open.iter().map(|&index| &prompts[index]).collect();
+        let scores = eigenscores(self.model, &prompts, &answers)?;
+        let ms = share(started.elapsed(), open.len());
+        let mut costs = Vec::with_capacity(open.len());
+        for (prompt, answers) in prompts.iter().zip(&answers) {
+            let distinct = answers.iter().collect::<BTreeSet<_>>().len();
+            let read = distinct * self.model.count_prompt_tokens(prompt)?;
+            costs.push(cost(distinct, read, 0, ms));
+        }
+        for ((index, score), cost) in open.into_iter().zip(scores).zip(costs) {
+            if let Some(taken) = &mut all[index] {
+                taken.eigenscore = score;
+                taken.costs.insert(Step::Inspect, cost);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn cost(calls: usize, read: usize, written: usize, ms: f64) -> Cost {
+    Cost {
+        calls: Calls {
+            model: calls,
+            retriever: 0,
+        },
+        tokens: Tokens {
+            prompt: read,
+            completion: written,
+        },
+        ms,
+    }
+}
+
+/// Milliseconds of one of many.
+fn share(time: Duration, count: usize) -> f64 {
+    time.as_secs_f64() * 1000.0 / count.max(1) as f64
+}

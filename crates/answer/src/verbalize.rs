@@ -1,0 +1,204 @@
+//! Having the model write what it knows before it answers from that.
+
+use std::ops::ControlFlow;
+
+use ken_model::language::{LanguageModel, Prompt, Sampling};
+use ken_probe::{TextWanted, VERBALIZED_TOKENS};
+
+use crate::AnswerError;
+use crate::answer::{Tokens, Verbalized};
+use crate::prompt::{self, Posed};
+
+/// Tokens left free, for the number of the text and those that come about where texts meet.
+const SPARE_TOKENS: usize = 8;
+
+/// Writes a text about each question, the likeliest (SR-RAG, section 3.4), all in one batch.
+/// `questions` come with the tokens that question and text may have together. `watch` is given the
+/// place of the question and each piece of its text.
+///
+/// # Shapes
+/// Returns one text for each question; `None` where it was broken off.
+///
+/// # Errors
+/// A question that does not fit, a model that fails.
+pub(crate) fn verbalize(
+    model: &dyn LanguageModel,
+    questions: &[(&str, usize)],
+    watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
+) -> Result<Vec<Option<Verbalized>>, AnswerError> {
+    let prompts: Vec<Prompt> = questions
+        .iter()
+        .map(|(question, _)| prompt::verbalize(Posed::open(question), None))
+        .collect();
+    let rooms = questions
+        .iter()
+        .map(|(question, room)| room_beside(model, question, *room))
+        .collect::<Result<Vec<usize>, AnswerError>>()?;
+    let wanted: Vec<TextWanted<'_>> = prompts
+        .iter()
+        .zip(&rooms)
+        .map(|(prompt, room)| TextWanted {
+            prompt,
+            sampling: Sampling::Greedy,
+            max_tokens: VERBALIZED_TOKENS.min(*room),
+        })
+        .collect();
+    let written = ken_probe::verbalize(model, &wanted, watch)?;
+    written
+        .into_iter()
+        .zip(rooms)
+        .map(|(written, room)| {
+            let Some(written) = written else {
+                return Ok(None);
+            };
+            // A token has at least one byte, so that few texts need to be counted once more.
+            let fits = written.text.len() <= room || model.count_tokens(&written.text)? <= room;
+            Ok(Some(Verbalized {
+                in_prompt: fits && !written.text.is_empty(),
+                text: written.text,
+                tokens: Tokens {
+                    prompt: written.prompt_tokens,
+                    completion: written.tokens,
+                },
+            }))
+        })
+        .collect()
+}
+
+/// Tokens that a text may have beside its question.
+fn room_beside(
+    model: &dyn LanguageModel,
+    question: &str,
+    room: usize,
+) -> Result<usize, AnswerError> {
+    let room = room.saturating_sub(SPARE_TOKENS);
+    // Only where the room is tight does the question's length matter.
+    if question.len() + 2 * VERBALIZED_TOKENS <= room {
+        return Ok(room - question.len());
+    }
+    Ok(room.saturating_sub(model.count_tokens(question)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Answer, Event, Pipeline, Settings};
+    use ken_index::Mode;
+    use ken_model::table::{Fact, TableModel};
+    use std::sync::Arc;
+
+    /// Knows who rows without doubt and who sings hardly; copies all that it reads.
+    fn pipeline(policy: &str, verbalize: bool) -> Pipeline {
+        let fact = |question: &str, answer: &str, known: f64| Fact {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+            wrong: vec!["Nils".to_owned()],
+            known,
+            copied: 1.0,
+            misled: 1.0,
+        };
+        let table = TableModel::new(vec![
+            fact("who rows?", "Ida", 1.0),
+            fact("who sings?", "Per", 0.1),
+        ]);
+        let instruction = prompt::verbalize(Posed::open("who?"), None).instruction;
+        let table = table.unwrap().writing_texts(&[instruction]);
+        let settings = Settings {
+            policy: policy.parse().unwrap(),
+            mode: Mode::Lexical,
+            k: 1,
+            evidence_tokens: 500,
+            max_tokens: 16,
+            sampling: Sampling::Greedy,
+            samples: 3,
+            seed: 0,
+            verbalize,
+        };
+        Pipeline::new(Arc::new(table), None, settings)
+    }
+
+    fn answers(verbalize: bool, questions: &[&str]) -> Vec<Answer> {
+        let mut go_on = |_, _: Event<'_>| ControlFlow::Continue(());
+        let answers = pipeline("never", verbalize).answer_many(questions, &mut go_on);
+        answers.unwrap().into_iter().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn the_answer_comes_from_what_was_written() {
+        let questions = ["who rows?", "who sings?", "who is unheard of?"];
+        let written = answers(true, &questions);
+        let [rows, sings, unheard] = written.as_slice() else {
+            panic!("{written:?}");
+        };
+        let known = rows.verbalized.as_ref().unwrap();
+        assert_eq!(known.text, "What is known of it: Ida.");
+        assert!(known.in_prompt && known.tokens.completion == 1);
+        assert_eq!((rows.answer.as_str(), rows.citations.len()), ("Ida", 0));
+        assert_eq!(rows.tokens.completion, 2);
+        assert!(rows.tokens.prompt > known.tokens.prompt);
+        for stage in ["verbalize", "read", "write", "total"] {
+            assert!(rows.timing_ms.contains_key(stage), "{stage}");
+        }
+        assert_eq!(sings.answer, "Nils", "misled by what it wrote itself");
+        let nothing = unheard.verbalized.as_ref().unwrap();
+        assert_eq!((nothing.text.as_str(), nothing.in_prompt), ("", false));
+
+        // One by one it is the same, and nothing is written where that is not wanted.
+        for (question, together) in questions.iter().zip(&written) {
+            let alone = answers(true, &[question]).remove(0);
+            assert_eq!(alone.verbalized, together.verbalized);
+            assert_eq!(
+                (&alone.answer, alone.tokens),
+                (&together.answer, together.tokens)
+            );
+            let plain = answers(false, &[question]).remove(0);
+            assert_eq!(plain.verbalized, None);
+            assert!(!plain.timing_ms.contains_key("verbalize"));
+        }
+    }
+
+    #[test]
+    fn an_answer_that_the_policy_had_written_is_written_anew() {
+        let mut go_on = |_: Event<'_>| ControlFlow::Continue(());
+        let mut answer = |verbalize| {
+            let pipeline = pipeline("uncertainty:perplexity@100", verbalize);
+            pipeline.answer("who rows?", &mut go_on).unwrap()
+        };
+        let (plain, written) = (answer(false), answer(true));
+        assert_eq!((plain.calls.model, plain.tokens.completion), (1, 1));
+        assert_eq!((written.calls.model, written.tokens.completion), (3, 3));
+        assert_eq!(plain.answer, written.answer);
+    }
+
+    #[test]
+    fn who_breaks_off_gets_no_answer_written() {
+        let mut seen = String::new();
+        let answer = pipeline("never", true).answer("who rows?", &mut |event| match event {
+            Event::Verbalized(piece) => {
+                seen.push_str(piece);
+                ControlFlow::Break(())
+            }
+            Event::Text(_) => panic!("an answer was written"),
+            _ => ControlFlow::Continue(()),
+        });
+        let answer = answer.unwrap();
+        assert_eq!((answer.answer.as_str(), answer.verbalized), ("", None));
+        assert_eq!(seen, "What is known of it: Ida.");
+    }
+
+    #[test]
+    fn a_text_has_the_room_that_question_and_answer_leave() {
+        let pipeline = pipeline("never", true);
+        let model = pipeline.model();
+        let mut go_on = |_, _: &str| ControlFlow::Continue(());
+        // Two words of the question and eight to spare: nothing is left.
+        for (room, text) in [(10, ""), (11, "What is known of it: Ida.")] {
+            let written = verbalize(model, &[("who rows?", room)], &mut go_on).unwrap();
+            let written = written[0].as_ref().unwrap();
+            // The table writes a whole text where there is room for a token; it is then too long.
+            assert_eq!((written.text.as_str(), written.in_prompt), (text, false));
+        }
+        let written = verbalize(model, &[("who rows?", 16)], &mut go_on).unwrap();
+        assert!(written[0].as_ref().unwrap().in_prompt);
+    }
+}

@@ -1,0 +1,223 @@
+//! `ken eval` with several policies: both answers to every question and what the policies decide by,
+//! each taken once, and what follows from them.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use ken_answer::Pipeline;
+use ken_route::Policy;
+use ken_study::compare::{
+    Answered, Comparison, Difference, Known, SignalWork, Signals, Wanted, take_signals, to_csv,
+    to_html,
+};
+use ken_study::{ProbeRecord, Question, Record, ResultsFile, compare, read_results};
+
+use crate::arguments::EvalArguments;
+use crate::commands::{open, records};
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// Compares policies on questions.
+pub(crate) fn run(
+    arguments: &EvalArguments,
+    policies: &[Policy],
+    questions: &[Question],
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    if settings.verbalize {
+        // Answers that policies have written already could not be put together with such.
+        let message = "several policies cannot be compared with `verbalize`";
+        return Err(Refusal::new("verbalize_compared", message)
+            .hinting("add --verbalize=false, or name one policy")
+            .into());
+    }
+    let probed: Vec<ProbeRecord> = match &arguments.records {
+        Some(path) => read_results(path)?,
+        None => Vec::new(),
+    };
+    let mut pipeline = open::pipeline_with(true, settings, stop)?;
+    let known = Known::of(&probed, settings.samples, &pipeline)?;
+    let folder = match &arguments.out {
+        Some(path) => path.clone(),
+        None => records::beside_here(&arguments.questions, "policies"),
+    };
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    let work = Work {
+        folder: &folder,
+        questions,
+        settings,
+        batch: arguments.batch.get(),
+        stop,
+    };
+    let never = work.answers(&mut pipeline, Policy::Never)?;
+    let always = work.answers(&mut pipeline, Policy::Always)?;
+    let signals = work.signals(&pipeline, &Wanted::by(policies), &known)?;
+    let answered: Vec<Answered<'_>> = never
+        .iter()
+        .zip(&always)
+        .zip(&signals)
+        .map(|((never, always), signals)| Answered {
+            never,
+            always,
+            signals: Some(signals),
+        })
+        .collect();
+    let comparison = compare(policies, &answered, settings.seed);
+    let name = arguments.questions.file_name().unwrap_or_default();
+    let title = format!("Policies on {}", name.to_string_lossy());
+    work.write("policies.csv", &to_csv(&comparison))?;
+    work.write("report.html", &to_html(&title, &comparison, &probed))?;
+    if json {
+        output::json(&comparison)
+    } else {
+        show(&comparison, &folder)
+    }
+}
+
+/// What every step of a comparison works with.
+struct Work<'a> {
+    folder: &'a Path,
+    questions: &'a [Question],
+    settings: &'a Settings,
+    batch: usize,
+    stop: &'a AtomicBool,
+}
+
+impl Work<'_> {
+    /// The answers without or with retrieval.
+    fn answers(&self, pipeline: &mut Pipeline, policy: Policy) -> Result<Vec<Record>> {
+        pipeline.set(ken_answer::Settings {
+            policy,
+            ..open::answering(self.settings)
+        });
+        let path = self.folder.join(format!("{policy}.jsonl"));
+        let mut results = ResultsFile::open(&path, records::run_settings(pipeline, self.settings))?;
+        let evaluation = records::answers(
+            pipeline,
+            self.questions,
+            &mut results,
+            self.batch,
+            self.stop,
+        )?;
+        if evaluation.interrupted {
+            return Err(self.stopped());
+        }
+        Ok(evaluation.records)
+    }
+
+    /// What the policies decide by.
+    fn signals(&self, pipeline: &Pipeline, wanted: &Wanted, known: &Known) -> Result<Vec<Signals>> {
+        let path = self.folder.join("signals.jsonl");
+        let mut run = records::run_settings(pipeline, self.settings);
+        run.remove("policy");
+        run.insert("samples".to_owned(), self.settings.samples.to_string());
+        let mut file = ResultsFile::open(&path, run)?;
+        let mut display = Display::new();
+        let total = Some(self.questions.len() as u64);
+        let mut progress = |done: usize| {
+            display.show("measured", Unit::Items, done as u64, total);
+        };
+        let work = SignalWork {
+            pipeline,
+            wanted,
+            known,
+        };
+        take_signals(
+            work,
+            self.questions,
+            &mut file,
+            self.batch,
+            &mut progress,
+            self.stop,
+        )?
+        .ok_or_else(|| self.stopped())
+    }
+
+    fn stopped(&self) -> anyhow::Error {
+        let message = format!(
+            "stopped; what there is of {} questions is in {}",
+            self.questions.len(),
+            self.folder.display()
+        );
+        Refusal::new("interrupted", message)
+            .hinting("run the same command again to go on")
+            .into()
+    }
+
+    /// Writes a file of the folder in the place of what stands there, at once or not at all.
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let (path, unfinished) = (
+            self.folder.join(name),
+            self.folder.join(format!("{name}.unfinished")),
+        );
+        std::fs::write(&unfinished, text)
+            .and_then(|()| std::fs::rename(&unfinished, &path))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
+    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
+    let one = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1}"));
+    let difference = |difference: &Difference| match difference.interval {
+        Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", share(difference.em)),
+        None => share(difference.em),
+    };
+    let names = [
+        "policy",
+        "EM",
+        "F1",
+        "retrieves",
+        "calls",
+        "tokens",
+        "p50 ms",
+        "AUROC",
+        "not harming",
+        "by chance",
+        "against always",
+        "against chance",
+    ];
+    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    for policy in &comparison.policies {
+        let summary = &policy.summary;
+        let tokens = summary
+            .tokens
+            .prompt
+            .mean
+            .zip(summary.tokens.completion.mean);
+        rows.push(vec![
+            summary.policy.clone(),
+            share(summary.em),
+            share(summary.f1),
+            share(summary.retrieval_ratio),
+            one(summary.model_calls.mean),
+            one(tokens.map(|(read, written)| read + written)),
+            one(summary.latency_ms.p50),
+            share(policy.auroc),
+            share(policy.not_harming),
+            share(policy.random.em),
+            difference(&policy.vs_always),
+            difference(&policy.vs_random),
+        ]);
+    }
+    output::table(&rows)?;
+    output::line(format!(
+        "{} questions; retrieval turns {} of them from wrong to right, {} from right to wrong",
+        comparison.n,
+        share(comparison.beneficial),
+        share(comparison.harmful)
+    ))?;
+    for policy in comparison.policies.iter().filter(|one| one.unscored > 0) {
+        output::line(format!(
+            "{}: {} questions have no score, since the model does not tell what it takes; they retrieve",
+            policy.summary.policy, policy.unscored
+        ))?;
+    }
+    output::line(format!("report: {}", folder.join("report.html").display()))
+}

@@ -1,0 +1,209 @@
+//! `ken label`: what questions are labelled with, over a file of them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_answer::prompt;
+use ken_model::language::LanguageModel;
+use ken_study::{
+    LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, Question, ResultsFile,
+    SourceSummary, label, label_sources, read_questions, sample, summarize_sources,
+    write_sources_parquet,
+};
+
+use crate::arguments::{CorpusSource, LabelVerb, SourcesArguments};
+use crate::commands::records::{self, share};
+use crate::commands::{open, rerank};
+use crate::config::Settings;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// Runs a verb of `ken label`.
+pub(crate) fn run(
+    verb: &LabelVerb,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    match verb {
+        LabelVerb::Sources(arguments) => sources(arguments, settings, json, stop),
+    }
+}
+
+/// Runs `ken label sources`.
+fn sources(
+    arguments: &SourcesArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut questions = read_questions(&arguments.questions)?;
+    if let Some(limit) = arguments.limit {
+        questions = sample(questions, limit.get(), settings.seed);
+    }
+    let model = open::language_model(settings, stop)?;
+    let corpora = corpora(arguments, settings, &model, stop)?;
+    let out = match &arguments.out {
+        Some(path) => path.clone(),
+        None => records::beside_here(&arguments.questions, "sources.jsonl"),
+    };
+    let labelled = {
+        let [first, ..] = corpora.as_slice() else {
+            return Err(LabelError::NoCorpus.into());
+        };
+        let work = Labelling {
+            model: model.as_ref(),
+            corpora: &corpora,
+            embedder: first.retriever.embedder(),
+            mode: settings.mode,
+            contexts: arguments.contexts.get(),
+            golden: arguments.golden,
+            seed: settings.seed,
+        };
+        work.check()?;
+        label_all(&work, arguments, settings, &questions, &out, stop)?
+    };
+    if labelled.interrupted {
+        let (done, total) = (labelled.records.len(), questions.len());
+        return Err(records::stopped(done, total, "questions", &out));
+    }
+    let table = records::table_of(&out);
+    write_sources_parquet(&table, &labelled.records)?;
+    if json {
+        labelled.records.iter().try_for_each(output::json)
+    } else {
+        show(&summarize_sources(&labelled.records), &out, &table)
+    }
+}
+
+/// Opens the corpora that are named, or else that of the settings.
+fn corpora(
+    arguments: &SourcesArguments,
+    settings: &Settings,
+    model: &Arc<dyn LanguageModel>,
+    stop: &AtomicBool,
+) -> Result<Vec<NamedCorpus>> {
+    let sources = match arguments.corpora.as_slice() {
+        [] => vec![CorpusSource::unnamed(settings.corpus()?.clone())],
+        named => named.to_vec(),
+    };
+    sources
+        .into_iter()
+        .map(|source| {
+            let retriever = open::retriever_of(&source.address, settings, stop)?;
+            let retriever = rerank::added(retriever, settings, || Ok(Arc::clone(model)), stop)?;
+            Ok(NamedCorpus {
+                name: source.name,
+                retriever,
+            })
+        })
+        .collect()
+}
+
+/// Labels the questions, with progress, into the files of this run.
+fn label_all(
+    work: &Labelling<'_>,
+    arguments: &SourcesArguments,
+    settings: &Settings,
+    questions: &[Question],
+    out: &Path,
+    stop: &AtomicBool,
+) -> Result<Labelled> {
+    let mut results = ResultsFile::open(out, run_settings(work, settings, questions))?;
+    let first = records::with_ending(out, "first");
+    let mut first = ResultsFile::open(&first, first_settings(work, settings))?;
+    let mut display = Display::new();
+    let mut progress = |step: LabelProgress| {
+        let what = match step.stage {
+            label::LabelStage::FirstTexts => "first texts",
+            label::LabelStage::Labels => "labelled",
+        };
+        let (done, total) = (step.done as u64, Some(step.total as u64));
+        display.show(what, Unit::Items, done, total);
+    };
+    let batch = arguments.batch.get();
+    Ok(label_sources(
+        work,
+        questions,
+        &mut first,
+        &mut results,
+        batch,
+        &mut progress,
+        stop,
+    )?)
+}
+
+/// What the first texts depend on.
+fn first_settings(work: &Labelling<'_>, settings: &Settings) -> ken_study::Settings {
+    [
+        ("model", work.model.fingerprint().to_owned()),
+        ("precision", settings.precision.to_string()),
+        ("device", settings.device.to_string()),
+        ("verbalize", prompt::verbalize_fingerprint()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+/// All that the records depend on. A file of records is resumed under the same only; as the examples
+/// of a question come from what was written about others, the questions are part of it.
+fn run_settings(
+    work: &Labelling<'_>,
+    settings: &Settings,
+    questions: &[Question],
+) -> ken_study::Settings {
+    let mut run = first_settings(work, settings);
+    let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
+    for corpus in work.corpora {
+        let searched = corpus.retriever.back_end();
+        set(&format!("corpus {}", corpus.name), searched.fingerprint());
+    }
+    let filters: Vec<String> = settings.filters.iter().map(ToString::to_string).collect();
+    set("filters", filters.join(" "));
+    set("mode", settings.mode.to_string());
+    if let Some(reranking) = work.corpora.first().and_then(|c| c.retriever.reranking()) {
+        set("rerank", reranking.identity());
+    }
+    set("contexts", work.contexts.to_string());
+    set("golden", work.golden.to_string());
+    set("seed", settings.seed.to_string());
+    set("embedder", work.embedder.fingerprint().to_owned());
+    set("prompt", prompt::fingerprint());
+    set("questions", label::fingerprint_of_questions(questions));
+    run
+}
+
+fn show(summary: &SourceSummary, out: &Path, table: &Path) -> Result<()> {
+    let mut rows = vec![
+        ("questions".to_owned(), summary.n.to_string()),
+        ("failed".to_owned(), summary.failed.to_string()),
+    ];
+    if summary.unlabelled > 0 {
+        rows.push((
+            "without golden answers".to_owned(),
+            summary.unlabelled.to_string(),
+        ));
+    }
+    for source in &summary.sources {
+        rows.push((
+            format!("preferred: {}", source.source),
+            format!(
+                "by majority {}, by sum {}",
+                share(source.majority),
+                share(source.sum)
+            ),
+        ));
+    }
+    rows.extend([
+        ("rules agree".to_owned(), share(summary.agreement)),
+        ("per question".to_owned(), out.display().to_string()),
+        ("as a table".to_owned(), table.display().to_string()),
+    ]);
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name, value])
+        .collect();
+    output::table(&rows)
+}

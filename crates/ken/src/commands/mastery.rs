@@ -1,0 +1,168 @@
+//! `ken mastery`: how much of what a corpus says the language model knows without it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_corpus::Corpus;
+use ken_probe::mastery::WriteOptions;
+use ken_study::{
+    MasteryProgress, MasterySummary, MasteryWork, ResultsFile, label_mastery, sample_sentences,
+    summarize_mastery, write_mastery_parquet,
+};
+
+use crate::arguments::{MasteryLabelArguments, MasteryVerb};
+use crate::commands::{open, records};
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// The longest question, in tokens: a longer one asks for nothing that a sentence says.
+const QUESTION_TOKENS: usize = 48;
+
+/// Runs `ken mastery`.
+pub(crate) fn run(
+    verb: &MasteryVerb,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let MasteryVerb::Label(arguments) = verb;
+    label(arguments, settings, json, stop)
+}
+
+fn label(
+    arguments: &MasteryLabelArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let corpus = Corpus::open_shards(settings.folder()?, settings.active)?;
+    let limit = arguments.limit.map(Into::into);
+    let sentences = sample_sentences(&corpus, limit, settings.seed)?;
+    if sentences.is_empty() {
+        let message = format!("the corpus {} holds no passages", corpus.dir().display());
+        return Err(Refusal::new("empty_corpus", message)
+            .hinting("add documents by `ken ingest PATH… --corpus DIR`")
+            .into());
+    }
+    let model = open::language_model(settings, stop)?;
+    let writer = match &arguments.writer {
+        Some(reference) => open::other_language_model(reference, settings, stop)?,
+        None => Arc::clone(&model),
+    };
+    let fingerprint = corpus.fingerprint();
+    let work = MasteryWork {
+        model: model.as_ref(),
+        writer: writer.as_ref(),
+        corpus: &fingerprint,
+        write: WriteOptions {
+            pairs: arguments.pairs.get(),
+            max_tokens: QUESTION_TOKENS,
+        },
+        max_tokens: settings.max_tokens,
+    };
+    let out = match &arguments.out {
+        Some(path) => path.clone(),
+        None => records::beside_here(corpus.dir(), "mastery.jsonl"),
+    };
+    let mut results = ResultsFile::open(&out, run_settings(&work, settings))?;
+    let labelled = {
+        let mut display = Display::new();
+        let mut progress = |step: MasteryProgress| {
+            let (done, total) = (step.done as u64, Some(step.total as u64));
+            display.show("labelled", Unit::Items, done, total);
+        };
+        let batch = arguments.batch.get();
+        label_mastery(&work, &sentences, &mut results, batch, &mut progress, stop)?
+    };
+    if labelled.interrupted {
+        let (done, total) = (labelled.records.len(), sentences.len());
+        return Err(records::stopped(done, total, "sentences", &out));
+    }
+    let table = records::table_of(&out);
+    write_mastery_parquet(&table, &labelled.records)?;
+    if json {
+        labelled.records.iter().try_for_each(output::json)
+    } else {
+        show(&summarize_mastery(&labelled.records), &out, &table)
+    }
+}
+
+/// All that the records depend on. A file of records is resumed under the same only. The limit is
+/// not among it: a smaller sample is part of a larger one.
+fn run_settings(work: &MasteryWork<'_>, settings: &Settings) -> ken_study::Settings {
+    let measured = work.fingerprints();
+    let pairs = [
+        ("model", measured.model),
+        ("writer", measured.writer),
+        ("corpus", measured.corpus),
+        ("prompt", measured.prompt),
+        ("precision", settings.precision.to_string()),
+        ("device", settings.device.to_string()),
+        ("pairs", work.write.pairs.to_string()),
+        ("max_tokens", work.max_tokens.to_string()),
+        ("seed", settings.seed.to_string()),
+    ];
+    let named = pairs
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    named.collect()
+}
+
+fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {
+    let dropped = &summary.dropped;
+    let interval = summary.interval.map_or_else(String::new, |[low, high]| {
+        format!(" (95%: {low:.3} to {high:.3})")
+    });
+    let mastery = summary.mastery.map_or_else(
+        || "- (no question passed the filters)".to_owned(),
+        |mean| format!("{mean:.3}{interval}"),
+    );
+    let shares = &summary.distribution;
+    let rows = [
+        ("passages", summary.passages.to_string()),
+        (
+            "sentences",
+            format!(
+                "{}, of which {} measured, {} failed",
+                summary.sentences, summary.measured, summary.failed
+            ),
+        ),
+        (
+            "questions",
+            format!("{} wanted, {} kept", summary.wanted, summary.pairs),
+        ),
+        (
+            "dropped",
+            format!(
+                "{} unwritten, {} unsupported, {} giving the answer away, {} with another answer, {} \
+                 repeated, {} invalid",
+                dropped.unwritten,
+                dropped.unsupported,
+                dropped.given_away,
+                dropped.other_answer,
+                dropped.repeated,
+                dropped.invalid
+            ),
+        ),
+        ("answered right", summary.right.to_string()),
+        ("mastery", mastery),
+        (
+            "sentences by mastery",
+            format!(
+                "0: {}, below 0.5: {}, below 1: {}, 1: {}",
+                shares.none, shares.few, shares.most, shares.all
+            ),
+        ),
+        ("per sentence", out.display().to_string()),
+        ("as a table", table.display().to_string()),
+    ];
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    output::table(&rows)
+}

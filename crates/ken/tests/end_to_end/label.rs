@@ -1,0 +1,162 @@
+//! `ken label sources`: its records, its summary, going on after a stop, and what it refuses.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number};
+use crate::model_server::{Manner, start};
+
+/// A question that the first corpus answers, one of multiple choice, and one without a golden answer.
+fn write_questions(ken: &Ken) {
+    let questions = [
+        json!({"id": "q1", "question": "Who is the keeper of the Orrin lighthouse?",
+               "golden_answers": ["Ilse Marrow", "Marrow"]}),
+        json!({"id": "q2", "question": "Which of these is a planet?", "golden_answers": ["B"],
+               "choices": ["a spoon", "Mars", "a shoe"]}),
+        json!({"id": "q3", "question": "Who built the oven of the bakery?", "golden_answers": []}),
+    ];
+    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
+    ken.write("questions.jsonl", lines.join("\n"));
+    ken.write("sky.txt", "Mars is a planet. A planet goes round a star.");
+    ken.text(&["ingest", "sky.txt", "--corpus", "sky.ken"]);
+}
+
+fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let base = [
+        "label",
+        "sources",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--corpus",
+        "heaven=sky.ken",
+        "--contexts",
+        "2",
+    ];
+    [&base[..], more].concat()
+}
+
+#[test]
+fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+
+    let text = ken.text(&label(&[]));
+    for part in [
+        "questions               3",
+        "without golden answers  1",
+        "preferred: self",
+        "preferred: island",
+        "preferred: heaven",
+        "rules agree",
+        "questions.sources.jsonl",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    assert!(ken.path("questions.sources.jsonl.parquet").is_file());
+    let paid = ken.read("questions.sources.jsonl");
+    let first = ken.read("questions.sources.jsonl.first");
+    assert_eq!(first.lines().count(), 3, "settings and two texts: {first}");
+
+    let again = ken.text(&label(&["--json"]));
+    assert_eq!(ken.read("questions.sources.jsonl"), paid);
+    let records: Vec<Value> = again
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(records.len(), 3);
+    records[..2].iter().for_each(check);
+    assert_eq!(records[0]["preferred"]["majority"], "island");
+    assert_eq!(records[0]["golden_answer"], "Ilse Marrow");
+    assert_eq!(records[1]["golden_answer"], "B");
+    assert_eq!(records[2]["unlabelled"], "no_golden_answers");
+    assert_eq!(records[2]["preferred"], Value::Null);
+
+    // The same one by one, elsewhere, from the same first texts or new ones.
+    let alone = ken.text(&label(&["--batch", "1", "--out", "alone.jsonl", "--json"]));
+    assert_eq!(alone, again);
+
+    let refusal = ken.refusal(&label(&["--golden", "likeliest"]));
+    refusal.is(
+        "other_settings",
+        "golden was first and is now likeliest",
+        "new file",
+    );
+    let refusal = ken.refusal(&label(&["--limit", "2"]));
+    refusal.is("other_settings", "questions was", "new file");
+    assert_eq!(ken.read("questions.sources.jsonl"), paid);
+}
+
+fn check(record: &Value) {
+    for name in [
+        "id",
+        "question",
+        "golden_answers",
+        "golden_answer",
+        "contexts",
+        "sources",
+        "preferred",
+        "fingerprint",
+    ] {
+        assert!(keys(record).contains(&name), "{name}: {record}");
+    }
+    assert_eq!(keys(&record["preferred"]), ["majority", "sum"]);
+    let fingerprint = &record["fingerprint"];
+    assert_eq!(
+        keys(fingerprint),
+        ["model", "corpora", "prompt", "verbalize"]
+    );
+    assert_eq!(keys(&fingerprint["corpora"]), ["heaven", "island"]);
+    let contexts = record["contexts"].as_array().unwrap();
+    let of = |source: &str| -> Vec<&Value> {
+        let all = contexts.iter();
+        all.filter(|context| context["source"] == source).collect()
+    };
+    assert_eq!(
+        (of("self").len(), of("island").len(), of("heaven").len()),
+        (2, 2, 1)
+    );
+    for context in contexts {
+        assert!(number(&context["logprob"]) <= 0.0, "{context}");
+        assert!(
+            !context["text"].as_str().unwrap().contains('\n'),
+            "{context}"
+        );
+        assert_eq!(
+            context.get("passage_id").is_none(),
+            context["source"] == "self"
+        );
+    }
+    for source in record["sources"].as_array().unwrap() {
+        let best = &contexts[source["best"].as_u64().unwrap() as usize];
+        let worst = &contexts[source["worst"].as_u64().unwrap() as usize];
+        for context in of(source["source"].as_str().unwrap()) {
+            assert!(number(&context["logprob"]) <= number(&best["logprob"]));
+            assert!(number(&context["logprob"]) >= number(&worst["logprob"]));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_labelled_is_refused_before_anything_is_written() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let server = start(Manner::LlamaServer);
+    let there = ["--model", &server.url, "--model-name", "smollm2"];
+    let asked = |server: &crate::loopback::Server| server.requests("/v1/completions").len();
+    let refusal = ken.refusal(&label(&there));
+    refusal.is("cannot_score", "how likely the model holds", "vLLM");
+    let connected = asked(&server);
+    assert!(connected <= 3, "only what connecting takes: {connected}");
+    let words = ["label", "sources", "questions.jsonl"];
+    ken.refusal(&words)
+        .is("corpus_not_named", "no corpus", "--corpus");
+    let twice = ["--corpus", "island", "--corpus", "./island"];
+    let refusal = ken.refusal(&[&words[..], &twice].concat());
+    refusal.is("same_name", "island", "NAME=DIR");
+    assert!(!ken.path("questions.sources.jsonl").exists());
+    let missing = ken.refusal(&[&words[..], &["--corpus", "gone"]].concat());
+    assert!(missing.message.contains("gone"), "{}", missing.message);
+}

@@ -1,0 +1,180 @@
+//! `ken mastery label`: its records, its summary, going on after a stop, and what it refuses.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ken, keys, number};
+use crate::model_server::{Manner, start};
+
+/// Two passages with three sentences into the corpus `island`.
+fn ingest_facts(ken: &Ken) {
+    let facts = [
+        json!({"id": "harbour", "contents": "The lighthouse of Orrin was built in 1871. Its \
+               keeper is Ilse Marrow."}),
+        json!({"id": "france", "contents": "Paris is the capital of France."}),
+    ];
+    ken.write("facts.jsonl", facts.map(|fact| fact.to_string()).join("\n"));
+    ken.text(&["ingest", "facts.jsonl", "--corpus", "island"]);
+}
+
+fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let base = [
+        "mastery",
+        "label",
+        "island",
+        "--pairs",
+        "3",
+        "--max-tokens",
+        "4",
+    ];
+    [&base[..], more].concat()
+}
+
+fn records(lines: &str) -> Vec<Value> {
+    let lines = lines.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_sample_grows_without_paying_twice_and_keeps_the_contract() {
+    let ken = Ken::new();
+    ingest_facts(&ken);
+    let first = ken.text(&label(&["--limit", "1", "--out", "parts.jsonl"]));
+    for part in ["passages", "sentences", "kept", "mastery", "parts.jsonl"] {
+        assert!(first.contains(part), "{part:?} is not in\n{first}");
+    }
+    let paid = ken.read("parts.jsonl");
+    let more = label(&["--out", "parts.jsonl", "--batch", "2", "--json"]);
+    let grown = ken.text(&more);
+    let parts = ken.read("parts.jsonl");
+    assert!(parts.starts_with(&paid), "no question is written twice");
+    assert_eq!(ken.text(&more), grown);
+    assert_eq!(ken.read("parts.jsonl"), parts, "nothing is left to be done");
+
+    let whole = ken.text(&label(&["--out", "whole.jsonl", "--json"]));
+    assert_eq!(grown, whole, "a stop changes nothing");
+    assert!(ken.path("whole.jsonl.parquet").is_file());
+    let records = records(&whole);
+    let lighthouse: Vec<&Value> = records
+        .iter()
+        .filter(|record| record["passage_id"] == "harbour#0")
+        .collect();
+    assert_eq!(lighthouse.len(), 2, "{whole}");
+    assert_eq!(lighthouse[0]["id"], "harbour#0/0");
+    assert_eq!(
+        lighthouse[0]["sentence"],
+        "The lighthouse of Orrin was built in 1871."
+    );
+    records.iter().for_each(check);
+    assert!(
+        records.iter().any(|record| !record["mastery"].is_null()),
+        "some question passes: {whole}"
+    );
+
+    let refusal = ken.refusal(&label(&["--out", "parts.jsonl", "--seed", "4"]));
+    refusal.is("other_settings", "seed was 0 and is now 4", "new file");
+    ken.text(&["corpus", "delete", "--corpus", "island", "--doc", "france"]);
+    let refusal = ken.refusal(&label(&["--out", "parts.jsonl"]));
+    refusal.is("other_settings", "corpus was", "new file");
+    assert_eq!(
+        ken.read("parts.jsonl"),
+        parts,
+        "a refused run changes nothing"
+    );
+}
+
+fn check(record: &Value) {
+    for name in [
+        "id",
+        "passage_id",
+        "sentence",
+        "mastery",
+        "interval",
+        "pairs",
+    ] {
+        assert!(keys(record).contains(&name), "{name}: {record}");
+    }
+    assert_eq!(
+        keys(&record["fingerprint"]),
+        ["model", "writer", "corpus", "prompt"]
+    );
+    let pairs = record["pairs"].as_array().unwrap();
+    let dropped = record["dropped"].as_object().unwrap();
+    let dropped: u64 = dropped.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(
+        record["wanted"].as_u64().unwrap(),
+        dropped + pairs.len() as u64
+    );
+    assert!(record["wanted"].as_u64().unwrap() <= 3);
+    for pair in pairs {
+        let text = |name: &str| pair[name].as_str().unwrap();
+        assert!(
+            record["sentence"]
+                .as_str()
+                .unwrap()
+                .contains(text("answer"))
+        );
+        assert!(text("question").ends_with('?'), "{pair}");
+        assert!(!text("prediction").contains('\n'));
+        assert!((0.5..=1.0).contains(&number(&pair["validity"])), "{pair}");
+    }
+    match pairs.len() {
+        0 => assert!(record["mastery"].is_null() && record["interval"].is_null()),
+        count => {
+            let right = pairs.iter().filter(|pair| pair["correct"] == true).count();
+            let mastery = number(&record["mastery"]);
+            assert_eq!(mastery, right as f64 / count as f64);
+            let (low, high) = (
+                number(&record["interval"][0]),
+                number(&record["interval"][1]),
+            );
+            assert!(low <= mastery && mastery <= high);
+        }
+    }
+}
+
+#[test]
+fn another_model_may_write_the_questions() {
+    let ken = Ken::new();
+    ingest_facts(&ken);
+    let server = start(Manner::Vllm);
+    let writer = format!("{}#smollm2", server.url);
+    let limit = ["--limit", "1", "--json"];
+    let here = ken.text(&label(&[&limit[..], &["--out", "here.jsonl"]].concat()));
+    let there = ["--out", "there.jsonl", "--writer", &writer];
+    let there = ken.text(&label(&[&limit[..], &there].concat()));
+    let pairs = |lines: &str| -> Vec<Value> {
+        let questions = records(lines).into_iter();
+        questions.map(|record| record["pairs"].clone()).collect()
+    };
+    let (pairs_here, pairs_there) = (pairs(&here), pairs(&there));
+    assert_eq!(pairs_here.len(), pairs_there.len());
+    for (here, there) in pairs_here.iter().zip(&pairs_there) {
+        let questions = |pairs: &Value| -> Vec<Value> {
+            let pairs = pairs.as_array().unwrap().iter();
+            pairs.map(|pair| pair["question"].clone()).collect()
+        };
+        assert_eq!(
+            questions(here),
+            questions(there),
+            "the same model, elsewhere"
+        );
+    }
+    let record = &records(&there)[0];
+    assert_ne!(
+        record["fingerprint"]["model"],
+        record["fingerprint"]["writer"]
+    );
+}
+
+#[test]
+fn what_there_is_nothing_of_is_told() {
+    let ken = Ken::new();
+    let refusal = ken.refusal(&["mastery", "label"]);
+    refusal.is("corpus_not_named", "no corpus", "KEN_CORPUS");
+    let refusal = ken.refusal(&["mastery", "label", "missing.ken"]);
+    refusal.is("not_a_corpus", "missing.ken", "ingest");
+    let refusal = ken.refusal(&["mastery", "label", "milvus://127.0.0.1:9/notes"]);
+    refusal.is("corpus_in_milvus", "Milvus", "folder");
+}

@@ -1,0 +1,234 @@
+//! Policies that decide by the model's own answers: asked for one by one, compared by `ken eval`, and
+//! given a threshold by `ken calibrate`.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number};
+
+fn write_questions(ken: &Ken) {
+    let questions = [
+        json!({"id": "q1", "question": "Who is the keeper of the Orrin lighthouse?",
+               "golden_answers": ["Ilse Marrow"]}),
+        json!({"id": "q2", "question": "What is the capital of France?",
+               "golden_answers": ["Paris"]}),
+        json!({"id": "q3", "question": "Who built the oven of the bakery?",
+               "golden_answers": ["Anders Pell", "Pell"]}),
+        json!({"id": "q4", "question": "How many clocks are in the clock museum of Tollen?",
+               "golden_answers": ["312"]}),
+    ];
+    let lines: Vec<String> = questions.iter().map(Value::to_string).collect();
+    ken.write("questions.jsonl", lines.join("\n"));
+}
+
+const MEASURED: [&str; 7] = [
+    "certainty",
+    "uncertainty:perplexity",
+    "uncertainty:mean-token-entropy",
+    "uncertainty:max-token-entropy",
+    "uncertainty:semantic-entropy",
+    "uncertainty:lexical-similarity",
+    "uncertainty:eigenscore",
+];
+
+#[test]
+fn every_measure_decides_by_its_threshold() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    for name in MEASURED {
+        for (threshold, route) in [("1e9", "self"), ("-1e9", "corpus")] {
+            let policy = format!("{name}@{threshold}");
+            let answer = ken.json(&[
+                "ask",
+                "Who is the keeper of the Orrin lighthouse?",
+                "--corpus",
+                "island",
+                "--policy",
+                &policy,
+                "--samples",
+                "3",
+                "--max-tokens",
+                "8",
+            ]);
+            assert_eq!(answer["route"], route, "{policy}: {answer}");
+            let searches = i64::from(route == "corpus");
+            assert_eq!(answer["calls"]["retriever"], searches, "{answer}");
+            assert!(answer["calls"]["model"].as_u64().unwrap() >= 1, "{answer}");
+            assert!(!answer["answer"].as_str().unwrap().is_empty(), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_decided_is_not_written_again() {
+    let ken = Ken::new();
+    let question = [
+        "ask",
+        "What is the capital of France?",
+        "--corpus",
+        "island",
+    ];
+    ingest_notes(&ken);
+    let ask = |more: &[&str]| ken.json(&[&question[..], more].concat());
+    let never = ask(&["--policy", "never"]);
+    let drafted = ask(&["--policy", "uncertainty:perplexity@1e9"]);
+    assert_eq!(drafted["answer"], never["answer"]);
+    assert_eq!(drafted["calls"], never["calls"]);
+    assert_eq!(drafted["tokens"], never["tokens"]);
+    // Nothing is less unsure than nothing, so what was found is dropped or kept as it should.
+    let twice = ask(&["--policy", "uncertainty:perplexity@0+double"]);
+    assert_eq!(twice["calls"]["retriever"], 1);
+    let always = ask(&["--policy", "always"]);
+    let expected = match twice["route"].as_str() {
+        Some("corpus") => &always["answer"],
+        _ => &never["answer"],
+    };
+    assert_eq!(&twice["answer"], expected, "{twice}");
+    assert_eq!(
+        twice["calls"]["model"], 2,
+        "the answer is one of the drafts"
+    );
+}
+
+#[test]
+fn policies_are_compared_and_the_run_is_resumed() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    let eval = |policies: &'static str| {
+        let base = [
+            "eval",
+            "questions.jsonl",
+            "--corpus",
+            "island",
+            "--out",
+            "all",
+        ];
+        let more = ["--samples", "4", "--max-tokens", "8", "--policy", policies];
+        [&base[..], &more].concat()
+    };
+    let first = ken.json(&eval("never,always,oracle,certainty,random:0.5"));
+    assert_eq!(
+        keys(&first),
+        [
+            "n",
+            "never_em",
+            "always_em",
+            "beneficial",
+            "harmful",
+            "seed",
+            "policies"
+        ]
+    );
+    let policies = first["policies"].as_array().unwrap();
+    let named = |name: &str| {
+        let found = policies.iter().find(|policy| policy["policy"] == name);
+        found.unwrap_or_else(|| panic!("{name}"))
+    };
+    for field in [
+        "auroc",
+        "ece",
+        "model_calls",
+        "retriever_calls",
+        "vs_always",
+        "curve",
+    ] {
+        assert!(keys(named("certainty")).contains(&field), "{field}");
+    }
+    assert_eq!(
+        keys(&named("always")["vs_always"]),
+        ["em_difference", "interval"]
+    );
+    assert_eq!(number(&named("always")["vs_always"]["em_difference"]), 0.0);
+    assert!(number(&named("oracle")["em"]) >= number(&named("always")["em"]));
+    assert_eq!(named("never")["em"], first["never_em"]);
+
+    let never = ken.read("all/never.jsonl");
+    let text = ken.text(&eval("certainty,prompt"));
+    assert!(
+        text.contains("prompt") && text.contains("report.html"),
+        "{text}"
+    );
+    assert_eq!(ken.read("all/never.jsonl"), never, "answers are paid once");
+    let page = ken.read("all/report.html");
+    assert!(page.contains("<svg") && page.contains("prompt"));
+    assert_eq!(ken.read("all/policies.csv").lines().count(), 3);
+}
+
+#[test]
+fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_questions(&ken);
+    ken.text(&[
+        "probe",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--samples",
+        "4",
+        "--max-tokens",
+        "8",
+        "--out",
+        "known.jsonl",
+    ]);
+    let calibrate = ["calibrate", "known.jsonl", "--policy", "certainty"];
+    let refusal = ken.refusal(&calibrate);
+    refusal.is("other_samples", "10 samples are wanted", "--samples 4");
+    let chosen = ken.json(&[&calibrate[..], &["--samples", "4", "--ratio", "1"]].concat());
+    assert_eq!((&chosen["n"], &chosen["samples"]), (&json!(4), &json!(4)));
+
+    let eval = [
+        "eval",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--policy",
+        "certainty,uncertainty:perplexity",
+        "--samples",
+        "4",
+        "--max-tokens",
+        "8",
+        "--records",
+        "known.jsonl",
+        "--out",
+        "compared",
+    ];
+    ken.json(&eval);
+    let known: Value =
+        serde_json::from_str(ken.read("known.jsonl").lines().nth(1).unwrap()).unwrap();
+    let signals = ken.read("compared/signals.jsonl");
+    let of_same = signals
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .find(|line| line["id"] == known["id"])
+        .unwrap();
+    let texts = |samples: &Value| -> Vec<Value> {
+        let samples = samples.as_array().unwrap();
+        samples
+            .iter()
+            .map(|sample| sample["text"].clone())
+            .collect()
+    };
+    assert_eq!(
+        texts(&of_same["without"]["samples"]),
+        texts(&known["samples"]["self"])
+    );
+    assert!(
+        ken.read("compared/report.html")
+            .contains("What evidence does")
+    );
+}
+
+#[test]
+fn a_policy_that_cannot_choose_says_what_would_help() {
+    let ken = Ken::new();
+    let ask = |policy: &'static str| ["ask", "Who?", "--corpus", "island", "--policy", policy];
+    ken.refusal(&ask("certainty")).is(
+        "no_threshold",
+        "`certainty` has no threshold",
+        "ken calibrate",
+    );
+    ken.refusal(&ask("oracle"))
+        .is("no_golden_answers", "golden answers", "ken eval");
+}

@@ -1,0 +1,60 @@
+//! How far apart answers are in the model's hidden states: the model reads each behind its prompt.
+//! What follows from the states is counted in `uncertainty`.
+
+use ken_model::language::{LanguageError, LanguageModel, Prompt};
+
+use crate::uncertainty::eigenscore;
+
+/// The eigenscore of the answers to each prompt, on the state of an answer's last token behind half
+/// of the model's blocks (Chen and others 2024, INSIDE, section 4). Equal answers are read once.
+///
+/// # Shapes
+/// `answers`: `[prompts][answers]`. Returns `[prompts]`; `None` where [`eigenscore`] gives none, or
+/// where the model shows no states.
+///
+/// # Errors
+/// An answer that does not fit behind its prompt, a model that fails.
+pub fn eigenscores(
+    model: &dyn LanguageModel,
+    prompts: &[&Prompt],
+    answers: &[Vec<&str>],
+) -> Result<Vec<Option<f64>>, LanguageError> {
+    let Some(layers) = model.capabilities().hidden_layers else {
+        return Ok(vec![None; prompts.len()]);
+    };
+    let mut read: Vec<Prompt> = Vec::new();
+    // For each prompt and answer, which of the texts that are read it is.
+    let places: Vec<Vec<usize>> = prompts
+        .iter()
+        .zip(answers)
+        .map(|(prompt, answers)| {
+            let first = read.len();
+            let mut texts: Vec<&str> = Vec::new();
+            let places = answers.iter().map(|answer| {
+                let known = texts.iter().position(|text| text == answer);
+                first
+                    + known.unwrap_or_else(|| {
+                        texts.push(answer);
+                        texts.len() - 1
+                    })
+            });
+            let places = places.collect();
+            read.extend(texts.iter().map(|answer| Prompt {
+                input: format!("{} {answer}", prompt.input),
+                ..(*prompt).clone()
+            }));
+            places
+        })
+        .collect();
+    let states = model.hidden(&read.iter().collect::<Vec<_>>(), layers / 2)?;
+    Ok(places
+        .into_iter()
+        .map(|places| {
+            let states: Option<Vec<&[f32]>> = places
+                .into_iter()
+                .map(|place| states.get(place).map(Vec::as_slice))
+                .collect();
+            eigenscore(&states?)
+        })
+        .collect())
+}

@@ -1,0 +1,212 @@
+//! Whether a sentence gives an answer to a question, as a model holds that has read it: whether it
+//! prefers that answer to the sentence's others, and says that it is given (Zero-RAG, appendix A.2).
+//! A model that tells how likely words are is asked for that; another writes its verdict, and has no
+//! preference.
+
+use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
+
+use super::wording::Wording;
+use super::write::{Pair, Stated};
+use crate::sample::likeliest_lines;
+
+/// Tokens that a written verdict may take.
+const VERDICT_TOKENS: usize = 4;
+
+/// What a model holds of a pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Verdict {
+    /// Whether the sentence gives the answer.
+    pub(super) holds: bool,
+    /// How likely that is to the model, in `[0, 1]`; `None` where it wrote its verdict.
+    pub(super) chance: Option<f64>,
+}
+
+/// Asks the model about pairs, all at once.
+///
+/// # Shapes
+/// Returns one verdict for each pair; `None` where the model was stopped from outside.
+///
+/// # Errors
+/// A pair that does not fit into the model's context, a model that fails.
+pub(super) fn judge_pairs(
+    model: &dyn LanguageModel,
+    pairs: &[(Stated<'_>, &Pair)],
+) -> Result<Vec<Option<Verdict>>, LanguageError> {
+    if pairs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (wordings, prompts): (Vec<&Wording>, Vec<Prompt>) = pairs
+        .iter()
+        .map(|(stated, pair)| {
+            let wording = Wording::of(stated.sentence);
+            (
+                wording,
+                wording.judge(*stated, &pair.question, &pair.answer),
+            )
+        })
+        .unzip();
+    if !model.capabilities().score {
+        let lines = likeliest_lines(model, &prompts, VERDICT_TOKENS)?;
+        return Ok(lines
+            .into_iter()
+            .zip(wordings)
+            .map(|(line, wording)| {
+                Some(Verdict {
+                    holds: says_yes(&line?, wording.verdicts),
+                    chance: None,
+                })
+            })
+            .collect());
+    }
+    let requests: Vec<_> = prompts
+        .iter()
+        .zip(&wordings)
+        .map(|(prompt, wording)| ScoreRequest {
+            prompt,
+            continuations: &wording.verdicts,
+        })
+        .collect();
+    let chances = model.choose(&requests)?;
+    Ok(chances
+        .into_iter()
+        .map(|chances| {
+            let chance = chances.first().copied();
+            Some(Verdict {
+                holds: chance.is_some_and(|chance| chance >= 0.5),
+                chance,
+            })
+        })
+        .collect())
+}
+
+/// Whether the model, given the sentence and the question, holds the pair's answer for at least as
+/// likely as every other that can be asked for in the sentence.
+///
+/// # Shapes
+/// Takes pairs with all answers of their sentences, and returns one truth value for each pair.
+///
+/// # Errors
+/// As [`judge_pairs`].
+pub(super) fn prefer_answers(
+    model: &dyn LanguageModel,
+    pairs: &[(Stated<'_>, &Pair, &[&str])],
+) -> Result<Vec<bool>, LanguageError> {
+    if pairs.is_empty() || !model.capabilities().score {
+        return Ok(vec![true; pairs.len()]);
+    }
+    let prompts: Vec<Prompt> = pairs
+        .iter()
+        .map(|(stated, pair, _)| Wording::of(stated.sentence).read(*stated, &pair.question))
+        .collect();
+    let answers: Vec<Vec<String>> = pairs
+        .iter()
+        .map(|(_, _, answers)| answers.iter().map(|answer| format!(" {answer}")).collect())
+        .collect();
+    let answers: Vec<Vec<&str>> = answers
+        .iter()
+        .map(|answers| answers.iter().map(String::as_str).collect())
+        .collect();
+    let requests: Vec<_> = prompts
+        .iter()
+        .zip(&answers)
+        .map(|(prompt, continuations)| ScoreRequest {
+            prompt,
+            continuations,
+        })
+        .collect();
+    let chances = model.choose(&requests)?;
+    Ok(pairs
+        .iter()
+        .zip(chances)
+        .map(|((_, pair, answers), chances)| {
+            let own = answers.iter().position(|answer| *answer == pair.answer);
+            let own = own.and_then(|own| chances.get(own));
+            own.is_some_and(|own| chances.iter().all(|other| other <= own))
+        })
+        .collect())
+}
+
+/// Whether a written verdict begins with the word for yes.
+fn says_yes(line: &str, verdicts: [&str; 2]) -> bool {
+    let [yes, _] = verdicts;
+    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let begins = |word: &str| {
+        let word = word.trim().to_lowercase();
+        line.to_lowercase().starts_with(&word)
+    };
+    begins(yes) || begins("yes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stub::Yes;
+    use ken_model::table::{Fact, TableModel};
+
+    #[test]
+    fn verdicts_follow_what_is_likelier() {
+        let model = Yes::when(|input| input.contains("Answer: Ida"));
+        let stated = Stated {
+            title: "",
+            sentence: "Ida came in 1871.",
+        };
+        let pair = |answer: &str| Pair {
+            question: "Who came?".to_owned(),
+            answer: answer.to_owned(),
+            validity: None,
+        };
+        let (ida, year) = (pair("Ida"), pair("1871"));
+        let verdicts = judge_pairs(&model, &[(stated, &ida), (stated, &year)]).unwrap();
+        let [Some(ida), Some(year)] = verdicts[..] else {
+            panic!("{verdicts:?}");
+        };
+        assert!(ida.holds && ida.chance.is_some_and(|chance| chance > 0.9));
+        assert!(!year.holds && year.chance.is_some_and(|chance| chance < 0.1));
+        assert_eq!(judge_pairs(&model, &[]).unwrap(), []);
+    }
+
+    #[test]
+    fn another_answer_of_the_sentence_may_be_preferred() {
+        let facts = ["Who came?", "When was it?"].map(|question| Fact {
+            question: format!("Question: {question}"),
+            answer: "Ida".to_owned(),
+            wrong: vec!["1871".to_owned()],
+            known: 0.7,
+            copied: 0.0,
+            misled: 0.0,
+        });
+        let model = TableModel::new(facts.to_vec()).unwrap();
+        let stated = Stated {
+            title: "",
+            sentence: "Ida came in 1871.",
+        };
+        let pair = |question: &str, answer: &str| Pair {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+            validity: None,
+        };
+        let (ida, year) = (pair("Who came?", "Ida"), pair("When was it?", "1871"));
+        let all = ["Ida", "1871"];
+        let pairs = [(stated, &ida, &all[..]), (stated, &year, &all[..])];
+        assert_eq!(prefer_answers(&model, &pairs).unwrap(), [true, false]);
+        let alone = [(stated, &year, &all[1..])];
+        assert_eq!(prefer_answers(&model, &alone).unwrap(), [true]);
+    }
+
+    #[test]
+    fn written_verdicts_are_read() {
+        let english = [" True", " False"];
+        for (line, yes) in [
+            ("True", true),
+            (" **true.**", true),
+            ("Yes", true),
+            ("False", false),
+            ("I cannot say", false),
+            ("", false),
+        ] {
+            assert_eq!(says_yes(line, english), yes, "{line}");
+        }
+        assert!(says_yes("是。", [" 是", " 否"]));
+        assert!(!says_yes("否", [" 是", " 否"]));
+    }
+}

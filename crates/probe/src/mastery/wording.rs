@@ -1,0 +1,412 @@
+//! The words in which questions are wanted and judged, in English and in Chinese.
+
+use std::ops::Range;
+
+use ken_model::language::{Examples, Prompt, WorkedExample};
+
+use super::spans::{Kind, Span};
+use super::write::Stated;
+use crate::normalize::is_mostly_chinese;
+
+/// What stands in a sentence for what is asked.
+const GAP: &str = "____";
+
+/// The words of one language.
+pub(super) struct Wording {
+    title: &'static str,
+    sentence: &'static str,
+    /// Stands before what kind of thing is missing.
+    missing: &'static str,
+    kinds: fn(Kind) -> &'static str,
+    question: &'static str,
+    answer: &'static str,
+    /// Stands where the judgment follows.
+    judged: &'static str,
+    /// What the judge goes on with: yes and no.
+    pub(super) verdicts: [&'static str; 2],
+    write: Task,
+    read: Task,
+    judge: Task,
+}
+
+/// What is to be done, and how.
+struct Task {
+    instruction: &'static str,
+    examples: &'static [WorkedExample<'static>],
+}
+
+impl Task {
+    fn prompt(&self, input: String) -> Prompt {
+        Prompt {
+            instruction: self.instruction,
+            examples: Examples::Fixed(self.examples),
+            input,
+        }
+    }
+}
+
+impl Wording {
+    /// The words for what is mostly written so.
+    pub(super) fn of(sentence: &str) -> &'static Self {
+        if is_mostly_chinese(sentence) {
+            &CHINESE
+        } else {
+            &ENGLISH
+        }
+    }
+
+    /// Asks for a question to what stands at `answer` in the sentence. The answer itself is left
+    /// out: small models would write it into the question.
+    pub(super) fn write(&self, stated: Stated<'_>, answer: &Span) -> Prompt {
+        let Range { start, end } = answer.bytes;
+        let gap = format!(
+            "{}{GAP}{}",
+            &stated.sentence[..start],
+            &stated.sentence[end..]
+        );
+        let facts = self.facts(stated.title, &gap);
+        let kind = (self.kinds)(answer.kind);
+        self.write.prompt(format!(
+            "{facts}{}{kind}\n{}",
+            self.missing,
+            self.question.trim_end()
+        ))
+    }
+
+    /// Asks for the answer that the sentence gives to `question`.
+    pub(super) fn read(&self, stated: Stated<'_>, question: &str) -> Prompt {
+        let facts = self.facts(stated.title, stated.sentence);
+        self.read.prompt(format!(
+            "{facts}{}{question}\n{}",
+            self.question,
+            self.answer.trim_end()
+        ))
+    }
+
+    /// Asks whether the sentence gives `answer` to `question`.
+    pub(super) fn judge(&self, stated: Stated<'_>, question: &str, answer: &str) -> Prompt {
+        let facts = self.facts(stated.title, stated.sentence);
+        self.judge.prompt(format!(
+            "{facts}{}{question}\n{}{answer}\n{}",
+            self.question, self.answer, self.judged
+        ))
+    }
+
+    /// Title and sentence, a line each.
+    fn facts(&self, title: &str, sentence: &str) -> String {
+        let title = match title.trim() {
+            "" => String::new(),
+            title => format!("{}{}\n", self.title, on_one_line(title)),
+        };
+        format!("{title}{}{}\n", self.sentence, on_one_line(sentence))
+    }
+
+    /// What a model may write before a question.
+    pub(super) fn labels(&self) -> [&'static str; 3] {
+        [self.question.trim_end(), "Q:", "问："]
+    }
+}
+
+/// A text whose line breaks are spaces: examples end with blank lines.
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Identifies the words: pairs that were written and judged with others must not be mixed.
+#[must_use]
+pub fn fingerprint() -> String {
+    let mut words = Vec::new();
+    for wording in [&ENGLISH, &CHINESE] {
+        words.extend([
+            wording.title,
+            wording.sentence,
+            wording.missing,
+            wording.question,
+            wording.answer,
+            wording.judged,
+        ]);
+        words.extend(wording.verdicts);
+        words.extend(KINDS.map(wording.kinds));
+        for task in [&wording.write, &wording.read, &wording.judge] {
+            words.push(task.instruction);
+            words.extend(task.examples.iter().flat_map(|one| [one.input, one.output]));
+        }
+    }
+    ken_model::fingerprint_of_texts(&words)
+}
+
+const KINDS: [Kind; 6] = [
+    Kind::Year,
+    Kind::Date,
+    Kind::Number,
+    Kind::Name,
+    Kind::Title,
+    Kind::Phrase,
+];
+
+const ENGLISH: Wording = Wording {
+    title: "Topic: ",
+    sentence: "Sentence: ",
+    missing: "Missing: ",
+    kinds: |kind| match kind {
+        Kind::Year => "a year",
+        Kind::Date => "a date",
+        Kind::Number => "a number",
+        Kind::Name => "a name",
+        Kind::Title => "a title",
+        Kind::Phrase => "a thing",
+    },
+    question: "Question: ",
+    answer: "Answer: ",
+    judged: "The sentence gives this answer:",
+    verdicts: [" True", " False"],
+    write: Task {
+        instruction: "In each sentence something is missing. A question is written that asks for \
+it in the words of the sentence, and names what it is about.",
+        examples: &[
+            WorkedExample {
+                input: "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in ____ by Maria Tolvik.\nMissing: a year\nQuestion:",
+                output: "In what year was the bronze bell over Orsand harbour cast?",
+            },
+            WorkedExample {
+                input: "Topic: Marie Curie\nSentence: ____ discovered polonium and radium with her husband in Paris.\nMissing: a name\nQuestion:",
+                output: "Who discovered polonium and radium with her husband?",
+            },
+            WorkedExample {
+                input: "Topic: Giraffe\nSentence: They usually live in the savannas of ____, where they eat acacia leaves.\nMissing: a name\nQuestion:",
+                output: "Where do giraffes usually live?",
+            },
+            WorkedExample {
+                input: "Topic: Violin\nSentence: The instrument has ____ strings, which are tuned in fifths.\nMissing: a number\nQuestion:",
+                output: "How many strings does a violin have?",
+            },
+            WorkedExample {
+                input: "Topic: Treaty of Laun\nSentence: After long talks it was signed on ____ by King Edvard and eleven dukes.\nMissing: a date\nQuestion:",
+                output: "When was the Treaty of Laun signed by King Edvard and eleven dukes?",
+            },
+            WorkedExample {
+                input: "Topic: Heart\nSentence: It is a muscle that pumps ____ through the body.\nMissing: a thing\nQuestion:",
+                output: "What does the heart pump through the body?",
+            },
+        ],
+    },
+    read: Task {
+        instruction: "For each question, the answer that the sentence gives is written, in the \
+words of the sentence.",
+        examples: &[
+            WorkedExample {
+                input: "Topic: Giraffe\nSentence: They usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion: Where do giraffes usually live?\nAnswer:",
+                output: "Africa",
+            },
+            WorkedExample {
+                input: "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: Who cast the bell of Orsand harbour?\nAnswer:",
+                output: "Maria Tolvik",
+            },
+            WorkedExample {
+                input: "Topic: Violin\nSentence: The instrument has four strings, which are tuned in fifths.\nQuestion: How many strings does a violin have?\nAnswer:",
+                output: "four",
+            },
+            WorkedExample {
+                input: "Topic: Heart\nSentence: It is a muscle that pumps blood through the body.\nQuestion: What is the heart?\nAnswer:",
+                output: "a muscle",
+            },
+        ],
+    },
+    judge: Task {
+        instruction: "For each question and answer, it is written whether the sentence gives \
+this answer to the question.",
+        examples: &[
+            WorkedExample {
+                input: "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: Who cast the bell of Orsand harbour?\nAnswer: Maria Tolvik\nThe sentence gives this answer:",
+                output: "True",
+            },
+            WorkedExample {
+                input: "Topic: Violin\nSentence: The instrument has four strings, which are tuned in fifths.\nQuestion: How old is the violin?\nAnswer: four\nThe sentence gives this answer:",
+                output: "False",
+            },
+            WorkedExample {
+                input: "Topic: Marie Curie\nSentence: She discovered polonium and radium with her husband.\nQuestion: Who was the husband of Marie Curie?\nAnswer: radium\nThe sentence gives this answer:",
+                output: "False",
+            },
+            WorkedExample {
+                input: "Topic: Heart\nSentence: It is a muscle that pumps blood through the body.\nQuestion: What does the heart pump through the body?\nAnswer: blood\nThe sentence gives this answer:",
+                output: "True",
+            },
+            WorkedExample {
+                input: "Topic: Treaty of Laun\nSentence: After long talks King Edvard signed it together with eleven dukes.\nQuestion: How many dukes signed the Treaty of Laun?\nAnswer: eleven\nThe sentence gives this answer:",
+                output: "True",
+            },
+            WorkedExample {
+                input: "Topic: Giraffe\nSentence: Giraffes usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion: What do giraffes eat?\nAnswer: Africa\nThe sentence gives this answer:",
+                output: "False",
+            },
+        ],
+    },
+};
+
+const CHINESE: Wording = Wording {
+    title: "主题：",
+    sentence: "句子：",
+    missing: "缺少：",
+    kinds: |kind| match kind {
+        Kind::Year => "年份",
+        Kind::Date => "日期",
+        Kind::Number => "数字",
+        Kind::Name => "名称",
+        Kind::Title => "标题",
+        Kind::Phrase => "事物",
+    },
+    question: "问题：",
+    answer: "答案：",
+    judged: "句子给出了这个答案：",
+    verdicts: [" 是", " 否"],
+    write: Task {
+        instruction: "每个句子都缺少一处。用句子里的话写一个问题来问所缺的内容，并写明问的是什么对象。",
+        examples: &[
+            WorkedExample {
+                input: "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于____铸造。\n缺少：年份\n问题：",
+                output: "云沙港的铜钟是哪一年铸造的？",
+            },
+            WorkedExample {
+                input: "主题：居里夫人\n句子：____与丈夫一起发现了钋和镭。\n缺少：名称\n问题：",
+                output: "谁与丈夫一起发现了钋和镭？",
+            },
+            WorkedExample {
+                input: "主题：长颈鹿\n句子：它们生活在____，以金合欢树叶为食。\n缺少：事物\n问题：",
+                output: "长颈鹿生活在哪里？",
+            },
+            WorkedExample {
+                input: "主题：小提琴\n句子：这种乐器有____弦，按纯五度调音。\n缺少：数字\n问题：",
+                output: "小提琴有几根弦？",
+            },
+            WorkedExample {
+                input: "主题：兰水条约\n句子：经过多年谈判，条约于____由周远山和十一位公爵签订。\n缺少：日期\n问题：",
+                output: "兰水条约是什么时候签订的？",
+            },
+            WorkedExample {
+                input: "主题：心脏\n句子：它把____输送到全身。\n缺少：事物\n问题：",
+                output: "心脏把什么输送到全身？",
+            },
+        ],
+    },
+    read: Task {
+        instruction: "用句子里的话写出句子对每个问题给出的答案。",
+        examples: &[
+            WorkedExample {
+                input: "主题：长颈鹿\n句子：它们生活在非洲草原，以金合欢树叶为食。\n问题：长颈鹿生活在哪里？\n答案：",
+                output: "非洲草原",
+            },
+            WorkedExample {
+                input: "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：云沙港的铜钟是谁铸造的？\n答案：",
+                output: "陆明远",
+            },
+            WorkedExample {
+                input: "主题：小提琴\n句子：这种乐器有四根弦，按纯五度调音。\n问题：小提琴有几根弦？\n答案：",
+                output: "四根",
+            },
+            WorkedExample {
+                input: "主题：心脏\n句子：它把血液输送到全身。\n问题：心脏把什么输送到全身？\n答案：",
+                output: "血液",
+            },
+        ],
+    },
+    judge: Task {
+        instruction: "判断句子是否给出了问题的这个答案。",
+        examples: &[
+            WorkedExample {
+                input: "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：云沙港的铜钟是谁铸造的？\n答案：陆明远\n句子给出了这个答案：",
+                output: "是",
+            },
+            WorkedExample {
+                input: "主题：小提琴\n句子：这种乐器有四根弦，按纯五度调音。\n问题：小提琴有多长的历史？\n答案：四根\n句子给出了这个答案：",
+                output: "否",
+            },
+            WorkedExample {
+                input: "主题：居里夫人\n句子：她与丈夫一起发现了钋和镭。\n问题：居里夫人的丈夫是谁？\n答案：镭\n句子给出了这个答案：",
+                output: "否",
+            },
+            WorkedExample {
+                input: "主题：心脏\n句子：它把血液输送到全身。\n问题：心脏把什么输送到全身？\n答案：血液\n句子给出了这个答案：",
+                output: "是",
+            },
+            WorkedExample {
+                input: "主题：兰水条约\n句子：经过多年谈判，条约由周远山和十一位公爵签订。\n问题：有几位公爵签订了兰水条约？\n答案：十一位\n句子给出了这个答案：",
+                output: "是",
+            },
+            WorkedExample {
+                input: "主题：长颈鹿\n句子：长颈鹿生活在非洲草原，以金合欢树叶为食。\n问题：长颈鹿吃什么？\n答案：非洲草原\n句子给出了这个答案：",
+                output: "否",
+            },
+        ],
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_have_the_form_of_what_is_asked() {
+        for wording in [&ENGLISH, &CHINESE] {
+            for example in wording.write.examples {
+                assert!(example.input.ends_with(wording.question.trim_end()));
+                assert_eq!(example.input.matches(GAP).count(), 1);
+                assert!(example.output.ends_with(['?', '？']));
+                let kind = example.input.split(wording.missing).nth(1).unwrap();
+                let kind = kind.lines().next().unwrap();
+                assert!(KINDS.map(wording.kinds).contains(&kind), "{kind}");
+            }
+            for example in wording.read.examples {
+                assert!(example.input.ends_with(wording.answer.trim_end()));
+                let sentence = example.input.split(wording.sentence).nth(1).unwrap();
+                assert!(sentence.lines().next().unwrap().contains(example.output));
+            }
+            let yes = wording.verdicts[0].trim();
+            let right = wording
+                .judge
+                .examples
+                .iter()
+                .filter(|one| one.output == yes);
+            assert_eq!(2 * right.count(), wording.judge.examples.len());
+            for example in wording.judge.examples {
+                assert!(example.input.ends_with(wording.judged));
+                assert!(
+                    wording
+                        .verdicts
+                        .iter()
+                        .any(|one| one.trim() == example.output)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_prompt_has_a_line_for_each_thing() {
+        let stated = Stated {
+            title: "",
+            sentence: "It rang\nin 1871.",
+        };
+        let wording = Wording::of(stated.sentence);
+        let answer = Span {
+            kind: Kind::Year,
+            bytes: 11..15,
+        };
+        assert_eq!(
+            wording.write(stated, &answer).input,
+            "Sentence: It rang in ____.\nMissing: a year\nQuestion:"
+        );
+        assert_eq!(
+            wording.read(stated, "When?").input,
+            "Sentence: It rang in 1871.\nQuestion: When?\nAnswer:"
+        );
+        let stated = Stated {
+            title: "铜钟",
+            sentence: "它铸造于1871年。",
+        };
+        let prompt = Wording::of(stated.sentence).judge(stated, "何时铸造？", "1871年");
+        assert_eq!(
+            prompt.input,
+            "主题：铜钟\n句子：它铸造于1871年。\n问题：何时铸造？\n答案：1871年\n句子给出了这个答案："
+        );
+    }
+}

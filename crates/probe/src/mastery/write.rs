@@ -1,0 +1,347 @@
+//! Question-answer pairs for sentences (Zero-RAG, section 3.1 and appendix A.2): the program picks
+//! the answers, a model writes the questions to them, and those that are no good are dropped.
+
+use std::ops::AddAssign;
+
+use ken_model::language::{LanguageError, LanguageModel, Prompt};
+use serde::{Deserialize, Serialize};
+
+use super::judge::{judge_pairs, prefer_answers};
+use super::spans::{Span, answers};
+use super::wording::Wording;
+use crate::mask::mask;
+use crate::normalize::{Rules, normalize};
+use crate::sample::likeliest_lines;
+use crate::scores::covers;
+
+/// A sentence, and what its document is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stated<'a> {
+    /// The document's title; may be empty.
+    pub title: &'a str,
+    /// The sentence.
+    pub sentence: &'a str,
+}
+
+/// How pairs are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Most pairs of a sentence.
+    pub pairs: usize,
+    /// Most tokens of a question.
+    pub max_tokens: usize,
+}
+
+/// A question that a sentence answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
+    /// The question.
+    pub question: String,
+    /// The answer, as it stands in the sentence.
+    pub answer: String,
+    /// The chance, in `[0, 1]`, that the sentence gives this answer, as the model holds; `None`
+    /// where it only says so.
+    pub validity: Option<f64>,
+}
+
+/// How many pairs were dropped, each by the first filter that it did not pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// No question was written.
+    pub unwritten: usize,
+    /// The answer does not stand in the sentence, or has no content after normalization.
+    pub unsupported: usize,
+    /// The question gives its answer away.
+    pub given_away: usize,
+    /// The model, which has read the sentence, prefers another of its answers to the question.
+    pub other_answer: usize,
+    /// The sentence has that question already.
+    pub repeated: usize,
+    /// The model holds that the sentence does not give this answer to the question.
+    pub invalid: usize,
+}
+
+impl AddAssign for Dropped {
+    fn add_assign(&mut self, other: Self) {
+        self.unwritten += other.unwritten;
+        self.unsupported += other.unsupported;
+        self.given_away += other.given_away;
+        self.repeated += other.repeated;
+        self.other_answer += other.other_answer;
+        self.invalid += other.invalid;
+    }
+}
+
+/// The pairs of one sentence.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Written {
+    /// How many the sentence bears: one for each answer that stands in it, up to the most allowed.
+    pub wanted: usize,
+    /// Those that passed all filters, in the order of their answers in the sentence.
+    pub pairs: Vec<Pair>,
+    /// What became of the others.
+    pub dropped: Dropped,
+}
+
+/// Writes pairs for sentences, all at once, and keeps the valid ones. The answers are chosen by the
+/// program: of what SmolLM2 135M wrote to 24 sentences when it was to choose answers itself, half
+/// of the answers did not stand in the sentence, and 2 of 33 pairs were good. How many a sentence bears
+/// (its complexity) is how many numbers, names, titles and phrases are found in it.
+///
+/// # Shapes
+/// Returns one for each sentence; `None` for one on which the model was stopped from outside.
+///
+/// # Errors
+/// A sentence that does not fit into the model's context, a model that fails.
+pub fn write_pairs(
+    writer: &dyn LanguageModel,
+    stated: &[Stated<'_>],
+    options: WriteOptions,
+) -> Result<Vec<Option<Written>>, LanguageError> {
+    let spans: Vec<Vec<Span>> = stated
+        .iter()
+        .map(|stated| answers(stated.sentence, options.pairs))
+        .collect();
+    let wanted: Vec<Vec<&str>> = stated
+        .iter()
+        .zip(&spans)
+        .map(|(stated, spans)| {
+            let texts = spans
+                .iter()
+                .map(|span| &stated.sentence[span.bytes.clone()]);
+            texts.collect()
+        })
+        .collect();
+    let prompts: Vec<Prompt> = stated
+        .iter()
+        .zip(&spans)
+        .flat_map(|(stated, spans)| {
+            let wording = Wording::of(stated.sentence);
+            spans.iter().map(move |span| wording.write(*stated, span))
+        })
+        .collect();
+    let mut lines = likeliest_lines(writer, &prompts, options.max_tokens)?.into_iter();
+    let mut drafts: Vec<Option<Written>> = stated
+        .iter()
+        .zip(&wanted)
+        .map(|(stated, wanted)| {
+            let lines: Vec<Option<String>> = lines.by_ref().take(wanted.len()).collect();
+            let lines: Vec<String> = lines.into_iter().collect::<Option<_>>()?;
+            Some(draft(*stated, wanted, &lines))
+        })
+        .collect();
+    drop_other_answers(writer, stated, &wanted, &mut drafts)?;
+    drafts.iter_mut().flatten().for_each(drop_repeated);
+    drop_invalid(writer, stated, &mut drafts)?;
+    Ok(drafts)
+}
+
+/// Drops pairs to whose questions the model prefers another answer of the sentence.
+fn drop_other_answers(
+    writer: &dyn LanguageModel,
+    stated: &[Stated<'_>],
+    wanted: &[Vec<&str>],
+    drafts: &mut [Option<Written>],
+) -> Result<(), LanguageError> {
+    let open: Vec<(Stated<'_>, &Pair, &[&str])> = stated
+        .iter()
+        .zip(wanted)
+        .zip(&*drafts)
+        .flat_map(|((stated, wanted), draft)| {
+            let pairs = draft.iter().flat_map(|draft| &draft.pairs);
+            pairs.map(|pair| (*stated, pair, wanted.as_slice()))
+        })
+        .collect();
+    let mut preferred = prefer_answers(writer, &open)?.into_iter();
+    for draft in drafts.iter_mut().flatten() {
+        let before = draft.pairs.len();
+        draft.pairs.retain(|_| preferred.next().unwrap_or(false));
+        draft.dropped.other_answer += before - draft.pairs.len();
+    }
+    Ok(())
+}
+
+/// Drops pairs whose question an earlier one of the sentence has. Of two answers to one question,
+/// the preferred is left by then.
+fn drop_repeated(written: &mut Written) {
+    for pair in std::mem::take(&mut written.pairs) {
+        let known = written.pairs.iter();
+        match known
+            .into_iter()
+            .any(|other| same(&other.question, &pair.question))
+        {
+            true => written.dropped.repeated += 1,
+            false => written.pairs.push(pair),
+        }
+    }
+}
+
+/// Drops pairs that the model holds for invalid, and sentences on which it was stopped.
+fn drop_invalid(
+    writer: &dyn LanguageModel,
+    stated: &[Stated<'_>],
+    drafts: &mut [Option<Written>],
+) -> Result<(), LanguageError> {
+    let open: Vec<(Stated<'_>, &Pair)> = stated
+        .iter()
+        .zip(&*drafts)
+        .flat_map(|(stated, draft)| {
+            let pairs = draft.iter().flat_map(|draft| &draft.pairs);
+            pairs.map(|pair| (*stated, pair))
+        })
+        .collect();
+    let mut verdicts = judge_pairs(writer, &open)?.into_iter();
+    for slot in drafts {
+        let Some(draft) = slot else { continue };
+        let verdicts: Vec<_> = verdicts.by_ref().take(draft.pairs.len()).collect();
+        let Some(verdicts) = verdicts.into_iter().collect::<Option<Vec<_>>>() else {
+            *slot = None;
+            continue;
+        };
+        let pairs = std::mem::take(&mut draft.pairs).into_iter().zip(verdicts);
+        for (pair, verdict) in pairs {
+            match verdict.holds {
+                true => draft.pairs.push(Pair {
+                    validity: verdict.chance,
+                    ..pair
+                }),
+                false => draft.dropped.invalid += 1,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The pairs of a sentence that need no model to be told apart from bad ones.
+fn draft(stated: Stated<'_>, answers: &[&str], lines: &[String]) -> Written {
+    let mut written = Written {
+        wanted: answers.len(),
+        ..Written::default()
+    };
+    let wording = Wording::of(stated.sentence);
+    for (answer, line) in answers.iter().zip(lines) {
+        let golden = [(*answer).to_owned()];
+        let dropped = &mut written.dropped;
+        let Some(question) = question_in(line, wording.labels()) else {
+            dropped.unwritten += 1;
+            continue;
+        };
+        if covers(stated.sentence, &golden) != Some(true) {
+            dropped.unsupported += 1;
+        } else if mask(question, &golden).places > 0 {
+            dropped.given_away += 1;
+        } else {
+            let [answer] = golden;
+            written.pairs.push(Pair {
+                question: question.to_owned(),
+                answer,
+                validity: None,
+            });
+        }
+    }
+    written
+}
+
+fn same(one: &str, other: &str) -> bool {
+    let rules = Rules::for_pair(one, other);
+    normalize(one, rules) == normalize(other, rules)
+}
+
+/// The question in a line: up to its first question mark, without numbers, labels and quotation
+/// marks before it. A line without a question mark holds none.
+fn question_in<'l>(line: &'l str, labels: [&str; 3]) -> Option<&'l str> {
+    let end = line.find(['?', '？'])?;
+    let mark = line[end..].chars().next().map_or(0, char::len_utf8);
+    let mut question = &line[..end + mark];
+    loop {
+        let before = question.len();
+        question = question.trim_start_matches(|c: char| {
+            c.is_whitespace() || matches!(c, '"' | '“' | '*' | '-' | '(' | ')' | '.')
+        });
+        let number = question.trim_start_matches(|c: char| c.is_ascii_digit());
+        if number.len() < question.len() && number.starts_with(['.', ')', ':']) {
+            question = &number[1..];
+        }
+        for label in labels {
+            question = question.strip_prefix(label).unwrap_or(question);
+        }
+        if question.len() == before {
+            break;
+        }
+    }
+    question
+        .chars()
+        .any(char::is_alphanumeric)
+        .then_some(question)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn questions_are_found_in_what_models_write() {
+        let labels = Wording::of("x").labels();
+        for (line, question) in [
+            ("Who came?", Some("Who came?")),
+            ("1. Question: \"Who came?\" Answer: Ida", Some("Who came?")),
+            ("Q: 2) Who came? Who left?", Some("Who came?")),
+            ("- **Who came?**", Some("Who came?")),
+            ("问题：谁来了？", Some("谁来了？")),
+            ("2008年谁来了？", Some("2008年谁来了？")),
+            ("Ida came.", None),
+            ("?", None),
+            ("", None),
+        ] {
+            let labels = match question {
+                Some(question) if question.contains('谁') => Wording::of("谁").labels(),
+                _ => labels,
+            };
+            assert_eq!(question_in(line, labels), question, "{line}");
+        }
+    }
+
+    #[test]
+    fn each_filter_drops_what_it_is_for() {
+        let stated = Stated {
+            title: "",
+            sentence: "Ida and Odo came to Rome in 1871.",
+        };
+        let answers = ["Ida", "Odo", "Rome", "1871", "the", "Oslo"];
+        let lines = [
+            "Who came to Rome?",
+            "who came to Rome ?",
+            "Ida says nothing.",
+            "What happened in 1871?",
+            "What is it?",
+            "Where did they come to?",
+        ];
+        let lines = lines.map(str::to_owned);
+        let mut written = draft(stated, &answers, &lines);
+        drop_repeated(&mut written);
+        assert_eq!(written.wanted, 6);
+        let questions: Vec<&str> = written.pairs.iter().map(|p| p.question.as_str()).collect();
+        assert_eq!(questions, ["Who came to Rome?"]);
+        assert_eq!(
+            written.dropped,
+            Dropped {
+                unwritten: 1,
+                unsupported: 2,
+                given_away: 1,
+                repeated: 1,
+                ..Dropped::default()
+            }
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_question_is_part_of_its_line(line in any::<String>()) {
+            if let Some(question) = question_in(&line, Wording::of("x").labels()) {
+                prop_assert!(line.contains(question));
+                prop_assert!(question.ends_with(['?', '？']));
+            }
+        }
+    }
+}

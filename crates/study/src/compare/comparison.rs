@@ -1,0 +1,305 @@
+//! The statistics of policies that are compared on the same questions. Nothing is formatted here.
+
+use ken_route::{Observation, Policy};
+use serde::Serialize;
+
+use super::compose::{Answered, Decision, compose, decide};
+use super::threshold::{Thresholds, half};
+use crate::bootstrap::{DRAWS, mean_interval};
+use crate::discrimination::{
+    Bin, Foretold, auroc, average_precision, expected_calibration_error, reliability,
+};
+use crate::random::shuffle;
+use crate::record::Record;
+use crate::statistics::{mean, percentile};
+use crate::summary::{Summary, summarize};
+
+/// Bars of a reliability diagram.
+const BINS: usize = 10;
+
+/// Points of a curve at most.
+const POINTS: usize = 101;
+
+/// What a comparison comes to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Questions.
+    pub n: usize,
+    /// Exact match without any retrieval.
+    pub never_em: Option<f64>,
+    /// Exact match with retrieval for every question.
+    pub always_em: Option<f64>,
+    /// The share of questions that retrieval turns from wrong to right.
+    pub beneficial: Option<f64>,
+    /// The share of questions that retrieval turns from right to wrong.
+    pub harmful: Option<f64>,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+    /// The policies, as they were named.
+    pub policies: Vec<PolicyResult>,
+}
+
+/// One policy. Values are `None` where no question counts for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PolicyResult {
+    /// The averages over its answers.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// Scores above it retrieve; `None` of a policy without scores.
+    pub threshold: Option<Thresholds>,
+    /// Questions that a policy with scores could give none, which retrieve: the model does not tell
+    /// what it takes.
+    pub unscored: usize,
+    /// How well the score tells, as a sign against it, that retrieval is not needed: that it turns
+    /// no wrong answer into a right one.
+    pub auroc: Option<f64>,
+    /// The area under the precision-recall curve of the same.
+    pub auprc: Option<f64>,
+    /// How far 1 less the score is from the probability of the same; of scores in `[0, 1]` only.
+    pub ece: Option<f64>,
+    /// The bars of its reliability diagram.
+    pub reliability: Option<Vec<Bin>>,
+    /// The share of questions whose chosen source answers no worse than the other (SR-RAG, Table 2:
+    /// not harming).
+    pub not_harming: Option<f64>,
+    /// The share of questions that retrieve exactly where that answers strictly better (SR-RAG,
+    /// Table 2: strict preference).
+    pub strict_preference: Option<f64>,
+    /// What choosing by chance at the same retrieval ratio comes to: mean exact match, and the
+    /// interval that 95% of the draws lie in.
+    pub random: Difference,
+    /// Against always retrieving.
+    pub vs_always: Difference,
+    /// Against choosing by chance at the same retrieval ratio.
+    pub vs_random: Difference,
+    /// Exact match at each retrieval ratio that a threshold gives, from none to all.
+    pub curve: Vec<Point>,
+}
+
+/// A difference of exact matches, or a share of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Difference {
+    /// In the mean over questions.
+    #[serde(rename = "em_difference")]
+    pub em: Option<f64>,
+    /// Its 95 % interval, low and high, by drawing the questions anew.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// A point of a curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// The share of questions that retrieve.
+    pub retrieval_ratio: f64,
+    /// The share of exact matches.
+    pub em: f64,
+}
+
+/// Compares policies on questions. A policy without a threshold is compared at the thresholds that
+/// answer best on one half of the questions, each used on the other half.
+pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Comparison {
+    let gains: Vec<f64> = answered.iter().map(gain).collect();
+    let share = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
+    Comparison {
+        n: answered.len(),
+        never_em: self::share(answered.iter().map(|one| one.never.em)),
+        always_em: self::share(answered.iter().map(|one| one.always.em)),
+        beneficial: share(1.0),
+        harmful: share(-1.0),
+        seed,
+        policies: policies
+            .iter()
+            .map(|&policy| result(policy, answered, seed))
+            .collect(),
+    }
+}
+
+/// What retrieval adds to the exact match of a question: 1, 0 or -1.
+fn gain(one: &Answered<'_>) -> f64 {
+    number(one.always.em) - number(one.never.em)
+}
+
+fn number(yes: bool) -> f64 {
+    f64::from(u8::from(yes))
+}
+
+fn share(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
+    mean(&outcomes.map(number).collect::<Vec<_>>())
+}
+
+fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {
+    let halves: Vec<usize> = answered
+        .iter()
+        .map(|one| half(seed, &one.never.id))
+        .collect();
+    let thresholds = thresholds(policy, answered, &halves);
+    let decisions: Vec<Decision> = answered
+        .iter()
+        .zip(&halves)
+        .map(|(one, &half)| decide(policy, thresholds, half, seed, one))
+        .collect();
+    let records: Vec<Record> = answered
+        .iter()
+        .zip(&decisions)
+        .map(|(one, &decision)| compose(policy, decision, one))
+        .collect();
+    let summary = summarize(&policy.to_string(), &records);
+    let ratio = summary.retrieval_ratio.unwrap_or_default();
+    let kept = |decision: &Decision| *decision == Decision::Kept;
+    let harmless = answered.iter().zip(&decisions).map(|(one, decision)| {
+        if kept(decision) {
+            gain(one) >= 0.0
+        } else {
+            gain(one) <= 0.0
+        }
+    });
+    let strict = answered.iter().zip(&decisions);
+    let strict = strict.map(|(one, decision)| kept(decision) == (gain(one) > 0.0));
+    let against = |other: &dyn Fn(&Answered<'_>) -> f64| {
+        let pairs = records.iter().zip(answered);
+        let differences: Vec<f64> = pairs
+            .map(|(record, one)| number(record.em) - other(one))
+            .collect();
+        Difference {
+            em: mean(&differences),
+            interval: mean_interval(&differences, DRAWS, seed),
+        }
+    };
+    let foretold = foretold(policy, answered);
+    // What the score says of "retrieval is not needed" is said the other way round.
+    let probable = policy
+        .measure()
+        .is_some_and(ken_route::Measure::is_share)
+        .then(|| -> Vec<Foretold> {
+            let each = foretold.iter();
+            each.map(|&(score, unneeded)| (1.0 + score, unneeded))
+                .collect()
+        });
+    PolicyResult {
+        threshold: thresholds,
+        unscored: match policy.measure() {
+            Some(_) => answered.len() - foretold.len(),
+            None => 0,
+        },
+        auroc: auroc(&foretold),
+        auprc: average_precision(&foretold),
+        ece: probable
+            .as_deref()
+            .and_then(|probable| expected_calibration_error(probable, BINS)),
+        reliability: probable
+            .as_deref()
+            .map(|probable| reliability(probable, BINS)),
+        not_harming: share(harmless),
+        strict_preference: share(strict),
+        random: by_chance(answered, ratio, seed),
+        vs_always: against(&|one| number(one.always.em)),
+        // Chance at this ratio answers a question right so often in the mean.
+        vs_random: against(&|one| number(one.never.em) + ratio * gain(one)),
+        curve: curve(policy, answered),
+        summary,
+    }
+}
+
+fn thresholds(policy: Policy, answered: &[Answered<'_>], halves: &[usize]) -> Option<Thresholds> {
+    let Policy::Measured { threshold, .. } = policy else {
+        return None;
+    };
+    if let Some(threshold) = threshold {
+        return Some(Thresholds::Given(threshold));
+    }
+    let of_half = |wanted: usize| -> Vec<Observation> {
+        let of_it = answered
+            .iter()
+            .zip(halves)
+            .filter(|(_, half)| **half == wanted);
+        of_it
+            .filter_map(|(one, _)| {
+                Some(Observation {
+                    score: one.need(policy)?,
+                    without: number(one.never.em),
+                    with: number(one.always.em),
+                })
+            })
+            .collect()
+    };
+    Some(Thresholds::crossed([&of_half(0), &of_half(1)]))
+}
+
+/// Of each scored question the negative score, and whether retrieval is not needed.
+fn foretold(policy: Policy, answered: &[Answered<'_>]) -> Vec<Foretold> {
+    let scored = answered.iter();
+    scored
+        .filter_map(|one| Some((-one.need(policy)?, gain(one) <= 0.0)))
+        .collect()
+}
+
+/// Draws the questions that retrieve at a ratio, again and again.
+fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
+    /// More tell no more than the last digit.
+    const TIMES: usize = 1000;
+    let n = answered.len();
+    let retrieved = (ratio * n as f64).round() as usize;
+    let right = answered.iter().filter(|one| one.never.em).count() as f64;
+    let gains: Vec<f64> = answered.iter().map(gain).collect();
+    let mut state = seed;
+    let mut order: Vec<usize> = (0..n).collect();
+    let shares: Vec<f64> = (0..TIMES)
+        .map(|_| {
+            shuffle(&mut order, retrieved, &mut state);
+            let won: f64 = order.iter().take(retrieved).map(|&at| gains[at]).sum();
+            (right + won) / n.max(1) as f64
+        })
+        .collect();
+    let known = n > 0;
+    Difference {
+        em: mean(&shares).filter(|_| known),
+        interval: percentile(&shares, 2.5)
+            .zip(percentile(&shares, 97.5))
+            .map(|(low, high)| [low, high])
+            .filter(|_| known),
+    }
+}
+
+/// Retrieving more and more, those of the largest score first; equal scores go together, and
+/// questions without a score always retrieve.
+fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
+    let n = answered.len();
+    if policy.measure().is_none() || n == 0 {
+        return Vec::new();
+    }
+    let mut scored: Vec<(f64, f64)> = Vec::new();
+    let (mut right, mut retrieved) = (0.0, 0_usize);
+    for one in answered {
+        right += number(one.never.em);
+        match one.need(policy).filter(|need| !need.is_nan()) {
+            Some(need) => scored.push((need, gain(one))),
+            None => {
+                retrieved += 1;
+                right += gain(one);
+            }
+        }
+    }
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let point = |retrieved: usize, right: f64| Point {
+        retrieval_ratio: retrieved as f64 / n as f64,
+        em: right / n as f64,
+    };
+    let mut points = vec![point(retrieved, right)];
+    for same in scored.chunk_by(|one, next| one.0 == next.0) {
+        retrieved += same.len();
+        right += same.iter().map(|one| one.1).sum::<f64>();
+        points.push(point(retrieved, right));
+    }
+    thinned(points)
+}
+
+/// No more than [`POINTS`] of them, evenly, the ends included.
+fn thinned(points: Vec<Point>) -> Vec<Point> {
+    let last = points.len().saturating_sub(1);
+    if last < POINTS {
+        return points;
+    }
+    (0..POINTS)
+        .map(|at| points[at * last / (POINTS - 1)])
+        .collect()
+}

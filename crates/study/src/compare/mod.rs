@@ -1,0 +1,19 @@
+//! Comparing policies on the same questions. Each question is answered once without and once with
+//! retrieval (`evaluate`, under `never` and `always`), and what policies decide by is taken once
+//! (`signals`); what each policy would have answered at what cost follows from those (`compose`), and
+//! is summed up with its statistics (`comparison`), as a table, as CSV (`csv`) and as a page
+//! (`report`).
+
+mod comparison;
+mod compose;
+mod csv;
+mod report;
+mod signals;
+mod threshold;
+
+pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
+pub use compose::Answered;
+pub use csv::to_csv;
+pub use report::to_html;
+pub use signals::{Known, SignalWork, Signals, SignalsError, Wanted, take_signals};
+pub use threshold::Thresholds;

@@ -1,0 +1,259 @@
+//! A comparison as one page of HTML that needs nothing else: the table, accuracy against retrieval
+//! ratio, reliability diagrams, and the distributions of KBM's figure 3 where questions were probed.
+
+mod diagram;
+mod distributions;
+
+use std::fmt::Write;
+
+use super::comparison::{Comparison, Difference, PolicyResult};
+use crate::probe::ProbeRecord;
+use diagram::{Axis, Diagram};
+
+/// Colours that can be told apart by most people, after Okabe and Ito.
+const COLOURS: [&str; 8] = [
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7a00",
+];
+
+const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}\
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
+th,td{padding:.25em .7em;text-align:right;border-bottom:1px solid #ddd}\
+th:first-child,td:first-child{text-align:left}\
+svg{max-width:100%}svg text{font:12px sans-serif;fill:#444}\
+.row{display:flex;flex-wrap:wrap;gap:1em}figure{margin:0}figcaption{color:#555}";
+
+/// The page.
+pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> String {
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n<p>{} questions. Exact match without \
+         retrieval {}, with retrieval for all {}; retrieval turns {} of the questions from wrong to \
+         right and {} from right to wrong. Seed {}.</p>\n",
+        comparison.n,
+        share(comparison.never_em),
+        share(comparison.always_em),
+        share(comparison.beneficial),
+        share(comparison.harmful),
+        comparison.seed,
+        title = escaped(title),
+    );
+    page += &table(comparison);
+    page += &stages(comparison);
+    page += &accuracy(comparison);
+    page += &reliability(comparison);
+    page += &distributions::section(probed);
+    page.push_str("</body></html>\n");
+    page
+}
+
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn share(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"))
+}
+
+fn with_interval(difference: &Difference) -> String {
+    match difference.interval {
+        Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", share(difference.em)),
+        None => share(difference.em),
+    }
+}
+
+fn table(comparison: &Comparison) -> String {
+    let names = [
+        "policy",
+        "EM",
+        "F1",
+        "contains",
+        "retrieval ratio",
+        "model calls",
+        "tokens",
+        "p50 ms",
+        "p95 ms",
+        "AUROC",
+        "AUPRC",
+        "ECE",
+        "not harming",
+        "strict",
+        "chance at this ratio",
+        "against always",
+        "against chance",
+    ];
+    let mut text = String::from("<table><tr>");
+    for name in names {
+        let _ = write!(text, "<th>{name}</th>");
+    }
+    text.push_str("</tr>\n");
+    for policy in &comparison.policies {
+        let summary = &policy.summary;
+        let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
+        let tokens = summary
+            .tokens
+            .prompt
+            .mean
+            .zip(summary.tokens.completion.mean);
+        let cells = [
+            escaped(&summary.policy),
+            share(summary.em),
+            share(summary.f1),
+            share(summary.contains),
+            share(summary.retrieval_ratio),
+            one(summary.model_calls.mean),
+            one(tokens.map(|(read, written)| read + written)),
+            one(summary.latency_ms.p50),
+            one(summary.latency_ms.p95),
+            share(policy.auroc),
+            share(policy.auprc),
+            share(policy.ece),
+            share(policy.not_harming),
+            share(policy.strict_preference),
+            with_interval(&policy.random),
+            with_interval(&policy.vs_always),
+            with_interval(&policy.vs_random),
+        ];
+        text.push_str("<tr>");
+        for cell in cells {
+            let _ = write!(text, "<td>{cell}</td>");
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str(
+        "</table>\n<p>Calls and tokens are means over the questions. A score is a sign that retrieval \
+         is not needed (AUROC, AUPRC, ECE) where retrieval would turn no wrong answer into a right \
+         one. Differences are of exact match, with 95% intervals of a paired bootstrap. A policy \
+         without a threshold was cut on each half of the questions where the other half was answered \
+         best.</p>\n",
+    );
+    text
+}
+
+/// Where the time goes.
+fn stages(comparison: &Comparison) -> String {
+    let mut names: Vec<&String> = Vec::new();
+    for policy in &comparison.policies {
+        names.extend(policy.summary.latency_ms.stages.keys());
+    }
+    names.sort();
+    names.dedup();
+    let mut text = String::from("<h2>Milliseconds by stage</h2>\n<table><tr><th>policy</th>");
+    for name in &names {
+        let _ = write!(text, "<th>{}</th>", escaped(name));
+    }
+    text.push_str("</tr>\n");
+    for policy in &comparison.policies {
+        let _ = write!(text, "<tr><td>{}</td>", escaped(&policy.summary.policy));
+        for name in &names {
+            let stage = policy.summary.latency_ms.stages.get(*name);
+            let both = stage.and_then(|stage| stage.p50.zip(stage.p95));
+            let cell = both.map_or_else(
+                || "–".to_owned(),
+                |(p50, p95)| format!("{p50:.1} / {p95:.1}"),
+            );
+            let _ = write!(text, "<td>{cell}</td>");
+        }
+        text.push_str("</tr>\n");
+    }
+    text.push_str("</table>\n<p>Median and 95th percentile, each over the questions that went through the stage.</p>\n");
+    text
+}
+
+/// The policies that have a curve, each with its colour.
+fn coloured(comparison: &Comparison) -> impl Iterator<Item = (&PolicyResult, &'static str)> {
+    let curved = comparison
+        .policies
+        .iter()
+        .filter(|one| !one.curve.is_empty());
+    curved.zip(COLOURS.into_iter().cycle())
+}
+
+fn accuracy(comparison: &Comparison) -> String {
+    let all = comparison.policies.iter();
+    let curves = all
+        .clone()
+        .flat_map(|one| one.curve.iter().map(|point| point.em));
+    let ems = all.filter_map(|one| one.summary.em);
+    let ends = [comparison.never_em, comparison.always_em];
+    let heights: Vec<f64> = curves
+        .chain(ems)
+        .chain(ends.into_iter().flatten())
+        .collect();
+    let mut diagram = Diagram::new(
+        640.0,
+        400.0,
+        Axis::share("retrieval ratio"),
+        Axis::around("exact match", &heights),
+    );
+    if let (Some(never), Some(always)) = (comparison.never_em, comparison.always_em) {
+        diagram.line(&[(0.0, never), (1.0, always)], "#999999", true);
+        diagram.legend("chance", "#999999");
+    }
+    for (policy, colour) in coloured(comparison) {
+        let points = policy.curve.iter();
+        let points: Vec<(f64, f64)> = points.map(|p| (p.retrieval_ratio, p.em)).collect();
+        diagram.line(&points, colour, false);
+        diagram.legend(&policy.summary.policy, colour);
+    }
+    for policy in &comparison.policies {
+        if let Some(point) = policy.summary.retrieval_ratio.zip(policy.summary.em) {
+            diagram.dot(point, &policy.summary.policy);
+        }
+    }
+    format!(
+        "<h2>Accuracy against retrieval ratio</h2>\n<figure>{}<figcaption>Lines: every threshold of a \
+         score. Dots: the policies as compared. Dashed: choosing by chance.</figcaption></figure>\n",
+        diagram.svg()
+    )
+}
+
+fn reliability(comparison: &Comparison) -> String {
+    let mut figures = String::new();
+    for (policy, colour) in coloured(comparison) {
+        let Some(bins) = &policy.reliability else {
+            continue;
+        };
+        let mut diagram = Diagram::new(
+            300.0,
+            260.0,
+            Axis::share("1 less the score"),
+            Axis::share("retrieval not needed"),
+        );
+        diagram.line(&[(0.0, 0.0), (1.0, 1.0)], "#999999", true);
+        let filled = bins.iter().filter(|bin| bin.questions > 0);
+        let points: Vec<(f64, f64)> = filled.clone().map(|b| (b.probability, b.share)).collect();
+        diagram.line(&points, colour, false);
+        for bin in filled {
+            let name = format!("{} questions", bin.questions);
+            diagram.dot((bin.probability, bin.share), &name);
+        }
+        let _ = write!(
+            figures,
+            "<figure>{}<figcaption>{}, ECE {}</figcaption></figure>",
+            diagram.svg(),
+            escaped(&policy.summary.policy),
+            share(policy.ece)
+        );
+    }
+    if figures.is_empty() {
+        return figures;
+    }
+    format!("<h2>Reliability</h2>\n<div class=\"row\">{figures}</div>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_cannot_break_the_page() {
+        let comparison = super::super::compare(&[], &[], 0);
+        let page = to_html("a<b>&\"c\"", &comparison, &[]);
+        assert!(
+            page.contains("<h1>a&lt;b&gt;&amp;&quot;c&quot;</h1>"),
+            "{page}"
+        );
+        assert!(!page.contains("NaN"));
+    }
+}

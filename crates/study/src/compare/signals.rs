@@ -1,0 +1,298 @@
+//! What policies decide by, taken of each question once and kept: a later run with other policies
+//! takes only what is missing.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_answer::{AnswerError, Pipeline, Posed, Retrieved, Taken, prompt, steps};
+use ken_route::{Measure, Policy};
+use serde::{Deserialize, Serialize};
+
+use crate::calibration::taken;
+use crate::dataset::Question;
+use crate::probe::ProbeRecord;
+use crate::record::Failure;
+use crate::results::{Line, ResultsError, ResultsFile};
+
+/// The line kept for one question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Signals {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// What was taken without evidence.
+    pub without: Taken,
+    /// What was taken with the evidence that the question retrieves.
+    pub with: Taken,
+    /// Why nothing could be taken.
+    pub error: Option<Failure>,
+}
+
+impl Line for Signals {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Signals {
+    fn of(question: &Question) -> Self {
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            without: Taken::default(),
+            with: Taken::default(),
+            error: None,
+        }
+    }
+
+    fn lacks(&self, wanted: &Wanted) -> bool {
+        let lacks = |taken: &Taken, measures: &[Measure]| {
+            let mut all = measures.iter().flat_map(|&measure| steps(measure));
+            all.any(|step| !taken.costs.contains_key(step))
+        };
+        self.error.is_none()
+            && (lacks(&self.without, &wanted.without) || lacks(&self.with, &wanted.with))
+    }
+}
+
+/// The measures that policies decide by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Without evidence.
+    pub without: Vec<Measure>,
+    /// With evidence, by policies that judge twice.
+    pub with: Vec<Measure>,
+}
+
+impl Wanted {
+    /// What some policies need.
+    pub fn by(policies: &[Policy]) -> Self {
+        let measured = |policies: &mut dyn Iterator<Item = &Policy>| {
+            let mut all: Vec<Measure> = policies.filter_map(|policy| policy.measure()).collect();
+            all.sort();
+            all.dedup();
+            all
+        };
+        Self {
+            without: measured(&mut policies.iter()),
+            with: measured(&mut policies.iter().filter(|policy| policy.judges_twice())),
+        }
+    }
+}
+
+/// Why signals could not be taken. Those taken before are in the file.
+#[derive(Debug, thiserror::Error)]
+pub enum SignalsError {
+    /// Nothing can be taken any more.
+    #[error("cannot take what the policies need of the question {id:?}: {source}")]
+    Take {
+        /// The question at which that was found out.
+        id: String,
+        /// Why not.
+        source: Box<AnswerError>,
+    },
+    /// The file holds another question of this id.
+    #[error("the file of signals has another question under the id {id:?}: {recorded:?}")]
+    OtherQuestion {
+        /// The shared id.
+        id: String,
+        /// The question in the file.
+        recorded: String,
+    },
+    /// Probe records of another model, or of other prompts.
+    #[error("the question {id:?} was probed with another model or other prompts")]
+    OtherModel {
+        /// The question.
+        id: String,
+    },
+    /// A line could not be kept.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+}
+
+impl SignalsError {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Take { source, .. } => source.kind(),
+            Self::OtherQuestion { .. } => "other_question",
+            Self::OtherModel { .. } => "other_model",
+            Self::Results(error) => error.kind(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Take { source, .. } => source.hint(),
+            Self::OtherQuestion { .. } => {
+                Some("use the question file of that run, or name a new folder".to_owned())
+            }
+            Self::OtherModel { .. } => Some(
+                "leave the records out, or probe again: `ken probe QUESTIONS --corpus DIR`"
+                    .to_owned(),
+            ),
+            Self::Results(error) => error.hint(),
+        }
+    }
+}
+
+/// What probing has paid for already, by question: of records of this model and these prompts.
+#[derive(Debug, Clone, Default)]
+pub struct Known(HashMap<String, Taken>);
+
+impl Known {
+    /// What the records hold, with no more than so many samples.
+    ///
+    /// # Errors
+    /// A record of another model or other prompts than the pipeline's.
+    pub fn of(
+        records: &[ProbeRecord],
+        samples: usize,
+        pipeline: &Pipeline,
+    ) -> Result<Self, SignalsError> {
+        let model = pipeline.model().fingerprint();
+        let prompt = prompt::fingerprint();
+        let probed = records.iter().filter(|record| record.error.is_none());
+        let known = probed.map(|record| {
+            if record.fingerprint.model != model || record.fingerprint.prompt != prompt {
+                return Err(SignalsError::OtherModel {
+                    id: record.id.clone(),
+                });
+            }
+            Ok((record.question.trim().to_owned(), taken(record, samples)))
+        });
+        Ok(Self(known.collect::<Result<_, _>>()?))
+    }
+}
+
+/// What signals are taken with, and which.
+#[derive(Clone, Copy)]
+pub struct SignalWork<'a> {
+    /// What questions would be answered with.
+    pub pipeline: &'a Pipeline,
+    /// What is wanted.
+    pub wanted: &'a Wanted,
+    /// What is known already.
+    pub known: &'a Known,
+}
+
+/// Takes of every question what is wanted and neither known nor in the file, `batch` questions at a time, and keeps
+/// it as soon as there is something. A question that itself is at fault is kept as failed.
+/// `progress` is given how many questions are done, at the start and after each batch; `cancel` is
+/// looked at before each.
+///
+/// # Shapes
+/// Returns `[questions]`, in their order; `None` where it was cancelled before the last.
+///
+/// # Errors
+/// The first failure that other questions would meet as well, or the first line that cannot be kept.
+pub fn take_signals(
+    work: SignalWork<'_>,
+    questions: &[Question],
+    file: &mut ResultsFile<Signals>,
+    batch: usize,
+    progress: &mut dyn FnMut(usize),
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<Signals>>, SignalsError> {
+    let mut open = Vec::new();
+    for question in questions {
+        match file.get(&question.id) {
+            Some(known) if known.question != question.question => {
+                return Err(SignalsError::OtherQuestion {
+                    id: question.id.clone(),
+                    recorded: known.question.clone(),
+                });
+            }
+            Some(known) if !known.lacks(work.wanted) => {}
+            _ => open.push(question),
+        }
+    }
+    let mut done = questions.len() - open.len();
+    progress(done);
+    for questions in open.chunks(batch.max(1)) {
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        match take_each(work, questions, file) {
+            Err(SignalsError::Take { .. }) if cancel.load(Ordering::Relaxed) => return Ok(None),
+            taken => taken?,
+        }
+        done += questions.len();
+        progress(done);
+    }
+    let taken = questions.iter().map(|q| file.get(&q.id).cloned());
+    Ok(taken.collect())
+}
+
+/// Takes of questions at once, or one by one where one of them is at fault.
+fn take_each(
+    work: SignalWork<'_>,
+    questions: &[&Question],
+    file: &mut ResultsFile<Signals>,
+) -> Result<(), SignalsError> {
+    let Some(first) = questions.first() else {
+        return Ok(());
+    };
+    let before = questions.iter().map(|question| {
+        let begun = file.get(&question.id).cloned();
+        begun.unwrap_or_else(|| Signals {
+            without: work
+                .known
+                .0
+                .get(question.question.trim())
+                .cloned()
+                .unwrap_or_default(),
+            ..Signals::of(question)
+        })
+    });
+    match take(work, before.collect()) {
+        Ok(all) => {
+            for signals in all {
+                file.append(signals)?;
+            }
+            Ok(())
+        }
+        Err(error) if error.concerns_question() && questions.len() > 1 => questions
+            .iter()
+            .try_for_each(|question| take_each(work, &[question], file)),
+        Err(error) if error.concerns_question() => {
+            let error = Some(Failure::of(&error));
+            let failed = Signals {
+                error,
+                ..Signals::of(first)
+            };
+            Ok(file.append(failed)?)
+        }
+        Err(error) => Err(SignalsError::Take {
+            id: first.id.clone(),
+            source: Box::new(error),
+        }),
+    }
+}
+
+fn take(work: SignalWork<'_>, mut all: Vec<Signals>) -> Result<Vec<Signals>, AnswerError> {
+    let SignalWork {
+        pipeline, wanted, ..
+    } = work;
+    let texts: Vec<String> = all
+        .iter()
+        .map(|one| one.question.trim().to_owned())
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let without = all.iter_mut().map(|one| std::mem::take(&mut one.without));
+    let without = pipeline.take(&wanted.without, &texts, without.collect(), None)?;
+    let with = all.iter_mut().map(|one| std::mem::take(&mut one.with));
+    let mut with: Vec<Taken> = with.collect();
+    if !wanted.with.is_empty() {
+        let posed: Vec<Posed<'_>> = texts.iter().copied().map(Posed::open).collect();
+        let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&posed)?;
+        with = pipeline.take(&wanted.with, &texts, with, Some(&evidence))?;
+    }
+    for ((signals, without), with) in all.iter_mut().zip(without).zip(with) {
+        signals.without = without;
+        signals.with = with;
+    }
+    Ok(all)
+}

@@ -1,0 +1,408 @@
+//! Labelling a batch of questions: the texts that the model writes, the passages of each corpus, and
+//! how likely the golden answer is after each of them. Nothing is kept here: see `run`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::AtomicBool;
+
+use ken_answer::prompt::{self, Posed};
+use ken_answer::{AnswerError, Retriever};
+use ken_index::Mode;
+use ken_model::embedder::Embedder;
+use ken_model::language::{LanguageModel, Prompt, Sampling, Score, ScoreRequest};
+use ken_probe::{Golden, TextWanted, VERBALIZED_TOKENS, letter, right_choices, seed_of, verbalize};
+
+use super::demonstrations::Demonstrations;
+use super::first::unless;
+use super::record::{Context, LabelFingerprints, SourceRecord};
+use crate::dataset::Question;
+
+/// The name of the model as a source.
+pub const SELF: &str = "self";
+
+/// Tokens left free, for those that come about where texts meet.
+const SPARE_TOKENS: usize = 8;
+
+/// A corpus as a source.
+pub struct NamedCorpus {
+    /// Its name in labels, other than [`SELF`] and those of other corpora.
+    pub name: String,
+    /// Finds its passages.
+    pub retriever: Retriever,
+}
+
+/// Which of several golden answers is scored. It is the same after every context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GoldenChoice {
+    /// The first one.
+    #[default]
+    First,
+    /// The one whose likelihoods after all contexts have the largest sum.
+    Likeliest,
+}
+
+impl fmt::Display for GoldenChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::First => "first",
+            Self::Likeliest => "likeliest",
+        })
+    }
+}
+
+/// A name that is none of [`GoldenChoice`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{received:?} is no choice of a golden answer; there are first and likeliest")]
+pub struct UnknownGoldenChoice {
+    /// What was given.
+    pub received: String,
+}
+
+impl FromStr for GoldenChoice {
+    type Err = UnknownGoldenChoice;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "first" => Ok(Self::First),
+            "likeliest" => Ok(Self::Likeliest),
+            _ => Err(UnknownGoldenChoice {
+                received: name.to_owned(),
+            }),
+        }
+    }
+}
+
+/// What labelling takes, and how it is done.
+#[derive(Clone, Copy)]
+pub struct Labelling<'a> {
+    /// Writes, and scores.
+    pub model: &'a dyn LanguageModel,
+    /// The sources beside the model.
+    pub corpora: &'a [NamedCorpus],
+    /// Tells first texts apart.
+    pub embedder: &'a dyn Embedder,
+    /// How passages are searched.
+    pub mode: Mode,
+    /// Contexts of each source, and how many of the most helpful ones count for the majority: n.
+    pub contexts: usize,
+    /// Which golden answer is scored.
+    pub golden: GoldenChoice,
+    /// The seed of all that is drawn.
+    pub seed: u64,
+}
+
+/// A context with the prompt that asks for the answer after it.
+struct Draft {
+    /// The place of its question in the batch.
+    question: usize,
+    prompt: Prompt,
+    context: Context,
+}
+
+impl Labelling<'_> {
+    /// What everything is labelled with.
+    pub(super) fn fingerprints(&self) -> LabelFingerprints {
+        let corpora = self.corpora.iter().map(|corpus| {
+            let fingerprint = corpus.retriever.back_end().fingerprint();
+            (corpus.name.clone(), fingerprint)
+        });
+        LabelFingerprints {
+            model: self.model.fingerprint().to_owned(),
+            corpora: corpora.collect::<BTreeMap<_, _>>(),
+            prompt: prompt::fingerprint(),
+            verbalize: prompt::verbalize_fingerprint(),
+        }
+    }
+
+    /// Labels questions that can be labelled, all of them at once; `None` for one on which the model
+    /// was stopped.
+    ///
+    /// # Errors
+    /// A question that is empty or does not fit, a failing model, embedder or index.
+    pub(super) fn batch(
+        &self,
+        questions: &[&Question],
+        demonstrations: &Demonstrations<'_>,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<Option<SourceRecord>>, AnswerError> {
+        let posed = questions
+            .iter()
+            .map(|question| posed(question))
+            .collect::<Result<Vec<_>, _>>()?;
+        let golden: Vec<Vec<String>> = questions
+            .iter()
+            .map(|question| self.answers(question))
+            .collect();
+        let Some(written) = self.write(questions, &posed, demonstrations, cancel)? else {
+            return Ok(vec![None; questions.len()]);
+        };
+        let mut contexts = written;
+        for corpus in self.corpora {
+            self.find(corpus, &posed, &mut contexts)?;
+        }
+        let mut drafts = Vec::new();
+        for (question, contexts) in contexts.into_iter().enumerate() {
+            for context in contexts {
+                let prompt = prompt::from_text(posed[question], &context.title, &context.text);
+                if self.fits(&prompt, &golden[question])? {
+                    drafts.push(Draft {
+                        question,
+                        prompt,
+                        context,
+                    });
+                }
+            }
+        }
+        let scores = self.score(&drafts, &golden)?;
+        Ok(self.records(questions, golden, drafts, &scores))
+    }
+
+    /// The texts that the model writes about each question; `None` where it was stopped.
+    ///
+    /// # Shapes
+    /// Returns `[questions][contexts]`.
+    fn write(
+        &self,
+        questions: &[&Question],
+        posed: &[Posed<'_>],
+        demonstrations: &Demonstrations<'_>,
+        cancel: &AtomicBool,
+    ) -> Result<Option<Vec<Vec<Context>>>, AnswerError> {
+        let prompts: Vec<Vec<Prompt>> = questions
+            .iter()
+            .zip(posed)
+            .map(|(question, posed)| demonstrations.prompts(&question.id, *posed, self.contexts))
+            .collect();
+        // What shares its examples stands together, so that these are read once.
+        let mut wanted = Vec::new();
+        let mut owners = Vec::new();
+        for number in 0..self.contexts {
+            for (owner, (question, prompts)) in questions.iter().zip(&prompts).enumerate() {
+                wanted.push(TextWanted {
+                    prompt: &prompts[number],
+                    sampling: self.sampling(&question.id, prompts, number),
+                    max_tokens: VERBALIZED_TOKENS,
+                });
+                owners.push(owner);
+            }
+        }
+        let written = verbalize(self.model, &wanted, &mut |_, _| unless(cancel))?;
+        let mut contexts: Vec<Vec<Context>> = questions.iter().map(|_| Vec::new()).collect();
+        for (owner, written) in owners.into_iter().zip(written) {
+            let Some(written) = written else {
+                return Ok(None);
+            };
+            contexts[owner].push(Context {
+                source: SELF.to_owned(),
+                title: String::new(),
+                text: written.text,
+                passage_id: None,
+                logprob: f64::NEG_INFINITY,
+            });
+        }
+        Ok(Some(contexts))
+    }
+
+    /// The likeliest text of each prompt; where a prompt comes up again, a sample.
+    fn sampling(&self, id: &str, prompts: &[Prompt], number: usize) -> Sampling {
+        if !prompts[..number].contains(&prompts[number]) {
+            return Sampling::Greedy;
+        }
+        Sampling::Random {
+            temperature: 1.0,
+            top_k: None,
+            top_p: None,
+            seed: seed_of(self.seed.wrapping_add(number as u64), id),
+        }
+    }
+
+    /// Adds the passages that a corpus has for each question.
+    fn find(
+        &self,
+        corpus: &NamedCorpus,
+        posed: &[Posed<'_>],
+        contexts: &mut [Vec<Context>],
+    ) -> Result<(), AnswerError> {
+        let queries: Vec<&str> = posed.iter().map(|posed| posed.question).collect();
+        let found = corpus
+            .retriever
+            .search_many(&queries, self.mode, self.contexts)?;
+        for (contexts, found) in contexts.iter_mut().zip(found) {
+            contexts.extend(found.into_iter().map(|found| Context {
+                source: corpus.name.clone(),
+                title: found.passage.title,
+                text: found.text,
+                passage_id: Some(found.passage.id.0),
+                logprob: f64::NEG_INFINITY,
+            }));
+        }
+        Ok(())
+    }
+
+    /// Whether a prompt and the longest of the answers fit into the model's context.
+    fn fits(&self, prompt: &Prompt, answers: &[String]) -> Result<bool, AnswerError> {
+        let room = self.model.context_tokens().saturating_sub(SPARE_TOKENS);
+        let longest = answers.iter().map(String::as_str).max_by_key(|a| a.len());
+        let longest = longest.unwrap_or_default();
+        let (shared, input) = prompt.text();
+        // A token has at least one byte, so that few prompts need to be counted.
+        if shared.len() + input.len() + longest.len() <= room {
+            return Ok(true);
+        }
+        let used = self.model.count_prompt_tokens(prompt)? + self.model.count_tokens(longest)?;
+        Ok(used <= room)
+    }
+
+    /// How likely each answer is after each context.
+    ///
+    /// # Shapes
+    /// Returns `[contexts][answers]`, natural logarithms.
+    fn score(
+        &self,
+        drafts: &[Draft],
+        golden: &[Vec<String>],
+    ) -> Result<Vec<Vec<f64>>, AnswerError> {
+        // As the answer would follow.
+        let continuations: Vec<Vec<String>> = golden
+            .iter()
+            .map(|answers| answers.iter().map(|answer| format!(" {answer}")).collect())
+            .collect();
+        let continuations: Vec<Vec<&str>> = continuations
+            .iter()
+            .map(|answers| answers.iter().map(String::as_str).collect())
+            .collect();
+        let requests: Vec<ScoreRequest<'_, Prompt>> = drafts
+            .iter()
+            .map(|draft| ScoreRequest {
+                prompt: &draft.prompt,
+                continuations: &continuations[draft.question],
+            })
+            .collect();
+        let scores = self.model.score(&requests)?;
+        Ok(scores
+            .iter()
+            .map(|scores| scores.iter().map(Score::sum).collect())
+            .collect())
+    }
+
+    fn records(
+        &self,
+        questions: &[&Question],
+        golden: Vec<Vec<String>>,
+        drafts: Vec<Draft>,
+        scores: &[Vec<f64>],
+    ) -> Vec<Option<SourceRecord>> {
+        let fingerprint = self.fingerprints();
+        let corpora = self.corpora.iter().map(|corpus| corpus.name.as_str());
+        let sources: Vec<&str> = std::iter::once(SELF).chain(corpora).collect();
+        let mut contexts: Vec<Vec<(Context, &[f64])>> =
+            questions.iter().map(|_| Vec::new()).collect();
+        for (draft, scores) in drafts.into_iter().zip(scores) {
+            contexts[draft.question].push((draft.context, scores));
+        }
+        questions
+            .iter()
+            .zip(golden)
+            .zip(contexts)
+            .map(|((question, golden), contexts)| {
+                let scores: Vec<&[f64]> = contexts.iter().map(|(_, scores)| *scores).collect();
+                let chosen = likeliest(&scores, golden.len());
+                let contexts = contexts
+                    .into_iter()
+                    .map(|(context, scores)| Context {
+                        logprob: scores.get(chosen).copied().unwrap_or(f64::NEG_INFINITY),
+                        ..context
+                    })
+                    .collect();
+                Some(SourceRecord::new(
+                    question,
+                    golden.get(chosen).cloned().unwrap_or_default(),
+                    contexts,
+                    &sources,
+                    self.contexts,
+                    fingerprint.clone(),
+                ))
+            })
+            .collect()
+    }
+
+    /// The answers to be scored, at least one of a question that can be labelled: the letter of a
+    /// right choice, or a golden answer that says something.
+    fn answers(&self, question: &Question) -> Vec<String> {
+        let letters = right_choices(&question.golden_answers, &question.choices)
+            .into_iter()
+            .filter_map(letter)
+            .map(String::from);
+        let mut answers: Vec<String> = letters.collect();
+        if answers.is_empty() {
+            let telling = question.golden_answers.iter().filter(|answer| {
+                let alone = Golden {
+                    answers: std::slice::from_ref(answer),
+                    choices: &[],
+                };
+                alone.obstacle().is_none()
+            });
+            answers = telling.map(|answer| answer.trim().to_owned()).collect();
+        }
+        if self.golden == GoldenChoice::First {
+            answers.truncate(1);
+        }
+        answers
+    }
+}
+
+/// The place of the answer whose likelihoods have the largest sum, the first among equals.
+fn likeliest(scores: &[&[f64]], answers: usize) -> usize {
+    let top = scores.iter().flat_map(|scores| scores.iter().copied());
+    let top = top.fold(f64::NEG_INFINITY, f64::max);
+    let sum = |answer: usize| -> f64 {
+        let each = scores.iter().filter_map(|scores| scores.get(answer));
+        // Where all are impossible, the difference is no number.
+        each.map(|logprob| (logprob - top).exp().max(0.0)).sum()
+    };
+    (0..answers).fold(0, |best, answer| match sum(answer) > sum(best) {
+        true => answer,
+        false => best,
+    })
+}
+
+/// A question as it is asked.
+///
+/// # Errors
+/// An empty one.
+pub(super) fn posed(question: &Question) -> Result<Posed<'_>, AnswerError> {
+    let posed = Posed {
+        question: question.question.trim(),
+        choices: &question.choices,
+    };
+    match posed.question {
+        "" => Err(AnswerError::EmptyQuestion),
+        _ => Ok(posed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_likeliest_answer_is_that_of_the_largest_sum() {
+        let impossible = f64::NEG_INFINITY;
+        let scores: [&[f64]; 2] = [&[0.2_f64.ln(), 0.3_f64.ln()], &[0.2_f64.ln(), impossible]];
+        assert_eq!(likeliest(&scores, 2), 0);
+        assert_eq!(likeliest(&scores[..1], 2), 1);
+        assert_eq!(likeliest(&[&[impossible, impossible]], 2), 0);
+        assert_eq!(likeliest(&[], 2), 0);
+        // Smaller than any number, and still to be compared.
+        assert_eq!(likeliest(&[&[-2000.0, -1990.0]], 2), 1);
+    }
+
+    #[test]
+    fn choices_of_golden_answers_have_names() {
+        for choice in [GoldenChoice::First, GoldenChoice::Likeliest] {
+            assert_eq!(choice.to_string().parse(), Ok(choice));
+        }
+        assert!("best".parse::<GoldenChoice>().is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! The first text about each question, which the model writes from the examples that come with the
+//! program: GenRead's first round. Its texts are examples for the second.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_answer::{AnswerError, prompt};
+use ken_model::language::{LanguageModel, Prompt, Sampling};
+use ken_probe::{TextWanted, VERBALIZED_TOKENS, Verbalization, verbalize};
+use serde::{Deserialize, Serialize};
+
+use super::contexts::posed;
+use crate::dataset::Question;
+use crate::in_batches::RecordOf;
+use crate::record::Failure;
+use crate::results::Line;
+
+/// The line kept for one question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstText {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// Its choices, where it is multiple-choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// What the model wrote; empty where it wrote nothing.
+    pub text: String,
+    /// Tokens written.
+    pub tokens: usize,
+    /// Why no text could be written.
+    pub error: Option<Failure>,
+}
+
+impl Line for FirstText {
+    fn id(&self) -> &str {
+        &self.id
+    }
+}
+
+impl RecordOf<Question> for FirstText {
+    fn is_of(&self, question: &Question) -> bool {
+        self.question == question.question && self.choices == question.choices
+    }
+
+    fn recorded(&self) -> &str {
+        &self.question
+    }
+}
+
+impl FirstText {
+    fn new(question: &Question, written: Verbalization) -> Self {
+        Self {
+            id: question.id.clone(),
+            question: question.question.clone(),
+            choices: question.choices.clone(),
+            text: written.text,
+            tokens: written.tokens,
+            error: None,
+        }
+    }
+
+    /// Keeps that no text could be written.
+    pub(super) fn failed(question: &Question, error: &AnswerError) -> Self {
+        let nothing = Verbalization {
+            text: String::new(),
+            prompt_tokens: 0,
+            tokens: 0,
+        };
+        Self {
+            error: Some(Failure::of(error)),
+            ..Self::new(question, nothing)
+        }
+    }
+}
+
+/// Writes the likeliest text about each question; `None` for one on which the model was stopped.
+///
+/// # Errors
+/// An empty question, one that does not fit, a model that fails.
+pub(super) fn first_texts(
+    model: &dyn LanguageModel,
+    questions: &[&Question],
+    cancel: &AtomicBool,
+) -> Result<Vec<Option<FirstText>>, AnswerError> {
+    let prompts = questions
+        .iter()
+        .map(|question| Ok(prompt::verbalize(posed(question)?, None)))
+        .collect::<Result<Vec<Prompt>, AnswerError>>()?;
+    let wanted: Vec<TextWanted<'_>> = prompts
+        .iter()
+        .map(|prompt| TextWanted {
+            prompt,
+            sampling: Sampling::Greedy,
+            max_tokens: VERBALIZED_TOKENS,
+        })
+        .collect();
+    let written = verbalize(model, &wanted, &mut |_, _| unless(cancel))?;
+    Ok(questions
+        .iter()
+        .zip(written)
+        .map(|(question, written)| Some(FirstText::new(question, written?)))
+        .collect())
+}
+
+/// Goes on unless the work is cancelled.
+pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
+    match cancel.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    }
+}

@@ -1,0 +1,72 @@
+//! What labels say over all questions. Nothing is formatted here.
+
+use serde::Serialize;
+
+use super::record::SourceRecord;
+use crate::statistics::mean;
+
+/// The aggregate of a run. Values are `None` where no question has a label.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SourceSummary {
+    /// Number of questions.
+    pub n: usize,
+    /// How many of them could not be labelled.
+    pub failed: usize,
+    /// How many have no label for want of golden answers.
+    pub unlabelled: usize,
+    /// Every source, the model itself first.
+    pub sources: Vec<SourceShare>,
+    /// The share of labelled questions for which both rules prefer the same source.
+    pub agreement: Option<f64>,
+}
+
+/// How often a source is preferred.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SourceShare {
+    /// `self`, or the name of a corpus.
+    pub source: String,
+    /// The share of labelled questions for which the majority rule prefers it.
+    pub majority: Option<f64>,
+    /// The same of the rule of sums.
+    pub sum: Option<f64>,
+}
+
+/// Counts `records`.
+pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
+    let labels: Vec<_> = records
+        .iter()
+        .filter_map(|record| record.preferred.as_ref())
+        .collect();
+    let share = |outcomes: Vec<bool>| {
+        let outcomes: Vec<f64> = outcomes
+            .into_iter()
+            .map(|yes| f64::from(u8::from(yes)))
+            .collect();
+        mean(&outcomes)
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for source in records.iter().flat_map(|record| &record.sources) {
+        if !names.contains(&source.source.as_str()) {
+            names.push(&source.source);
+        }
+    }
+    SourceSummary {
+        n: records.len(),
+        failed: records.iter().filter(|r| r.error.is_some()).count(),
+        unlabelled: records.iter().filter(|r| r.unlabelled.is_some()).count(),
+        sources: names
+            .into_iter()
+            .map(|name| SourceShare {
+                source: name.to_owned(),
+                majority: share(labels.iter().map(|label| label.majority == name).collect()),
+                sum: share(labels.iter().map(|label| label.sum == name).collect()),
+            })
+            .collect(),
+        agreement: share(
+            labels
+                .iter()
+                .map(|label| label.majority == label.sum)
+                .collect(),
+        ),
+    }
+}

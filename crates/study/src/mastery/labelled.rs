@@ -1,0 +1,90 @@
+//! Labelling a batch of sentences: pairs are written, and the model answers their questions from
+//! memory. Nothing is kept here: see `run`.
+
+use ken_answer::AnswerError;
+use ken_answer::prompt::{self, Posed};
+use ken_model::fingerprint_of_texts;
+use ken_model::language::{LanguageModel, Prompt};
+use ken_probe::mastery::{self, Stated, WriteOptions, write_pairs};
+use ken_probe::{likeliest_lines, score};
+
+use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
+use super::sentences::Sentence;
+
+/// What labelling takes, and how it is done.
+#[derive(Clone, Copy)]
+pub struct MasteryWork<'a> {
+    /// The model whose mastery is measured.
+    pub model: &'a dyn LanguageModel,
+    /// The model that writes the questions and judges them; may be the same.
+    pub writer: &'a dyn LanguageModel,
+    /// The corpus's fingerprint.
+    pub corpus: &'a str,
+    /// How pairs are written.
+    pub write: WriteOptions,
+    /// Most tokens of an answer from memory.
+    pub max_tokens: usize,
+}
+
+impl MasteryWork<'_> {
+    /// What everything is measured with.
+    #[must_use]
+    pub fn fingerprints(&self) -> MasteryFingerprints {
+        MasteryFingerprints {
+            model: self.model.fingerprint().to_owned(),
+            writer: self.writer.fingerprint().to_owned(),
+            corpus: self.corpus.to_owned(),
+            prompt: fingerprint_of_texts(&[&prompt::fingerprint(), &mastery::fingerprint()]),
+        }
+    }
+
+    /// Labels sentences, all of them at once; `None` for one on which a model was stopped.
+    ///
+    /// # Errors
+    /// A sentence that does not fit, a failing model.
+    pub(super) fn batch(
+        &self,
+        sentences: &[&Sentence],
+    ) -> Result<Vec<Option<MasteryRecord>>, AnswerError> {
+        let stated: Vec<Stated<'_>> = sentences
+            .iter()
+            .map(|sentence| Stated {
+                title: &sentence.title,
+                sentence: &sentence.text,
+            })
+            .collect();
+        let written = write_pairs(self.writer, &stated, self.write)?;
+        let prompts: Vec<Prompt> = written
+            .iter()
+            .flatten()
+            .flat_map(|written| &written.pairs)
+            .map(|pair| prompt::from_memory(Posed::open(&pair.question)))
+            .collect();
+        let mut predictions = likeliest_lines(self.model, &prompts, self.max_tokens)?.into_iter();
+        let fingerprints = self.fingerprints();
+        Ok(sentences
+            .iter()
+            .zip(written)
+            .map(|(sentence, written)| {
+                let written = written?;
+                let own: Vec<_> = predictions.by_ref().take(written.pairs.len()).collect();
+                let own: Vec<String> = own.into_iter().collect::<Option<_>>()?;
+                let pairs = written.pairs.into_iter().zip(own);
+                let pairs = pairs.map(|(pair, prediction)| AnsweredPair {
+                    correct: score(&prediction, std::slice::from_ref(&pair.answer)).exact_match,
+                    question: pair.question,
+                    answer: pair.answer,
+                    prediction,
+                    validity: pair.validity,
+                });
+                Some(MasteryRecord::new(
+                    sentence,
+                    written.wanted,
+                    written.dropped,
+                    pairs.collect(),
+                    fingerprints.clone(),
+                ))
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,22 @@
+//! How much of what a corpus says a model knows (Zero-RAG, section 3.1): the passages of a sample
+//! cut into sentences, questions written to each, answered closed-book, and counted.
+//!
+//! The path: [`sample_sentences`] draws passages and cuts them, [`label_mastery`] takes the sentences
+//! batch by batch, `labelled` has pairs written and answered, each sentence becomes a
+//! [`MasteryRecord`] in a results file, and [`summarize_mastery`] averages those;
+//! [`write_mastery_parquet`] writes them as a table. Writing, filtering and counting pairs is done
+//! by `ken_probe::mastery`.
+
+mod labelled;
+mod parquet;
+mod record;
+mod run;
+mod sentences;
+mod summary;
+
+pub use labelled::MasteryWork;
+pub use parquet::write_mastery_parquet;
+pub use record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
+pub use run::{Mastered, MasteryError, MasteryProgress, label_mastery};
+pub use sentences::{Sentence, sample_sentences};
+pub use summary::{Distribution, MasterySummary, summarize_mastery};

@@ -1,0 +1,559 @@
+//! Whole runs of labelling with a model whose boundary is known: labels are what the truth says, a
+//! run goes on where it was stopped, and bad questions do no harm to others.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::fs;
+use std::ops::{ControlFlow, Range};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use ken_answer::Retriever;
+use ken_answer::prompt::{self, Posed};
+use ken_corpus::{Corpus, read_documents};
+use ken_index::{Index, Mode};
+use ken_ingest::{Cut, Ingest, ingest};
+use ken_model::embedder::{Embedder, EmbedderError};
+use ken_model::encoder::Role;
+use ken_model::language::{
+    Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
+    ScoreRequest,
+};
+use ken_model::table::{Fact, TableModel};
+use ken_probe::{Obstacle, Preferred};
+use ken_study::label::{GoldenChoice, LabelStage, SELF};
+use ken_study::{
+    FirstText, LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, Question, ResultsFile,
+    Settings, SourceRecord, label_sources, summarize_sources, write_sources_parquet,
+};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Texts lie in a direction by their length, so that some are near to each other.
+struct Lengths;
+
+impl Embedder for Lengths {
+    fn fingerprint(&self) -> &str {
+        "lengths"
+    }
+
+    fn dimensions(&self) -> usize {
+        2
+    }
+
+    fn max_tokens(&self) -> Option<usize> {
+        None
+    }
+
+    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
+        let angle = |text: &&str| text.len() as f32 / 40.0;
+        Ok(texts
+            .iter()
+            .map(|text| vec![angle(text).cos(), angle(text).sin()])
+            .collect())
+    }
+
+    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
+        Ok(std::iter::once(0..text.len()).collect())
+    }
+}
+
+/// A question, what the model makes of it, what the two corpora say, and which source helps.
+struct Case {
+    id: &'static str,
+    question: &'static str,
+    golden: &'static str,
+    known: f64,
+    copied: f64,
+    misled: f64,
+    notes: &'static str,
+    hearsay: &'static str,
+    helps: &'static str,
+}
+
+const CASES: [Case; 5] = [
+    Case {
+        id: "known",
+        question: "who keeps the lighthouse?",
+        golden: "Ilse Marrow",
+        known: 1.0,
+        copied: 1.0,
+        misled: 1.0,
+        notes: "The lighthouse is white.",
+        hearsay: "Some say that the lighthouse has no keeper.",
+        helps: SELF,
+    },
+    Case {
+        id: "learned",
+        question: "who built the oven?",
+        golden: "Anders Pell",
+        known: 0.1,
+        copied: 0.9,
+        misled: 0.5,
+        notes: "The oven was built by Anders Pell.",
+        hearsay: "Some say that the oven was never built.",
+        helps: "notes",
+    },
+    Case {
+        id: "heard",
+        question: "who mended the bridge?",
+        golden: "Odo Finch",
+        known: 0.0,
+        copied: 1.0,
+        misled: 1.0,
+        notes: "The bridge is old.",
+        hearsay: "Some say that Odo Finch mended the bridge.",
+        helps: "hearsay",
+    },
+    Case {
+        id: "guessed",
+        question: "who owns the mill?",
+        golden: "Runa Holt",
+        known: 0.6,
+        copied: 0.8,
+        misled: 0.9,
+        notes: "The mill has four sails.",
+        hearsay: "Some say that the mill has five sails.",
+        helps: SELF,
+    },
+    Case {
+        id: "wrongly believed",
+        question: "who paints the boats?",
+        golden: "Tove Lind",
+        known: 0.2,
+        copied: 1.0,
+        misled: 1.0,
+        notes: "Tove Lind paints the boats.",
+        hearsay: "Some say that Tove Lind paints the boats.",
+        helps: "notes",
+    },
+];
+
+fn table() -> TableModel {
+    let fact = |case: &Case| Fact {
+        question: case.question.to_owned(),
+        answer: case.golden.to_owned(),
+        wrong: vec!["Vera Lund".to_owned()],
+        known: case.known,
+        copied: case.copied,
+        misled: case.misled,
+    };
+    let instruction = prompt::verbalize(Posed::open("who?"), None).instruction;
+    let table = TableModel::new(CASES.iter().map(fact).collect()).unwrap();
+    table.writing_texts(&[instruction])
+}
+
+/// The table, with its calls counted, and perhaps without scores.
+struct Counted {
+    table: TableModel,
+    scores: bool,
+    calls: AtomicUsize,
+}
+
+impl Counted {
+    fn new(scores: bool) -> Self {
+        Self {
+            table: table(),
+            scores,
+            calls: AtomicUsize::new(0),
+        }
+    }
+
+    fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+}
+
+impl LanguageModel for Counted {
+    fn fingerprint(&self) -> &str {
+        self.table.fingerprint()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            score: self.scores,
+            ..self.table.capabilities()
+        }
+    }
+
+    fn context_tokens(&self) -> usize {
+        400
+    }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
+        self.table.count_tokens(text)
+    }
+
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
+        self.table.count_prompt_tokens(prompt)
+    }
+
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
+        self.calls.fetch_add(requests.len(), Ordering::Relaxed);
+        self.table.generate(requests, on_piece)
+    }
+
+    fn score(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<Score>>, LanguageError> {
+        self.calls.fetch_add(requests.len(), Ordering::Relaxed);
+        self.table.score(requests)
+    }
+
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
+        self.table.hidden(prompts, layer)
+    }
+}
+
+fn corpus(folder: &TempDir, name: &str, text: fn(&Case) -> String) -> NamedCorpus {
+    let documents = folder.path().join(format!("{name}.jsonl"));
+    let lines: Vec<String> = CASES
+        .iter()
+        .map(|case| json!({"id": case.id, "contents": text(case)}).to_string())
+        .collect();
+    fs::write(&documents, lines.join("\n")).unwrap();
+    let corpus = folder.path().join(name);
+    let work = Ingest {
+        documents: read_documents(&[documents]).unwrap(),
+        corpus: &corpus,
+        cut: Cut::Auto,
+        embedder: &Lengths,
+        embedder_reference: "lengths",
+        sharding: None,
+        dense: None,
+        only_shard: None,
+        on_broken: None,
+    };
+    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
+    NamedCorpus {
+        name: name.to_owned(),
+        retriever: Retriever::new(index, Box::new(Lengths)).unwrap(),
+    }
+}
+
+fn corpora(folder: &TempDir) -> [NamedCorpus; 2] {
+    [
+        corpus(folder, "notes", |case| case.notes.to_owned()),
+        corpus(folder, "hearsay", |case| case.hearsay.to_owned()),
+    ]
+}
+
+fn work<'a>(model: &'a dyn LanguageModel, corpora: &'a [NamedCorpus]) -> Labelling<'a> {
+    Labelling {
+        model,
+        corpora,
+        embedder: &Lengths,
+        mode: Mode::Lexical,
+        contexts: 2,
+        golden: GoldenChoice::First,
+        seed: 3,
+    }
+}
+
+fn question(value: Value) -> Question {
+    serde_json::from_value(value).unwrap()
+}
+
+fn questions() -> Vec<Question> {
+    CASES
+        .iter()
+        .map(|case| {
+            question(json!({
+                "id": case.id, "question": case.question, "golden_answers": [case.golden, "x"],
+            }))
+        })
+        .collect()
+}
+
+/// The two files of a run.
+struct Files {
+    first: ResultsFile<FirstText>,
+    results: ResultsFile<SourceRecord>,
+}
+
+fn files(path: &Path) -> Files {
+    let settings = || Settings::from([("model".to_owned(), "table".to_owned())]);
+    Files {
+        first: ResultsFile::open(&path.with_extension("first"), settings()).unwrap(),
+        results: ResultsFile::open(path, settings()).unwrap(),
+    }
+}
+
+fn run(
+    path: &Path,
+    work: &Labelling<'_>,
+    questions: &[Question],
+    batch: usize,
+) -> Result<Labelled, LabelError> {
+    let mut files = files(path);
+    let cancel = AtomicBool::new(false);
+    label_sources(
+        work,
+        questions,
+        &mut files.first,
+        &mut files.results,
+        batch,
+        &mut |_| {},
+        &cancel,
+    )
+}
+
+#[test]
+fn labels_are_what_the_truth_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, corpora) = (table(), corpora(&folder));
+    let path = folder.path().join("r");
+    let labelled = run(&path, &work(&table, &corpora), &questions(), 4).unwrap();
+    assert!(!labelled.interrupted);
+    for (case, record) in CASES.iter().zip(&labelled.records) {
+        assert_eq!(record.id, case.id);
+        assert_eq!(record.golden_answer.as_deref(), Some(case.golden));
+        let both = Preferred {
+            majority: case.helps.to_owned(),
+            sum: case.helps.to_owned(),
+        };
+        assert_eq!(record.preferred, Some(both), "{}", case.id);
+        for context in &record.contexts {
+            let truth = if context.text.contains(case.golden) {
+                case.copied + (1.0 - case.copied) * case.known
+            } else {
+                (1.0 - case.misled) * case.known
+            };
+            assert!((context.logprob.exp() - truth).abs() < 1e-6, "{context:?}");
+            assert_eq!(context.passage_id.is_none(), context.source == SELF);
+        }
+        let of = |source: &str| {
+            let all = record.contexts.iter();
+            all.filter(|context| context.source == source).count()
+        };
+        assert_eq!(of(SELF), 2, "{}", case.id);
+        assert!((1..=2).contains(&of("notes")) && (1..=2).contains(&of("hearsay")));
+        for source in &record.sources {
+            let (best, worst) = (source.best.unwrap(), source.worst.unwrap());
+            let all = record.contexts.iter().filter(|c| c.source == source.source);
+            for context in all {
+                assert!(context.logprob <= record.contexts[best].logprob);
+                assert!(context.logprob >= record.contexts[worst].logprob);
+            }
+        }
+    }
+    let summary = summarize_sources(&labelled.records);
+    assert_eq!((summary.n, summary.failed, summary.unlabelled), (5, 0, 0));
+    assert_eq!(summary.agreement, Some(1.0));
+    let shares: Vec<_> = summary
+        .sources
+        .iter()
+        .map(|s| s.majority.unwrap())
+        .collect();
+    assert_eq!(shares, [0.4, 0.4, 0.2]);
+    assert_eq!(summary.sources[0].source, SELF);
+}
+
+#[test]
+fn a_run_goes_on_where_it_was_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpora = corpora(&folder);
+    let whole_model = Counted::new(true);
+    let whole_path = folder.path().join("whole");
+    let whole = run(&whole_path, &work(&whole_model, &corpora), &questions(), 5).unwrap();
+
+    let model = Counted::new(true);
+    let path = folder.path().join("parts");
+    // Stopped once in each round.
+    for (stage, batch, stop_at) in [(LabelStage::FirstTexts, 1, 2), (LabelStage::Labels, 2, 2)] {
+        let mut files = files(&path);
+        let cancel = AtomicBool::new(false);
+        let mut stop = |step: LabelProgress| {
+            if step.stage == stage && step.done >= stop_at {
+                cancel.store(true, Ordering::Relaxed);
+            }
+        };
+        let part = label_sources(
+            &work(&model, &corpora),
+            &questions(),
+            &mut files.first,
+            &mut files.results,
+            batch,
+            &mut stop,
+            &cancel,
+        )
+        .unwrap();
+        assert!(part.interrupted);
+        let labels = if stage == LabelStage::Labels { 2 } else { 0 };
+        assert_eq!(part.records, whole.records[..labels]);
+    }
+    let paid = fs::read(&path).unwrap();
+    let rest = run(&path, &work(&model, &corpora), &questions(), 1).unwrap();
+    assert_eq!(rest, whole);
+    assert!(fs::read(&path).unwrap().starts_with(&paid));
+    assert_eq!(model.calls(), whole_model.calls(), "nothing is paid twice");
+    assert_eq!(
+        run(&path, &work(&model, &corpora), &questions(), 3).unwrap(),
+        whole
+    );
+    assert_eq!(model.calls(), whole_model.calls());
+
+    let mut changed = questions();
+    changed[0].golden_answers = vec!["Odo".to_owned()];
+    let error = run(&path, &work(&model, &corpora), &changed, 3).unwrap_err();
+    assert_eq!(error.kind(), "other_question");
+    assert_eq!(
+        model.calls(),
+        whole_model.calls(),
+        "refused before anything is paid"
+    );
+}
+
+#[test]
+fn bad_questions_are_told_and_harm_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpora = corpora(&folder);
+    let model = Counted::new(true);
+    let known = &CASES[0];
+    let odd = [
+        question(json!({"id": "open", "question": "who?", "golden_answers": []})),
+        question(json!({"id": "nothing", "question": "who?", "golden_answers": ["the"]})),
+        question(json!({"id": "empty", "question": " ", "golden_answers": ["x"]})),
+        question(
+            json!({"id": "known", "question": known.question, "golden_answers": known.golden}),
+        ),
+        question(
+            json!({"id": "choice", "question": known.question, "golden_answers": ["B"],
+                        "choices": ["Odo", "Ilse Marrow"]}),
+        ),
+    ];
+    let path = folder.path().join("r");
+    let records = run(&path, &work(&model, &corpora), &odd, 5)
+        .unwrap()
+        .records;
+    assert_eq!(records[0].unlabelled, Some(Obstacle::NoGoldenAnswers));
+    assert_eq!(records[1].unlabelled, Some(Obstacle::EmptyGoldenAnswers));
+    assert_eq!(records[2].error.as_ref().unwrap().kind, "empty_question");
+    for record in &records[..3] {
+        assert!(record.preferred.is_none() && record.contexts.is_empty());
+    }
+    assert_eq!(records[3].preferred.as_ref().unwrap().majority, SELF);
+    assert_eq!(records[4].golden_answer.as_deref(), Some("B"));
+    let summary = summarize_sources(&records);
+    assert_eq!((summary.n, summary.failed, summary.unlabelled), (5, 1, 2));
+
+    let only_open = folder.path().join("open");
+    let before = model.calls();
+    let records = run(&only_open, &work(&model, &corpora), &odd[..2], 5).unwrap();
+    assert_eq!(
+        (records.records.len(), model.calls()),
+        (2, before),
+        "costs nothing"
+    );
+}
+
+#[test]
+fn a_passage_that_does_not_fit_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = [corpus(&folder, "long", |case| {
+        format!("{} {}", case.notes, "so it is said ".repeat(100))
+    })];
+    let model = Counted::new(true);
+    let path = folder.path().join("r");
+    let labelled = run(&path, &work(&model, &long), &questions(), 5).unwrap();
+    for record in &labelled.records {
+        assert!(record.contexts.iter().all(|context| context.source == SELF));
+        assert_eq!(record.sources[1].best, None);
+        assert_eq!(record.preferred.as_ref().unwrap().sum, SELF);
+    }
+}
+
+#[test]
+fn the_likeliest_golden_answer_is_scored_where_that_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, corpora) = (table(), corpora(&folder));
+    let likeliest = Labelling {
+        golden: GoldenChoice::Likeliest,
+        ..work(&table, &corpora)
+    };
+    let case = &CASES[0];
+    let asked = [question(json!({"id": "a", "question": case.question,
+                                 "golden_answers": ["Odo", case.golden, "the"]}))];
+    let path = folder.path().join("likeliest");
+    let record = &run(&path, &likeliest, &asked, 1).unwrap().records[0];
+    assert_eq!(record.golden_answer.as_deref(), Some(case.golden));
+    let path = folder.path().join("first");
+    let record = &run(&path, &work(&table, &corpora), &asked, 1)
+        .unwrap()
+        .records[0];
+    assert_eq!(record.golden_answer.as_deref(), Some("Odo"));
+    assert!(
+        record
+            .contexts
+            .iter()
+            .all(|c| c.logprob == f64::NEG_INFINITY)
+    );
+    assert_eq!(record.preferred.as_ref().unwrap().majority, SELF);
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_anything_is_paid_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let [notes, hearsay] = corpora(&folder);
+    let kind = |model: &dyn LanguageModel, corpora: &[NamedCorpus]| {
+        let path = folder.path().join("r");
+        run(&path, &work(model, corpora), &questions(), 1)
+            .unwrap_err()
+            .kind()
+    };
+    let (mute, model) = (Counted::new(false), Counted::new(true));
+    let named = |corpus: NamedCorpus, name: &str| NamedCorpus {
+        name: name.to_owned(),
+        ..corpus
+    };
+    assert_eq!(kind(&model, &[]), "no_corpus");
+    let both = [named(notes, "notes"), named(hearsay, "notes")];
+    assert_eq!(kind(&mute, &both), "cannot_score");
+    assert_eq!(kind(&model, &both), "same_name");
+    let [notes, hearsay] = both;
+    let both = [notes, named(hearsay, SELF)];
+    assert_eq!(kind(&model, &both), "same_name");
+    assert_eq!((mute.calls(), model.calls()), (0, 0));
+}
+
+#[test]
+fn the_table_holds_what_the_records_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, corpora) = (table(), corpora(&folder));
+    let mut asked = questions();
+    asked.push(question(
+        json!({"id": "open", "question": "who?", "golden_answers": []}),
+    ));
+    let path = folder.path().join("r");
+    let records = run(&path, &work(&table, &corpora), &asked, 4)
+        .unwrap()
+        .records;
+    let path = folder.path().join("r.parquet");
+    write_sources_parquet(&path, &records).unwrap();
+    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
+    let rows: Vec<_> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(rows.len(), records.len());
+    for (row, record) in rows.iter().zip(&records) {
+        assert_eq!(row.get_string(0).unwrap(), &record.id);
+        let preferred = record.preferred.as_ref();
+        assert_eq!(row.get_string(4).ok(), preferred.map(|both| &both.majority));
+        assert_eq!(row.get_string(5).ok(), preferred.map(|both| &both.sum));
+        let contexts: Value = serde_json::from_str(row.get_string(6).unwrap()).unwrap();
+        assert_eq!(contexts, serde_json::to_value(&record.contexts).unwrap());
+    }
+    let missing = folder.path().join("no folder/r.parquet");
+    let error = write_sources_parquet(&missing, &records).unwrap_err();
+    assert_eq!(error.kind(), "table_file");
+}

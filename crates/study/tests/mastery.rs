@@ -1,0 +1,306 @@
+//! Whole labellings by models with a known boundary: the mastery is what was set, a run goes on where
+//! it was stopped, and bad sentences do no harm to others.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod blind;
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_corpus::{Corpus, read_documents};
+use ken_ingest::{Cut, Ingest, ingest};
+use ken_model::table::{Fact, TableModel};
+use ken_probe::mastery::WriteOptions;
+use ken_study::{
+    Mastered, MasteryError, MasteryProgress, MasteryRecord, MasteryWork, ResultsError, ResultsFile,
+    Sentence, Settings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
+};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
+use serde_json::{Value, json};
+
+use blind::Blind;
+
+/// Seeded draws that need no generator: the same on every machine.
+fn unit(number: usize, seed: u64) -> f64 {
+    let id = format!("draw {number}");
+    ken_probe::seed_of(seed, &id) as f64 / u64::MAX as f64
+}
+
+fn fact(question: String, answer: String, known: bool) -> Fact {
+    Fact {
+        question,
+        answer,
+        wrong: vec!["nothing".to_owned()],
+        known: f64::from(u8::from(known)),
+        copied: 0.0,
+        misled: 0.0,
+    }
+}
+
+/// Towns with a founder and a year each; the question to each is known to the writer.
+struct World {
+    sentences: Vec<Sentence>,
+    writer: TableModel,
+    model: TableModel,
+}
+
+const PER_PASSAGE: usize = 2;
+
+/// A world in which the model knows each fact with probability `p`. With `spoiled`, every third
+/// question to a year is one that the writer holds for invalid.
+fn world(towns: usize, p: f64, seed: u64, spoiled: bool) -> World {
+    let mut sentences = Vec::new();
+    let mut writes = Vec::new();
+    let mut knows = Vec::new();
+    for town in 0..towns {
+        let (founder, year) = (format!("Founder{town}x"), (1000 + town).to_string());
+        let text = format!("{founder} built it in {year}.");
+        let pairs = [
+            (founder.clone(), format!("Who built town {town}?")),
+            (year, format!("When was town {town} built?")),
+        ];
+        for (number, (answer, question)) in pairs.into_iter().enumerate() {
+            let valid = !(spoiled && number == 1 && town % 3 == 0);
+            let known = unit(2 * town + number, seed) < p;
+            writes.push(fact(wanted(&text, &answer), question.clone(), true));
+            writes.push(fact(
+                judged(&question, &answer),
+                if valid { "True" } else { "False" }.to_owned(),
+                true,
+            ));
+            // What is dropped must not count: the model answers it wrong.
+            knows.push(fact(question, answer, known && valid));
+        }
+        sentences.push(Sentence {
+            id: format!("d{}#0/{}", town / PER_PASSAGE, town % PER_PASSAGE),
+            passage_id: format!("d{}#0", town / PER_PASSAGE),
+            title: String::new(),
+            text,
+        });
+    }
+    World {
+        sentences,
+        writer: TableModel::new(writes).unwrap(),
+        model: TableModel::new(knows).unwrap(),
+    }
+}
+
+/// What stands at the end of the prompt that a question is written to.
+fn wanted(sentence: &str, answer: &str) -> String {
+    let gap = sentence.replacen(answer, "____", 1);
+    let kind = if answer.len() == 4 {
+        "a year"
+    } else {
+        "a thing"
+    };
+    format!("{gap}\nMissing: {kind}\nQuestion:")
+}
+
+/// And of the one by which it is judged.
+fn judged(question: &str, answer: &str) -> String {
+    format!("Question: {question}\nAnswer: {answer}\n")
+}
+
+fn work(world: &World) -> MasteryWork<'_> {
+    MasteryWork {
+        model: &world.model,
+        writer: &world.writer,
+        corpus: "corpus",
+        write: WriteOptions {
+            pairs: 4,
+            max_tokens: 48,
+        },
+        max_tokens: 16,
+    }
+}
+
+fn settings(model: &str) -> Settings {
+    [("model".to_owned(), model.to_owned())].into()
+}
+
+fn run(path: &Path, world: &World, batch: usize) -> Mastered {
+    let mut file = ResultsFile::open(path, settings("table")).unwrap();
+    let cancel = AtomicBool::new(false);
+    let work = work(world);
+    label_mastery(
+        &work,
+        &world.sentences,
+        &mut file,
+        batch,
+        &mut |_| {},
+        &cancel,
+    )
+    .unwrap()
+}
+
+#[test]
+fn mean_mastery_is_the_share_of_known_facts() {
+    let folder = tempfile::tempdir().unwrap();
+    for (seed, p) in [0.0, 0.1, 0.5, 0.8, 1.0].into_iter().enumerate() {
+        let world = world(150, p, seed as u64, false);
+        let path = folder.path().join(format!("p{seed}"));
+        let labelled = run(&path, &world, 32);
+        for (town, record) in labelled.records.iter().enumerate() {
+            let known = |number| unit(2 * town + number, seed as u64) < p;
+            let right = usize::from(known(0)) + usize::from(known(1));
+            assert_eq!(record.pairs.len(), 2, "{record:?}");
+            assert_eq!(record.mastery, Some(right as f64 / 2.0));
+            let [low, high] = record.interval.unwrap();
+            assert!(low <= right as f64 / 2.0 && right as f64 / 2.0 <= high);
+        }
+        let summary = summarize_mastery(&labelled.records);
+        assert_eq!((summary.passages, summary.sentences), (75, 150));
+        assert_eq!(
+            (summary.pairs, summary.wanted, summary.failed),
+            (300, 300, 0)
+        );
+        let [low, high] = summary.interval.unwrap();
+        assert!(low <= p && p <= high, "{p}: {low} to {high}");
+        assert!(high - low < 0.2, "{p}: {low} to {high}");
+        let each = summary.distribution;
+        assert_eq!(each.none + each.few + each.most + each.all, 150);
+    }
+}
+
+#[test]
+fn invalid_pairs_do_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(30, 1.0, 1, true);
+    let records = run(&folder.path().join("r"), &world, 7).records;
+    let summary = summarize_mastery(&records);
+    assert_eq!(summary.dropped.invalid, 10);
+    assert_eq!((summary.pairs, summary.right), (50, 50));
+    assert_eq!(summary.mastery, Some(1.0));
+    assert_eq!(summary.distribution.all, 30);
+    let pair = &records[0].pairs[0];
+    assert_eq!(
+        (pair.question.as_str(), pair.prediction.as_str()),
+        ("Who built town 0?", "Founder0x")
+    );
+    assert_eq!((pair.correct, pair.validity), (true, Some(1.0)));
+}
+
+#[test]
+fn a_run_goes_on_where_it_was_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = world(9, 0.5, 3, false);
+    world.sentences.push(Sentence {
+        id: "none#0/0".to_owned(),
+        passage_id: "none#0".to_owned(),
+        title: "Rain".to_owned(),
+        text: "It was so.".to_owned(),
+    });
+    let whole = run(&folder.path().join("whole"), &world, 10);
+    assert!(!whole.interrupted);
+    let nothing = whole.records.last().unwrap();
+    assert_eq!(
+        (nothing.mastery, nothing.interval, nothing.wanted),
+        (None, None, 0)
+    );
+
+    let path = folder.path().join("parts");
+    let cancel = AtomicBool::new(false);
+    let mut file = ResultsFile::open(&path, settings("table")).unwrap();
+    let mut stop = |step: MasteryProgress| cancel.store(step.done >= 4, Ordering::Relaxed);
+    let work = work(&world);
+    let part = label_mastery(&work, &world.sentences, &mut file, 2, &mut stop, &cancel).unwrap();
+    assert!(part.interrupted);
+    assert_eq!(part.records, whole.records[..4]);
+    drop(file);
+    let paid = fs::read(&path).unwrap();
+    assert_eq!(run(&path, &world, 3), whole);
+    assert!(
+        fs::read(&path).unwrap().starts_with(&paid),
+        "nothing is paid for twice"
+    );
+
+    let error = ResultsFile::<MasteryRecord>::open(&path, settings("other")).unwrap_err();
+    assert!(
+        matches!(error, ResultsError::OtherSettings { .. }),
+        "{error}"
+    );
+    let mut file = ResultsFile::open(&path, settings("table")).unwrap();
+    let cancel = AtomicBool::new(false);
+    let mut changed = world.sentences.clone();
+    changed[0].text = "It fell.".to_owned();
+    let error = label_mastery(&work, &changed, &mut file, 2, &mut |_| {}, &cancel).unwrap_err();
+    assert!(
+        matches!(error, MasteryError::OtherSentence { .. }),
+        "{error}"
+    );
+    assert_eq!(error.kind(), "other_sentence");
+}
+
+#[test]
+fn the_table_holds_what_the_records_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = run(&folder.path().join("r"), &world(6, 0.5, 4, true), 3).records;
+    let path = folder.path().join("r.parquet");
+    write_mastery_parquet(&path, &records).unwrap();
+    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
+    let rows: Vec<_> = reader
+        .get_row_iter(None)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(rows.len(), records.len());
+    for (row, record) in rows.iter().zip(&records) {
+        assert_eq!(row.get_string(0).unwrap(), &record.id);
+        assert_eq!(row.get_string(3).unwrap(), &record.sentence);
+        assert_eq!(row.get_double(4).ok(), record.mastery);
+        assert_eq!(
+            row.get_double(6).ok(),
+            record.interval.map(|[_, high]| high)
+        );
+        assert_eq!(row.get_long(7).unwrap(), record.wanted as i64);
+        let pairs: Value = serde_json::from_str(row.get_string(8).unwrap()).unwrap();
+        assert_eq!(pairs, serde_json::to_value(&record.pairs).unwrap());
+    }
+}
+
+#[test]
+fn passages_are_drawn_by_the_seed_and_cut_into_sentences() {
+    let folder = tempfile::tempdir().unwrap();
+    let documents = folder.path().join("documents.jsonl");
+    let lines: Vec<String> = (0..20)
+        .map(|n| json!({"id": n.to_string(), "title": "T", "text": format!("One is {n}. Two.")}))
+        .map(|line| line.to_string())
+        .collect();
+    fs::write(&documents, lines.join("\n")).unwrap();
+    let path = folder.path().join("corpus");
+    let work = Ingest {
+        documents: read_documents(&[documents]).unwrap(),
+        corpus: &path,
+        cut: Cut::Auto,
+        embedder: &Blind,
+        embedder_reference: "blind",
+        sharding: None,
+        dense: None,
+        only_shard: None,
+        on_broken: None,
+    };
+    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    let corpus = Corpus::open(&path).unwrap();
+    let all = sample_sentences(&corpus, None, 1).unwrap();
+    assert_eq!(all.len(), 40);
+    assert_eq!(all, sample_sentences(&corpus, Some(20), 9).unwrap());
+    assert_eq!(
+        (
+            all[0].id.as_str(),
+            all[0].text.as_str(),
+            all[1].text.as_str()
+        ),
+        ("0#0/0", "One is 0.", "Two.")
+    );
+    let few = sample_sentences(&corpus, Some(5), 1).unwrap();
+    assert_eq!(few.len(), 10);
+    assert_eq!(few, sample_sentences(&corpus, Some(5), 1).unwrap());
+    assert_ne!(few, sample_sentences(&corpus, Some(5), 2).unwrap());
+    let more = sample_sentences(&corpus, Some(6), 1).unwrap();
+    for sentence in &few {
+        assert!(more.contains(sentence) && all.contains(sentence));
+    }
+}
