@@ -1,0 +1,1 @@
+//! Heads: small models from a vector to a number.
