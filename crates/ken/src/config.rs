@@ -10,7 +10,7 @@ pub(crate) use values::{SamplingTemperature, Temperature};
 
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Result;
@@ -42,7 +42,8 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
+    "adapter",
     "corpus",
     "device",
     "embedder",
@@ -69,6 +70,7 @@ const KEYS: [&str; 21] = [
 /// What one source says; `None` where it says nothing.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Layer {
+    pub(crate) adapter: Option<PathBuf>,
     pub(crate) corpus: Option<CorpusAddress>,
     pub(crate) device: Option<Device>,
     pub(crate) embedder: Option<ModelReference>,
@@ -108,6 +110,7 @@ impl Layer {
     /// This layer where it speaks, the lower one where it does not.
     fn over(self, lower: Self) -> Self {
         Self {
+            adapter: self.adapter.or(lower.adapter),
             corpus: self.corpus.or(lower.corpus),
             device: self.device.or(lower.device),
             embedder: self.embedder.or(lower.embedder),
@@ -140,6 +143,7 @@ impl Layer {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), Rejection> {
         match key {
+            "adapter" => self.adapter = Some(PathBuf::from(value)),
             "corpus" => self.corpus = Some(read(value)?),
             "device" => self.device = Some(read(value)?),
             "embedder" => self.embedder = Some(read(value)?),
@@ -166,7 +170,7 @@ impl Layer {
         Ok(())
     }
 
-    /// The settings of a file. A relative corpus is relative to the file.
+    /// The settings of a file. A relative corpus or adapter is relative to the file.
     fn of_file(path: &Path, text: &str) -> Result<Self, Refusal> {
         let table: toml::Table = toml::from_str(text)
             .map_err(|cause| Refusal::config(format!("{} is not TOML: {cause}", path.display())))?;
@@ -201,6 +205,7 @@ impl Layer {
         }
         if let Some(folder) = path.parent() {
             layer.corpus = layer.corpus.map(|corpus| corpus.below(folder));
+            layer.adapter = layer.adapter.map(|adapter| folder.join(adapter));
         }
         Ok(layer)
     }
@@ -263,6 +268,8 @@ fn edits(a: &str, b: &str) -> usize {
 /// What holds for this run.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Settings {
+    /// The folder of what the model learned on top of its weights.
+    pub(crate) adapter: Option<PathBuf>,
     /// The shards that are searched.
     #[serde(serialize_with = "as_text")]
     pub(crate) active: Active,
@@ -372,6 +379,7 @@ pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Settings> {
 
 fn settings(layer: Layer) -> Result<Settings> {
     Ok(Settings {
+        adapter: layer.adapter,
         active: active(layer.scale, layer.reverse)?,
         corpus: layer.corpus,
         device: layer.device.unwrap_or_default(),

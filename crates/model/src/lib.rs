@@ -8,7 +8,7 @@ pub mod embedder;
 pub mod encoder;
 mod fingerprint;
 pub mod hub;
-mod kernels;
+pub mod kernels;
 pub mod language;
 pub mod remote;
 pub mod table;

@@ -15,7 +15,7 @@ static MODEL: LazyLock<Decoder> = LazyLock::new(|| {
         "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
     );
     let file = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
-    Decoder::load(&PathBuf::from(models).join(file), LoadOptions::default()).unwrap()
+    Decoder::load(&PathBuf::from(models).join(file), &LoadOptions::default()).unwrap()
 });
 
 static RECORDED: LazyLock<Recorded> =

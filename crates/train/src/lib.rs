@@ -1,5 +1,30 @@
-//! Learning: small heads over vectors (`heads`). Knows nothing of question sets or of the command
-//! line.
+//! Learning: decoders trained further or from scratch (`decoder`, `run`), and small heads over vectors
+//! (`heads`). Knows nothing of question sets, corpora or the command line.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod adapter;
+mod batches;
+mod checkpoint;
+mod decoder;
+mod error;
 pub mod heads;
+mod history;
+mod lora;
+mod objective;
+mod ops;
+mod optimizer;
+mod run;
+mod schedule;
+mod sequence;
+
+pub use adapter::write_adapter;
+pub use decoder::{Trainable, Tuning};
+pub use error::TrainError;
+pub use history::{History, StepRecord, ValidationRecord};
+pub use lora::LoraSettings;
+pub use run::{Examples, Outcome, Progress, TrainSettings, train};
+pub use schedule::Schedule;
+pub use sequence::{Objective, Preference, Sequence};
+
+#[cfg(test)]
+mod tests;

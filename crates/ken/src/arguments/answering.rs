@@ -25,6 +25,11 @@ pub(crate) struct ModelFlags {
     #[arg(long, value_name = "NAME")]
     pub(crate) model_name: Option<String>,
 
+    /// The folder of an adapter, as `ken train` and PEFT write it, that is merged into the
+    /// model's weights [setting: adapter]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) adapter: Option<PathBuf>,
+
     /// How weights are held, its own and the embedder's: f32, int8 (faster, less exact),
     /// or auto
     /// [setting: precision]
@@ -49,6 +54,7 @@ impl ModelFlags {
     pub(crate) fn onto(&self, layer: &mut Layer) {
         layer.model.clone_from(&self.model);
         layer.model_name.clone_from(&self.model_name);
+        layer.adapter.clone_from(&self.adapter);
         layer.precision = self.precision;
         layer.device = self.device;
         layer.max_tokens = self.max_tokens;

@@ -1,5 +1,6 @@
 //! Opening what the verbs work on: models, fetched where they are not yet, and the corpus.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -29,7 +30,7 @@ const PASSAGES_READ: usize = 3;
 /// A decoder on this machine, fetched first where it is not cached.
 pub(crate) fn decoder(
     reference: &ModelReference,
-    options: LoadOptions,
+    options: &LoadOptions,
     stop: &AtomicBool,
 ) -> Result<Decoder> {
     Ok(Decoder::load(&fetched(reference, stop)?, options)?)
@@ -40,9 +41,15 @@ pub(crate) fn language_model(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn LanguageModel>> {
-    match &settings.model {
-        ModelReference::Remote { url } => remote_model(url, settings.model_name.clone()),
-        here => local_model(here, settings, stop),
+    match (&settings.model, &settings.adapter) {
+        (ModelReference::Remote { .. }, Some(_)) => Err(Refusal::new(
+            "adapter_of_endpoint",
+            "an adapter is merged into the weights of a model on this machine, not of one behind an endpoint",
+        )
+        .hinting("serve the merged model, which `ken export model` writes")
+        .into()),
+        (ModelReference::Remote { url }, None) => remote_model(url, settings.model_name.clone()),
+        (here, adapter) => local_model(here, settings, adapter.clone(), stop),
     }
 }
 
@@ -57,7 +64,7 @@ pub(crate) fn other_language_model(
             let (url, name) = named_endpoint(url);
             remote_model(url, name)
         }
-        here => local_model(here, settings, stop),
+        here => local_model(here, settings, None, stop),
     }
 }
 
@@ -68,14 +75,16 @@ fn remote_model(url: &str, name: Option<String>) -> Result<Arc<dyn LanguageModel
 fn local_model(
     reference: &ModelReference,
     settings: &Settings,
+    adapter: Option<PathBuf>,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn LanguageModel>> {
     let options = LoadOptions {
+        adapter,
         precision: settings.precision,
         device: settings.device,
         ..LoadOptions::default()
     };
-    Ok(Arc::new(decoder(reference, options, stop)?))
+    Ok(Arc::new(decoder(reference, &options, stop)?))
 }
 
 /// A URL and the model that is named behind its `#`.

@@ -22,7 +22,7 @@ pub(crate) fn score(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let model = open::decoder(model, LoadOptions::default(), stop)?;
+    let model = open::decoder(model, &LoadOptions::default(), stop)?;
     let prompt = model.raw_prompt(prompt)?;
     for score in model.score(&prompt, &[continuation])? {
         if json {

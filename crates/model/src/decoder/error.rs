@@ -94,6 +94,22 @@ pub enum DecoderError {
         /// What is wrong.
         reason: String,
     },
+    /// An adapter that cannot be used with any model here.
+    #[error("the adapter {path} cannot be used: {reason}")]
+    Adapter {
+        /// Its folder.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// An adapter for another model.
+    #[error("the adapter {path} was not made for this model: {reason}")]
+    OtherBase {
+        /// Its folder.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
     /// The chat template could not be rendered.
     #[error("the chat template of the model failed: {reason}")]
     ChatTemplate {
@@ -178,6 +194,8 @@ impl DecoderError {
             Self::MissingTensor { .. } => "missing_tensor",
             Self::WrongShape { .. } => "wrong_shape",
             Self::Tokenizer { .. } => "tokenizer",
+            Self::Adapter { .. } => "adapter",
+            Self::OtherBase { .. } => "other_base",
             Self::ChatTemplate { .. } => "chat_template",
             Self::ContextExceeded { .. } => "context_exceeded",
             Self::UnknownToken { .. } => "unknown_token",
@@ -213,6 +231,13 @@ impl DecoderError {
             Self::NotAModel { .. } => {
                 Some("give a .gguf file, or a folder as Hugging Face lays it out".to_owned())
             }
+            Self::Adapter { .. } => {
+                Some("give a folder with a LoRA adapter as PEFT writes it".to_owned())
+            }
+            Self::OtherBase { .. } => Some(
+                "use it with the model that it was trained on, or train one on this model: `ken train`"
+                    .to_owned(),
+            ),
             Self::NoSamples => Some("ask for at least 1".to_owned()),
             Self::NotFinite => Some("verify the file with `ken model verify REF`".to_owned()),
             Self::NoSuchDevice { .. } => Some(

@@ -1,9 +1,11 @@
 //! Decoder language models on this machine: loading, generating, scoring, choosing.
 //! Knows nothing of prompts' contents or of retrieval.
 
+mod adapter;
 mod backend;
 mod certain;
 mod chat;
+mod checkpoint;
 mod config;
 mod cpu;
 mod engine;
@@ -25,10 +27,12 @@ mod tensors;
 mod tokenizer;
 mod weights;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use crate::language::{Finish, GenerateOptions, Piece, Sampling, WorkedExample};
+pub use adapter::{Adapter, AdapterSettings, ORIGIN_FILE, Origin, SETTINGS_FILE, TENSORS_FILE};
 pub use chat::{Message, Role};
+pub use checkpoint::Checkpoint;
 pub use config::{DecoderConfig, RopeScaling};
 pub use error::DecoderError;
 pub use family::Family;
@@ -38,10 +42,8 @@ pub use prompt::Prompt;
 pub use score::{Score, ScoreRequest};
 
 use chat::ChatTemplate;
-use gguf::GgufFile;
 use runtime::Engines;
 use tokenizer::{Reading, TextTokenizer};
-use weights::Weights;
 
 /// A language model in memory. Calls from several threads are safe.
 pub struct Decoder {
@@ -54,94 +56,22 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Loads a `.gguf` file, or a folder with `config.json`, safetensors and `tokenizer.json`.
+    /// Loads a `.gguf` file, or a folder with `config.json`, safetensors and `tokenizer.json`, and
+    /// the adapter that the options name.
     ///
     /// # Errors
     /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer
-    /// that is not supported.
-    pub fn load(path: &Path, options: LoadOptions) -> Result<Self, DecoderError> {
-        if path.is_dir() {
-            Self::load_folder(path, options)
-        } else {
-            Self::load_gguf(path, options)
-        }
-    }
-
-    fn load_gguf(path: &Path, options: LoadOptions) -> Result<Self, DecoderError> {
-        let is_gguf = path
-            .extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
-        if path.exists() && !is_gguf {
-            return Err(DecoderError::NotAModel {
-                path: path.to_path_buf(),
-            });
-        }
-        let file = GgufFile::open(path)?;
-        let metadata = file.metadata();
-        let vocabulary = file
-            .shape("token_embd.weight")
-            .and_then(|shape| shape.first().copied());
-        let vocabulary = vocabulary.ok_or_else(|| DecoderError::MissingTensor {
-            path: path.to_path_buf(),
-            name: "token_embd.weight".to_owned(),
-        })?;
-        let factors = ["rope_freqs.weight", "rope_factors_short.weight"]
-            .into_iter()
-            .find(|name| file.shape(name).is_some())
-            .map(|name| -> Result<Vec<f32>, DecoderError> {
-                let tensor = file.tensor(name)?.dequantize(&candle_core::Device::Cpu)?;
-                Ok(tensor.flatten_all()?.to_vec1()?)
-            })
-            .transpose()?;
-        let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
-        let beside = path.with_file_name("tokenizer.json");
-        let tokenizer = if beside.exists() {
-            TextTokenizer::from_file(&beside)?
-        } else {
-            TextTokenizer::from_gguf(&metadata)?
-        };
-        let chat = ChatTemplate::from_gguf(&metadata);
-        let mut end_tokens: Vec<u32> = ["eos", "eot", "eom"]
-            .iter()
-            .filter_map(|kind| metadata.optional_number(&format!("tokenizer.ggml.{kind}_token_id")))
-            .map(|id| id as u32)
-            .collect();
-        add_known_end_tokens(&tokenizer, &mut end_tokens);
-        let fingerprint = crate::fingerprint::of_bytes(file.bytes());
-        let engines = Engines::load(&config, Weights::Gguf(file), options)?;
+    /// that is not supported; an adapter that was made for another model.
+    pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
+        let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
+        let engines = Engines::load(&checkpoint.config, checkpoint.weights, options)?;
         Ok(Self {
-            config,
+            config: checkpoint.config,
             engines,
-            tokenizer,
-            chat,
-            end_tokens,
-            fingerprint,
-        })
-    }
-
-    fn load_folder(folder: &Path, options: LoadOptions) -> Result<Self, DecoderError> {
-        let config_path = folder.join("config.json");
-        if !config_path.exists() {
-            return Err(DecoderError::NotAModel {
-                path: folder.to_path_buf(),
-            });
-        }
-        let config = DecoderConfig::from_hugging_face(&config_path)?;
-        let tokenizer = TextTokenizer::from_file(&folder.join("tokenizer.json"))?;
-        let chat = ChatTemplate::from_folder(folder);
-        let mut end_tokens = end_tokens_of_folder(folder);
-        add_known_end_tokens(&tokenizer, &mut end_tokens);
-        let weights = Weights::open_safetensors(folder)?;
-        let fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
-            .map_err(|source| DecoderError::io(folder, source))?;
-        let engines = Engines::load(&config, weights, options)?;
-        Ok(Self {
-            config,
-            engines,
-            tokenizer,
-            chat,
-            end_tokens,
-            fingerprint,
+            tokenizer: checkpoint.tokenizer,
+            chat: checkpoint.chat,
+            end_tokens: checkpoint.end_tokens,
+            fingerprint: checkpoint.fingerprint,
         })
     }
 
@@ -230,47 +160,4 @@ impl Decoder {
             None => Ok(tokens),
         }
     }
-}
-
-/// Chat formats end a turn by tokens that not every checkpoint declares as an end.
-fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
-    let known = [
-        "<|im_end|>",
-        "<|eot_id|>",
-        "<|end|>",
-        "<|endoftext|>",
-        "<|end_of_text|>",
-    ];
-    end_tokens.extend(known.iter().filter_map(|token| tokenizer.id(token)));
-    end_tokens.sort_unstable();
-    end_tokens.dedup();
-}
-
-/// The end tokens that `generation_config.json` or `config.json` names: one id or several.
-fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
-    ["generation_config.json", "config.json"]
-        .iter()
-        .filter_map(|name| std::fs::read_to_string(folder.join(name)).ok())
-        .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
-        .find_map(|config| match config.get("eos_token_id")? {
-            serde_json::Value::Array(ids) => Some(
-                ids.iter()
-                    .filter_map(|id| id.as_u64())
-                    .map(|id| id as u32)
-                    .collect(),
-            ),
-            id => Some(vec![id.as_u64()? as u32]),
-        })
-        .unwrap_or_default()
-}
-
-/// The weight files of a folder, in a stable order.
-fn safetensors_in(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
-    let entries = std::fs::read_dir(folder).map_err(|source| DecoderError::io(folder, source))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|e| e == "safetensors"))
-        .collect();
-    files.sort();
-    Ok(files)
 }

@@ -1,6 +1,7 @@
 //! What a caller may choose about how a decoder computes.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::kernels::{Precision, UnknownName};
@@ -44,7 +45,7 @@ impl FromStr for Device {
 }
 
 /// How a decoder is loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadOptions {
     /// How weights are held on the CPU. GPUs hold them in 32 bits.
     pub precision: Precision,
@@ -53,6 +54,8 @@ pub struct LoadOptions {
     /// Memory in bytes that the keys and values of the sequences of one call take at most, as long
     /// as a single prompt and its samples do not need more.
     pub cache_bytes: usize,
+    /// The folder of an adapter, in PEFT's format, that is merged into the weights.
+    pub adapter: Option<PathBuf>,
 }
 
 impl Default for LoadOptions {
@@ -61,6 +64,7 @@ impl Default for LoadOptions {
             precision: Precision::default(),
             device: Device::default(),
             cache_bytes: 1 << 30,
+            adapter: None,
         }
     }
 }

@@ -57,7 +57,7 @@ impl Engines {
     pub(super) fn load(
         config: &DecoderConfig,
         weights: Weights,
-        options: LoadOptions,
+        options: &LoadOptions,
     ) -> Result<Self, DecoderError> {
         let device = match options.device {
             Device::Cpu => None,

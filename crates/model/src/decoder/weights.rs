@@ -8,6 +8,7 @@ use candle_core::quantized::{QStorage, QTensor};
 use candle_core::safetensors::MmapedSafetensors;
 use candle_core::{DType, Device, Tensor};
 
+use super::adapter::Adapter;
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::family::Family;
@@ -50,6 +51,11 @@ impl Part {
         }
     }
 
+    /// The name of the module that holds it, as Hugging Face and PEFT write it.
+    pub(super) fn module(self, layer: usize) -> String {
+        format!("model.layers.{layer}.{}", self.hugging_face())
+    }
+
     fn gguf(self) -> &'static str {
         match self {
             Self::AttentionNorm => "attn_norm",
@@ -69,8 +75,14 @@ impl Part {
     }
 }
 
+/// Where the weights lie, and what was learned on top of them.
+pub(super) struct Weights {
+    file: WeightFile,
+    adapter: Option<Adapter>,
+}
+
 /// Where the weights lie.
-pub(super) enum Weights {
+pub(super) enum WeightFile {
     Gguf(GgufFile),
     Safetensors {
         folder: PathBuf,
@@ -78,7 +90,7 @@ pub(super) enum Weights {
     },
 }
 
-impl Weights {
+impl WeightFile {
     /// Opens `model.safetensors`, or every shard that `model.safetensors.index.json` names.
     pub(super) fn open_safetensors(folder: &Path) -> Result<Self, DecoderError> {
         let files = safetensors_files(folder)?;
@@ -115,9 +127,7 @@ impl Weights {
     fn block_name(&self, layer: usize, part: Part, suffix: &str) -> String {
         match self {
             Self::Gguf(_) => format!("blk.{layer}.{}.{suffix}", part.gguf()),
-            Self::Safetensors { .. } => {
-                format!("model.layers.{layer}.{}.{suffix}", part.hugging_face())
-            }
+            Self::Safetensors { .. } => format!("{}.{suffix}", part.module(layer)),
         }
     }
 
@@ -160,6 +170,53 @@ impl Weights {
         }
     }
 
+    /// A projection of a block, in Hugging Face's order of rows.
+    fn rotary_projection(
+        &self,
+        name: &str,
+        shape: [usize; 2],
+        head_width: usize,
+    ) -> Result<Tensor, DecoderError> {
+        match self {
+            Self::Gguf(file) => {
+                self.check_shape(name, &shape)?;
+                let tensor = halve_rotary_pairs(&file.tensor(name)?, head_width)?;
+                Ok(tensor.dequantize(&Device::Cpu)?)
+            }
+            Self::Safetensors { .. } => self.dense(name, &shape),
+        }
+    }
+}
+
+impl Weights {
+    /// Weights with nothing learned on top of them.
+    pub(super) fn new(file: WeightFile) -> Self {
+        Self {
+            file,
+            adapter: None,
+        }
+    }
+
+    /// The same weights with what an adapter adds to them.
+    pub(super) fn with(self, adapter: Adapter) -> Self {
+        Self {
+            adapter: Some(adapter),
+            ..self
+        }
+    }
+
+    /// Whether the model has an output projection of its own.
+    pub(super) fn has_output(&self) -> bool {
+        self.file.shape(self.output_name()).is_some()
+    }
+
+    fn output_name(&self) -> &'static str {
+        match &self.file {
+            WeightFile::Gguf(_) => "output.weight",
+            WeightFile::Safetensors { .. } => "lm_head.weight",
+        }
+    }
+
     /// A vector of a block. Shape `[width]`.
     pub(super) fn vector(
         &self,
@@ -168,7 +225,30 @@ impl Weights {
         suffix: &str,
         width: usize,
     ) -> Result<Tensor, DecoderError> {
-        self.dense(&self.block_name(layer, part, suffix), &[width])
+        self.file
+            .dense(&self.file.block_name(layer, part, suffix), &[width])
+    }
+
+    /// One projection of a block, with what was learned on top of it. Shape `[rows, columns]`.
+    pub(super) fn matrix(
+        &self,
+        config: &DecoderConfig,
+        layer: usize,
+        part: Part,
+        [rows, columns]: [usize; 2],
+    ) -> Result<Tensor, DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        let paired = config.family == Family::Llama && matches!(part, Part::Query | Part::Key);
+        let weight = if paired {
+            self.file
+                .rotary_projection(&name, [rows, columns], config.head_width)?
+        } else {
+            self.file.dense(&name, &[rows, columns])?
+        };
+        match &self.adapter {
+            Some(adapter) => adapter.added_to(weight, &part.module(layer)),
+            None => Ok(weight),
+        }
     }
 
     /// The projections `parts` of a block, stacked into one. Each part is `(part, rows)`.
@@ -181,55 +261,41 @@ impl Weights {
     ) -> Result<Tensor, DecoderError> {
         let stacked = parts
             .iter()
-            .map(|&(part, rows)| {
-                let name = self.block_name(layer, part, "weight");
-                match self {
-                    Self::Gguf(file)
-                        if config.family == Family::Llama
-                            && matches!(part, Part::Query | Part::Key) =>
-                    {
-                        self.check_shape(&name, &[rows, columns])?;
-                        let tensor = halve_rotary_pairs(&file.tensor(&name)?, config.head_width)?;
-                        Ok(tensor.dequantize(&Device::Cpu)?)
-                    }
-                    _ => self.dense(&name, &[rows, columns]),
-                }
-            })
+            .map(|&(part, rows)| self.matrix(config, layer, part, [rows, columns]))
             .collect::<Result<Vec<_>, DecoderError>>()?;
         Ok(Tensor::cat(&stacked, 0)?)
     }
 
     /// The token embedding `[vocabulary, hidden]`.
     pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
-        let name = match self {
-            Self::Gguf(_) => "token_embd.weight",
-            Self::Safetensors { .. } => "model.embed_tokens.weight",
+        let name = match &self.file {
+            WeightFile::Gguf(_) => "token_embd.weight",
+            WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
         };
-        self.dense(name, &[config.vocabulary, config.hidden])
+        let table = self.file.dense(name, &[config.vocabulary, config.hidden])?;
+        match &self.adapter {
+            Some(adapter) => adapter.with_rows(table),
+            None => Ok(table),
+        }
     }
 
     /// The weight of the final norm, `[hidden]`.
     pub(super) fn norm(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
-        let name = match self {
-            Self::Gguf(_) => "output_norm.weight",
-            Self::Safetensors { .. } => "model.norm.weight",
+        let name = match &self.file {
+            WeightFile::Gguf(_) => "output_norm.weight",
+            WeightFile::Safetensors { .. } => "model.norm.weight",
         };
-        self.dense(name, &[config.hidden])
+        self.file.dense(name, &[config.hidden])
     }
 
     /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does
     /// not use the embedding again.
     pub(super) fn output(&self, config: &DecoderConfig) -> Result<Option<Tensor>, DecoderError> {
-        let name = match self {
-            Self::Gguf(_) => "output.weight",
-            Self::Safetensors { .. } => "lm_head.weight",
-        };
-        match self.shape(name) {
-            Some(_) => self
-                .dense(name, &[config.vocabulary, config.hidden])
-                .map(Some),
-            None => Ok(None),
+        if !self.has_output() {
+            return Ok(None);
         }
+        let shape = [config.vocabulary, config.hidden];
+        self.file.dense(self.output_name(), &shape).map(Some)
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn add(x: &mut [f32], y: &[f32]) {
 ///
 /// # Shapes
 /// `gate_and_up`: `[2 * width]`, the gate in front; `out`: `[width]`.
-pub(crate) fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
+pub fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
     widest(
         #[inline(always)]
         || {

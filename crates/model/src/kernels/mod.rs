@@ -15,4 +15,7 @@ mod quantize;
 pub(crate) mod rows;
 pub(crate) mod wide;
 
+pub use elementwise::gated_silu;
+pub use norms::rms_norm;
 pub use precision::{Precision, UnknownName};
+pub use wide::{exp_of_nonpositive, greatest, sum, widest};

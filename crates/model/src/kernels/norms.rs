@@ -3,7 +3,7 @@
 use super::wide::{sum, widest};
 
 /// Divides a row by its root mean square and multiplies it by the norm's weight.
-pub(crate) fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) {
+pub fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) {
     widest(
         #[inline(always)]
         || rms_norm_inlined(row, weight, epsilon),

@@ -3,7 +3,7 @@
 /// Runs code compiled for the widest vectors at hand. Loops in it are vectorized by the compiler,
 /// so all that it calls has to be inlined into it.
 #[inline]
-pub(crate) fn widest<R>(code: impl FnOnce() -> R) -> R {
+pub fn widest<R>(code: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(code)
 }
 
@@ -12,7 +12,7 @@ pub(crate) const LANES: usize = 32;
 
 /// The sum of `f` over all indices, in lanes, so that compilers can vectorize it.
 #[inline(always)]
-pub(crate) fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+pub fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; LANES];
     let blocks = values.chunks_exact(LANES);
     let rest = blocks.remainder();
@@ -29,7 +29,7 @@ pub(crate) fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
 
 /// The greatest of some values; negative infinity where there is none. A NaN is passed over.
 #[inline(always)]
-pub(crate) fn greatest(values: &[f32]) -> f32 {
+pub fn greatest(values: &[f32]) -> f32 {
     greatest_of(values, |value| value)
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn lane_maxima(values: &[f32], f: impl Fn(f32) -> f32) -> [f32; LANES
 /// `exp(x)` for `x <= 0`, to 2 units in the last place; written so that compilers vectorize it.
 /// Splits `x` into `n ln 2 + r` with `|r| <= ln 2 / 2` and expands `exp(r)` as a polynomial.
 #[inline(always)]
-pub(crate) fn exp_of_nonpositive(x: f32) -> f32 {
+pub fn exp_of_nonpositive(x: f32) -> f32 {
     /// Added, it makes the last bits of a float an integer, rounded to the nearest; subtracted
     /// again, it leaves that integer.
     const ROUNDER: f32 = 12_582_912.0;

@@ -28,7 +28,7 @@ fn gguf_bytes(tiny: &Tiny, weights: &Tensors) -> Vec<u8> {
 }
 
 fn refusal(path: &Path) -> DecoderError {
-    match Decoder::load(path, LoadOptions::default()) {
+    match Decoder::load(path, &LoadOptions::default()) {
         Ok(_) => panic!("{} was loaded", path.display()),
         Err(error) => error,
     }
@@ -111,7 +111,7 @@ proptest! {
             max_tokens: 2,
             stop: Vec::new(),
         };
-        if let Ok(decoder) = Decoder::load(&path, LoadOptions::default())
+        if let Ok(decoder) = Decoder::load(&path, &LoadOptions::default())
             && let Ok(prompt) = decoder.prompt("", "the thing")
         {
             let _ = decoder.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()));
@@ -193,7 +193,7 @@ fn other_alignments_are_read() {
             metadata.push(("general.name".to_owned(), Gguf::String("x".repeat(filler))));
             let (bytes, _) = gguf::bytes(&tiny(), &tiny().weights(), GgmlDType::F32, &metadata);
             std::fs::write(&path, bytes).unwrap();
-            Decoder::load(&path, LoadOptions::default()).is_ok()
+            Decoder::load(&path, &LoadOptions::default()).is_ok()
         };
         let loaded = (0..256).step_by(32).filter(|&filler| loads(filler)).count();
         assert_eq!(loaded, 1, "{alignment:?}");

@@ -38,7 +38,7 @@ static TINY: LazyLock<(TempDir, Tensors, Vec<Decoder>)> = LazyLock::new(|| {
             ..LoadOptions::default()
         },
     ];
-    let decoders = decoders.map(|options| Decoder::load(dir.path(), options).unwrap());
+    let decoders = decoders.map(|options| Decoder::load(dir.path(), &options).unwrap());
     (dir, weights, decoders.into())
 });
 
@@ -273,7 +273,7 @@ fn weights_that_are_no_numbers_are_noticed() {
             precision,
             ..LoadOptions::default()
         };
-        let decoder = Decoder::load(dir.path(), options).unwrap();
+        let decoder = Decoder::load(dir.path(), &options).unwrap();
         let prompt = decoder.prompt("", "the wren sings").unwrap();
         let error = decoder.score(&prompt, &["a"]).unwrap_err();
         assert!(matches!(error, DecoderError::NotFinite), "{error}");
@@ -298,7 +298,7 @@ fn a_device_that_is_not_there_is_named() {
             device,
             ..LoadOptions::default()
         };
-        let error = Decoder::load(TINY.0.path(), options).err().unwrap();
+        let error = Decoder::load(TINY.0.path(), &options).err().unwrap();
         assert_eq!(error.kind(), "no_such_device");
         assert!(error.to_string().contains(name), "{error}");
     }

@@ -20,7 +20,7 @@ use super::vocabulary::{BEGINNING, END, TOKENS};
 static TINY: LazyLock<(TempDir, Tensors, Decoder)> = LazyLock::new(|| {
     let dir = TempDir::new().unwrap();
     let weights = folder::write(&tiny(), Layout::F32, dir.path());
-    let decoder = Decoder::load(dir.path(), LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     (dir, weights, decoder)
 });
 
@@ -46,7 +46,7 @@ fn writing(tokens: &[&str]) -> (TempDir, Decoder) {
     let (tiny, weights) = parrot(TOKENS.len(), chain(&ids, END));
     folder::write(&tiny, Layout::F32, dir.path());
     folder::write_tensors(&dir.path().join("model.safetensors"), &weights, Layout::F32);
-    let decoder = Decoder::load(dir.path(), LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     (dir, decoder)
 }
 
@@ -290,7 +290,7 @@ fn short_sighted(dir: &Path) -> Decoder {
         dir,
     );
     folder::write_tensors(&dir.join("model.safetensors"), &weights, Layout::F32);
-    Decoder::load(dir, LoadOptions::default()).unwrap()
+    Decoder::load(dir, &LoadOptions::default()).unwrap()
 }
 
 #[test]
@@ -429,7 +429,7 @@ fn without_a_template_there_is_no_chat() {
     let dir = TempDir::new().unwrap();
     folder::write(&tiny(), Layout::F32, dir.path());
     std::fs::remove_file(dir.path().join("tokenizer_config.json")).unwrap();
-    let decoder = Decoder::load(dir.path(), LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     assert!(!decoder.has_chat_template());
     let error = decoder
         .chat_prompt(&[Message::new(Role::User, "a")], 0)
@@ -452,7 +452,7 @@ fn tokens_that_the_model_does_not_know_are_refused() {
         Layout::F32,
         dir.path(),
     );
-    let decoder = Decoder::load(dir.path(), LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     let known = decoder.prompt("", "the thin").unwrap();
     assert!(decoder.score(&known, &["er"]).is_ok());
     let errors = [

@@ -36,7 +36,7 @@ fn check_folder(tiny: &Tiny, layout: Layout) {
             device,
             ..LoadOptions::default()
         };
-        let decoder = Decoder::load(dir.path(), options).unwrap();
+        let decoder = Decoder::load(dir.path(), &options).unwrap();
         assert_eq!(decoder.config().family, tiny.family);
         assert_eq!(decoder.config().head_width, tiny.head_width);
         assert_eq!(decoder.context_tokens(), tiny.context);
@@ -48,7 +48,7 @@ fn check_gguf(tiny: &Tiny, dtype: GgmlDType) {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("tiny.gguf");
     let weights = gguf::write(tiny, dtype, &path);
-    let decoder = Decoder::load(&path, LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(&path, &LoadOptions::default()).unwrap();
     assert_eq!(decoder.config().family, tiny.family);
     assert_eq!(decoder.config().head_width, tiny.head_width);
     assert_eq!(decoder.context_tokens(), tiny.context);
@@ -175,7 +175,7 @@ fn a_prompt_of_many_pieces_agrees_with_the_reference() {
         ..Tiny::new("mistral")
     };
     let weights = folder::write(&tiny, Layout::F32, dir.path());
-    let decoder = Decoder::load(dir.path(), LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     let prompt = " a wren sings in the garden".repeat(30);
     assert!(decoder.count_tokens(&prompt).unwrap() > 540);
     assert_agrees(&decoder, &tiny, &weights, &prompt);
@@ -191,7 +191,7 @@ fn an_unused_window_is_ignored() {
     config["sliding_window"] = 5.into();
     config["use_sliding_window"] = false.into();
     folder::write_json(&dir.path().join("config.json"), &config);
-    let decoder = Decoder::load(dir.path(), LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     assert_eq!(decoder.config().sliding_window, None);
     assert_eq!(decoder.config().family, Family::Qwen2);
     assert_agrees(&decoder, &tiny, &weights, PROMPT);
@@ -199,7 +199,7 @@ fn an_unused_window_is_ignored() {
     config["sliding_window"] = 0.into();
     config["use_sliding_window"] = true.into();
     folder::write_json(&dir.path().join("config.json"), &config);
-    let decoder = Decoder::load(dir.path(), LoadOptions::default()).unwrap();
+    let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
     assert_eq!(decoder.config().sliding_window, None);
     assert_agrees(&decoder, &tiny, &weights, PROMPT);
 }
@@ -209,7 +209,7 @@ fn other_weights_have_another_fingerprint() {
     let dir = TempDir::new().unwrap();
     let fingerprint = |tiny: &Tiny| {
         folder::write(tiny, Layout::F32, dir.path());
-        Decoder::load(dir.path(), LoadOptions::default())
+        Decoder::load(dir.path(), &LoadOptions::default())
             .unwrap()
             .fingerprint()
             .to_owned()

@@ -59,7 +59,7 @@ impl Described {
             gguf::bytes(&tiny, &weights, GgmlDType::F32, &metadata).0,
         )
         .unwrap();
-        Decoder::load(&path, LoadOptions::default()).unwrap()
+        Decoder::load(&path, &LoadOptions::default()).unwrap()
     }
 
     /// The tokens of a text, written out.

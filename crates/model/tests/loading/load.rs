@@ -104,7 +104,7 @@ impl Place {
 
 /// Loads a decoder. Numbers that went wrong may make writing fail, but not panic.
 fn use_decoder(path: &Path) -> Result<(), DecoderError> {
-    let decoder = Decoder::load(path, LoadOptions::default())?;
+    let decoder = Decoder::load(path, &LoadOptions::default())?;
     let options = GenerateOptions {
         sampling: Sampling::Greedy,
         max_tokens: 2,

@@ -144,7 +144,7 @@ fn rates(
         precision,
         ..LoadOptions::default()
     };
-    let model = Decoder::load(model, options)?;
+    let model = Decoder::load(model, &options)?;
     let embedder = Encoder::load(embedder, precision)?;
     let (embed_tokens_per_s, embed_passages_per_s) = embed(&embedder, workload)?;
     Ok(Rates {

@@ -33,7 +33,7 @@ pub(super) fn measure(model: Option<&Path>, embedder: Option<&Path>) -> Speed {
 
 /// Tokens read and written a second, at a prompt of about 250 tokens and one stream.
 fn decode(path: &Path) -> Result<(f64, f64), DecoderError> {
-    let model = Decoder::load(path, LoadOptions::default())?;
+    let model = Decoder::load(path, &LoadOptions::default())?;
     let prompt = model.prompt("", &TEXT.repeat(8))?;
     let options = GenerateOptions {
         sampling: Sampling::Greedy,

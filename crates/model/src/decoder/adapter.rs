@@ -1,0 +1,308 @@
+//! Adapters: what was learned on top of a model's weights, in the files of PEFT
+//! (`adapter_config.json`, `adapter_model.safetensors`). Read here to be merged into the weights;
+//! made in the room that trains.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use candle_core::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use super::config::DecoderConfig;
+use super::error::DecoderError;
+
+/// The settings' file.
+pub const SETTINGS_FILE: &str = "adapter_config.json";
+/// The tensors' file.
+pub const TENSORS_FILE: &str = "adapter_model.safetensors";
+/// What ken knows of an adapter and PEFT does not ask for.
+pub const ORIGIN_FILE: &str = "ken.json";
+
+/// What stands before the name of a module in an adapter's tensors.
+const PREFIX: &str = "base_model.model.";
+/// The tensor of the trained rows of the embedding.
+const ROWS: &str = "base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta";
+
+/// The keys of `adapter_config.json` that matter here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AdapterSettings {
+    /// `LORA`.
+    pub peft_type: String,
+    /// What the model does: `CAUSAL_LM`.
+    #[serde(default)]
+    pub task_type: Option<String>,
+    /// The model that it was made for, as its maker called it.
+    #[serde(default)]
+    pub base_model_name_or_path: Option<String>,
+    /// The rank of what is added.
+    pub r: usize,
+    /// What is added is multiplied by this over the rank.
+    pub lora_alpha: f64,
+    /// The share of inputs that were dropped in training.
+    #[serde(default)]
+    pub lora_dropout: f64,
+    /// The last parts of the names of the modules that it adds to, or a pattern.
+    #[serde(default)]
+    pub target_modules: serde_json::Value,
+    /// `none`; others are not supported.
+    #[serde(default = "none")]
+    pub bias: String,
+    /// Whether the scale goes by the rank's root.
+    #[serde(default)]
+    pub use_rslora: bool,
+    /// Not supported.
+    #[serde(default)]
+    pub use_dora: bool,
+    /// Not supported.
+    #[serde(default)]
+    pub fan_in_fan_out: bool,
+    /// Ranks of single modules. Not supported unless empty.
+    #[serde(default)]
+    pub rank_pattern: BTreeMap<String, usize>,
+    /// Alphas of single modules. Not supported unless empty.
+    #[serde(default)]
+    pub alpha_pattern: BTreeMap<String, f64>,
+    /// Modules that were trained whole. Not supported unless empty.
+    #[serde(default)]
+    pub modules_to_save: Option<Vec<String>>,
+    /// The tokens whose rows of the embedding were trained.
+    #[serde(default)]
+    pub trainable_token_indices: Option<Vec<u32>>,
+    /// Whether it is read to be used.
+    #[serde(default)]
+    pub inference_mode: bool,
+}
+
+fn none() -> String {
+    "none".to_owned()
+}
+
+impl AdapterSettings {
+    /// By what the product of the two matrices is multiplied.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        let rank = self.r as f64;
+        self.lora_alpha / if self.use_rslora { rank.sqrt() } else { rank }
+    }
+
+    /// What of the settings cannot be followed.
+    fn unsupported(&self) -> Option<&'static str> {
+        [
+            (self.peft_type != "LORA", "a kind other than LORA"),
+            (self.r == 0, "a rank of 0"),
+            (self.bias != "none", "trained biases"),
+            (self.use_dora, "DoRA"),
+            (self.fan_in_fan_out, "transposed weights"),
+            (!self.rank_pattern.is_empty(), "ranks of single modules"),
+            (!self.alpha_pattern.is_empty(), "alphas of single modules"),
+            (
+                self.modules_to_save.as_ref().is_some_and(|m| !m.is_empty()),
+                "modules trained whole",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(found, what)| found.then_some(what))
+    }
+}
+
+/// What ken keeps beside PEFT's files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The fingerprint of the model that it was trained on.
+    pub base: String,
+    /// What it was trained for.
+    pub purpose: String,
+}
+
+/// The two matrices of a module.
+struct Pair {
+    /// `[rank, inputs]`.
+    down: Tensor,
+    /// `[outputs, rank]`.
+    up: Tensor,
+}
+
+/// An adapter in memory.
+pub struct Adapter {
+    folder: PathBuf,
+    settings: AdapterSettings,
+    origin: Option<Origin>,
+    pairs: BTreeMap<String, Pair>,
+    /// Tokens and their rows `[tokens, hidden]`.
+    rows: Option<(Vec<u32>, Tensor)>,
+    fingerprint: String,
+}
+
+impl Adapter {
+    /// Reads an adapter's folder.
+    ///
+    /// # Errors
+    /// Files that are missing or broken, settings that are not supported, a matrix without its
+    /// other half.
+    pub fn open(folder: &Path) -> Result<Self, DecoderError> {
+        let refuse = |reason: String| DecoderError::Adapter {
+            path: folder.to_path_buf(),
+            reason,
+        };
+        let settings_path = folder.join(SETTINGS_FILE);
+        let text = std::fs::read_to_string(&settings_path)
+            .map_err(|source| DecoderError::io(&settings_path, source))?;
+        let settings: AdapterSettings = serde_json::from_str(&text)
+            .map_err(|e| refuse(format!("`{SETTINGS_FILE}` cannot be read: {e}")))?;
+        if let Some(what) = settings.unsupported() {
+            return Err(refuse(format!("it has {what}, which is not supported")));
+        }
+        let origin = match std::fs::read_to_string(folder.join(ORIGIN_FILE)) {
+            Ok(text) => Some(
+                serde_json::from_str(&text)
+                    .map_err(|e| refuse(format!("`{ORIGIN_FILE}` cannot be read: {e}")))?,
+            ),
+            Err(_) => None,
+        };
+        let tensors_path = folder.join(TENSORS_FILE);
+        let bytes = std::fs::read(&tensors_path)
+            .map_err(|source| DecoderError::io(&tensors_path, source))?;
+        let fingerprint =
+            crate::fingerprint_of_texts(&[&text, &crate::fingerprint::of_bytes(&bytes)]);
+        let tensors = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
+            .map_err(|e| refuse(first_line(&format!("`{TENSORS_FILE}` is broken: {e}"))))?;
+        let mut halves: BTreeMap<String, (Option<Tensor>, Option<Tensor>)> = BTreeMap::new();
+        let mut rows = None;
+        for (name, tensor) in tensors {
+            let tensor = tensor.to_dtype(candle_core::DType::F32)?;
+            if name == ROWS {
+                rows = Some(tensor);
+                continue;
+            }
+            let plain = name.replace(".default", "");
+            let half = plain.strip_prefix(PREFIX).and_then(|rest| {
+                let down = rest.strip_suffix(".lora_A.weight").map(|m| (m, true));
+                down.or_else(|| rest.strip_suffix(".lora_B.weight").map(|m| (m, false)))
+            });
+            let Some((module, is_down)) = half else {
+                return Err(refuse(format!("the tensor `{name}` is not known")));
+            };
+            let pair = halves.entry(module.to_owned()).or_default();
+            *(if is_down { &mut pair.0 } else { &mut pair.1 }) = Some(tensor);
+        }
+        let pairs = halves
+            .into_iter()
+            .map(|(module, halves)| match halves {
+                (Some(down), Some(up)) => Ok((module, Pair { down, up })),
+                _ => Err(refuse(format!("`{module}` has one matrix of two"))),
+            })
+            .collect::<Result<_, _>>()?;
+        let rows = match (&settings.trainable_token_indices, rows) {
+            (None, None) => None,
+            (Some(tokens), Some(rows)) if rows.dims().first() == Some(&tokens.len()) => {
+                Some((tokens.clone(), rows))
+            }
+            _ => {
+                return Err(refuse(
+                    "its trained tokens and their rows do not fit".to_owned(),
+                ));
+            }
+        };
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            settings,
+            origin,
+            pairs,
+            rows,
+            fingerprint,
+        })
+    }
+
+    /// The settings that it was trained with.
+    #[must_use]
+    pub fn settings(&self) -> &AdapterSettings {
+        &self.settings
+    }
+
+    /// What ken keeps of it; `None` where another program made it.
+    #[must_use]
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// Identifies its settings and numbers.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Refuses a model that it was not made for.
+    pub(super) fn check(
+        &self,
+        base: &str,
+        modules: &[(String, [usize; 2])],
+        config: &DecoderConfig,
+    ) -> Result<(), DecoderError> {
+        let other = |reason: String| {
+            Err(DecoderError::OtherBase {
+                path: self.folder.clone(),
+                reason,
+            })
+        };
+        if let Some(origin) = &self.origin
+            && origin.base != base
+        {
+            return other(format!(
+                "its fingerprint is {base}, the adapter's {}",
+                origin.base
+            ));
+        }
+        for (module, pair) in &self.pairs {
+            let Some((_, [outputs, inputs])) = modules.iter().find(|(name, _)| name == module)
+            else {
+                return other(format!("it has no module `{module}`"));
+            };
+            let rank = self.settings.r;
+            if pair.down.dims() != [rank, *inputs] || pair.up.dims() != [*outputs, rank] {
+                return other(format!(
+                    "`{module}` is {outputs} x {inputs}, the adapter's matrices are {:?} and {:?}",
+                    pair.up.dims(),
+                    pair.down.dims()
+                ));
+            }
+        }
+        if let Some((tokens, rows)) = &self.rows
+            && (rows.dims().get(1) != Some(&config.hidden)
+                || tokens.iter().any(|&t| t as usize >= config.vocabulary))
+        {
+            return other("its trained tokens do not fit into the embedding".to_owned());
+        }
+        Ok(())
+    }
+
+    /// A module's weight with what was learned: `W + scale * B A` (LoRA, Eq. 3).
+    ///
+    /// # Shapes
+    /// `weight`: `[outputs, inputs]`.
+    pub(super) fn added_to(&self, weight: Tensor, module: &str) -> Result<Tensor, DecoderError> {
+        match self.pairs.get(module) {
+            None => Ok(weight),
+            Some(pair) => {
+                let learned = (pair.up.matmul(&pair.down)? * self.settings.scale())?;
+                Ok((weight + learned)?)
+            }
+        }
+    }
+
+    /// The embedding with the rows that were learned in place of its own.
+    ///
+    /// # Shapes
+    /// `table`: `[vocabulary, hidden]`.
+    pub(super) fn with_rows(&self, table: Tensor) -> Result<Tensor, DecoderError> {
+        let Some((tokens, rows)) = &self.rows else {
+            return Ok(table);
+        };
+        let own = table.index_select(&Tensor::new(tokens.as_slice(), &Device::Cpu)?, 0)?;
+        let index = Tensor::new(tokens.as_slice(), &Device::Cpu)?;
+        Ok(table.index_add(&index, &(rows - own)?, 0)?)
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,285 @@
+//! A decoder's files, opened: the numbers of its architecture, its weights, tokenizer and chat
+//! template. Computes nothing.
+
+use std::path::{Path, PathBuf};
+
+use candle_core::Tensor;
+
+use super::adapter::Adapter;
+use super::chat::ChatTemplate;
+use super::config::DecoderConfig;
+use super::error::DecoderError;
+use super::family::Family;
+use super::gguf::GgufFile;
+use super::tokenizer::TextTokenizer;
+use super::weights::{Part, WeightFile, Weights};
+
+/// A decoder's files, opened, from which it is loaded, or trained further.
+pub struct Checkpoint {
+    pub(super) config: DecoderConfig,
+    pub(super) weights: Weights,
+    pub(super) tokenizer: TextTokenizer,
+    pub(super) chat: Option<ChatTemplate>,
+    pub(super) end_tokens: Vec<u32>,
+    pub(super) fingerprint: String,
+}
+
+impl Checkpoint {
+    /// Opens a `.gguf` file, or a folder with `config.json`, safetensors and `tokenizer.json`, and an
+    /// adapter on top.
+    ///
+    /// # Errors
+    /// A file that is missing, broken or truncated; an architecture, quantization or tokenizer that
+    /// is not supported; an adapter that was made for another model.
+    pub fn open(path: &Path, adapter: Option<&Path>) -> Result<Self, DecoderError> {
+        let base = if path.is_dir() {
+            Self::open_folder(path)
+        } else {
+            Self::open_gguf(path)
+        }?;
+        match adapter {
+            Some(folder) => base.adapted(Adapter::open(folder)?),
+            None => Ok(base),
+        }
+    }
+
+    fn open_gguf(path: &Path) -> Result<Self, DecoderError> {
+        let is_gguf = path
+            .extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
+        if path.exists() && !is_gguf {
+            return Err(DecoderError::NotAModel {
+                path: path.to_path_buf(),
+            });
+        }
+        let file = GgufFile::open(path)?;
+        let metadata = file.metadata();
+        let vocabulary = file
+            .shape("token_embd.weight")
+            .and_then(|shape| shape.first().copied());
+        let vocabulary = vocabulary.ok_or_else(|| DecoderError::MissingTensor {
+            path: path.to_path_buf(),
+            name: "token_embd.weight".to_owned(),
+        })?;
+        let factors = ["rope_freqs.weight", "rope_factors_short.weight"]
+            .into_iter()
+            .find(|name| file.shape(name).is_some())
+            .map(|name| -> Result<Vec<f32>, DecoderError> {
+                let tensor = file.tensor(name)?.dequantize(&candle_core::Device::Cpu)?;
+                Ok(tensor.flatten_all()?.to_vec1()?)
+            })
+            .transpose()?;
+        let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
+        let beside = path.with_file_name("tokenizer.json");
+        let tokenizer = if beside.exists() {
+            TextTokenizer::from_file(&beside)?
+        } else {
+            TextTokenizer::from_gguf(&metadata)?
+        };
+        let chat = ChatTemplate::from_gguf(&metadata);
+        let mut end_tokens: Vec<u32> = ["eos", "eot", "eom"]
+            .iter()
+            .filter_map(|kind| metadata.optional_number(&format!("tokenizer.ggml.{kind}_token_id")))
+            .map(|id| id as u32)
+            .collect();
+        add_known_end_tokens(&tokenizer, &mut end_tokens);
+        let fingerprint = crate::fingerprint::of_bytes(file.bytes());
+        Ok(Self {
+            config,
+            weights: Weights::new(WeightFile::Gguf(file)),
+            tokenizer,
+            chat,
+            end_tokens,
+            fingerprint,
+        })
+    }
+
+    fn open_folder(folder: &Path) -> Result<Self, DecoderError> {
+        let config_path = folder.join("config.json");
+        if !config_path.exists() {
+            return Err(DecoderError::NotAModel {
+                path: folder.to_path_buf(),
+            });
+        }
+        let config = DecoderConfig::from_hugging_face(&config_path)?;
+        let tokenizer = TextTokenizer::from_file(&folder.join("tokenizer.json"))?;
+        let chat = ChatTemplate::from_folder(folder);
+        let mut end_tokens = end_tokens_of_folder(folder);
+        add_known_end_tokens(&tokenizer, &mut end_tokens);
+        let file = WeightFile::open_safetensors(folder)?;
+        let fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
+            .map_err(|source| DecoderError::io(folder, source))?;
+        Ok(Self {
+            config,
+            weights: Weights::new(file),
+            tokenizer,
+            chat,
+            end_tokens,
+            fingerprint,
+        })
+    }
+
+    /// The model with an adapter on top, which makes it another model.
+    fn adapted(self, adapter: Adapter) -> Result<Self, DecoderError> {
+        let modules: Vec<(String, [usize; 2])> = matrices(&self.config)
+            .into_iter()
+            .map(|(layer, part, shape)| (part.module(layer), shape))
+            .collect();
+        adapter.check(&self.fingerprint, &modules, &self.config)?;
+        let fingerprint = crate::fingerprint_of_texts(&[&self.fingerprint, adapter.fingerprint()]);
+        Ok(Self {
+            weights: self.weights.with(adapter),
+            fingerprint,
+            ..self
+        })
+    }
+
+    /// The architecture's numbers.
+    #[must_use]
+    pub fn config(&self) -> &DecoderConfig {
+        &self.config
+    }
+
+    /// Identifies the weights, an adapter's included.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Whether the embedding is the output projection too.
+    #[must_use]
+    pub fn is_tied(&self) -> bool {
+        !self.weights.has_output()
+    }
+
+    /// All weights in 32 bits under their Hugging Face names, an adapter's merged in. One tensor at
+    /// a time is read.
+    pub fn tensors(&self) -> impl Iterator<Item = Result<(String, Tensor), DecoderError>> + '_ {
+        let config = &self.config;
+        let ends = [
+            "model.embed_tokens.weight",
+            "model.norm.weight",
+            "lm_head.weight",
+        ];
+        let ends = ends.into_iter().filter_map(move |name| {
+            let tensor = match name {
+                "model.norm.weight" => self.weights.norm(config).map(Some),
+                "lm_head.weight" => self.weights.output(config),
+                _ => self.weights.embedding(config).map(Some),
+            };
+            tensor
+                .transpose()
+                .map(|tensor| Ok((name.to_owned(), tensor?)))
+        });
+        let matrices = matrices(config).into_iter().map(|(layer, part, shape)| {
+            let tensor = self.weights.matrix(config, layer, part, shape)?;
+            Ok((format!("{}.weight", part.module(layer)), tensor))
+        });
+        let vectors = vectors(config)
+            .into_iter()
+            .map(|(layer, part, suffix, width)| {
+                let tensor = self.weights.vector(layer, part, suffix, width)?;
+                Ok((format!("{}.{suffix}", part.module(layer)), tensor))
+            });
+        ends.chain(matrices).chain(vectors)
+    }
+}
+
+/// The projections of all blocks, `(layer, part, [rows, columns])`, as they are stored.
+fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
+    let (hidden, width) = (config.hidden, config.intermediate);
+    let queries = config.heads * config.head_width;
+    let keys = config.kv_heads * config.head_width;
+    let mut parts = match config.family {
+        Family::Phi3 => vec![
+            (Part::QueryKeyValue, [queries + 2 * keys, hidden]),
+            (Part::GateUp, [2 * width, hidden]),
+        ],
+        Family::Llama | Family::Qwen2 | Family::Qwen3 => vec![
+            (Part::Query, [queries, hidden]),
+            (Part::Key, [keys, hidden]),
+            (Part::Value, [keys, hidden]),
+            (Part::Gate, [width, hidden]),
+            (Part::Up, [width, hidden]),
+        ],
+    };
+    parts.extend([
+        (Part::AttentionOutput, [hidden, queries]),
+        (Part::Down, [hidden, width]),
+    ]);
+    (0..config.layers)
+        .flat_map(|layer| parts.iter().map(move |&(part, shape)| (layer, part, shape)))
+        .collect()
+}
+
+/// The norms and biases of all blocks, `(layer, part, suffix, width)`.
+fn vectors(config: &DecoderConfig) -> Vec<(usize, Part, &'static str, usize)> {
+    let queries = config.heads * config.head_width;
+    let keys = config.kv_heads * config.head_width;
+    let mut parts = vec![
+        (Part::AttentionNorm, "weight", config.hidden),
+        (Part::FeedForwardNorm, "weight", config.hidden),
+    ];
+    match config.family {
+        Family::Qwen2 => parts.extend([
+            (Part::Query, "bias", queries),
+            (Part::Key, "bias", keys),
+            (Part::Value, "bias", keys),
+        ]),
+        Family::Qwen3 => parts.extend([
+            (Part::QueryNorm, "weight", config.head_width),
+            (Part::KeyNorm, "weight", config.head_width),
+        ]),
+        Family::Llama | Family::Phi3 => {}
+    }
+    (0..config.layers)
+        .flat_map(|layer| {
+            parts
+                .iter()
+                .map(move |&(part, suffix, width)| (layer, part, suffix, width))
+        })
+        .collect()
+}
+
+/// Chat formats end a turn by tokens that not every checkpoint declares as an end.
+fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
+    let known = [
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|end|>",
+        "<|endoftext|>",
+        "<|end_of_text|>",
+    ];
+    end_tokens.extend(known.iter().filter_map(|token| tokenizer.id(token)));
+    end_tokens.sort_unstable();
+    end_tokens.dedup();
+}
+
+/// The end tokens that `generation_config.json` or `config.json` names: one id or several.
+fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
+    ["generation_config.json", "config.json"]
+        .iter()
+        .filter_map(|name| std::fs::read_to_string(folder.join(name)).ok())
+        .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
+        .find_map(|config| match config.get("eos_token_id")? {
+            serde_json::Value::Array(ids) => Some(
+                ids.iter()
+                    .filter_map(|id| id.as_u64())
+                    .map(|id| id as u32)
+                    .collect(),
+            ),
+            id => Some(vec![id.as_u64()? as u32]),
+        })
+        .unwrap_or_default()
+}
+
+/// The weight files of a folder, in a stable order.
+fn safetensors_in(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
+    let entries = std::fs::read_dir(folder).map_err(|source| DecoderError::io(folder, source))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|e| e == "safetensors"))
+        .collect();
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,79 @@
+//! What was learned, as files: an adapter as PEFT lays it out.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use ken_model::decoder::{AdapterSettings, ORIGIN_FILE, Origin, SETTINGS_FILE, TENSORS_FILE};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::checkpoint::{replace, write_tensors};
+use crate::decoder::{Trainable, Tuning};
+use crate::error::TrainError;
+
+/// Writes what a model learned on top of its weights into a folder, made where it is missing.
+/// `base_name` is what the model is called; `purpose` what it was trained for.
+///
+/// # Errors
+/// A model of which all weights were trained; a file that cannot be written.
+pub fn write_adapter(
+    model: &Trainable,
+    base_name: &str,
+    purpose: &str,
+    folder: &Path,
+) -> Result<(), TrainError> {
+    let Tuning::Lora(settings) = model.tuning() else {
+        return Err(TrainError::Setting {
+            setting: "tuning",
+            received: "full".to_owned(),
+            expected: "LoRA, to write an adapter",
+        });
+    };
+    std::fs::create_dir_all(folder).map_err(|source| TrainError::io(folder, source))?;
+    let tensors: BTreeMap<String, candle_core::Tensor> = model
+        .variables()
+        .iter()
+        .map(|(name, variable)| {
+            let name = format!("base_model.model.{name}");
+            (name, variable.as_tensor().clone())
+        })
+        .collect();
+    let modules: BTreeSet<&str> = model
+        .variables()
+        .keys()
+        .filter_map(|name| name.strip_suffix(".lora_A.weight"))
+        .filter_map(|module| module.rsplit('.').next())
+        .collect();
+    let written = AdapterSettings {
+        peft_type: "LORA".to_owned(),
+        task_type: Some("CAUSAL_LM".to_owned()),
+        base_model_name_or_path: Some(base_name.to_owned()),
+        r: settings.rank,
+        lora_alpha: settings.alpha,
+        lora_dropout: settings.dropout,
+        target_modules: json!(modules),
+        bias: "none".to_owned(),
+        use_rslora: false,
+        use_dora: false,
+        fan_in_fan_out: false,
+        rank_pattern: BTreeMap::new(),
+        alpha_pattern: BTreeMap::new(),
+        modules_to_save: None,
+        trainable_token_indices: (!settings.tokens.is_empty()).then(|| settings.tokens.clone()),
+        inference_mode: true,
+    };
+    let origin = Origin {
+        base: model.base().to_owned(),
+        purpose: purpose.to_owned(),
+    };
+    let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
+    write_tensors(&folder.join(TENSORS_FILE), &tensors, metadata)?;
+    write_json(&folder.join(ORIGIN_FILE), &origin)?;
+    write_json(&folder.join(SETTINGS_FILE), &written)
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TrainError> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
+    replace(path, text.as_bytes())
+}

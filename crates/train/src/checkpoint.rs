@@ -1,0 +1,161 @@
+//! A training on disk, so that it can be gone on with: one file, replaced in one step.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use candle_core::{Device, Tensor, Var};
+use safetensors::SafeTensors;
+use safetensors::tensor::TensorView;
+use serde::{Deserialize, Serialize};
+
+use crate::error::TrainError;
+use crate::history::History;
+use crate::objective::References;
+use crate::optimizer::Moments;
+
+/// The key of the file's metadata that holds what is no tensor.
+const STATE: &str = "ken_training";
+
+/// What is no tensor.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// What the training is: model, settings and examples. Another cannot go on with it.
+    pub(crate) identity: String,
+    /// Steps done.
+    pub(crate) step: usize,
+    pub(crate) history: History,
+    pub(crate) references: References,
+}
+
+/// All that a training needs to go on.
+pub(crate) struct Saved {
+    pub(crate) state: State,
+    pub(crate) variables: BTreeMap<String, Tensor>,
+    /// The variables of the best validation.
+    pub(crate) best: BTreeMap<String, Tensor>,
+    pub(crate) moments: BTreeMap<String, Moments>,
+}
+
+/// Writes a training.
+///
+/// # Errors
+/// A file that cannot be written; the old one stays then.
+pub(crate) fn save(
+    path: &Path,
+    state: &State,
+    variables: &BTreeMap<String, Var>,
+    best: &BTreeMap<String, Tensor>,
+    moments: &BTreeMap<String, Moments>,
+) -> Result<(), TrainError> {
+    let mut tensors: BTreeMap<String, Tensor> = BTreeMap::new();
+    for (name, variable) in variables {
+        tensors.insert(format!("now.{name}"), variable.as_tensor().clone());
+    }
+    for (name, tensor) in best {
+        tensors.insert(format!("best.{name}"), tensor.clone());
+    }
+    for (name, moments) in moments {
+        tensors.insert(format!("first.{name}"), moments.first.clone());
+        tensors.insert(format!("second.{name}"), moments.second.clone());
+    }
+    let state =
+        serde_json::to_string(state).map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
+    write_tensors(path, &tensors, HashMap::from([(STATE.to_owned(), state)]))
+}
+
+/// Reads a training; `None` where there is none.
+///
+/// # Errors
+/// A broken file, or one of another training.
+pub(crate) fn load(
+    path: &Path,
+    identity: &str,
+    device: &Device,
+) -> Result<Option<Saved>, TrainError> {
+    let refuse = |reason: String| TrainError::Checkpoint {
+        path: path.to_path_buf(),
+        reason,
+    };
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(TrainError::io(path, error)),
+    };
+    let broken = || refuse("it is broken".to_owned());
+    let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|_| broken())?;
+    let state = metadata
+        .metadata()
+        .as_ref()
+        .and_then(|metadata| metadata.get(STATE))
+        .ok_or_else(broken)?;
+    let state: State = serde_json::from_str(state).map_err(|_| broken())?;
+    if state.identity != identity {
+        return Err(refuse(
+            "it belongs to a training with another model, other settings or other examples"
+                .to_owned(),
+        ));
+    }
+    let tensors = candle_core::safetensors::load_buffer(&bytes, device).map_err(|_| broken())?;
+    let of = |kind: &str| -> BTreeMap<String, Tensor> {
+        let named = tensors.iter().filter_map(|(name, tensor)| {
+            Some((name.strip_prefix(kind)?.to_owned(), tensor.clone()))
+        });
+        named.collect()
+    };
+    let seconds = of("second.");
+    let moments = of("first.")
+        .into_iter()
+        .filter_map(|(name, first)| {
+            let second = seconds.get(&name)?.clone();
+            Some((name, Moments { first, second }))
+        })
+        .collect();
+    Ok(Some(Saved {
+        state,
+        variables: of("now."),
+        best: of("best."),
+        moments,
+    }))
+}
+
+/// Writes tensors beside a file and puts them in its place in one step.
+///
+/// # Errors
+/// A file that cannot be written; the old one stays then.
+pub(crate) fn write_tensors(
+    path: &Path,
+    tensors: &BTreeMap<String, Tensor>,
+    metadata: HashMap<String, String>,
+) -> Result<(), TrainError> {
+    let mut held: Vec<(&str, Vec<usize>, Vec<u8>)> = Vec::new();
+    for (name, tensor) in tensors {
+        let numbers: Vec<f32> = tensor
+            .to_dtype(candle_core::DType::F32)?
+            .flatten_all()?
+            .to_vec1()?;
+        let bytes = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+        held.push((name, tensor.dims().to_vec(), bytes));
+    }
+    let views = held
+        .iter()
+        .map(|(name, shape, bytes)| {
+            TensorView::new(safetensors::Dtype::F32, shape.clone(), bytes).map(|view| (*name, view))
+        })
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
+    let bytes = safetensors::serialize(views, Some(metadata))
+        .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
+    replace(path, &bytes)
+}
+
+/// Writes a file beside another and puts it in its place in one step.
+///
+/// # Errors
+/// A file that cannot be written; the old one stays then.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = Path::new(&beside);
+    std::fs::write(beside, bytes).map_err(|source| TrainError::io(beside, source))?;
+    std::fs::rename(beside, path).map_err(|source| TrainError::io(path, source))
+}

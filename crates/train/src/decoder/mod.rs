@@ -1,0 +1,302 @@
+//! The decoder as it is trained: which of its weights learn, and the forward pass that can be
+//! derived.
+
+mod block;
+mod parts;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use candle_core::{DType, Device, Tensor, Var};
+use ken_model::decoder::{Checkpoint, DecoderConfig};
+
+use crate::error::TrainError;
+use crate::lora::LoraSettings;
+use crate::ops::{self, AttentionShape, Dropout};
+use block::Block;
+use parts::{Linear, Scale, Weights};
+
+/// Which weights learn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tuning {
+    /// Pairs of small matrices on top of the weights.
+    Lora(LoraSettings),
+    /// All of them.
+    Full,
+}
+
+/// A decoder that learns.
+pub struct Trainable {
+    config: DecoderConfig,
+    tuning: Tuning,
+    tied: bool,
+    base: String,
+    device: Device,
+    dtype: DType,
+    embedding: Tensor,
+    /// Rows of the embedding that learn, in the order of the settings' tokens.
+    rows: Option<Var>,
+    blocks: Vec<Block>,
+    norm: Scale,
+    output: Linear,
+    variables: BTreeMap<String, Var>,
+}
+
+/// Rows to compute and the tokens to predict there.
+pub(crate) struct Batch {
+    /// The tokens of all sequences, one behind the other.
+    pub(crate) tokens: Vec<u32>,
+    /// The rows of each sequence.
+    pub(crate) lengths: Vec<usize>,
+    /// `(row, token that follows)`.
+    pub(crate) targets: Vec<(usize, u32)>,
+}
+
+impl Trainable {
+    /// Reads a model's weights for training.
+    ///
+    /// # Errors
+    /// Weights that cannot be read, settings out of range, a module that the model does not have.
+    pub fn new(
+        checkpoint: &Checkpoint,
+        tuning: Tuning,
+        device: &Device,
+        seed: u64,
+    ) -> Result<Self, TrainError> {
+        Self::of_type(checkpoint, tuning, device, DType::F32, seed)
+    }
+
+    /// As [`Trainable::new`], in 32 or 64 bits.
+    pub(crate) fn of_type(
+        checkpoint: &Checkpoint,
+        tuning: Tuning,
+        device: &Device,
+        dtype: DType,
+        seed: u64,
+    ) -> Result<Self, TrainError> {
+        let config = checkpoint.config().clone();
+        let mut tensors = BTreeMap::new();
+        for named in checkpoint.tensors() {
+            let (name, tensor) = named?;
+            tensors.insert(name, tensor.to_device(device)?.to_dtype(dtype)?);
+        }
+        let mut weights = Weights::new(tensors, &tuning, seed)?;
+        let embedding = weights.table("model.embed_tokens.weight")?;
+        let output = if checkpoint.is_tied() {
+            Linear::tied(&embedding, &tuning)?
+        } else {
+            weights.linear("lm_head")?
+        };
+        let blocks = (0..config.layers)
+            .map(|layer| Block::new(&mut weights, &config, layer))
+            .collect::<Result<Vec<_>, _>>()?;
+        let norm = weights.scale("model.norm.weight")?;
+        let mut variables = weights.into_variables();
+        let rows = match &tuning {
+            Tuning::Lora(settings) if !settings.tokens.is_empty() => {
+                let index = Tensor::new(settings.tokens.as_slice(), device)?;
+                let rows = Var::from_tensor(&embedding.index_select(&index, 0)?)?;
+                variables.insert(TOKEN_ROWS.to_owned(), rows.clone());
+                Some(rows)
+            }
+            _ => None,
+        };
+        Ok(Self {
+            tied: checkpoint.is_tied(),
+            base: checkpoint.fingerprint().to_owned(),
+            config,
+            tuning,
+            device: device.clone(),
+            dtype,
+            embedding,
+            rows,
+            blocks,
+            norm,
+            output,
+            variables,
+        })
+    }
+
+    /// What learns, by name: Hugging Face's names of weights, PEFT's of an adapter's matrices.
+    #[must_use]
+    pub fn variables(&self) -> &BTreeMap<String, Var> {
+        &self.variables
+    }
+
+    /// Numbers that learn.
+    #[must_use]
+    pub fn learning(&self) -> usize {
+        self.variables.values().map(|v| v.elem_count()).sum()
+    }
+
+    /// The fingerprint of the model that training began with.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Which weights learn.
+    #[must_use]
+    pub fn tuning(&self) -> &Tuning {
+        &self.tuning
+    }
+
+    /// The architecture's numbers.
+    #[must_use]
+    pub fn config(&self) -> &DecoderConfig {
+        &self.config
+    }
+
+    /// Whether the embedding is the output projection too.
+    #[must_use]
+    pub fn is_tied(&self) -> bool {
+        self.tied
+    }
+
+    /// A copy of what was learned so far.
+    pub(crate) fn snapshot(&self) -> Result<BTreeMap<String, Tensor>, TrainError> {
+        let copied = self.variables.iter().map(|(name, variable)| {
+            let copy = variable.as_tensor().copy()?.detach();
+            Ok((name.clone(), copy))
+        });
+        copied.collect()
+    }
+
+    /// Puts what was learned before in the place of what is learned now.
+    ///
+    /// # Errors
+    /// A tensor that is missing or has another shape.
+    pub fn set(&self, learned: &BTreeMap<String, Tensor>) -> Result<(), TrainError> {
+        for (name, variable) in &self.variables {
+            let tensor = learned.get(name).ok_or_else(|| {
+                TrainError::Compute(candle_core::Error::msg(format!("`{name}` is missing")))
+            })?;
+            let tensor = tensor.to_device(&self.device)?.to_dtype(self.dtype)?;
+            variable.set(&tensor)?;
+        }
+        Ok(())
+    }
+
+    /// The natural-log probabilities of a batch's targets. `noise` drops inputs, in training; every
+    /// use has another number.
+    ///
+    /// # Shapes
+    /// Returns `[targets]`.
+    pub(crate) fn forward(&self, batch: &Batch, noise: Option<u64>) -> Result<Tensor, TrainError> {
+        let shape = Arc::new(self.attention_shape(&batch.lengths));
+        let mut x = self.embed(&batch.tokens)?;
+        for (layer, block) in self.blocks.iter().enumerate() {
+            let dropout = |module: u64| self.dropout(noise, 16 * layer as u64 + module);
+            x = block.forward(&x, &shape, self.config.norm_epsilon, &dropout)?;
+        }
+        let (rows, tokens): (Vec<u32>, Vec<u32>) = batch
+            .targets
+            .iter()
+            .map(|&(row, token)| (row as u32, token))
+            .unzip();
+        let selected = Tensor::new(rows, &self.device)?;
+        let x = self
+            .norm
+            .norm(&x.index_select(&selected, 0)?, self.config.norm_epsilon)?;
+        let logits = self.logits(&x)?;
+        Ok(ops::log_probabilities(&logits, &tokens)?)
+    }
+
+    /// `[tokens, hidden]`.
+    fn embed(&self, tokens: &[u32]) -> Result<Tensor, TrainError> {
+        let index = Tensor::new(tokens, &self.device)?;
+        let x = self.embedding.index_select(&index, 0)?;
+        let (Some(rows), Tuning::Lora(settings)) = (&self.rows, &self.tuning) else {
+            return Ok(x);
+        };
+        let learned = |token: &u32| settings.tokens.iter().position(|t| t == token);
+        let (places, which): (Vec<u32>, Vec<u32>) = tokens
+            .iter()
+            .enumerate()
+            .filter_map(|(place, token)| Some((place as u32, learned(token)? as u32)))
+            .unzip();
+        if places.is_empty() {
+            return Ok(x);
+        }
+        let places = Tensor::new(places, &self.device)?;
+        let rows = rows.index_select(&Tensor::new(which, &self.device)?, 0)?;
+        let own = x.index_select(&places, 0)?;
+        Ok(x.index_add(&places, &(rows - own)?, 0)?)
+    }
+
+    /// `[rows, vocabulary]`.
+    fn logits(&self, x: &Tensor) -> Result<Tensor, TrainError> {
+        let logits = self.output.project(x, None)?;
+        let (Some(rows), Tuning::Lora(settings), true) = (&self.rows, &self.tuning, self.tied)
+        else {
+            return Ok(logits);
+        };
+        let tokens = Tensor::new(settings.tokens.as_slice(), &self.device)?;
+        let learned = ops::product(x, rows)?;
+        let own = logits.index_select(&tokens, 1)?;
+        Ok(logits.index_add(&tokens, &(learned - own)?, 1)?)
+    }
+
+    fn dropout(&self, noise: Option<u64>, module: u64) -> Option<Dropout> {
+        let Tuning::Lora(settings) = &self.tuning else {
+            return None;
+        };
+        let noise = noise.filter(|_| settings.dropout > 0.0)?;
+        Some(Dropout {
+            share: settings.dropout as f32,
+            seed: seed_of(noise, module) as u32,
+        })
+    }
+
+    fn attention_shape(&self, lengths: &[usize]) -> AttentionShape {
+        let frequencies = self.config.rope_frequencies();
+        let rows: usize = lengths.iter().sum();
+        let (mut cos, mut sin) = (
+            Vec::with_capacity(rows * frequencies.len()),
+            Vec::with_capacity(rows * frequencies.len()),
+        );
+        let mut spans = Vec::with_capacity(lengths.len());
+        let mut start = 0;
+        for &length in lengths {
+            spans.push(start..start + length);
+            start += length;
+            for position in 0..length {
+                for frequency in &frequencies {
+                    let (s, c) = (position as f64 * frequency).sin_cos();
+                    cos.push(c as f32);
+                    sin.push(s as f32);
+                }
+            }
+        }
+        AttentionShape {
+            spans,
+            heads: self.config.heads,
+            kv_heads: self.config.kv_heads,
+            width: self.config.head_width,
+            window: self.config.sliding_window,
+            cos,
+            sin,
+        }
+    }
+
+    /// The type of the numbers.
+    pub(crate) fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Where they lie.
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+}
+
+/// The name of the rows of the embedding that learn.
+pub(crate) const TOKEN_ROWS: &str = "model.embed_tokens.token_adapter.trainable_tokens_delta";
+
+/// A seed for one of several uses of another.
+pub(crate) fn seed_of(seed: u64, use_: u64) -> u64 {
+    let mut x = seed ^ use_.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

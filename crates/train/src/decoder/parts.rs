@@ -1,0 +1,199 @@
+//! A decoder's weights as they are trained: fixed, with LoRA on top, or learning themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use candle_core::{Result as CandleResult, Tensor, Var};
+
+use super::{Tuning, seed_of};
+use crate::error::TrainError;
+use crate::lora::LoraPair;
+use crate::ops::{self, Dropout, Fixed, Pair};
+
+/// The weights that are left to be taken, and what of those taken learns.
+pub(super) struct Weights<'a> {
+    tensors: BTreeMap<String, Tensor>,
+    tuning: &'a Tuning,
+    seed: u64,
+    variables: BTreeMap<String, Var>,
+}
+
+/// PEFT's names of a module's two matrices, without the part that stands before every name.
+fn lora_names(module: &str) -> (String, String) {
+    (
+        format!("{module}.lora_A.weight"),
+        format!("{module}.lora_B.weight"),
+    )
+}
+
+impl<'a> Weights<'a> {
+    /// # Errors
+    /// Settings out of range, a target that no module is called.
+    pub(super) fn new(
+        tensors: BTreeMap<String, Tensor>,
+        tuning: &'a Tuning,
+        seed: u64,
+    ) -> Result<Self, TrainError> {
+        if let Tuning::Lora(settings) = tuning {
+            settings.check()?;
+            let modules: BTreeSet<&str> = tensors
+                .keys()
+                .filter_map(|name| name.strip_suffix("_proj.weight"))
+                .filter_map(|name| name.rsplit('.').next())
+                .collect();
+            let known: Vec<String> = modules.iter().map(|m| format!("{m}_proj")).collect();
+            for target in &settings.targets {
+                if !known.contains(target) {
+                    return Err(TrainError::UnknownModule {
+                        name: target.clone(),
+                        known: known.join(", "),
+                    });
+                }
+            }
+        }
+        Ok(Self {
+            tensors,
+            tuning,
+            seed,
+            variables: BTreeMap::new(),
+        })
+    }
+
+    /// What learns of all that was taken.
+    pub(super) fn into_variables(self) -> BTreeMap<String, Var> {
+        self.variables
+    }
+
+    fn take(&mut self, name: &str) -> Result<Tensor, TrainError> {
+        self.tensors.remove(name).ok_or_else(|| {
+            TrainError::Compute(candle_core::Error::msg(format!("`{name}` is missing")))
+        })
+    }
+
+    /// A tensor, which learns where all weights do.
+    pub(super) fn table(&mut self, name: &str) -> Result<Tensor, TrainError> {
+        let tensor = self.take(name)?;
+        match self.tuning {
+            Tuning::Lora(_) => Ok(tensor),
+            Tuning::Full => {
+                let variable = Var::from_tensor(&tensor)?;
+                let tensor = variable.as_tensor().clone();
+                self.variables.insert(name.to_owned(), variable);
+                Ok(tensor)
+            }
+        }
+    }
+
+    /// The weight of a norm.
+    pub(super) fn scale(&mut self, name: &str) -> Result<Scale, TrainError> {
+        Ok(Scale(self.table(name)?))
+    }
+
+    /// The weight of a norm, where the model has it.
+    pub(super) fn optional_scale(&mut self, name: &str) -> Result<Option<Scale>, TrainError> {
+        if self.tensors.contains_key(name) {
+            self.scale(name).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Whether the model has a module.
+    pub(super) fn has(&self, module: &str) -> bool {
+        self.tensors.contains_key(&format!("{module}.weight"))
+    }
+
+    /// A projection, with its bias where it has one.
+    pub(super) fn linear(&mut self, module: &str) -> Result<Linear, TrainError> {
+        let bias = format!("{module}.bias");
+        let bias = if self.tensors.contains_key(&bias) {
+            Some(self.table(&bias)?)
+        } else {
+            None
+        };
+        let name = format!("{module}.weight");
+        let weight = match self.tuning {
+            Tuning::Full => Weight::Trained(self.table(&name)?),
+            Tuning::Lora(settings) => {
+                let tensor = self.take(&name)?;
+                let (outputs, inputs) = tensor.dims2()?;
+                let (dtype, device) = (tensor.dtype(), tensor.device().clone());
+                let pair = if module != "lm_head" && settings.wants(module) {
+                    let seed = seed_of(self.seed, self.variables.len() as u64);
+                    let shape = [outputs, inputs];
+                    let pair = LoraPair::new(shape, settings.rank, seed, dtype, &device)?;
+                    let (down, up) = lora_names(module);
+                    self.variables.insert(down, pair.down.clone());
+                    self.variables.insert(up, pair.up.clone());
+                    Some((pair, settings.scale() as f32))
+                } else {
+                    None
+                };
+                Weight::Fixed {
+                    fixed: Fixed::new(tensor)?,
+                    pair,
+                }
+            }
+        };
+        Ok(Linear { weight, bias })
+    }
+}
+
+/// The weight of a norm, `[width]`.
+pub(super) struct Scale(Tensor);
+
+impl Scale {
+    /// # Shapes
+    /// `x`: `[rows, width]`.
+    pub(super) fn norm(&self, x: &Tensor, epsilon: f32) -> CandleResult<Tensor> {
+        ops::rms_norm(x, &self.0, epsilon)
+    }
+}
+
+enum Weight {
+    Fixed {
+        fixed: Fixed,
+        pair: Option<(LoraPair, f32)>,
+    },
+    Trained(Tensor),
+}
+
+/// A projection.
+pub(super) struct Linear {
+    weight: Weight,
+    bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// The embedding as the output projection.
+    pub(super) fn tied(table: &Tensor, tuning: &Tuning) -> Result<Self, TrainError> {
+        let weight = match tuning {
+            Tuning::Full => Weight::Trained(table.clone()),
+            Tuning::Lora(_) => Weight::Fixed {
+                fixed: Fixed::new(table.clone())?,
+                pair: None,
+            },
+        };
+        Ok(Self { weight, bias: None })
+    }
+
+    /// # Shapes
+    /// `x`: `[rows, inputs]`; returns `[rows, outputs]`.
+    pub(super) fn project(&self, x: &Tensor, dropout: Option<Dropout>) -> CandleResult<Tensor> {
+        let y = match &self.weight {
+            Weight::Trained(weight) => ops::product(x, weight)?,
+            Weight::Fixed { fixed, pair } => {
+                let pair = pair.as_ref().map(|(pair, scale)| Pair {
+                    down: pair.down.as_tensor(),
+                    up: pair.up.as_tensor(),
+                    scale: *scale,
+                    dropout,
+                });
+                ops::projected(x, fixed, pair)?
+            }
+        };
+        match &self.bias {
+            Some(bias) => y.broadcast_add(bias),
+            None => Ok(y),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What can go wrong with training, each with the thing it went wrong with.
+
+use std::path::{Path, PathBuf};
+
+use ken_model::decoder::DecoderError;
+
+/// Why nothing was trained.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// The model's files cannot be used.
+    #[error(transparent)]
+    Model(#[from] DecoderError),
+    /// A file could not be read or written.
+    #[error("cannot use {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// There is nothing to learn from.
+    #[error("there is nothing to learn: no {what} has a token with loss")]
+    NothingToLearn {
+        /// "sequence" or "pair".
+        what: &'static str,
+    },
+    /// A sequence that the model cannot read.
+    #[error("sequence {place} has {received} tokens, the model reads {context}")]
+    TooLong {
+        /// Counted from 0.
+        place: usize,
+        /// Its tokens.
+        received: usize,
+        /// Most tokens that the model reads.
+        context: usize,
+    },
+    /// A setting out of range.
+    #[error("`{setting}` is {received}, expected {expected}")]
+    Setting {
+        /// Its name.
+        setting: &'static str,
+        /// What was given.
+        received: String,
+        /// What may be given.
+        expected: &'static str,
+    },
+    /// A module that the model does not have.
+    #[error("no module of the model is called `{name}` (it has {known})")]
+    UnknownModule {
+        /// The name given.
+        name: String,
+        /// The names that it has.
+        known: String,
+    },
+    /// The loss is no number.
+    #[error("the loss is no number after step {step}: the last checkpoint stays as it is")]
+    NotFinite {
+        /// The step, counted from 1.
+        step: usize,
+    },
+    /// A checkpoint of another training, or a broken one.
+    #[error("the checkpoint {path} cannot be gone on with: {reason}")]
+    Checkpoint {
+        /// Its folder.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
+    /// A tensor operation failed.
+    #[error("the training could not be computed: {0}")]
+    Compute(#[from] candle_core::Error),
+}
+
+impl TrainError {
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_path_buf(),
+            source,
+        }
+    }
+
+    /// A short name of the error for machines.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Model(error) => error.kind(),
+            Self::Io { .. } => "io",
+            Self::NothingToLearn { .. } => "nothing_to_learn",
+            Self::TooLong { .. } => "sequence_too_long",
+            Self::Setting { .. } => "setting",
+            Self::UnknownModule { .. } => "unknown_module",
+            Self::NotFinite { .. } => "loss_not_finite",
+            Self::Checkpoint { .. } => "checkpoint",
+            Self::Compute(_) => "compute",
+        }
+    }
+
+    /// What the reader can do about it.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Model(error) => error.hint(),
+            Self::NotFinite { .. } => Some(
+                "lower the learning rate with --learning-rate, or clip harder with --clip"
+                    .to_owned(),
+            ),
+            Self::Checkpoint { .. } => Some(
+                "train into another folder with --out, or begin anew in this one with --overwrite"
+                    .to_owned(),
+            ),
+            Self::TooLong { .. } => {
+                Some("leave longer ones out, or retrieve fewer passages with --k".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

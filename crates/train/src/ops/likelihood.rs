@@ -1,0 +1,95 @@
+//! How likely tokens are, given logits.
+
+use std::sync::Arc;
+
+use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
+use ken_model::kernels::{exp_of_nonpositive, greatest, sum, widest};
+use rayon::prelude::*;
+
+use super::memory::{is_slice, returned, slice, with_slice};
+use super::task_rows;
+
+/// The natural-log probability of one token a row.
+///
+/// # Shapes
+/// `logits`: `[rows, vocabulary]`; `targets`: `[rows]`; returns `[rows]`.
+pub(crate) fn log_probabilities(logits: &Tensor, targets: &[u32]) -> Result<Tensor> {
+    if is_slice(logits) {
+        return logits.contiguous()?.apply_op1(LogProbabilities {
+            targets: Arc::from(targets),
+        });
+    }
+    let top = logits.max_keepdim(D::Minus1)?.detach();
+    let shifted = logits.broadcast_sub(&top)?;
+    let total = shifted.exp()?.sum_keepdim(D::Minus1)?.log()?;
+    let index = Tensor::new(targets, logits.device())?.unsqueeze(1)?;
+    (shifted.gather(&index, D::Minus1)? - total)?.squeeze(1)
+}
+
+struct LogProbabilities {
+    targets: Arc<[u32]>,
+}
+
+/// The greatest logit of a row, and the sum of the exponentials less it.
+fn normalizer(row: &[f32]) -> (f32, f32) {
+    widest(
+        #[inline(always)]
+        || {
+            let top = greatest(row);
+            (top, sum(row, |logit| exp_of_nonpositive(logit - top)))
+        },
+    )
+}
+
+impl CustomOp1 for LogProbabilities {
+    fn name(&self) -> &'static str {
+        "log probabilities"
+    }
+
+    fn cpu_fwd(&self, logits: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
+        let (rows, width) = layout.shape().dims2()?;
+        let logits = slice(logits, layout)?;
+        let out: Vec<f32> = logits
+            .par_chunks(width)
+            .zip(&*self.targets)
+            .map(|(row, &target)| {
+                let (top, total) = normalizer(row);
+                row[target as usize] - top - total.ln()
+            })
+            .collect();
+        Ok(returned(out, rows))
+    }
+
+    /// `d log p(target) / d logit_i = [i = target] - p_i`.
+    fn bwd(&self, logits: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
+        let (_, width) = logits.dims2()?;
+        let mut out = vec![0.0; logits.elem_count()];
+        with_slice(logits, |logits| -> Result<()> {
+            with_slice(gradient, |gradient| {
+                out.par_chunks_mut(width)
+                    .zip(logits.par_chunks(width))
+                    .zip(gradient)
+                    .zip(&*self.targets)
+                    .with_min_len(task_rows(width))
+                    .for_each(|(((out, row), &g), &target)| {
+                        let (top, total) = normalizer(row);
+                        let factor = -g / total;
+                        widest(
+                            #[inline(always)]
+                            || {
+                                for (out, &logit) in out.iter_mut().zip(row) {
+                                    *out = factor * exp_of_nonpositive(logit - top);
+                                }
+                            },
+                        );
+                        out[target as usize] += g;
+                    });
+            })
+        })??;
+        Ok(Some(Tensor::from_vec(
+            out,
+            logits.shape(),
+            logits.device(),
+        )?))
+    }
+}

@@ -1,0 +1,172 @@
+//! Derivatives against differences, fused steps against put-together ones, and both against the
+//! decoder that answers.
+
+use candle_core::{DType, Device, Tensor};
+use ken_model::decoder::{Decoder, LoadOptions};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::checkpoint::Tiny;
+use super::{files, lora, opened, sequences};
+use crate::decoder::{Batch, Trainable, Tuning};
+use crate::objective::{measure, weighed};
+use crate::optimizer::Gradients;
+use crate::sequence::{Objective, Preference};
+
+fn decoders() -> Vec<(&'static str, Tiny)> {
+    let mut windowed = Tiny::new("llama");
+    windowed.window = Some(3);
+    windowed.tied = false;
+    let mut all: Vec<(&str, Tiny)> = ["llama", "qwen2", "qwen3", "phi3"]
+        .into_iter()
+        .map(|name| (name, Tiny::new(name)))
+        .collect();
+    all.push(("windowed", windowed));
+    all
+}
+
+fn tunings() -> [Tuning; 2] {
+    [Tuning::Lora(lora()), Tuning::Full]
+}
+
+/// What both matrices of LoRA learn is only seen where neither is zero.
+fn disturb(model: &Trainable) {
+    let mut random = StdRng::seed_from_u64(4);
+    for variable in model.variables().values() {
+        let numbers: Vec<f64> = (0..variable.elem_count())
+            .map(|_| 0.2 * (random.random::<f64>() - 0.5))
+            .collect();
+        let change = Tensor::from_vec(numbers, variable.shape(), &Device::Cpu).unwrap();
+        let change = change.to_dtype(variable.dtype()).unwrap();
+        variable
+            .set(&(variable.as_tensor() + change).unwrap())
+            .unwrap();
+    }
+}
+
+fn objectives() -> Vec<Objective> {
+    let mut sequences = sequences();
+    let preference = Preference {
+        rejected: sequences.pop().unwrap(),
+        chosen: sequences.pop().unwrap(),
+    };
+    let mut objectives: Vec<Objective> = sequences.into_iter().map(Objective::Imitate).collect();
+    objectives.push(Objective::Prefer {
+        preference,
+        beta: 0.3,
+    });
+    objectives
+}
+
+fn loss_and_gradients(model: &Trainable, noise: Option<u64>) -> (f64, Gradients) {
+    let objectives = objectives();
+    let together: Vec<&Objective> = objectives.iter().collect();
+    let references = [None, None, Some([-9.0, -8.0])];
+    let scale = Some(weighed(&objectives));
+    let (loss, gradients) = measure(model, &together, &references, scale, noise).unwrap();
+    (loss.mean(), gradients)
+}
+
+#[test]
+fn derivatives_are_the_limits_of_differences() {
+    const STEP: f64 = 1e-5;
+    for (name, tiny) in decoders() {
+        let dir = files(&tiny);
+        for tuning in tunings() {
+            let device = Device::Cpu;
+            let model = Trainable::of_type(&opened(&dir), tuning, &device, DType::F64, 1).unwrap();
+            disturb(&model);
+            let (_, gradients) = loss_and_gradients(&model, None);
+            assert_eq!(gradients.len(), model.variables().len(), "{name}");
+            let mut random = StdRng::seed_from_u64(8);
+            for (variable_name, variable) in model.variables() {
+                let place = random.random_range(0..variable.elem_count());
+                let start: Vec<f64> = variable.flatten_all().unwrap().to_vec1().unwrap();
+                let loss_at = |change: f64| {
+                    let mut numbers = start.clone();
+                    numbers[place] += change;
+                    let tensor = Tensor::from_vec(numbers, variable.shape(), &device).unwrap();
+                    variable.set(&tensor).unwrap();
+                    loss_and_gradients(&model, None).0
+                };
+                let difference = (loss_at(STEP) - loss_at(-STEP)) / (2.0 * STEP);
+                loss_at(0.0);
+                let gradient = &gradients[variable_name];
+                let gradient: Vec<f64> = gradient.flatten_all().unwrap().to_vec1().unwrap();
+                let error = (gradient[place] - difference).abs();
+                assert!(
+                    error < 1e-6 * (1.0 + difference.abs()),
+                    "{name} {variable_name}: {} {difference}",
+                    gradient[place]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn fused_steps_derive_as_put_together_ones() {
+    for (name, tiny) in decoders() {
+        let dir = files(&tiny);
+        for mut tuning in tunings() {
+            if let Tuning::Lora(settings) = &mut tuning {
+                settings.dropout = 0.3;
+            }
+            let of = |dtype| {
+                let checkpoint = opened(&dir);
+                let model = Trainable::of_type(&checkpoint, tuning.clone(), &Device::Cpu, dtype, 1);
+                let model = model.unwrap();
+                disturb(&model);
+                loss_and_gradients(&model, Some(5))
+            };
+            let (exact_loss, exact) = of(DType::F64);
+            let (loss, gradients) = of(DType::F32);
+            assert!(
+                (loss - exact_loss).abs() < 1e-5 * exact_loss,
+                "{name}: {loss} {exact_loss}"
+            );
+            for (variable, gradient) in &gradients {
+                let gradient = gradient.to_dtype(DType::F64).unwrap();
+                let difference = (gradient - &exact[variable]).unwrap().abs().unwrap();
+                let most = |x: &Tensor| -> f64 {
+                    x.flatten_all()
+                        .unwrap()
+                        .max(0)
+                        .unwrap()
+                        .to_scalar()
+                        .unwrap()
+                };
+                let scale = 1e-3 + most(&exact[variable].abs().unwrap());
+                assert!(most(&difference) < 2e-5 * scale, "{name} {variable}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_learns_reads_as_what_answers() {
+    for (name, tiny) in decoders() {
+        let dir = files(&tiny);
+        let model = Trainable::new(&opened(&dir), Tuning::Full, &Device::Cpu, 1).unwrap();
+        let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
+        let prompt = decoder.raw_prompt("the wren and").unwrap();
+        let score = decoder.score(&prompt, &[" the garden"]).unwrap().remove(0);
+        let tokens = [prompt.tokens(), &score.tokens].concat();
+        let first = prompt.tokens().len();
+        let batch = Batch {
+            lengths: vec![tokens.len(); 2],
+            targets: (first..tokens.len())
+                .map(|place| (tokens.len() + place - 1, tokens[place]))
+                .collect(),
+            tokens: [tokens.clone(), tokens].concat(),
+        };
+        let learned = model
+            .forward(&batch, None)
+            .unwrap()
+            .to_vec1::<f32>()
+            .unwrap();
+        for (a, b) in learned.iter().zip(&score.logprobs) {
+            assert!((a - b).abs() < 2e-5, "{name}: {a} {b}");
+        }
+    }
+}
