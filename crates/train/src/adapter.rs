@@ -12,14 +12,14 @@ use crate::decoder::{Trainable, Tuning};
 use crate::error::TrainError;
 
 /// Writes what a model learned on top of its weights into a folder, made where it is missing.
-/// `base_name` is what the model is called; `purpose` what it was trained for.
+/// `base_name` is what the model is called.
 ///
 /// # Errors
 /// A model of which all weights were trained; a file that cannot be written.
 pub fn write_adapter(
     model: &Trainable,
     base_name: &str,
-    purpose: &str,
+    origin: &Origin,
     folder: &Path,
 ) -> Result<(), TrainError> {
     let Tuning::Lora(settings) = model.tuning() else {
@@ -62,13 +62,9 @@ pub fn write_adapter(
         trainable_token_indices: (!settings.tokens.is_empty()).then(|| settings.tokens.clone()),
         inference_mode: true,
     };
-    let origin = Origin {
-        base: model.base().to_owned(),
-        purpose: purpose.to_owned(),
-    };
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
     write_tensors(&folder.join(TENSORS_FILE), &tensors, metadata)?;
-    write_json(&folder.join(ORIGIN_FILE), &origin)?;
+    write_json(&folder.join(ORIGIN_FILE), origin)?;
     write_json(&folder.join(SETTINGS_FILE), &written)
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::DecoderConfig;
 use super::error::DecoderError;
+use super::prompt_form::PromptForm;
 
 /// The settings' file.
 pub const SETTINGS_FILE: &str = "adapter_config.json";
@@ -112,6 +113,9 @@ pub struct Origin {
     pub base: String,
     /// What it was trained for.
     pub purpose: String,
+    /// How prompts were put before the model in training.
+    #[serde(default)]
+    pub prompt: PromptForm,
 }
 
 /// The two matrices of a module.

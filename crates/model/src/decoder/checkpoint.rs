@@ -11,8 +11,10 @@ use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
-use super::tokenizer::TextTokenizer;
+use super::prompt_form::PromptForm;
+use super::tokenizer::{Reading, TextTokenizer};
 use super::weights::{Part, WeightFile, Weights};
+use crate::language::Prompt;
 
 /// A decoder's files, opened, from which it is loaded, or trained further.
 pub struct Checkpoint {
@@ -21,6 +23,7 @@ pub struct Checkpoint {
     pub(super) tokenizer: TextTokenizer,
     pub(super) chat: Option<ChatTemplate>,
     pub(super) end_tokens: Vec<u32>,
+    pub(super) prompt_form: PromptForm,
     pub(super) fingerprint: String,
 }
 
@@ -90,6 +93,7 @@ impl Checkpoint {
             tokenizer,
             chat,
             end_tokens,
+            prompt_form: PromptForm::default(),
             fingerprint,
         })
     }
@@ -102,19 +106,26 @@ impl Checkpoint {
             });
         }
         let config = DecoderConfig::from_hugging_face(&config_path)?;
+        let prompt_form = PromptForm::from_hugging_face(&config_path)?;
         let tokenizer = TextTokenizer::from_file(&folder.join("tokenizer.json"))?;
         let chat = ChatTemplate::from_folder(folder);
         let mut end_tokens = end_tokens_of_folder(folder);
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         let file = WeightFile::open_safetensors(folder)?;
-        let fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
+        let mut fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
             .map_err(|source| DecoderError::io(folder, source))?;
+        if prompt_form != PromptForm::default() {
+            // The same weights answer otherwise.
+            let parts = [fingerprint.as_str(), prompt_form.name()];
+            fingerprint = crate::fingerprint_of_texts(&parts);
+        }
         Ok(Self {
             config,
             weights: Weights::new(file),
             tokenizer,
             chat,
             end_tokens,
+            prompt_form,
             fingerprint,
         })
     }
@@ -127,7 +138,9 @@ impl Checkpoint {
             .collect();
         adapter.check(&self.fingerprint, &modules, &self.config)?;
         let fingerprint = crate::fingerprint_of_texts(&[&self.fingerprint, adapter.fingerprint()]);
+        let prompt_form = adapter.origin().map_or(self.prompt_form, |o| o.prompt);
         Ok(Self {
+            prompt_form,
             weights: self.weights.with(adapter),
             fingerprint,
             ..self
@@ -150,6 +163,43 @@ impl Checkpoint {
     #[must_use]
     pub fn is_tied(&self) -> bool {
         !self.weights.has_output()
+    }
+
+    /// How prompts with instruction and examples are put before it.
+    #[must_use]
+    pub fn prompt_form(&self) -> PromptForm {
+        self.prompt_form
+    }
+
+    /// The tokens of a prompt in a form, and of what a model is to write after it, as a model that
+    /// answers reads and writes them: the output stands behind a space and ends with the line.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses, a token that the model does not know.
+    pub fn example(
+        &self,
+        prompt: &Prompt,
+        form: PromptForm,
+        output: &str,
+    ) -> Result<(Vec<u32>, Vec<u32>), DecoderError> {
+        let (shared, input) = form.text(prompt);
+        self.continued(&format!("{shared}{input}"), &format!(" {output}\n"))
+    }
+
+    /// The tokens of a text, and of another that goes on behind it.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::example`].
+    pub fn continued(
+        &self,
+        text: &str,
+        continuation: &str,
+    ) -> Result<(Vec<u32>, Vec<u32>), DecoderError> {
+        let text = self.tokenizer.encode(text, Reading::Plain, true)?;
+        let continuation = self
+            .tokenizer
+            .encode_continuation(continuation, Reading::Plain)?;
+        Ok((self.config.known(text)?, self.config.known(continuation)?))
     }
 
     /// All weights in 32 bits under their Hugging Face names, an adapter's merged in. One tensor at

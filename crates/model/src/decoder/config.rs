@@ -120,6 +120,15 @@ impl DecoderConfig {
         blocks.saturating_add(2 * self.vocabulary * self.hidden)
     }
 
+    /// Refuses token ids that the model does not know.
+    pub(super) fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {
+        let vocabulary = self.vocabulary;
+        match tokens.iter().find(|&&token| token as usize >= vocabulary) {
+            Some(&token) => Err(DecoderError::UnknownToken { token, vocabulary }),
+            None => Ok(tokens),
+        }
+    }
+
     /// Reads a Hugging Face `config.json`.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use crate::language::{
 
 impl Decoder {
     fn tokenized(&self, prompt: &Prompt) -> Result<TokenPrompt, DecoderError> {
-        let (shared, input) = prompt.text();
+        let (shared, input) = self.prompt_form.text(prompt);
         self.prompt(&shared, input)
     }
 

@@ -19,6 +19,7 @@ mod hidden;
 mod language;
 mod options;
 mod prompt;
+mod prompt_form;
 mod quotation;
 mod runtime;
 mod sampling;
@@ -39,6 +40,7 @@ pub use family::Family;
 pub use generate::{GenerateRequest, Generation};
 pub use options::{Device, LoadOptions};
 pub use prompt::Prompt;
+pub use prompt_form::PromptForm;
 pub use score::{Score, ScoreRequest};
 
 use chat::ChatTemplate;
@@ -52,6 +54,7 @@ pub struct Decoder {
     tokenizer: TextTokenizer,
     chat: Option<ChatTemplate>,
     end_tokens: Vec<u32>,
+    prompt_form: PromptForm,
     fingerprint: String,
 }
 
@@ -71,6 +74,7 @@ impl Decoder {
             tokenizer: checkpoint.tokenizer,
             chat: checkpoint.chat,
             end_tokens: checkpoint.end_tokens,
+            prompt_form: checkpoint.prompt_form,
             fingerprint: checkpoint.fingerprint,
         })
     }
@@ -91,6 +95,12 @@ impl Decoder {
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// How prompts with instruction and examples are put before it.
+    #[must_use]
+    pub fn prompt_form(&self) -> PromptForm {
+        self.prompt_form
     }
 
     /// Whether the model comes with a chat template, which [`Decoder::chat_prompt`] needs.
@@ -152,12 +162,7 @@ impl Decoder {
         Ok(self.tokenizer.encode(text, Reading::Plain, false)?.len())
     }
 
-    /// Refuses token ids that the model does not know.
     fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {
-        let vocabulary = self.config.vocabulary;
-        match tokens.iter().find(|&&token| token as usize >= vocabulary) {
-            Some(&token) => Err(DecoderError::UnknownToken { token, vocabulary }),
-            None => Ok(tokens),
-        }
+        self.config.known(tokens)
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use candle_core::Device;
-use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions};
+use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Origin, PromptForm};
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -159,13 +159,19 @@ fn an_adapter_answers_as_it_learned() {
         let out = TempDir::new().unwrap();
         let (model, _) = trained(&dir, &noisy(), &imitated(), &out.path().join("c"), &[]);
         let folder = out.path().join("adapter");
-        write_adapter(&model, "tiny", "test", &folder).unwrap();
+        let origin = Origin {
+            base: model.base().to_owned(),
+            purpose: "test".to_owned(),
+            prompt: PromptForm::Bare,
+        };
+        write_adapter(&model, "tiny", &origin, &folder).unwrap();
         let options = LoadOptions {
             adapter: Some(folder.clone()),
             ..LoadOptions::default()
         };
         let decoder = Decoder::load(dir.path(), &options).unwrap();
         let plain = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
+        assert_eq!(decoder.prompt_form(), PromptForm::Bare);
         assert_ne!(decoder.fingerprint(), plain.fingerprint());
         let prompt = decoder.raw_prompt("the wren and").unwrap();
         let score = decoder.score(&prompt, &[" the garden"]).unwrap().remove(0);

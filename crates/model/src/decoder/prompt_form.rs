@@ -1,0 +1,94 @@
+//! How a prompt is put before a decoder: with all its words, or without instruction and worked
+//! examples. Which of the two a checkpoint was trained for stands in its `config.json`.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::DecoderError;
+use crate::language::Prompt;
+
+/// The field of `config.json`. Tools that train or convert a checkpoint keep fields that they do not
+/// know, so it stays with the model.
+pub(super) const FIELD: &str = "ken_prompt";
+
+/// How a prompt is put before a decoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptForm {
+    /// Instruction, worked examples, input: for models that were trained on all kinds of text.
+    #[default]
+    Examples,
+    /// The input alone: for models that were trained on just such inputs, and whose context is
+    /// short.
+    Bare,
+}
+
+impl PromptForm {
+    /// As the form is written in `config.json`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Examples => "examples",
+            Self::Bare => "bare",
+        }
+    }
+
+    /// A prompt in this form: what all prompts of its kind share, and the rest.
+    #[must_use]
+    pub fn text(self, prompt: &Prompt) -> (String, &str) {
+        match self {
+            Self::Examples => prompt.text(),
+            Self::Bare => (String::new(), &prompt.input),
+        }
+    }
+
+    /// Reads the form from a `config.json`, of which nothing else is looked at; with all its words
+    /// where the file says nothing.
+    ///
+    /// # Errors
+    /// A form that there is not.
+    pub(super) fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
+        let text = std::fs::read_to_string(path).map_err(|e| DecoderError::io(path, e))?;
+        let invalid = |reason: String| DecoderError::InvalidConfig {
+            path: path.to_path_buf(),
+            reason,
+        };
+        let config: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
+        match config.get(FIELD) {
+            None | Some(Value::Null) => Ok(Self::default()),
+            Some(form) => Self::deserialize(form).map_err(|_| {
+                invalid(format!(
+                    "`{FIELD}` is {form}; it can be \"examples\" or \"bare\""
+                ))
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(config: &str) -> Result<PromptForm, DecoderError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, config).unwrap();
+        PromptForm::from_hugging_face(&path)
+    }
+
+    #[test]
+    fn the_form_is_read_from_the_configuration() {
+        assert_eq!(read("{}").unwrap(), PromptForm::Examples);
+        for form in [PromptForm::Examples, PromptForm::Bare] {
+            let config = format!("{{\"{FIELD}\": \"{}\"}}", form.name());
+            assert_eq!(read(&config).unwrap(), form);
+        }
+        let error = read("{\"ken_prompt\": \"short\"}").unwrap_err().to_string();
+        assert!(
+            error.contains("\"short\"") && error.contains("\"bare\""),
+            "{error}"
+        );
+    }
+}
