@@ -76,7 +76,8 @@ pub struct Retrieved {
 
 impl Retrieved {
     /// What was found and the model has not read yet.
-    pub(crate) fn unread(found: Finding) -> Self {
+    #[must_use]
+    pub fn unread(found: Finding) -> Self {
         Self {
             passage_id: found.passage.id.0,
             doc_id: found.passage.doc_id,

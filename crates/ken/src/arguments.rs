@@ -11,6 +11,8 @@ mod labelling;
 mod mastery;
 mod model;
 mod probing;
+mod training;
+mod tuning;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
@@ -22,6 +24,8 @@ pub(crate) use labelling::{CorpusSource, LabelArguments, LabelVerb, SourcesArgum
 pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
 pub(crate) use model::{ModelArguments, ModelVerb};
 pub(crate) use probing::ProbeArguments;
+pub(crate) use training::{TrainArguments, TrainVerb};
+pub(crate) use tuning::{TrainExamplesArguments, TrainNoiseTolerantArguments, TuningFlags};
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -106,6 +110,8 @@ pub(crate) enum Verb {
     Mastery(MasteryArguments),
     /// Choose a policy's threshold from what was probed, with a guarantee if you want one
     Calibrate(CalibrateArguments),
+    /// Teach models from what was measured
+    Train(TrainArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
     /// Print the completions of a shell

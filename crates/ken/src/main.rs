@@ -78,6 +78,10 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, mastery.verb.layer())?;
             commands::mastery::run(&mastery.verb, &settings, global.json, stop)
         }
+        Verb::Train(train) => {
+            let settings = settings(global, train.verb.layer())?;
+            commands::train::run(&train.verb, &settings, global.json, stop)
+        }
         Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, global.json),
     }
 }

@@ -1,5 +1,5 @@
-//! What goes to stdout: data, as text or JSON. Talk (progress, warnings,
-//! errors) goes to stderr and is not written here.
+//! What goes to stdout: data, as text or JSON; and single remarks on stderr. Progress and errors are
+//! not written here.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -31,6 +31,12 @@ impl fmt::Display for Told {
 }
 
 impl std::error::Error for Told {}
+
+/// Says something on stderr, where it is no data.
+pub(crate) fn remark(text: impl fmt::Display) {
+    // If stderr is gone there is nobody to tell.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
 
 /// Writes one value as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {

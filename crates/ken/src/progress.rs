@@ -47,6 +47,12 @@ impl Display {
         self.bar.set_position(done);
     }
 
+    /// As [`Display::show`], with what is known so far beside the label.
+    pub(crate) fn show_beside(&mut self, label: &str, known: &str, done: u64, total: u64) {
+        self.show(label, Unit::Items, done, Some(total));
+        self.bar.set_prefix(format!("{label}: {known}"));
+    }
+
     /// Shows how far documents are taken in, by the bytes of their files.
     pub(crate) fn show_ingest(&mut self, step: &ken_ingest::Progress) {
         self.show(

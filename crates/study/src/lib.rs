@@ -17,6 +17,7 @@ pub mod evaluate;
 mod in_batches;
 mod json_line;
 pub mod label;
+pub mod lessons;
 pub mod mastery;
 pub mod probe;
 mod random;
@@ -35,6 +36,7 @@ pub use label::{
     FirstText, LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, SourceRecord,
     SourceSummary, label_sources, summarize_sources, write_sources_parquet,
 };
+pub use lessons::{Lesson, LessonKind, NoiseTolerant, is_held_out, noise_tolerant, place_in_split};
 pub use mastery::{
     Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,
     label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,

@@ -65,7 +65,7 @@ impl CalibrateArguments {
     }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("a number from 0 to 1 is wanted".to_owned()),

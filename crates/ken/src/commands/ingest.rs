@@ -1,6 +1,5 @@
 //! `ken ingest`: documents into a corpus.
 
-use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
@@ -60,8 +59,7 @@ pub(crate) fn run(
 
 /// Tells of a document that is left out.
 fn warn(error: &ReadError) {
-    // Nothing is left to be done if even the warning cannot be written.
-    let _ = writeln!(std::io::stderr().lock(), "skipped: {error}");
+    output::remark(format!("skipped: {error}"));
 }
 
 fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {

@@ -105,6 +105,16 @@ impl ChatTemplate {
         })
     }
 
+    /// The template as it is written.
+    pub(super) fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The tokens that begin and end a text; empty where there is none.
+    pub(super) fn ends(&self) -> (&str, &str) {
+        (&self.beginning, &self.end)
+    }
+
     /// The text of a conversation; `open_answer` ends it where the model is to answer.
     pub(super) fn render(
         &self,

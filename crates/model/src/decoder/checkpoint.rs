@@ -165,6 +165,11 @@ impl Checkpoint {
         !self.weights.has_output()
     }
 
+    /// Where it was read from, if that is a folder.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.weights.folder()
+    }
+
     /// How prompts with instruction and examples are put before it.
     #[must_use]
     pub fn prompt_form(&self) -> PromptForm {

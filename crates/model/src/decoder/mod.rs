@@ -27,6 +27,7 @@ mod score;
 mod tensors;
 mod tokenizer;
 mod weights;
+mod written;
 
 use std::path::Path;
 
@@ -42,6 +43,7 @@ pub use options::{Device, LoadOptions};
 pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
 pub use score::{Score, ScoreRequest};
+pub use written::StoredAs;
 
 use chat::ChatTemplate;
 use runtime::Engines;

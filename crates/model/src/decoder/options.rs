@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::error::DecoderError;
 use crate::kernels::{Precision, UnknownName};
 
 /// Where a decoder computes.
@@ -23,6 +24,29 @@ pub enum Device {
 
 impl Device {
     const ALL: [Self; 4] = [Self::Cpu, Self::Cuda, Self::Metal, Self::Reference];
+}
+
+impl Device {
+    /// The device of candle's on which tensors lie.
+    ///
+    /// # Errors
+    /// A device that is not there, or that ken was built without.
+    pub fn opened(self) -> Result<candle_core::Device, DecoderError> {
+        let device = match self {
+            Self::Cpu | Self::Reference => Ok(candle_core::Device::Cpu),
+            Self::Cuda => candle_core::Device::new_cuda(0),
+            Self::Metal => candle_core::Device::new_metal(0),
+        };
+        device.map_err(|error| DecoderError::NoSuchDevice {
+            device: self,
+            reason: error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+        })
+    }
 }
 
 impl fmt::Display for Device {

@@ -1,17 +1,34 @@
 //! How a prompt is put before a decoder: with all its words, or without instruction and worked
 //! examples. Which of the two a checkpoint was trained for stands in its `config.json`.
 
+use std::fmt;
 use std::path::Path;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::DecoderError;
+use crate::kernels::UnknownName;
 use crate::language::Prompt;
 
 /// The field of `config.json`. Tools that train or convert a checkpoint keep fields that they do not
 /// know, so it stays with the model.
 pub(super) const FIELD: &str = "ken_prompt";
+
+impl fmt::Display for PromptForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for PromptForm {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
+        UnknownName::find("form", &[Self::Examples, Self::Bare], name)
+    }
+}
 
 /// How a prompt is put before a decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -59,23 +59,9 @@ impl Engines {
         weights: Weights,
         options: &LoadOptions,
     ) -> Result<Self, DecoderError> {
-        let device = match options.device {
-            Device::Cpu => None,
-            Device::Cuda => Some(candle_core::Device::new_cuda(0)),
-            Device::Metal => Some(candle_core::Device::new_metal(0)),
-            Device::Reference => Some(Ok(candle_core::Device::Cpu)),
-        };
         let cache_bytes = options.cache_bytes;
-        if let Some(device) = device {
-            let device = device.map_err(|error| DecoderError::NoSuchDevice {
-                device: options.device,
-                reason: error
-                    .to_string()
-                    .lines()
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned(),
-            })?;
+        if options.device != Device::Cpu {
+            let device = options.device.opened()?;
             let graph = Graph::load(config, &weights, Tensors { device })?;
             return Ok(Self {
                 exact: Runtime::Tensors(Engine::new(graph, config, cache_bytes)),

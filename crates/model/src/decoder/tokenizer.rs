@@ -168,6 +168,13 @@ impl TextTokenizer {
             .map_err(|e| refuse(&self.path, &e.to_string()))
     }
 
+    /// The tokenizer as a `tokenizer.json`.
+    pub(super) fn json(&self) -> Result<String, DecoderError> {
+        self.reading(Reading::Markup)
+            .to_string(false)
+            .map_err(|e| refuse(&self.path, &e.to_string()))
+    }
+
     /// The id of one token.
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)

@@ -205,6 +205,14 @@ impl Weights {
         }
     }
 
+    /// The folder that they lie in; `None` where they lie in a GGUF file.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        match &self.file {
+            WeightFile::Gguf(_) => None,
+            WeightFile::Safetensors { folder, .. } => Some(folder),
+        }
+    }
+
     /// Whether the model has an output projection of its own.
     pub(super) fn has_output(&self) -> bool {
         self.file.shape(self.output_name()).is_some()

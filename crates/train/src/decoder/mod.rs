@@ -56,14 +56,15 @@ impl Trainable {
     /// Reads a model's weights for training.
     ///
     /// # Errors
-    /// Weights that cannot be read, settings out of range, a module that the model does not have.
+    /// Weights that cannot be read, settings out of range, a module that the model does not have, a
+    /// device that is not there.
     pub fn new(
         checkpoint: &Checkpoint,
         tuning: Tuning,
-        device: &Device,
+        device: ken_model::decoder::Device,
         seed: u64,
     ) -> Result<Self, TrainError> {
-        Self::of_type(checkpoint, tuning, device, DType::F32, seed)
+        Self::of_type(checkpoint, tuning, &device.opened()?, DType::F32, seed)
     }
 
     /// As [`Trainable::new`], in 32 or 64 bits.

@@ -147,7 +147,13 @@ fn fused_steps_derive_as_put_together_ones() {
 fn what_learns_reads_as_what_answers() {
     for (name, tiny) in decoders() {
         let dir = files(&tiny);
-        let model = Trainable::new(&opened(&dir), Tuning::Full, &Device::Cpu, 1).unwrap();
+        let model = Trainable::new(
+            &opened(&dir),
+            Tuning::Full,
+            ken_model::decoder::Device::Cpu,
+            1,
+        )
+        .unwrap();
         let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
         let prompt = decoder.raw_prompt("the wren and").unwrap();
         let score = decoder.score(&prompt, &[" the garden"]).unwrap().remove(0);

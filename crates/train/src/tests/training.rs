@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use candle_core::Device;
-use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Origin, PromptForm};
+use ken_model::decoder::{
+    Checkpoint, Decoder, DecoderError, Device, LoadOptions, Origin, PromptForm,
+};
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -32,7 +33,7 @@ fn settings() -> TrainSettings {
 }
 
 fn model(dir: &TempDir, tuning: &Tuning) -> Trainable {
-    Trainable::new(&opened(dir), tuning.clone(), &Device::Cpu, 1).unwrap()
+    Trainable::new(&opened(dir), tuning.clone(), Device::Cpu, 1).unwrap()
 }
 
 fn noisy() -> Tuning {
@@ -256,7 +257,7 @@ fn what_cannot_be_trained_is_refused_and_overwrites_nothing() {
         targets: vec!["queries".to_owned()],
         ..lora()
     });
-    let error = Trainable::new(&opened(&dir), unknown, &Device::Cpu, 1)
+    let error = Trainable::new(&opened(&dir), unknown, Device::Cpu, 1)
         .err()
         .unwrap();
     assert_eq!(error.kind(), "unknown_module");

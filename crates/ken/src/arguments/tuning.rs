@@ -1,0 +1,201 @@
+//! The flags of the verbs of `ken train` that train a language model. It loads no model.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use ken_model::decoder::PromptForm;
+
+use super::CorpusFlag;
+use super::answering::ModelFlags;
+use super::calibrating::share;
+use super::corpus::FindingFlags;
+use crate::config::Layer;
+
+/// How a language model is trained, and what is written.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TuningFlags {
+    /// Write what was learned into this folder: an adapter as PEFT lays it out, or with --full a
+    /// model. A training that was stopped goes on from there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Begin anew, whatever is in the folder
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+
+    /// Train all weights instead of small matrices on top of them (LoRA)
+    #[arg(long, conflicts_with_all = ["rank", "alpha", "dropout", "targets"])]
+    pub(crate) full: bool,
+
+    /// The rank of the matrices
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub(crate) rank: NonZeroUsize,
+
+    /// What they add is multiplied by this over the rank
+    #[arg(long, value_name = "A", default_value_t = 32.0)]
+    pub(crate) alpha: f64,
+
+    /// The share of inputs that are dropped in training
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.0)]
+    pub(crate) dropout: f64,
+
+    /// The projections that they stand on, by the end of their names, as q_proj,v_proj
+    /// [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) targets: Vec<String>,
+
+    /// The highest learning rate, from which it falls by a cosine to a tenth
+    #[arg(long, value_name = "R", default_value_t = 3e-4)]
+    pub(crate) learning_rate: f64,
+
+    /// The share of all steps in which the learning rate rises
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.03)]
+    pub(crate) warm_up: f64,
+
+    /// How often every example is seen
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub(crate) epochs: f64,
+
+    /// Examples a step
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub(crate) batch: NonZeroUsize,
+
+    /// Tokens that are computed together at most; a step of more adds up gradients
+    #[arg(long, value_name = "N", default_value = "4096")]
+    pub(crate) pass_tokens: NonZeroUsize,
+
+    /// Shorten gradients of a greater norm to this one; 0 for never
+    #[arg(long, value_name = "NORM", default_value_t = 1.0)]
+    pub(crate) clip: f64,
+
+    /// What matrices shrink by in each step, times the learning rate
+    #[arg(long, value_name = "D", default_value_t = 0.0)]
+    pub(crate) weight_decay: f64,
+
+    /// The share of the questions that are kept aside to validate with, chosen by their words
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.1)]
+    pub(crate) validation: f64,
+
+    /// Steps between validations [default: one an epoch]
+    #[arg(long, value_name = "N")]
+    pub(crate) validate_every: Option<NonZeroUsize>,
+
+    /// End after so many validations in a row without a lower loss
+    #[arg(long, value_name = "N")]
+    pub(crate) patience: Option<NonZeroUsize>,
+
+    /// Steps between checkpoints
+    #[arg(long, value_name = "N", default_value = "50")]
+    pub(crate) checkpoint_every: NonZeroUsize,
+
+    #[command(flatten)]
+    pub(crate) model: ModelFlags,
+}
+
+/// How prompts are put before the model.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct PromptFlag {
+    /// How prompts are put before the model, in training and after: bare (passages and question),
+    /// or examples (with an instruction and worked examples before them)
+    #[arg(long, value_name = "FORM", default_value = "bare")]
+    pub(crate) prompt: PromptForm,
+}
+
+/// `ken train examples`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken train examples lessons.jsonl --out tuned
+  ken train examples lessons.jsonl --out tuned --rank 8 --learning-rate 1e-4 --epochs 3
+  ken train examples pairs.jsonl --out aligned --adapter tuned --beta 0.3
+  ken ask --adapter tuned --policy never \"Who wrote it?\"
+
+Each line of FILE is {\"prompt\", \"completion\"}, of which the completion is learned, or
+{\"prompt\", \"chosen\", \"rejected\"}, of which the first is to be preferred (DPO); these are the
+formats of TRL. With --adapter, training begins with what that adapter adds to the model, and
+what is learned stands on top of it.
+
+Stop it with Ctrl-C and run it again to go on: every step is the same as without the stop.")]
+pub(crate) struct TrainExamplesArguments {
+    /// A JSON Lines file of examples
+    #[arg(value_name = "FILE")]
+    pub(crate) examples: PathBuf,
+
+    /// How far the model may move for a preference
+    #[arg(long, value_name = "B", default_value_t = 0.3)]
+    pub(crate) beta: f64,
+
+    #[command(flatten)]
+    pub(crate) tuning: TuningFlags,
+}
+
+impl TrainExamplesArguments {
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        self.tuning.model.onto(&mut layer);
+        layer
+    }
+}
+
+/// `ken train noise-tolerant`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant
+  ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant --epochs 2 --k 3
+  ken eval questions.jsonl --held-out 0.3 --corpus notes.ken --adapter tolerant
+
+Each question is taught three times, as far as there are passages for it: from memory, with
+passages of which one holds a golden answer, and with passages that do not: such as lie near it,
+and such as were found for other questions (Zero-RAG, section 3.3).
+
+With --held-out R, a share of the questions is left out for `ken eval`, which takes the same
+flag; which ones goes by their words alone.")]
+pub(crate) struct TrainNoiseTolerantArguments {
+    /// A JSON Lines file of questions with golden answers
+    #[arg(value_name = "QUESTIONS")]
+    pub(crate) questions: PathBuf,
+
+    /// Passages in a prompt
+    #[arg(long, value_name = "N", default_value = "3")]
+    pub(crate) k: NonZeroUsize,
+
+    /// Passages that are found for a question, among which distractors are sought
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) depth: NonZeroUsize,
+
+    /// The share of distractors that come from other questions
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.34)]
+    pub(crate) random: f64,
+
+    /// Leave out a share of the questions, to evaluate on
+    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.0)]
+    pub(crate) held_out: f64,
+
+    /// Take a random sample of N questions, chosen by the seed
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<NonZeroUsize>,
+
+    #[command(flatten)]
+    pub(crate) prompt: PromptFlag,
+
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    #[command(flatten)]
+    finding: FindingFlags,
+
+    #[command(flatten)]
+    pub(crate) tuning: TuningFlags,
+}
+
+impl TrainNoiseTolerantArguments {
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        self.corpus.onto(&mut layer);
+        self.finding.onto(&mut layer);
+        self.tuning.model.onto(&mut layer);
+        layer
+    }
+}

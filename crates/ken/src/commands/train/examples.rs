@@ -1,0 +1,105 @@
+//! `ken train examples`: a language model learns from a file of prompts and what follows them.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use ken_model::decoder::Checkpoint;
+use ken_train::{Objective, Preference, Sequence};
+use serde::Deserialize;
+
+use super::fit::{Lessons, fit, opened};
+use crate::arguments::TrainExamplesArguments;
+use crate::config::Settings;
+use crate::failure::Refusal;
+
+/// A line of the file: TRL's formats.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Completion {
+        prompt: String,
+        completion: String,
+    },
+    Preference {
+        prompt: String,
+        chosen: String,
+        rejected: String,
+    },
+}
+
+pub(crate) fn run(
+    arguments: &TrainExamplesArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let checkpoint = opened(settings, stop)?;
+    let all = read(&arguments.examples, &checkpoint, arguments.beta)?;
+    // Lines have no id; every so manieth one validates.
+    let share = arguments.tuning.validation;
+    let every = if share > 0.0 {
+        (1.0 / share).round().max(2.0) as usize
+    } else {
+        usize::MAX
+    };
+    let (validation, training): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .enumerate()
+        .partition(|(place, _)| (place + 1) % every == 0);
+    let lessons = Lessons {
+        purpose: "examples".to_owned(),
+        prompt: checkpoint.prompt_form(),
+        training: training.into_iter().map(|(_, example)| example).collect(),
+        validation: validation.into_iter().map(|(_, example)| example).collect(),
+    };
+    fit(
+        &checkpoint,
+        &lessons,
+        &arguments.tuning,
+        settings,
+        json,
+        stop,
+    )
+}
+
+fn read(path: &Path, checkpoint: &Checkpoint, beta: f64) -> Result<Vec<Objective>> {
+    let file = std::fs::File::open(path)
+        .with_context(|| format!("cannot read the examples in {}", path.display()))?;
+    let mut examples = Vec::new();
+    for (number, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let line: Line = serde_json::from_str(&line).map_err(|_| {
+            Refusal::new(
+                "not_an_example",
+                format!("{}, line {}: not an example", path.display(), number + 1),
+            )
+            .hinting("each line is {\"prompt\", \"completion\"} or {\"prompt\", \"chosen\", \"rejected\"}")
+        })?;
+        let sequence = |prompt: &str, following: &str| -> Result<Sequence> {
+            let (prompt, following) = checkpoint.continued(prompt, following)?;
+            Ok(Sequence::completion(&prompt, &following))
+        };
+        examples.push(match line {
+            Line::Completion { prompt, completion } => {
+                Objective::Imitate(sequence(&prompt, &completion)?)
+            }
+            Line::Preference {
+                prompt,
+                chosen,
+                rejected,
+            } => Objective::Prefer {
+                preference: Preference {
+                    chosen: sequence(&prompt, &chosen)?,
+                    rejected: sequence(&prompt, &rejected)?,
+                },
+                beta,
+            },
+        });
+    }
+    Ok(examples)
+}

@@ -1,0 +1,258 @@
+//! What all trainings of a language model share: opening it, the steps with progress, and what is
+//! written.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use ken_model::decoder::{Checkpoint, Origin, PromptForm, StoredAs};
+use ken_train::{
+    Examples, History, LoraSettings, Objective, Outcome, Progress, Schedule, TrainSettings,
+    Trainable, Tuning,
+};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::arguments::TuningFlags;
+use crate::commands::open;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// What a training goes on from, in the folder that it writes.
+const CHECKPOINT: &str = "training.safetensors";
+/// A line of JSON a step and a validation.
+const HISTORY: &str = "history.jsonl";
+
+/// What is learned.
+pub(super) struct Lessons {
+    /// What for.
+    pub(super) purpose: String,
+    /// How prompts are put before the model.
+    pub(super) prompt: PromptForm,
+    pub(super) training: Vec<Objective>,
+    pub(super) validation: Vec<Objective>,
+}
+
+/// Opens the model to be trained, with the adapter that the settings name merged in.
+pub(super) fn opened(settings: &Settings, stop: &AtomicBool) -> Result<Checkpoint> {
+    let path = open::fetched(&settings.model, stop)?;
+    Ok(Checkpoint::open(&path, settings.adapter.as_deref())?)
+}
+
+/// Trains, with progress, and writes what was learned.
+pub(super) fn fit(
+    checkpoint: &Checkpoint,
+    lessons: &Lessons,
+    flags: &TuningFlags,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let state = prepared(flags)?;
+    let tuning = if flags.full {
+        Tuning::Full
+    } else {
+        Tuning::Lora(LoraSettings {
+            rank: flags.rank.get(),
+            alpha: flags.alpha,
+            dropout: flags.dropout,
+            targets: flags.targets.clone(),
+            tokens: Vec::new(),
+        })
+    };
+    let model = Trainable::new(checkpoint, tuning, settings.device, settings.seed)?;
+    let mut display = Display::new();
+    let mut last = None;
+    let (outcome, history) = ken_train::train(
+        &model,
+        &Examples::Set(&lessons.training),
+        &lessons.validation,
+        &training(flags, settings.seed),
+        Some(&state),
+        &mut |progress| {
+            show(&mut display, &progress, &mut last);
+            if stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        },
+    )?;
+    drop(display);
+    write_history(&flags.out.join(HISTORY), &history)?;
+    if outcome == Outcome::Stopped {
+        let message = format!(
+            "stopped after {} steps, which are kept in {}",
+            history.steps.len(),
+            flags.out.display()
+        );
+        return Err(Refusal::new("interrupted", message)
+            .hinting("run the same command again to go on")
+            .into());
+    }
+    if flags.full {
+        let learned = model.variables().iter();
+        let learned = learned.map(|(name, variable)| (name.clone(), variable.as_tensor().clone()));
+        checkpoint.write(&flags.out, StoredAs::F32, &learned.collect())?;
+    } else {
+        let origin = Origin {
+            base: model.base().to_owned(),
+            purpose: lessons.purpose.clone(),
+            prompt: lessons.prompt,
+        };
+        ken_train::write_adapter(&model, &settings.model.to_string(), &origin, &flags.out)?;
+    }
+    std::fs::remove_file(&state).or_else(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })?;
+    report(&model, outcome, &history, lessons, flags, json)
+}
+
+fn training(flags: &TuningFlags, seed: u64) -> TrainSettings {
+    TrainSettings {
+        epochs: flags.epochs,
+        batch: flags.batch.get(),
+        tokens_per_pass: flags.pass_tokens.get(),
+        schedule: Schedule {
+            peak: flags.learning_rate,
+            warm_up: flags.warm_up,
+            floor: 0.1,
+        },
+        weight_decay: flags.weight_decay,
+        clip: flags.clip,
+        validate_every: flags.validate_every.map_or(0, std::num::NonZeroUsize::get),
+        patience: flags.patience.map_or(0, std::num::NonZeroUsize::get),
+        checkpoint_every: flags.checkpoint_every.get(),
+        seed,
+    }
+}
+
+/// Makes the folder, or refuses one in which something else lies. Returns where the training is kept.
+fn prepared(flags: &TuningFlags) -> Result<std::path::PathBuf> {
+    let out = &flags.out;
+    let state = out.join(CHECKPOINT);
+    if flags.overwrite {
+        if state.exists() {
+            std::fs::remove_file(&state)
+                .with_context(|| format!("cannot remove {}", state.display()))?;
+        }
+    } else if out.exists() && !state.exists() {
+        let entries = std::fs::read_dir(out)
+            .with_context(|| format!("cannot look into {}", out.display()))?;
+        if entries.count() > 0 {
+            let message = format!("{} is not empty", out.display());
+            return Err(Refusal::new("out_not_empty", message)
+                .hinting("name another folder, or add --overwrite")
+                .into());
+        }
+    }
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    Ok(state)
+}
+
+fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Option<f64>) {
+    match progress {
+        Progress::Resumed { step } => output::remark(format!("going on after step {step}")),
+        Progress::References { done, all } => {
+            display.show("as it was", Unit::Items, *done as u64, Some(*all as u64));
+        }
+        Progress::Step { record, steps } => {
+            let speed = record.tokens as f64 / record.seconds.max(1e-9);
+            let validation = last.map_or(String::new(), |loss| format!(", validation {loss:.3}"));
+            let told = format!("loss {:.3}{validation}, {speed:.0} tokens/s", record.loss);
+            display.show_beside("train", &told, record.step as u64, *steps as u64);
+        }
+        Progress::Validated(record) => *last = Some(record.loss),
+    }
+}
+
+fn write_history(path: &Path, history: &History) -> Result<()> {
+    let mut lines = String::new();
+    let mut add = |record: &dyn Fn() -> serde_json::Result<String>| -> Result<()> {
+        lines.push_str(&record()?);
+        lines.push('\n');
+        Ok(())
+    };
+    for record in &history.steps {
+        add(&|| serde_json::to_string(record))?;
+    }
+    for record in &history.validations {
+        add(&|| {
+            serde_json::to_string(&json!({"step": record.step, "validation_loss": record.loss}))
+        })?;
+    }
+    std::fs::write(path, lines).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// What is told of a training.
+#[derive(Serialize)]
+struct Report<'a> {
+    out: &'a Path,
+    purpose: &'a str,
+    outcome: Outcome,
+    examples: usize,
+    validation_examples: usize,
+    steps: usize,
+    learning: usize,
+    first_loss: Option<f64>,
+    last_loss: Option<f64>,
+    first_validation_loss: Option<f64>,
+    best_validation_loss: Option<f64>,
+    tokens_per_s: f64,
+}
+
+fn report(
+    model: &Trainable,
+    outcome: Outcome,
+    history: &History,
+    lessons: &Lessons,
+    flags: &TuningFlags,
+    json: bool,
+) -> Result<()> {
+    let report = Report {
+        out: &flags.out,
+        purpose: &lessons.purpose,
+        outcome,
+        examples: lessons.training.len(),
+        validation_examples: lessons.validation.len(),
+        steps: history.steps.len(),
+        learning: model.learning(),
+        first_loss: history.steps.first().map(|step| step.loss),
+        last_loss: history.steps.last().map(|step| step.loss),
+        first_validation_loss: history.validations.first().map(|v| v.loss),
+        best_validation_loss: history.best().map(|best| best.loss),
+        tokens_per_s: history.tokens_per_second(),
+    };
+    if json {
+        return output::json(&report);
+    }
+    let loss = |loss: Option<f64>| loss.map_or_else(|| "-".to_owned(), |loss| format!("{loss:.4}"));
+    let rows = [
+        ("examples", report.examples.to_string()),
+        ("steps", report.steps.to_string()),
+        ("numbers that learned", report.learning.to_string()),
+        (
+            "loss",
+            format!("{} to {}", loss(report.first_loss), loss(report.last_loss)),
+        ),
+        (
+            "validation loss",
+            format!(
+                "{} to {}",
+                loss(report.first_validation_loss),
+                loss(report.best_validation_loss)
+            ),
+        ),
+        ("tokens/s", format!("{:.0}", report.tokens_per_s)),
+        ("written to", report.out.display().to_string()),
+    ];
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    output::table(&rows)
+}

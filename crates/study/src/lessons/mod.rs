@@ -1,0 +1,95 @@
+//! What a language model is to be trained on: prompts as the pipeline words them, and what is to be
+//! written after each. Trains nothing.
+
+mod noise_tolerant;
+
+use std::fmt;
+
+use ken_model::language::Prompt;
+use serde::Serialize;
+
+pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
+
+use crate::dataset::Question;
+
+/// A prompt, and what is to be written after it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lesson {
+    /// The question's id.
+    pub id: String,
+    /// What kind of lesson it is.
+    pub kind: LessonKind,
+    /// What the model reads.
+    pub prompt: Prompt,
+    /// What it is to write.
+    pub output: String,
+}
+
+/// What a lesson teaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LessonKind {
+    /// To answer from memory.
+    FromMemory,
+    /// To answer from passages of which one holds the answer.
+    WithEvidence,
+    /// To answer although no passage holds the answer.
+    WithNoise,
+}
+
+impl fmt::Display for LessonKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FromMemory => "from memory",
+            Self::WithEvidence => "with evidence",
+            Self::WithNoise => "with noise",
+        })
+    }
+}
+
+/// Where a question stands in `[0, 1)`, as if drawn: by its words alone, so that splits stay the same
+/// in whatever file and order questions come. Those below a share are held out, see
+/// [`is_held_out`].
+#[must_use]
+pub fn place_in_split(question: &Question) -> f64 {
+    let words = question.question.trim().to_lowercase();
+    let digest = ken_model::fingerprint_of_texts(&[&words]);
+    let number = u32::from_str_radix(&digest[..digest.len().min(8)], 16).unwrap_or(0);
+    f64::from(number) / (f64::from(u32::MAX) + 1.0)
+}
+
+/// Whether a question is among the share that no model is trained on.
+#[must_use]
+pub fn is_held_out(question: &Question, share: f64) -> bool {
+    place_in_split(question) < share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_are_split_by_their_words() {
+        let question = |text: &str| Question {
+            id: "1".to_owned(),
+            question: text.to_owned(),
+            golden_answers: vec![],
+            choices: vec![],
+            metadata: serde_json::Map::new(),
+        };
+        let held = (0..2000)
+            .filter(|n| is_held_out(&question(&format!("who is {n}")), 0.25))
+            .count();
+        assert!((440..560).contains(&held), "{held}");
+        for n in 0..50 {
+            let text = format!("Who was {n}");
+            let again = format!(" who WAS {n} ");
+            assert_eq!(
+                is_held_out(&question(&text), 0.5),
+                is_held_out(&question(&again), 0.5)
+            );
+            assert!(!is_held_out(&question(&text), 0.0));
+            assert!(is_held_out(&question(&text), 1.0));
+        }
+    }
+}

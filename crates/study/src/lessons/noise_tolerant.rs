@@ -1,0 +1,136 @@
+//! Lessons that make a model answer right whatever stands in its prompt (Zero-RAG, section 3.3): each
+//! question from memory, with passages that hold the answer, and with passages that do not.
+
+use ken_answer::prompt::{Posed, from_evidence, from_memory};
+use ken_answer::{AnswerError, Retrieved, Retriever};
+use ken_index::Mode;
+use ken_probe::covers;
+
+use super::{Lesson, LessonKind};
+use crate::dataset::Question;
+use crate::random::{below, shuffle};
+
+/// Questions whose passages are found together.
+const BATCH: usize = 64;
+
+/// How the lessons are made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoiseTolerant {
+    /// How passages are searched.
+    pub mode: Mode,
+    /// Passages in a prompt.
+    pub k: usize,
+    /// Passages found for a question, among which distractors are sought that lie near it.
+    pub depth: usize,
+    /// The share of distractors that come from other questions, in `[0, 1]`.
+    pub random: f64,
+    /// The seed of what is drawn.
+    pub seed: u64,
+}
+
+/// The lessons of questions, up to three each. A question without a golden answer gives none; one
+/// whose passages do not hold the answer none with evidence.
+///
+/// # Errors
+/// An empty question, a search that fails.
+pub fn noise_tolerant(
+    questions: &[Question],
+    retriever: &Retriever,
+    settings: &NoiseTolerant,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Vec<Lesson>, AnswerError> {
+    let questions: Vec<&Question> = questions
+        .iter()
+        .filter(|question| !question.golden_answers.is_empty())
+        .collect();
+    let mut found: Vec<Vec<Retrieved>> = Vec::with_capacity(questions.len());
+    for batch in questions.chunks(BATCH) {
+        let texts: Vec<&str> = batch.iter().map(|q| q.question.as_str()).collect();
+        let depth = settings.depth.max(settings.k);
+        for findings in retriever.search_many(&texts, settings.mode, depth)? {
+            found.push(findings.into_iter().map(Retrieved::unread).collect());
+        }
+        progress(found.len());
+    }
+    let mut lessons = Vec::new();
+    for (place, question) in questions.iter().enumerate() {
+        let posed = Posed {
+            question: &question.question,
+            choices: &question.choices,
+        };
+        let Some(output) = question.golden_answers.first() else {
+            continue;
+        };
+        let mut add = |kind, prompt| {
+            lessons.push(Lesson {
+                id: question.id.clone(),
+                kind,
+                prompt,
+                output: output.clone(),
+            });
+        };
+        add(LessonKind::FromMemory, from_memory(posed));
+        if let Some(evidence) = evidence(question, &found[place], settings.k) {
+            add(LessonKind::WithEvidence, from_evidence(posed, &evidence));
+        }
+        let noise = noise(question, place, &found, settings);
+        if !noise.is_empty() {
+            add(LessonKind::WithNoise, from_evidence(posed, &noise));
+        }
+    }
+    Ok(lessons)
+}
+
+fn holds_answer(question: &Question, passage: &Retrieved) -> bool {
+    covers(&passage.text, &question.golden_answers) == Some(true)
+}
+
+/// The `k` passages that fit best, the last of them replaced by the first that holds the answer where
+/// none does; `None` where none was found at all.
+fn evidence<'a>(
+    question: &Question,
+    found: &'a [Retrieved],
+    k: usize,
+) -> Option<Vec<&'a Retrieved>> {
+    let first = found.iter().position(|p| holds_answer(question, p))?;
+    let mut evidence: Vec<&Retrieved> = found.iter().take(k).collect();
+    if first >= k {
+        evidence.pop();
+        evidence.push(&found[first]);
+    }
+    Some(evidence)
+}
+
+/// `k` passages that do not hold the answer: those that fit best, and some that were found for other
+/// questions.
+fn noise<'a>(
+    question: &Question,
+    place: usize,
+    found: &'a [Vec<Retrieved>],
+    settings: &NoiseTolerant,
+) -> Vec<&'a Retrieved> {
+    let mut state = settings.seed ^ (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let from_others = (settings.random * settings.k as f64).round() as usize;
+    let mut noise: Vec<&Retrieved> = found[place]
+        .iter()
+        .filter(|passage| !holds_answer(question, passage))
+        .take(settings.k.saturating_sub(from_others))
+        .collect();
+    // A few more attempts than wanted: what is drawn may hold the answer, or be there already.
+    for _ in 0..8 * settings.k {
+        if noise.len() >= settings.k || found.len() < 2 {
+            break;
+        }
+        let other = &found[below(&mut state, found.len())];
+        let Some(passage) = other.get(below(&mut state, other.len())) else {
+            continue;
+        };
+        let known = noise.iter().any(|p| p.passage_id == passage.passage_id);
+        if !known && !holds_answer(question, passage) {
+            noise.push(passage);
+        }
+    }
+    let count = noise.len();
+    shuffle(&mut noise, count, &mut state);
+    noise
+}
