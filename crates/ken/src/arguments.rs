@@ -11,6 +11,8 @@ mod labelling;
 mod mastery;
 mod model;
 mod probing;
+mod pruning;
+mod training;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
@@ -22,6 +24,11 @@ pub(crate) use labelling::{CorpusSource, LabelArguments, LabelVerb, SourcesArgum
 pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
 pub(crate) use model::{ModelArguments, ModelVerb};
 pub(crate) use probing::ProbeArguments;
+pub(crate) use pruning::{PruneArguments, PruneMethod};
+pub(crate) use training::{
+    HeadFlags, LayerChoice, TrainArguments, TrainPrunerArguments, TrainRouterArguments, TrainVerb,
+    VectorSource,
+};
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -101,9 +108,12 @@ pub(crate) enum Verb {
     Probe(ProbeArguments),
     /// Find the source of knowledge that helps most with each question of a file
     Label(LabelArguments),
-
     /// Measure how much of what a corpus says the language model knows without it
     Mastery(MasteryArguments),
+    /// Learn a router or a pruner from what was measured
+    Train(TrainArguments),
+    /// Leave out of a corpus what the language model knows without it
+    Prune(PruneArguments),
     /// Choose a policy's threshold from what was probed, with a guarantee if you want one
     Calibrate(CalibrateArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is

@@ -10,7 +10,7 @@ pub(crate) use values::{SamplingTemperature, Temperature};
 
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Result;
@@ -42,7 +42,7 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "corpus",
     "device",
     "embedder",
@@ -57,6 +57,7 @@ const KEYS: [&str; 21] = [
     "rerank",
     "rerank_chunk",
     "rerank_depth",
+    "router",
     "samples",
     "scale",
     "seed",
@@ -89,6 +90,7 @@ pub(crate) struct Layer {
     pub(crate) rerank_depth: Option<NonZeroUsize>,
     /// Said by flags only.
     pub(crate) reverse: bool,
+    pub(crate) router: Option<PathBuf>,
     pub(crate) samples: Option<NonZeroUsize>,
     pub(crate) scale: Option<NonZeroU32>,
     pub(crate) seed: Option<u64>,
@@ -128,6 +130,7 @@ impl Layer {
             rerank_chunk: self.rerank_chunk.or(lower.rerank_chunk),
             rerank_depth: self.rerank_depth.or(lower.rerank_depth),
             reverse: self.reverse || lower.reverse,
+            router: self.router.or(lower.router),
             samples: self.samples.or(lower.samples),
             scale: self.scale.or(lower.scale),
             seed: self.seed.or(lower.seed),
@@ -154,6 +157,7 @@ impl Layer {
             "rerank" => self.rerank = Some(read(value)?),
             "rerank_chunk" => self.rerank_chunk = Some(read(value)?),
             "rerank_depth" => self.rerank_depth = Some(read(value)?),
+            "router" => self.router = Some(value.into()),
             "samples" => self.samples = Some(read(value)?),
             "scale" => self.scale = Some(read(value)?),
             "seed" => self.seed = Some(read(value)?),
@@ -166,7 +170,7 @@ impl Layer {
         Ok(())
     }
 
-    /// The settings of a file. A relative corpus is relative to the file.
+    /// The settings of a file. A relative corpus or router is relative to the file.
     fn of_file(path: &Path, text: &str) -> Result<Self, Refusal> {
         let table: toml::Table = toml::from_str(text)
             .map_err(|cause| Refusal::config(format!("{} is not TOML: {cause}", path.display())))?;
@@ -201,6 +205,7 @@ impl Layer {
         }
         if let Some(folder) = path.parent() {
             layer.corpus = layer.corpus.map(|corpus| corpus.below(folder));
+            layer.router = layer.router.map(|router| folder.join(router));
         }
         Ok(layer)
     }
@@ -303,6 +308,8 @@ pub(crate) struct Settings {
     pub(crate) rerank_chunk: Segmentation,
     /// How many passages are found to be reranked.
     pub(crate) rerank_depth: usize,
+    /// The file of the router that the policy of that name decides by.
+    pub(crate) router: Option<PathBuf>,
     /// Answers that a policy samples to measure by.
     pub(crate) samples: usize,
     pub(crate) seed: u64,
@@ -395,6 +402,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         rerank: layer.rerank.unwrap_or_default(),
         rerank_chunk: layer.rerank_chunk.unwrap_or(RERANK_CHUNK),
         rerank_depth: layer.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
+        router: layer.router,
         samples: layer.samples.map_or(ken_answer::SAMPLES, NonZeroUsize::get),
         seed: layer.seed.unwrap_or(0),
         segment: layer.segment.unwrap_or(Cut::Auto),

@@ -78,7 +78,18 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, mastery.verb.layer())?;
             commands::mastery::run(&mastery.verb, &settings, global.json, stop)
         }
-        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, global.json),
+        Verb::Train(train) => {
+            let settings = settings(global, train.verb.layer())?;
+            commands::train::run(&train.verb, &settings, global.json, stop)
+        }
+        Verb::Prune(prune) => {
+            let settings = settings(global, prune.layer())?;
+            commands::prune::run(prune, &settings, global.json, stop)
+        }
+        Verb::Calibrate(calibrate) => {
+            let settings = settings(global, calibrate.layer())?;
+            commands::calibrate::run(calibrate, &settings, global.json, stop)
+        }
     }
 }
 
