@@ -42,6 +42,23 @@ pub enum AnswerError {
         /// The fingerprint of the embedder given.
         received: String,
     },
+    /// The policy decides by a router, and none is named.
+    #[error("the policy `router` needs a router, and none is named")]
+    NoRouter,
+    /// The router was learned with something else than what answers now.
+    #[error(
+        "the router was learned with another {what}: its fingerprint was {expected}, and now is {received}"
+    )]
+    OtherRouter {
+        /// What differs: the model, the embedder or the prompts.
+        what: &'static str,
+        /// The fingerprint that the router names.
+        expected: String,
+        /// The fingerprint of what is there.
+        received: String,
+        /// The command that makes the router anew.
+        renewal: &'static str,
+    },
     /// The language model was stopped.
     #[error("stopped before the answer was written")]
     Interrupted,
@@ -75,6 +92,8 @@ impl AnswerError {
             Self::NoCorpus => "no_corpus",
             Self::EmptyCorpus { .. } => "empty_corpus",
             Self::OtherEmbedder { .. } => "other_embedder",
+            Self::NoRouter => "no_router",
+            Self::OtherRouter { .. } => "other_router",
             Self::Interrupted => "interrupted",
             Self::Model(e) => e.kind(),
             Self::Embed(e) => e.kind(),
@@ -120,6 +139,13 @@ impl AnswerError {
             Self::Search(e) => e.hint(),
             Self::Milvus(e) => e.hint(),
             Self::Route(e) => Some(e.hint()),
+            Self::NoRouter => Some(
+                "name it by --router FILE; `ken train router RECORDS --out FILE` makes one"
+                    .to_owned(),
+            ),
+            Self::OtherRouter { renewal, .. } => Some(format!(
+                "use what it was learned with, or {renewal}, from records of `ken probe`"
+            )),
             Self::Interrupted => None,
         }
     }

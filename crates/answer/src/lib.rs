@@ -23,6 +23,7 @@ mod pipeline;
 pub mod prompt;
 mod rerank;
 mod retrieve;
+mod router;
 mod routing;
 mod verbalize;
 
@@ -35,4 +36,5 @@ pub use pipeline::{Event, Pipeline, Settings};
 pub use prompt::Posed;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::Retriever;
+pub use router::{Representation, Routed, fits, represent};
 pub use routing::{SAMPLES, chance};

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::{
     Asked, Drawn, Sample, SampleOptions, certainty, draw, eigenscores, judge_need,
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{Calls, Tokens};
 use crate::error::AnswerError;
+use crate::router::{Representation, Routed, Router, represent};
 
 /// What is asked of the model for a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -28,6 +30,8 @@ pub enum Step {
     Sample,
     /// Its hidden states behind the samples.
     Inspect,
+    /// The vector of the question that a router takes.
+    Represent,
 }
 
 impl Step {
@@ -39,6 +43,7 @@ impl Step {
             Self::Draft => "draft",
             Self::Sample => "sample",
             Self::Inspect => "inspect",
+            Self::Represent => "represent",
         }
     }
 }
@@ -55,6 +60,7 @@ pub fn steps(measure: Measure) -> &'static [Step] {
             &[Step::Sample]
         }
         Measure::Eigenscore => &[Step::Sample, Step::Inspect],
+        Measure::Router => &[Step::Represent],
     }
 }
 
@@ -82,6 +88,8 @@ pub struct Taken {
     pub types: Vec<usize>,
     /// The eigenscore of the samples.
     pub eigenscore: Option<f64>,
+    /// What a router holds.
+    pub routed: Option<Routed>,
     /// What was paid, by step.
     pub costs: BTreeMap<Step, Cost>,
 }
@@ -101,7 +109,18 @@ impl Taken {
             Measure::SemanticEntropy => semantic_entropy(&self.samples, &self.types),
             Measure::LexicalSimilarity => lexical_similarity(&texts()).map(|alike| 1.0 - alike),
             Measure::Eigenscore => self.eigenscore,
+            Measure::Router => self.routed.as_ref().map(|routed| routed.need),
         }
+    }
+
+    /// The same without what another router held.
+    #[must_use]
+    pub fn by_router(mut self, fingerprint: Option<&str>) -> Self {
+        let other = |routed: &mut Routed| Some(routed.router.as_str()) != fingerprint;
+        if self.routed.take_if(other).is_some() {
+            self.costs.remove(&Step::Represent);
+        }
+        self
     }
 }
 
@@ -111,6 +130,9 @@ pub(crate) struct Taking<'a> {
     pub(crate) model: &'a dyn LanguageModel,
     pub(crate) options: SampleOptions,
     pub(crate) seed: u64,
+    /// The router and the embedder of its vectors, where there are any.
+    pub(crate) router: Option<&'a Router>,
+    pub(crate) embedder: Option<&'a dyn Embedder>,
 }
 
 /// What was taken so far; `None` of a question on which the model was stopped.
@@ -134,7 +156,13 @@ impl Taking<'_> {
         before: Vec<Taken>,
     ) -> Result<Vec<Option<Taken>>, AnswerError> {
         let mut all: Vec<Option<Taken>> = before.into_iter().map(Some).collect();
-        for step in [Step::Judge, Step::Draft, Step::Sample, Step::Inspect] {
+        for step in [
+            Step::Judge,
+            Step::Draft,
+            Step::Sample,
+            Step::Inspect,
+            Step::Represent,
+        ] {
             if !measures.iter().any(|&one| steps(one).contains(&step)) {
                 continue;
             }
@@ -167,6 +195,7 @@ impl Taking<'_> {
                     })?;
                 }
                 Step::Inspect => self.inspect(prompts, &open, &mut all)?,
+                Step::Represent => self.represent(questions, prompts, &open, &mut all)?,
             }
         }
         Ok(all)
@@ -213,6 +242,34 @@ impl Taking<'_> {
                     keep(taken, drawn);
                 }
                 (slot, _) => *slot = None,
+            }
+        }
+        Ok(())
+    }
+
+    fn represent(
+        &self,
+        questions: &[&str],
+        prompts: &[Prompt],
+        open: &[usize],
+        all: &mut SoFar,
+    ) -> Result<(), AnswerError> {
+        let router = self.router.ok_or(AnswerError::NoRouter)?;
+        let started = Instant::now();
+        let by = Representation::of(router.head.input, self.model, self.embedder)?;
+        let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
+        let vectors = represent(by, &questions)?;
+        let ms = share(started.elapsed(), open.len());
+        for (&index, vector) in open.iter().zip(vectors) {
+            let cost = match by {
+                Representation::Embedding(_) => cost(0, 0, 0, ms),
+                Representation::HiddenState { model, .. } => {
+                    cost(1, model.count_prompt_tokens(&prompts[index])?, 0, ms)
+                }
+            };
+            if let Some(taken) = &mut all[index] {
+                taken.routed = Some(router.route(&vector));
+                taken.costs.insert(Step::Represent, cost);
             }
         }
         Ok(())

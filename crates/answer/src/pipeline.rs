@@ -11,7 +11,7 @@ use ken_model::language::{
     Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
     Sampling,
 };
-use ken_route::{Choice, Policy, Source};
+use ken_route::{Choice, Head, Policy, Source};
 
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
 use crate::cite::cite;
@@ -20,6 +20,7 @@ use crate::evidence;
 use crate::need::{Cost, Step};
 use crate::prompt::{self, Posed};
 use crate::retrieve::Retriever;
+use crate::router::Router;
 use crate::verbalize::verbalize;
 
 /// How questions are answered.
@@ -63,6 +64,7 @@ pub struct Pipeline {
     pub(crate) model: Arc<dyn LanguageModel>,
     retriever: Option<Retriever>,
     pub(crate) settings: Settings,
+    pub(crate) router: Option<Router>,
 }
 
 impl Pipeline {
@@ -77,7 +79,28 @@ impl Pipeline {
             model,
             retriever,
             settings,
+            router: None,
         }
+    }
+
+    /// The same pipeline with a router, by which the policy of that name decides.
+    ///
+    /// # Errors
+    /// A router that was learned with another model, embedder or other prompts.
+    pub fn with_router(self, head: Head) -> Result<Self, AnswerError> {
+        let embedder = self.retriever.as_ref().map(Retriever::embedder);
+        let router = Router::new(head, self.model.as_ref(), embedder)?;
+        Ok(Self {
+            router: Some(router),
+            ..self
+        })
+    }
+
+    /// The router, where there is one, and its fingerprint.
+    #[must_use]
+    pub fn router(&self) -> Option<(&Head, &str)> {
+        let router = self.router.as_ref()?;
+        Some((&router.head, router.fingerprint.as_str()))
     }
 
     /// The same pipeline with other settings from here on.

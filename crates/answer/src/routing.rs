@@ -12,6 +12,7 @@ use crate::error::AnswerError;
 use crate::need::{Taken, Taking};
 use crate::pipeline::{Draft, Event, Pipeline};
 use crate::prompt::{self, Posed};
+use crate::retrieve::Retriever;
 
 /// Answers that a policy samples where nobody says how many: more tell more, and cost more.
 pub const SAMPLES: usize = 10;
@@ -63,6 +64,8 @@ impl Pipeline {
                 max_tokens: self.settings.max_tokens,
             },
             seed: self.settings.seed,
+            router: self.router.as_ref(),
+            embedder: self.retriever().map(Retriever::embedder),
         };
         taking
             .take(measures, questions, prompts, before)?

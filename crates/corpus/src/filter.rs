@@ -143,7 +143,8 @@ impl Filter {
     }
 }
 
-/// The live passages of a corpus that some filters leave: for each segment which and how many.
+/// Some passages of a corpus, such as the live ones that filters leave: for each segment which and
+/// how many.
 #[derive(Debug, Clone)]
 pub struct Selection(Vec<(FixedBitSet, usize)>);
 
@@ -165,6 +166,46 @@ impl Selection {
             Ok((selected, count))
         });
         segments.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The live passages, and those that are pruned for a reason that begins so.
+    ///
+    /// # Errors
+    /// [`CorpusError`] where the marks of a segment cannot be read.
+    pub fn with_pruned_for(corpus: &Corpus, reason_start: &str) -> Result<Self, CorpusError> {
+        let segments = corpus.segments().iter().map(|segment| {
+            let mut selected = segment.live().clone();
+            for ordinal in segment.pruned_for(reason_start)? {
+                selected.insert(ordinal);
+            }
+            let count = selected.count_ones(..);
+            Ok((selected, count))
+        });
+        segments.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Takes a passage out.
+    pub fn remove(&mut self, segment: usize, ordinal: usize) {
+        if let Some((selected, count)) = self.0.get_mut(segment)
+            && selected.contains(ordinal)
+        {
+            selected.set(ordinal, false);
+            *count -= 1;
+        }
+    }
+
+    /// The selected passages of a segment by their ordinals, ascending.
+    pub fn ordinals(&self, segment: usize) -> impl Iterator<Item = usize> + '_ {
+        let selected = self.0.get(segment);
+        selected
+            .into_iter()
+            .flat_map(|(selected, _)| selected.ones())
+    }
+
+    /// How many passages are selected.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.0.iter().map(|(_, count)| count).sum()
     }
 
     /// Whether a passage is selected; false where there is no such passage.

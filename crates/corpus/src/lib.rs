@@ -26,6 +26,7 @@ pub use segment::{Segmentation, SegmentationError, segment};
 pub use sentence::sentences;
 pub use store::{
     Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
-    EmbedderIdentity, JoinProgress, Known, PastGeneration, PruneMark, Pruned, Published, Segment,
-    Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer, history, join, verify,
+    EmbedderIdentity, JoinProgress, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published,
+    Segment, Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer, history, join,
+    verify,
 };

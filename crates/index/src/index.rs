@@ -18,6 +18,17 @@ pub struct Hit {
     pub score: f32,
 }
 
+/// Where a passage stands that was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Found {
+    /// The number of its segment among those of the corpus.
+    pub segment: usize,
+    /// The passage in it.
+    pub ordinal: usize,
+    /// As in [`Hit`].
+    pub score: f32,
+}
+
 /// One generation of a corpus, ready to search from any number of threads.
 pub struct Index {
     corpus: Arc<Corpus>,
@@ -60,6 +71,29 @@ impl Index {
         selection: Option<&Selection>,
     ) -> Result<Vec<Hit>, IndexError> {
         let segments = self.corpus.segments();
+        let places = self.places(query, mode, k, selection)?.into_iter();
+        places
+            .map(|found| {
+                Ok(Hit {
+                    passage: segments[found.segment].passage(found.ordinal)?,
+                    score: found.score,
+                })
+            })
+            .collect()
+    }
+
+    /// As [`Index::search`], but only where the passages stand.
+    ///
+    /// # Errors
+    /// As [`Index::search`].
+    pub fn places(
+        &self,
+        query: &Query<'_>,
+        mode: Mode,
+        k: usize,
+        selection: Option<&Selection>,
+    ) -> Result<Vec<Found>, IndexError> {
+        let segments = self.corpus.segments();
         let is_live = |place: Place| {
             let (segment, ordinal) = (place.segment as usize, place.ordinal as usize);
             match selection {
@@ -76,15 +110,11 @@ impl Index {
                 .map_or(0, |segment| segment.live_passage_count()),
         };
         let ranking = self.rankings.rank(query, mode, k, &is_live, &live_count)?;
-        ranking
-            .into_iter()
-            .map(|candidate| {
-                let Place { segment, ordinal } = candidate.place;
-                Ok(Hit {
-                    passage: segments[segment as usize].passage(ordinal as usize)?,
-                    score: candidate.score,
-                })
-            })
-            .collect()
+        let found = ranking.into_iter().map(|candidate| Found {
+            segment: candidate.place.segment as usize,
+            ordinal: candidate.place.ordinal as usize,
+            score: candidate.score,
+        });
+        Ok(found.collect())
     }
 }

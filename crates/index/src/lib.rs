@@ -19,7 +19,7 @@ mod write;
 pub use dense::{DenseLayout, DenseSearch, RowBuffer, SegmentVectors, VectorType};
 pub use error::IndexError;
 pub use fuse::{fused_depth, reciprocal_rank};
-pub use index::{Hit, Index};
+pub use index::{Found, Hit, Index};
 pub use mode::Mode;
 pub use search::Query;
 pub use tokenize::{passage_terms, query_terms};

@@ -11,6 +11,7 @@ mod labelling;
 mod mastery;
 mod model;
 mod probing;
+mod pruning;
 mod training;
 mod tuning;
 
@@ -24,7 +25,11 @@ pub(crate) use labelling::{CorpusSource, LabelArguments, LabelVerb, SourcesArgum
 pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
 pub(crate) use model::{ModelArguments, ModelVerb};
 pub(crate) use probing::ProbeArguments;
-pub(crate) use training::{TrainArguments, TrainVerb};
+pub(crate) use pruning::{PruneArguments, PruneMethod};
+pub(crate) use training::{
+    HeadFlags, LayerChoice, TrainArguments, TrainPrunerArguments, TrainRouterArguments, TrainVerb,
+    VectorSource,
+};
 pub(crate) use tuning::{TrainExamplesArguments, TrainNoiseTolerantArguments, TuningFlags};
 
 use std::num::NonZeroUsize;
@@ -105,13 +110,14 @@ pub(crate) enum Verb {
     Probe(ProbeArguments),
     /// Find the source of knowledge that helps most with each question of a file
     Label(LabelArguments),
-
     /// Measure how much of what a corpus says the language model knows without it
     Mastery(MasteryArguments),
+    /// Teach a router, a pruner or a language model from what was measured
+    Train(TrainArguments),
+    /// Leave out of a corpus what the language model knows without it
+    Prune(PruneArguments),
     /// Choose a policy's threshold from what was probed, with a guarantee if you want one
     Calibrate(CalibrateArguments),
-    /// Teach models from what was measured
-    Train(TrainArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
     /// Print the completions of a shell

@@ -15,6 +15,7 @@ pub(crate) mod mastery;
 pub(crate) mod model;
 mod open;
 pub(crate) mod probe;
+pub(crate) mod prune;
 mod push;
 mod records;
 mod rerank;

@@ -42,7 +42,7 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 22] = [
+const KEYS: [&str; 23] = [
     "adapter",
     "corpus",
     "device",
@@ -58,6 +58,7 @@ const KEYS: [&str; 22] = [
     "rerank",
     "rerank_chunk",
     "rerank_depth",
+    "router",
     "samples",
     "scale",
     "seed",
@@ -91,6 +92,7 @@ pub(crate) struct Layer {
     pub(crate) rerank_depth: Option<NonZeroUsize>,
     /// Said by flags only.
     pub(crate) reverse: bool,
+    pub(crate) router: Option<PathBuf>,
     pub(crate) samples: Option<NonZeroUsize>,
     pub(crate) scale: Option<NonZeroU32>,
     pub(crate) seed: Option<u64>,
@@ -131,6 +133,7 @@ impl Layer {
             rerank_chunk: self.rerank_chunk.or(lower.rerank_chunk),
             rerank_depth: self.rerank_depth.or(lower.rerank_depth),
             reverse: self.reverse || lower.reverse,
+            router: self.router.or(lower.router),
             samples: self.samples.or(lower.samples),
             scale: self.scale.or(lower.scale),
             seed: self.seed.or(lower.seed),
@@ -158,6 +161,7 @@ impl Layer {
             "rerank" => self.rerank = Some(read(value)?),
             "rerank_chunk" => self.rerank_chunk = Some(read(value)?),
             "rerank_depth" => self.rerank_depth = Some(read(value)?),
+            "router" => self.router = Some(value.into()),
             "samples" => self.samples = Some(read(value)?),
             "scale" => self.scale = Some(read(value)?),
             "seed" => self.seed = Some(read(value)?),
@@ -170,7 +174,7 @@ impl Layer {
         Ok(())
     }
 
-    /// The settings of a file. A relative corpus or adapter is relative to the file.
+    /// The settings of a file. A relative corpus, adapter or router is relative to the file.
     fn of_file(path: &Path, text: &str) -> Result<Self, Refusal> {
         let table: toml::Table = toml::from_str(text)
             .map_err(|cause| Refusal::config(format!("{} is not TOML: {cause}", path.display())))?;
@@ -206,6 +210,7 @@ impl Layer {
         if let Some(folder) = path.parent() {
             layer.corpus = layer.corpus.map(|corpus| corpus.below(folder));
             layer.adapter = layer.adapter.map(|adapter| folder.join(adapter));
+            layer.router = layer.router.map(|router| folder.join(router));
         }
         Ok(layer)
     }
@@ -310,6 +315,8 @@ pub(crate) struct Settings {
     pub(crate) rerank_chunk: Segmentation,
     /// How many passages are found to be reranked.
     pub(crate) rerank_depth: usize,
+    /// The file of the router that the policy of that name decides by.
+    pub(crate) router: Option<PathBuf>,
     /// Answers that a policy samples to measure by.
     pub(crate) samples: usize,
     pub(crate) seed: u64,
@@ -403,6 +410,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         rerank: layer.rerank.unwrap_or_default(),
         rerank_chunk: layer.rerank_chunk.unwrap_or(RERANK_CHUNK),
         rerank_depth: layer.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
+        router: layer.router,
         samples: layer.samples.map_or(ken_answer::SAMPLES, NonZeroUsize::get),
         seed: layer.seed.unwrap_or(0),
         segment: layer.segment.unwrap_or(Cut::Auto),

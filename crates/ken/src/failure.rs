@@ -180,7 +180,10 @@ fn kind_and_hint(
         ken_study::ProbeError,
         ken_study::ResultsError,
         ken_study::ExportError,
+        ken_route::HeadFileError,
         ken_study::LabelError,
+        ken_study::LearnError,
+        ken_study::PruningError,
         ken_study::SignalsError,
         ken_train::TrainError,
     );

@@ -82,7 +82,14 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, train.verb.layer())?;
             commands::train::run(&train.verb, &settings, global.json, stop)
         }
-        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, global.json),
+        Verb::Prune(prune) => {
+            let settings = settings(global, prune.layer())?;
+            commands::prune::run(prune, &settings, global.json, stop)
+        }
+        Verb::Calibrate(calibrate) => {
+            let settings = settings(global, calibrate.layer())?;
+            commands::calibrate::run(calibrate, &settings, global.json, stop)
+        }
     }
 }
 

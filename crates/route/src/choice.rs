@@ -52,6 +52,9 @@ impl CannotChoose {
             Self::NoGoldenAnswers => {
                 "only `ken eval` with several policies has them to compare with".to_owned()
             }
+            Self::NotMeasured { policy } if policy.measure() == Some(Measure::Router) => {
+                "name a router by --router FILE".to_owned()
+            }
             Self::NotMeasured { .. } => {
                 "use `certainty`, which needs no more than the answers, or a model on this machine"
                     .to_owned()
@@ -101,6 +104,7 @@ impl Policy {
                 let side = if spared { "not above" } else { "above" };
                 let what = match measure {
                     Measure::Judgment => "the model's need to look this up",
+                    Measure::Router => "the need to look this up that the router foretells",
                     _ => "the model's uncertainty",
                 };
                 (!spared, format!("{what}, {need:.3}, is {side} {threshold}"))

@@ -4,11 +4,15 @@
 
 mod calibrate;
 mod choice;
+mod head;
 mod measure;
 mod policy;
 
 pub use calibrate::{CONFIDENCE, Calibration, Goal, Observation, calibrate};
 pub use choice::{CannotChoose, Choice};
+pub use head::{
+    BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, digest_of,
+};
 pub use measure::{Measure, UnknownMeasure};
 pub use policy::{Policy, UnknownPolicy};
 

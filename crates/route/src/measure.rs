@@ -24,11 +24,14 @@ pub enum Measure {
     LexicalSimilarity,
     /// How far apart sampled answers are in the model's hidden states (Chen and others 2024).
     Eigenscore,
+    /// The probability that the model does not answer right from memory, as a head holds that was
+    /// learned from probed questions (Zero-RAG, section 3.2).
+    Router,
 }
 
 impl Measure {
     /// Every measure with its name, which is that of its policy.
-    pub const NAMES: [(Self, &'static str); 8] = [
+    pub const NAMES: [(Self, &'static str); 9] = [
         (Self::Judgment, "prompt"),
         (Self::Certainty, "certainty"),
         (Self::Perplexity, "uncertainty:perplexity"),
@@ -37,6 +40,7 @@ impl Measure {
         (Self::SemanticEntropy, "uncertainty:semantic-entropy"),
         (Self::LexicalSimilarity, "uncertainty:lexical-similarity"),
         (Self::Eigenscore, "uncertainty:eigenscore"),
+        (Self::Router, "router"),
     ];
 
     /// Whether the number lies in `[0, 1]`, so that it may be read as a probability.
@@ -44,14 +48,14 @@ impl Measure {
     pub fn is_share(self) -> bool {
         matches!(
             self,
-            Self::Judgment | Self::Certainty | Self::LexicalSimilarity
+            Self::Judgment | Self::Certainty | Self::LexicalSimilarity | Self::Router
         )
     }
 
     /// Whether it is taken on answers, so that it can be taken again on answers from evidence.
     #[must_use]
     pub fn is_of_answers(self) -> bool {
-        self != Self::Judgment
+        !matches!(self, Self::Judgment | Self::Router)
     }
 }
 

@@ -198,6 +198,8 @@ mod tests {
             "certainty@0.61",
             "certainty@0.61+double",
             "uncertainty:eigenscore@-3.5",
+            "router",
+            "router@0.4",
         ] {
             let policy: Policy = text.parse().unwrap();
             assert_eq!(policy.to_string(), text);
@@ -214,6 +216,7 @@ mod tests {
             ("certainty@high", "`high`"),
             ("certainty@inf", "`inf`"),
             ("prompt+double", "cannot judge twice"),
+            ("router@0.4+double", "cannot judge twice"),
         ] {
             let error = text.parse::<Policy>().unwrap_err();
             assert!(error.to_string().contains(part), "{error}");

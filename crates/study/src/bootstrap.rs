@@ -1,7 +1,7 @@
-//! Intervals of a mean difference between two ways of answering the same questions, by drawing the
-//! questions anew.
+//! Intervals of what is counted over questions, by drawing the questions anew.
 
 use crate::random::below;
+use crate::statistics::mean;
 
 /// Draws of a bootstrap.
 pub const DRAWS: usize = 10_000;
@@ -13,19 +13,30 @@ pub fn mean_interval(differences: &[f64], draws: usize, seed: u64) -> Option<[f6
     if differences.is_empty() || draws == 0 {
         return None;
     }
+    interval(differences, draws, seed, mean)
+}
+
+/// The 95 % percentile interval `[low, high]` of a statistic of the questions. Draws of which it says
+/// nothing are left out; `None` where it says nothing of most.
+pub fn interval<T: Copy>(
+    questions: &[T],
+    draws: usize,
+    seed: u64,
+    statistic: impl Fn(&[T]) -> Option<f64>,
+) -> Option<[f64; 2]> {
     let mut state = seed;
-    let n = differences.len();
-    let mut means: Vec<f64> = (0..draws)
-        .map(|_| {
-            (0..n)
-                .map(|_| differences[below(&mut state, n)])
-                .sum::<f64>()
-                / n as f64
-        })
-        .collect();
-    means.sort_by(f64::total_cmp);
-    let at = |share: f64| means[((draws - 1) as f64 * share).round() as usize];
-    Some([at(0.025), at(0.975)])
+    let n = questions.len();
+    let mut drawn = Vec::with_capacity(n);
+    let mut values: Vec<f64> = Vec::with_capacity(draws);
+    for _ in 0..draws {
+        drawn.clear();
+        drawn.extend((0..n).map(|_| questions[below(&mut state, n)]));
+        values.extend(statistic(&drawn));
+    }
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    let at = |share: f64| values[(last as f64 * share).round() as usize];
+    (2 * values.len() > draws).then(|| [at(0.025), at(0.975)])
 }
 
 #[cfg(test)]
@@ -56,5 +67,6 @@ mod tests {
     fn nothing_has_no_interval() {
         assert_eq!(mean_interval(&[], 10, 0), None);
         assert_eq!(mean_interval(&[0.5], 10, 0), Some([0.5, 0.5]));
+        assert_eq!(interval(&[1.0], 10, 0, |_: &[f64]| None), None);
     }
 }

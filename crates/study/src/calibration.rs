@@ -65,6 +65,11 @@ impl CalibrationError {
             Self::NotMeasured {
                 measure: Measure::Eigenscore,
             } => "probe again with --eigenscore",
+            Self::NotMeasured {
+                measure: Measure::Router,
+            } => {
+                "probe other questions than the router was learned from: `ken probe QUESTIONS --corpus DIR`"
+            }
             Self::NotMeasured { .. } => {
                 "use --policy certainty with 2 samples or more, which needs no log probabilities"
             }
@@ -121,6 +126,7 @@ pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
         types: drawn.clone().map(|sample| sample.answer_type).collect(),
         samples: drawn.map(sample).collect(),
         eigenscore: record.eigenscore,
+        routed: None,
         costs,
     }
 }
@@ -134,6 +140,63 @@ fn sample(sample: &ProbeSample) -> Sample {
     }
 }
 
+/// What a threshold can be chosen on where each record's score was taken elsewhere.
+///
+/// # Shapes
+/// `scores`: `[records]`; `None` for a record that is to be left out.
+///
+/// # Errors
+/// Where that is nothing.
+pub fn observe_scored(
+    records: &[ProbeRecord],
+    measure: Measure,
+    scores: &[Option<f64>],
+) -> Result<Observed, CalibrationError> {
+    let each = records.iter().zip(scores);
+    let compared: Vec<(f64, f64, Option<f64>)> = each
+        .filter_map(|(record, score)| {
+            let (without, with) = both_right(record)?;
+            Some((without, with, *score))
+        })
+        .collect();
+    observed(records.len(), measure, &compared)
+}
+
+/// How right the likeliest answers without and with evidence are, where there are both.
+fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
+    let right = |answer: &Option<ProbeAnswer>| {
+        let correct = answer.as_ref()?.correct?;
+        Some(f64::from(u8::from(correct)))
+    };
+    right(&record.likeliest.from_self).zip(right(&record.likeliest.corpus))
+}
+
+/// Of compared records, those with a score.
+fn observed(
+    records: usize,
+    measure: Measure,
+    compared: &[(f64, f64, Option<f64>)],
+) -> Result<Observed, CalibrationError> {
+    if compared.is_empty() {
+        return Err(CalibrationError::NothingToCompare { records });
+    }
+    let scored = compared.iter().filter_map(|&(without, with, score)| {
+        Some(Observation {
+            score: score?,
+            without,
+            with,
+        })
+    });
+    let observations: Vec<Observation> = scored.collect();
+    if observations.is_empty() {
+        return Err(CalibrationError::NotMeasured { measure });
+    }
+    Ok(Observed {
+        left_out: records - observations.len(),
+        observations,
+    })
+}
+
 /// What a threshold of `measure` can be chosen on, where a policy draws so many `samples`: each
 /// question's measure, and whether its likeliest answers are right, which are those that are given.
 ///
@@ -144,20 +207,12 @@ pub fn observe(
     measure: Measure,
     samples: usize,
 ) -> Result<Observed, CalibrationError> {
-    let mut observations = Vec::new();
-    let mut compared = 0;
+    let mut compared = Vec::new();
     let of_samples = steps(measure).contains(&Step::Sample);
     // The eigenscore was taken of all samples and cannot be taken again of fewer.
     let exactly = measure == Measure::Eigenscore;
     for record in records {
-        let right = |answer: &Option<ProbeAnswer>| {
-            let correct = answer.as_ref()?.correct?;
-            Some(f64::from(u8::from(correct)))
-        };
-        let (Some(without), Some(with)) = (
-            right(&record.likeliest.from_self),
-            right(&record.likeliest.corpus),
-        ) else {
+        let Some((without, with)) = both_right(record) else {
             continue;
         };
         let drawn = record.samples.from_self.as_ref().map_or(0, Vec::len);
@@ -167,25 +222,9 @@ pub fn observe(
                 wanted: samples,
             });
         }
-        compared += 1;
-        let score = taken(record, samples).need(measure);
-        observations.extend(score.map(|score| Observation {
-            score,
-            without,
-            with,
-        }));
+        compared.push((without, with, taken(record, samples).need(measure)));
     }
-    if compared == 0 {
-        let records = records.len();
-        return Err(CalibrationError::NothingToCompare { records });
-    }
-    if observations.is_empty() {
-        return Err(CalibrationError::NotMeasured { measure });
-    }
-    Ok(Observed {
-        left_out: records.len() - observations.len(),
-        observations,
-    })
+    observed(records.len(), measure, &compared)
 }
 
 #[cfg(test)]

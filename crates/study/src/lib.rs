@@ -5,8 +5,9 @@
 //! [`compare`] holds policies against each other on the same answers.
 //! [`mod@probe`] measures what a model knows, and [`calibration`] makes of it what thresholds are
 //! chosen on. [`mod@label`] finds the source of knowledge that helps most with each question, and
-//! [`mod@mastery`] how much of what a corpus says a model knows. This room loads no model and opens
-//! no corpus: it is given them.
+//! [`mod@mastery`] how much of what a corpus says a model knows. [`learn`] makes heads of these
+//! measurements, and [`pruning`] says which passages of a corpus can go. This room loads no model and
+//! opens no corpus: it is given them.
 
 pub mod bootstrap;
 pub mod calibration;
@@ -17,9 +18,11 @@ pub mod evaluate;
 mod in_batches;
 mod json_line;
 pub mod label;
+pub mod learn;
 pub mod lessons;
 pub mod mastery;
 pub mod probe;
+pub mod pruning;
 mod random;
 pub mod record;
 pub mod results;
@@ -27,7 +30,7 @@ pub mod statistics;
 pub mod summary;
 mod table;
 
-pub use calibration::{CalibrationError, Observed, observe, taken};
+pub use calibration::{CalibrationError, Observed, observe, observe_scored, taken};
 pub use compare::{Comparison, SignalsError, compare};
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;
@@ -36,6 +39,7 @@ pub use label::{
     FirstText, LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, SourceRecord,
     SourceSummary, label_sources, summarize_sources, write_sources_parquet,
 };
+pub use learn::{LearnError, LearnOptions};
 pub use lessons::{Lesson, LessonKind, NoiseTolerant, is_held_out, noise_tolerant, place_in_split};
 pub use mastery::{
     Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,
@@ -45,6 +49,7 @@ pub use probe::{
     Probe, ProbeError, ProbeProgress, ProbeRecord, ProbeSummary, Probed, probe, summarize_probe,
     write_parquet,
 };
+pub use pruning::PruningError;
 pub use record::Record;
 pub use results::{ResultsError, ResultsFile, Settings, read_results};
 pub use summary::{Summary, summarize};

@@ -23,6 +23,20 @@ pub fn percentile(values: &[f64], percent: f64) -> Option<f64> {
     Some(below + (above - below) * position.fract())
 }
 
+/// The rank of each value, from 1 for the smallest; equal values share the mean of their ranks.
+pub fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&one, &other| values[one].total_cmp(&values[other]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut below = 0;
+    for same in order.chunk_by(|&one, &next| values[one] == values[next]) {
+        let shared = below as f64 + (same.len() as f64 + 1.0) / 2.0;
+        same.iter().for_each(|&at| ranks[at] = shared);
+        below += same.len();
+    }
+    ranks
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,6 +46,12 @@ mod tests {
     fn nothing_has_no_statistics() {
         assert_eq!(mean(&[]), None);
         assert_eq!(percentile(&[], 50.0), None);
+        assert!(ranks(&[]).is_empty());
+    }
+
+    #[test]
+    fn equal_values_share_their_rank() {
+        assert_eq!(ranks(&[0.5, 0.1, 0.5, 0.9]), [2.5, 1.0, 2.5, 4.0]);
     }
 
     proptest! {

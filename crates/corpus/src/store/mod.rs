@@ -45,4 +45,4 @@ pub use segment::Segment;
 pub use shards::{Active, Assigner, Sharding};
 pub use staged::{Pruned, StagedSegment};
 pub use verify::{Damage, VerifyProgress, verify};
-pub use writer::{PruneMark, Writer};
+pub use writer::{PlaceMark, PruneMark, Writer};

@@ -255,6 +255,23 @@ impl Segment {
         Ok(self.document(document)?.metadata)
     }
 
+    /// The ordinals of its live documents' passages that are pruned for a reason that begins so,
+    /// ascending.
+    ///
+    /// # Errors
+    /// [`CorpusError`] where the marks cannot be read.
+    pub fn pruned_for(&self, reason_start: &str) -> Result<Vec<usize>, CorpusError> {
+        let pruned = self.marks()?.pruned.into_iter();
+        let ordinals = pruned
+            .filter(|mark| mark.reason.starts_with(reason_start))
+            .map(|mark| mark.ordinal as usize);
+        let of_live = |ordinal: &usize| {
+            let document = self.documents.of_passage(*ordinal);
+            document.is_some_and(|document| self.live_documents.contains(document))
+        };
+        Ok(ordinals.filter(of_live).collect())
+    }
+
     /// What is marked in it.
     pub(super) fn marks(&self) -> Result<Marks, CorpusError> {
         self.marks

@@ -30,6 +30,17 @@ pub struct PruneMark {
     pub reason: String,
 }
 
+/// A passage that is to be pruned by its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PlaceMark {
+    /// The number of the segment among those of the published generation, from 0.
+    pub segment: usize,
+    /// The passage in it.
+    pub ordinal: usize,
+    /// What it was judged by.
+    pub score: f64,
+}
+
 /// A segment of another corpus, whose files stand in the staging folder.
 #[derive(Debug)]
 pub(super) struct Adopted {
@@ -277,6 +288,44 @@ impl Writer {
         self.commit(Change::Prune, self.segments.clone(), marks, Vec::new())
     }
 
+    /// Marks passages as pruned for a reason, and takes back every earlier mark whose reason begins
+    /// as `reason_start` says, all in one generation. Other marks stay.
+    ///
+    /// # Errors
+    /// [`CorpusError::Io`], and marks that cannot be read; the generation that was published before
+    /// then still stands.
+    pub fn prune_anew(
+        &mut self,
+        reason_start: &str,
+        reason: &str,
+        marks: &[PlaceMark],
+    ) -> Result<u64, CorpusError> {
+        let segments = self.known.segments();
+        let mut by_segment: Vec<Vec<PrunedMark>> = vec![Vec::new(); segments.len()];
+        for mark in marks {
+            if let Some(own) = by_segment.get_mut(mark.segment) {
+                own.push(PrunedMark {
+                    ordinal: mark.ordinal as u32,
+                    score: mark.score,
+                    reason: reason.to_owned(),
+                });
+            }
+        }
+        let mut changed = BTreeMap::new();
+        for ((number, segment), new) in segments.iter().enumerate().zip(by_segment) {
+            let before = segment.marks()?;
+            let mut after = before.clone();
+            after
+                .pruned
+                .retain(|mark| !mark.reason.starts_with(reason_start));
+            after.prune(new);
+            if after != before {
+                changed.insert(number, after);
+            }
+        }
+        self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
+    }
+
     /// Takes up an earlier generation again, as a new one.
     ///
     /// # Errors
@@ -364,7 +413,10 @@ impl Writer {
         remove_unpublished(&self.dir, self.number)?;
         for (at, marks) in marks {
             let name = layout::marks_name(number, &segments[at].id);
-            segments[at].marks = Some(marks.write(&self.dir, &name)?);
+            segments[at].marks = match marks.is_empty() {
+                true => None,
+                false => Some(marks.write(&self.dir, &name)?),
+            };
         }
         for incoming in incoming {
             segments.push(self.place(incoming, number)?);

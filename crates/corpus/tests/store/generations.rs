@@ -1,6 +1,6 @@
 //! Deleting, pruning, returning and compacting; who keeps what.
 
-use ken_corpus::{Active, Change, CorpusInfo, Pruned, history};
+use ken_corpus::{Active, Change, CorpusInfo, PlaceMark, Pruned, Selection, history};
 
 use super::*;
 
@@ -181,4 +181,49 @@ fn inactive_shards_are_not_touched() {
     let error = Writer::create(dir, settings()).unwrap_err();
     assert_eq!(error.kind(), "other_sharding");
     assert!(error.hint().unwrap().contains("--shards 3"));
+}
+
+#[test]
+fn marks_of_one_kind_are_set_anew_and_others_stay() {
+    const KIND: &str = "score: ";
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let mut writer = three(dir);
+    let full = contents(dir);
+    writer.prune(vec![mark("a#0")]).unwrap();
+    let place = |ordinal| PlaceMark {
+        segment: 0,
+        ordinal,
+        score: 0.9,
+    };
+    let mut prune = |ordinals: &[usize]| {
+        let marks: Vec<PlaceMark> = ordinals.iter().copied().map(place).collect();
+        writer.prune_anew(KIND, "score: head", &marks).unwrap()
+    };
+    // In the order of their documents: a#0, a#1, b#0 and so on.
+    assert_eq!(prune(&[1, 2]), 3);
+    let info = CorpusInfo::read(dir).unwrap();
+    assert_eq!((info.passages, info.pruned), (3, 3));
+    assert_eq!(prune(&[2, 5]), 4);
+    let left = map(&[("a#1", "two"), ("b#1", "two"), ("c#0", "one")]);
+    assert_eq!(contents(dir), left);
+    assert_eq!(prune(&[2, 5]), 4, "the same marks make no generation");
+    {
+        let corpus = Corpus::open(dir).unwrap();
+        assert_eq!(corpus.segments()[0].pruned_for(KIND).unwrap(), [2, 5]);
+        let mut all = Selection::with_pruned_for(&corpus, KIND).unwrap();
+        assert_eq!(all.ordinals(0).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+        all.remove(0, 2);
+        all.remove(0, 2);
+        assert_eq!((all.total(), all.contains(0, 2)), (4, false));
+    }
+    assert_eq!(prune(&[]), 5);
+    assert_eq!(CorpusInfo::read(dir).unwrap().pruned, 1);
+    writer.delete(&["b".to_owned()]).unwrap();
+    writer.prune_anew(KIND, "score: head", &[place(2)]).unwrap();
+    let corpus = Corpus::open(dir).unwrap();
+    assert!(corpus.segments()[0].pruned_for(KIND).unwrap().is_empty());
+    drop(corpus);
+    writer.rollback(1).unwrap();
+    assert_eq!(contents(dir), full);
 }

@@ -98,6 +98,21 @@ impl SamplesFlag {
     }
 }
 
+/// The router of the policy of that name.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RouterFlag {
+    /// The router of --policy router, made by ken train router [setting: router]
+    #[arg(long, value_name = "FILE")]
+    router: Option<PathBuf>,
+}
+
+impl RouterFlag {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.router.clone_from(&self.router);
+    }
+}
+
 /// All that an answer depends on but the question and the policy.
 #[derive(Debug, Clone, Args)]
 struct AnsweringFlags {
@@ -106,6 +121,9 @@ struct AnsweringFlags {
 
     #[command(flatten)]
     samples: SamplesFlag,
+
+    #[command(flatten)]
+    router: RouterFlag,
 
     /// Where the model answers from what it knows: have it write that down first, and answer
     /// from the text; --verbalize=false takes the setting back [setting: verbalize]
@@ -123,6 +141,7 @@ impl AnsweringFlags {
     fn onto(&self, layer: &mut Layer) {
         self.corpus.onto(layer);
         self.samples.onto(layer);
+        self.router.onto(layer);
         layer.verbalize = self.verbalize;
         self.search.onto(layer);
         self.answer.onto(layer);
@@ -135,7 +154,7 @@ pub(crate) struct PipelineFlags {
     /// When a question retrieves: always, never, random:P, prompt (the model is asked
     /// whether it needs to look the question up), or above a threshold of what its own
     /// answers say: certainty@T (KBM), uncertainty:M@T; +double behind it judges again
-    /// with the evidence [setting: policy]
+    /// with the evidence; or of what --router foretells: router@T [setting: policy]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
 
@@ -164,6 +183,7 @@ Examples:
   ken ask --corpus notes.ken --model hf:Qwen/Qwen2.5-0.5B-Instruct --k 3 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --policy certainty@0.6 --samples 10 \"Who keeps the keys?\"
+  ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
   ken ask --corpus notes.ken --rerank likelihood \"Who keeps the keys?\"
   ken ask --corpus notes.ken --json \"Who keeps the keys?\"
   ken ask --policy never --verbalize \"Who wrote Hamlet?\"
@@ -203,6 +223,7 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --policy never --out never.jsonl --json
   ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
+  ken eval questions.jsonl --corpus notes.ken --policy always,router,prompt --router router.json
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}.
 One line per question goes to the --out file; run the same command again to go on
@@ -237,7 +258,7 @@ pub(crate) struct EvalArguments {
     pub(crate) records: Option<PathBuf>,
 
     /// One policy, or several with commas between: always, never, random:P, oracle, prompt,
-    /// certainty, uncertainty:M, the last three also with @THRESHOLD, the last two with
+    /// router, certainty, uncertainty:M, the last four also with @THRESHOLD, the last two with
     /// +double [setting: policy]
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub(crate) policy: Vec<Policy>,

@@ -1,10 +1,15 @@
-//! The flags of `ken calibrate`. It loads no model.
+//! The flags of `ken calibrate`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use ken_model::hub::ModelReference;
 use ken_route::{Goal, Measure};
+
+use super::CorpusFlag;
+use super::answering::RouterFlag;
+use crate::config::Layer;
 
 /// As many as `ken ask` draws where nobody says how many.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
@@ -18,21 +23,39 @@ Examples:
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
   ken calibrate known.jsonl --policy uncertainty:perplexity --json
   ken calibrate known.jsonl --policy certainty --samples 30
+  ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves where its score by the
 policy's measure is above the threshold: give it to ask, chat or eval as --policy NAME@THRESHOLD.
 Without a goal the threshold of the best accuracy is chosen. With --max-loss it is the largest
 saving that loses at most that much accuracy against always retrieving, with the confidence
-given, on other questions of the same kind, asked of the same model with the same corpus.")]
+given, on other questions of the same kind, asked of the same model with the same corpus.
+Questions that a router was learned from are left out, since it says too much of them.")]
 pub(crate) struct CalibrateArguments {
     /// A file of records of `ken probe`
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    /// What decides: prompt, certainty, or uncertainty:M with M one of perplexity,
+    /// What decides: prompt, router, certainty, or uncertainty:M with M one of perplexity,
     /// mean-token-entropy, max-token-entropy, semantic-entropy, lexical-similarity, eigenscore
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: Measure,
+
+    #[command(flatten)]
+    router: RouterFlag,
+
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    /// With --policy router: the model that was probed, where the router takes its hidden states
+    /// [setting: model]
+    #[arg(long, value_name = "REF")]
+    model: Option<ModelReference>,
+
+    /// With --policy router: the embedder that it takes vectors of, where no corpus is named
+    /// [setting: embedder]
+    #[arg(long, value_name = "REF")]
+    embedder: Option<ModelReference>,
 
     /// How many answers the policy is to sample, at most as many as were probed
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES)]
@@ -52,6 +75,18 @@ pub(crate) struct CalibrateArguments {
 }
 
 impl CalibrateArguments {
+    /// What these flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer {
+            model: self.model.clone(),
+            embedder: self.embedder.clone(),
+            ..Layer::default()
+        };
+        self.router.onto(&mut layer);
+        self.corpus.onto(&mut layer);
+        layer
+    }
+
     /// What the threshold is to achieve.
     pub(crate) fn goal(&self) -> Goal {
         match (self.max_loss, self.ratio) {
@@ -72,7 +107,7 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-fn open_share(text: &str) -> Result<f64, String> {
+pub(super) fn open_share(text: &str) -> Result<f64, String> {
     match share(text)? {
         share if share > 0.0 && share < 1.0 => Ok(share),
         _ => Err("a number between 0 and 1 is wanted, neither of them".to_owned()),

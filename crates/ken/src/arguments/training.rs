@@ -1,7 +1,15 @@
 //! The flags of `ken train`. It loads no model and learns nothing.
 
-use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::str::FromStr;
 
+use clap::{Args, Subcommand, ValueEnum};
+use ken_model::hub::ModelReference;
+use ken_train::heads::Shape;
+
+use super::CorpusFlag;
+use super::answering::ModelFlags;
+use super::calibrating::open_share;
 use super::tuning::{TrainExamplesArguments, TrainNoiseTolerantArguments};
 use crate::config::Layer;
 
@@ -20,6 +28,10 @@ pub(crate) enum TrainVerb {
     Examples(Box<TrainExamplesArguments>),
     /// A language model that answers right whatever stands in its prompt
     NoiseTolerant(Box<TrainNoiseTolerantArguments>),
+    /// A router: which questions the language model answers right from memory
+    Router(Box<TrainRouterArguments>),
+    /// A pruner: which passages of a corpus say what the language model knows
+    Pruner(TrainPrunerArguments),
 }
 
 impl TrainVerb {
@@ -28,6 +40,157 @@ impl TrainVerb {
         match self {
             Self::Examples(examples) => examples.layer(),
             Self::NoiseTolerant(tuning) => tuning.layer(),
+            Self::Router(router) => router.layer(),
+            Self::Pruner(pruner) => pruner.layer(),
         }
+    }
+}
+
+/// How a head is learned and judged.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HeadFlags {
+    /// What is learned: logistic, or mlp:N with one layer of N hidden units
+    #[arg(long, value_name = "HEAD", default_value_t = Shape::Logistic)]
+    pub(crate) head: Shape,
+
+    /// The share of the labels that are kept aside to judge it, between 0 and 1
+    #[arg(long, value_name = "R", value_parser = open_share, default_value_t = 0.3)]
+    pub(crate) held_out: f64,
+}
+
+/// Which vectors of questions a router takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VectorSource {
+    /// The question's embedding
+    Embedding,
+    /// The language model's hidden state behind the question
+    Hidden,
+}
+
+/// Behind which blocks hidden states are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LayerChoice {
+    /// Half of them.
+    Middle,
+    /// A quarter, half, three quarters or all of them, whichever serves best.
+    Auto,
+    /// So many.
+    Behind(usize),
+}
+
+impl FromStr for LayerChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "middle" => Ok(Self::Middle),
+            "auto" => Ok(Self::Auto),
+            number => number
+                .parse()
+                .map(Self::Behind)
+                .map_err(|_| "middle, auto or a number of blocks is wanted".to_owned()),
+        }
+    }
+}
+
+/// `ken train router`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken train router known.jsonl --corpus notes.ken --out router.json
+  ken train router known.jsonl --from hidden --out router.json
+  ken train router known.jsonl --from hidden --layer auto --head mlp:16 --out router.json --json
+  ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
+
+RECORDS is what `ken probe` wrote. A question counts as known where the likeliest answer from
+memory is right, as probing judged it (--correct). The router gives the probability that it is
+not known. A share of the questions, chosen by a hash of their words, is kept aside, and how
+well the router does on these is printed.")]
+pub(crate) struct TrainRouterArguments {
+    /// A file of records of `ken probe`
+    #[arg(value_name = "RECORDS")]
+    pub(crate) records: PathBuf,
+
+    /// Write the router to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    /// What it looks at: the question's embedding, or the model's hidden state at the end of the
+    /// prompt that asks it from memory (a model on this machine; one call a question)
+    #[arg(long, value_name = "VECTORS", value_enum, default_value = "embedding")]
+    pub(crate) from: VectorSource,
+
+    /// With --from hidden: behind how many blocks, middle, or auto (the best of four, judged without
+    /// the questions kept aside)
+    #[arg(long, value_name = "LAYER", default_value = "middle")]
+    pub(crate) layer: LayerChoice,
+
+    #[command(flatten)]
+    pub(crate) head: HeadFlags,
+
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    /// With --from embedding and no corpus: the embedder; that of the corpus to be searched
+    /// [setting: embedder]
+    #[arg(long, value_name = "REF")]
+    embedder: Option<ModelReference>,
+
+    #[command(flatten)]
+    model: ModelFlags,
+}
+
+impl TrainRouterArguments {
+    fn layer(&self) -> Layer {
+        let mut layer = Layer {
+            embedder: self.embedder.clone(),
+            ..Layer::default()
+        };
+        self.corpus.onto(&mut layer);
+        self.model.onto(&mut layer);
+        layer
+    }
+}
+
+/// `ken train pruner`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken train pruner mastery.jsonl --corpus notes.ken --out pruner.json
+  ken train pruner mastery.jsonl --corpus notes.ken --head mlp:16 --out pruner.json --json
+  ken prune --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
+
+LABELS is what `ken mastery label` wrote about this corpus. The mastery of a passage, the mean
+of its sentences', is foretold from the vector that the corpus is searched by; no model is
+loaded. Whole documents are kept aside, and how well the order of what is foretold fits the
+order of what was measured there is printed.")]
+pub(crate) struct TrainPrunerArguments {
+    /// A file of records of `ken mastery label`
+    #[arg(value_name = "LABELS")]
+    pub(crate) labels: PathBuf,
+
+    /// Write the pruner to FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) head: HeadFlags,
+
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    /// The seed of what is kept aside, and of first weights [setting: seed]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+}
+
+impl TrainPrunerArguments {
+    fn layer(&self) -> Layer {
+        let mut layer = Layer {
+            seed: self.seed,
+            ..Layer::default()
+        };
+        self.corpus.onto(&mut layer);
+        layer
     }
 }

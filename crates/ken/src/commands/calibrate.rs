@@ -1,18 +1,33 @@
 //! `ken calibrate`: the threshold of a policy, chosen on probed questions.
 
+use std::sync::atomic::AtomicBool;
+
 use anyhow::Result;
 use ken_answer::{Step, steps};
-use ken_route::{Calibration, Goal, Observation, Policy, calibrate};
-use ken_study::{ProbeRecord, auroc, observe, read_results};
+use ken_route::{Calibration, Goal, Measure, Observation, Policy, calibrate};
+use ken_study::{ProbeRecord, auroc, observe, observe_scored, read_results};
 use serde_json::json;
 
 use crate::arguments::CalibrateArguments;
+use crate::commands::train;
+use crate::config::Settings;
 use crate::output;
 
 /// Runs `ken calibrate`.
-pub(crate) fn run(arguments: &CalibrateArguments, json: bool) -> Result<()> {
+pub(crate) fn run(
+    arguments: &CalibrateArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
-    let observed = observe(&records, arguments.policy, arguments.samples.get())?;
+    let observed = match arguments.policy {
+        Measure::Router => {
+            let scores = train::router::scores(&records, settings, stop)?;
+            observe_scored(&records, arguments.policy, &scores)?
+        }
+        measure => observe(&records, measure, arguments.samples.get())?,
+    };
     let goal = arguments.goal();
     let chosen = calibrate(&observed.observations, goal);
     let auroc = auroc(&foretold(&observed.observations));
@@ -30,7 +45,7 @@ pub(crate) fn run(arguments: &CalibrateArguments, json: bool) -> Result<()> {
             "needed": chosen.needed,
         }));
     }
-    show(arguments, goal, &chosen, auroc, observed.left_out)
+    show(arguments, settings, goal, &chosen, auroc, observed.left_out)
 }
 
 /// The score of each question with whether retrieval makes its answers better.
@@ -42,6 +57,7 @@ fn foretold(observations: &[Observation]) -> Vec<(f64, bool)> {
 
 fn show(
     arguments: &CalibrateArguments,
+    settings: &Settings,
     goal: Goal,
     chosen: &Calibration,
     auroc: Option<f64>,
@@ -82,7 +98,13 @@ fn show(
             true => format!(" --samples {}", arguments.samples),
             false => String::new(),
         };
-        output::line(format!("to use it: ken ask --policy {policy}{samples}"))?;
+        let router = match (arguments.policy, &settings.router) {
+            (Measure::Router, Some(router)) => format!(" --router {}", router.display()),
+            _ => String::new(),
+        };
+        output::line(format!(
+            "to use it: ken ask --policy {policy}{samples}{router}"
+        ))?;
     }
     if left_out > 0 {
         output::line(format!("{left_out} questions could not be used"))?;

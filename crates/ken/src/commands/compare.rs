@@ -40,7 +40,7 @@ pub(crate) fn run(
         Some(path) => read_results(path)?,
         None => Vec::new(),
     };
-    let mut pipeline = open::pipeline_with(true, settings, stop)?;
+    let mut pipeline = open::routed_pipeline(true, policies, settings, stop)?;
     let known = Known::of(&probed, settings.samples, &pipeline)?;
     let folder = match &arguments.out {
         Some(path) => path.clone(),
@@ -74,9 +74,18 @@ pub(crate) fn run(
     work.write("policies.csv", &to_csv(&comparison))?;
     work.write("report.html", &to_html(&title, &comparison, &probed))?;
     if json {
-        output::json(&comparison)
-    } else {
-        show(&comparison, &folder)
+        return output::json(&comparison);
+    }
+    show(&comparison, &folder)?;
+    let knows = |question: &&Question| {
+        let router = pipeline.router();
+        router.is_some_and(|(router, _)| router.knows(&question.question))
+    };
+    match questions.iter().filter(knows).count() {
+        0 => Ok(()),
+        known => output::line(format!(
+            "router: it was learned from {known} of these questions, on which it looks better than it is"
+        )),
     }
 }
 

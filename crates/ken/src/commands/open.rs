@@ -16,7 +16,7 @@ use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
 use ken_model::language::LanguageModel;
 use ken_model::remote::{ApiKey, Endpoint, RemoteEmbedder, RemoteModel};
-use ken_route::Policy;
+use ken_route::{Head, Measure, Policy, Purpose};
 
 use crate::commands::rerank;
 use crate::config::{CorpusAddress, Settings};
@@ -237,7 +237,32 @@ fn moved_embedder(
 pub(crate) fn pipeline(settings: &Settings, stop: &AtomicBool) -> Result<Pipeline> {
     settings.policy.check().map_err(AnswerError::from)?;
     let needs_corpus = settings.policy != Policy::Never || settings.corpus.is_some();
-    pipeline_with(needs_corpus, settings, stop)
+    routed_pipeline(needs_corpus, &[settings.policy], settings, stop)
+}
+
+/// Everything that answering under some policies takes, with the router that one of them decides by.
+pub(crate) fn routed_pipeline(
+    needs_corpus: bool,
+    policies: &[Policy],
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Pipeline> {
+    let by_router = |policy: &Policy| policy.measure() == Some(Measure::Router);
+    let router = match policies.iter().any(by_router) {
+        true => Some(router(settings)?),
+        false => None,
+    };
+    let pipeline = pipeline_with(needs_corpus, settings, stop)?;
+    Ok(match router {
+        Some(router) => pipeline.with_router(router)?,
+        None => pipeline,
+    })
+}
+
+/// The router of the settings.
+pub(crate) fn router(settings: &Settings) -> Result<Head> {
+    let path = settings.router.as_ref().ok_or(AnswerError::NoRouter)?;
+    Ok(Head::read(path, Purpose::Router)?)
 }
 
 /// Everything that answering takes, with the corpus or without.

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_answer::{Pipeline, Retriever, Step, steps};
+use ken_route::Measure;
 use ken_study::{Evaluation, Question, Record, ResultsFile, evaluate};
 
 use crate::config::Settings;
@@ -87,6 +88,10 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .measure()
         .filter(|&measure| steps(measure).contains(&Step::Sample))
         .map(|_| ("samples", answering.samples.to_string()));
+    let router = pipeline
+        .router()
+        .filter(|_| answering.policy.measure() == Some(Measure::Router))
+        .map(|(_, fingerprint)| ("router", fingerprint.to_owned()));
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),
@@ -106,6 +111,7 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .chain(reranking)
         .chain(answering.verbalize.then(|| ("verbalize", true.to_string())))
         .chain(samples)
+        .chain(router)
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }

@@ -3,12 +3,16 @@
 mod examples;
 mod fit;
 mod noise_tolerant;
+mod pruner;
+pub(crate) mod router;
 
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_study::LearnOptions;
+use ken_train::heads::HeadOptions;
 
-use crate::arguments::TrainVerb;
+use crate::arguments::{HeadFlags, TrainVerb};
 use crate::config::Settings;
 
 /// Runs a verb of `ken train`.
@@ -21,5 +25,27 @@ pub(crate) fn run(
     match verb {
         TrainVerb::Examples(arguments) => examples::run(arguments, settings, json, stop),
         TrainVerb::NoiseTolerant(arguments) => noise_tolerant::run(arguments, settings, json, stop),
+        TrainVerb::Router(arguments) => router::run(arguments, settings, json, stop),
+        TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json),
+    }
+}
+
+/// How a head is learned and judged.
+fn options(flags: &HeadFlags, settings: &Settings) -> LearnOptions {
+    LearnOptions {
+        head: HeadOptions {
+            shape: flags.head,
+            seed: settings.seed,
+        },
+        held_out: flags.held_out,
+    }
+}
+
+/// A number with its interval, or a dash where there is none.
+fn with_interval(value: Option<f64>, interval: Option<[f64; 2]>) -> String {
+    match (value, interval) {
+        (Some(value), Some([low, high])) => format!("{value:.3} (95%: {low:.3} to {high:.3})"),
+        (Some(value), None) => format!("{value:.3}"),
+        (None, _) => "- (all that was kept aside is alike)".to_owned(),
     }
 }

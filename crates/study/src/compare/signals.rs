@@ -46,6 +46,15 @@ impl Signals {
         }
     }
 
+    /// The same without what another router than the pipeline's held.
+    fn by_router_of(self, pipeline: &Pipeline) -> Self {
+        let router = pipeline.router().map(|(_, fingerprint)| fingerprint);
+        Self {
+            without: self.without.by_router(router),
+            ..self
+        }
+    }
+
     fn lacks(&self, wanted: &Wanted) -> bool {
         let lacks = |taken: &Taken, measures: &[Measure]| {
             let mut all = measures.iter().flat_map(|&measure| steps(measure));
@@ -205,7 +214,7 @@ pub fn take_signals(
                     recorded: known.question.clone(),
                 });
             }
-            Some(known) if !known.lacks(work.wanted) => {}
+            Some(known) if !known.clone().by_router_of(work.pipeline).lacks(work.wanted) => {}
             _ => open.push(question),
         }
     }
@@ -237,6 +246,7 @@ fn take_each(
     };
     let before = questions.iter().map(|question| {
         let begun = file.get(&question.id).cloned();
+        let begun = begun.map(|begun| begun.by_router_of(work.pipeline));
         begun.unwrap_or_else(|| Signals {
             without: work
                 .known

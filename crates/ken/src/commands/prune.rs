@@ -1,0 +1,299 @@
+//! `ken prune`: leaves out of a corpus what the language model knows without it.
+
+mod report;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use ken_corpus::{Corpus, CorpusInfo, PlaceMark, Selection, Writer};
+use ken_index::{Index, Mode};
+use ken_model::encoder::Role;
+use ken_route::{Head, Purpose};
+use ken_study::pruning::{
+    self, Asked, Kept, Method, Promise, Scored, Work, candidates, count, largest_ratio, order,
+};
+use ken_study::{Question, read_questions, sample};
+use serde_json::json;
+
+use crate::arguments::{PruneArguments, PruneMethod};
+use crate::commands::{corpus, open};
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// Runs `ken prune`.
+pub(crate) fn run(
+    arguments: &PruneArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let folder = settings.folder()?;
+    if arguments.undo {
+        Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
+        return corpus::show_info(&CorpusInfo::read(folder)?, json);
+    }
+    let head = pruner(arguments)?;
+    if arguments.report {
+        return report::run(arguments, head.as_ref(), settings, json, stop);
+    }
+    let [method] = arguments.method[..] else {
+        return Err(
+            Refusal::new("several_methods", "only --report takes several methods")
+                .hinting("name one --method, or add --report")
+                .into(),
+        );
+    };
+    if arguments.ratio.is_none() && arguments.max_coverage_loss.is_none() {
+        return Err(
+            Refusal::new("no_ratio", "how much is to be pruned is not said")
+                .hinting("add --ratio R, or --max-coverage-loss E --questions FILE")
+                .into(),
+        );
+    }
+    // From here on nobody else changes the corpus.
+    let writer = match arguments.dry_run {
+        true => None,
+        false => Some(Writer::open(folder)?),
+    };
+    let pruned = Pruned::new(folder, method, head.as_ref(), settings, stop)?;
+    let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
+        (None, Some(max_loss)) => {
+            let kept = promised(&pruned, max_loss, arguments, settings, stop)?;
+            (kept.ratio.unwrap_or(0.0), Some(kept))
+        }
+        (ratio, _) => (ratio.unwrap_or(0.0), None),
+    };
+    let marks = pruned.marks(ratio);
+    let generation = match writer {
+        Some(mut writer) => writer.prune_anew(pruning::REASON, &pruned.reason, &marks)?,
+        None => pruned.index.corpus().generation(),
+    };
+    show(
+        &pruned,
+        ratio,
+        &marks,
+        kept.as_ref(),
+        generation,
+        arguments.dry_run,
+        json,
+    )
+}
+
+/// The pruner, where a method needs it.
+fn pruner(arguments: &PruneArguments) -> Result<Option<Head>> {
+    if !arguments.method.contains(&PruneMethod::Pruner) {
+        return Ok(None);
+    }
+    let path = arguments.pruner.as_ref().ok_or_else(|| {
+        Refusal::new("no_pruner", "no pruner is named").hinting(
+            "add --pruner FILE, which `ken train pruner LABELS --corpus DIR --out FILE` makes, or take another --method",
+        )
+    })?;
+    Ok(Some(Head::read(path, Purpose::Pruner)?))
+}
+
+/// The passages of a corpus in the order in which they go.
+struct Pruned {
+    index: Index,
+    candidates: Selection,
+    order: Vec<Scored>,
+    method: &'static str,
+    /// What stands on every mark.
+    reason: String,
+}
+
+impl Pruned {
+    fn new(
+        folder: &Path,
+        method: PruneMethod,
+        head: Option<&Head>,
+        settings: &Settings,
+        stop: &AtomicBool,
+    ) -> Result<Self> {
+        let index = Index::open(Corpus::open(folder)?.into())?;
+        let candidates = candidates(index.corpus())?;
+        let method = match (method, head) {
+            (PruneMethod::Pruner, Some(head)) => Method::Pruner(head),
+            (PruneMethod::NearDuplicates, _) => Method::NearDuplicates,
+            (PruneMethod::Random | PruneMethod::Pruner, _) => Method::Random {
+                seed: settings.seed,
+            },
+        };
+        let work = Work {
+            index: &index,
+            candidates: &candidates,
+        };
+        let scored = {
+            let mut display = Display::new();
+            let total = Some(candidates.total() as u64);
+            let mut progress = |done: usize| {
+                display.show("scored", Unit::Items, done as u64, total);
+            };
+            pruning::scored(method, work, &mut progress, stop)?.ok_or_else(stopped)?
+        };
+        Ok(Self {
+            order: order(index.corpus(), scored)?,
+            candidates,
+            index,
+            method: method.name(),
+            reason: format!("{}{}", pruning::REASON, method.name()),
+        })
+    }
+
+    /// The marks at a ratio.
+    fn marks(&self, ratio: f64) -> Vec<PlaceMark> {
+        let gone = &self.order[..count(ratio, self.order.len())];
+        let marks = gone.iter().map(|one| PlaceMark {
+            segment: one.segment as usize,
+            ordinal: one.ordinal as usize,
+            score: f64::from(one.score),
+        });
+        marks.collect()
+    }
+}
+
+fn stopped() -> anyhow::Error {
+    Refusal::new("interrupted", "stopped before anything was changed")
+        .hinting("run the same command again")
+        .into()
+}
+
+/// The questions that pruning is judged by.
+fn questions(arguments: &PruneArguments, settings: &Settings) -> Result<Vec<Question>> {
+    let Some(path) = &arguments.questions else {
+        return Err(Refusal::new("no_questions", "no questions are named")
+            .hinting("add --questions FILE")
+            .into());
+    };
+    let questions = read_questions(path)?;
+    Ok(match arguments.limit {
+        Some(limit) => sample(questions, limit.get(), settings.seed),
+        None => questions,
+    })
+}
+
+/// The largest ratio that keeps the promise, or why there is none.
+fn promised(
+    pruned: &Pruned,
+    max_loss: f64,
+    arguments: &PruneArguments,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Kept> {
+    let questions = questions(arguments, settings)?;
+    let texts: Vec<&str> = questions
+        .iter()
+        .map(|question| question.question.trim())
+        .collect();
+    let vectors = match settings.mode {
+        Mode::Lexical => vec![None; texts.len()],
+        Mode::Dense | Mode::Hybrid => {
+            let retriever = open::retriever(settings, stop)?;
+            let vectors = retriever.embedder().embed(&texts, Role::Query)?;
+            vectors.into_iter().map(Some).collect()
+        }
+    };
+    let asked: Vec<Asked> = questions
+        .iter()
+        .zip(vectors)
+        .map(|(question, vector)| Asked {
+            text: question.question.trim().to_owned(),
+            vector,
+            golden_answers: question.golden_answers.clone(),
+        })
+        .collect();
+    let promise = Promise {
+        max_loss,
+        confidence: arguments.confidence,
+        mode: settings.mode,
+        k: open::answering(settings).k,
+    };
+    let kept = {
+        let mut display = Display::new();
+        let mut progress = |step: u32| {
+            display.show(
+                "tried, of 100 ratios",
+                Unit::Items,
+                u64::from(step),
+                Some(100),
+            );
+        };
+        largest_ratio(
+            &pruned.index,
+            &pruned.candidates,
+            &pruned.order,
+            &asked,
+            promise,
+            &mut progress,
+            stop,
+        )?
+        .ok_or_else(stopped)?
+    };
+    if kept.ratio.is_some() {
+        return Ok(kept);
+    }
+    let remedy = match kept.needed {
+        Some(needed) => format!("about {needed} questions like these would be needed"),
+        None => "no number of questions like these would do: allow a larger --max-coverage-loss"
+            .to_owned(),
+    };
+    let message = format!(
+        "no ratio keeps the promise: with these {} questions it cannot be shown that at most {max_loss} of them lose their answer, with confidence {}",
+        kept.questions, arguments.confidence
+    );
+    Err(Refusal::new("promise_not_kept", message)
+        .hinting(format!("{remedy}; nothing was changed"))
+        .into())
+}
+
+fn show(
+    pruned: &Pruned,
+    ratio: f64,
+    marks: &[PlaceMark],
+    kept: Option<&Kept>,
+    generation: u64,
+    dry_run: bool,
+    json: bool,
+) -> Result<()> {
+    let passages = pruned.order.len();
+    let least = marks.last().map(|mark| mark.score);
+    if json {
+        return output::json(&json!({
+            "method": pruned.method,
+            "ratio": ratio,
+            "passages": passages,
+            "pruned": marks.len(),
+            "least_score": least,
+            "promise": kept,
+            "generation": generation,
+            "dry_run": dry_run,
+        }));
+    }
+    let done = if dry_run { "would prune" } else { "pruned" };
+    output::line(format!(
+        "{done} {} of {passages} passages by {}{}",
+        marks.len(),
+        pruned.method,
+        least.map_or_else(String::new, |score| format!(
+            ", of score {score:.3} and above"
+        ))
+    ))?;
+    if let Some(kept) = kept {
+        output::line(format!(
+            "at ratio {ratio} {:.1}% of {} questions lose their answer, at most {:.1}% with the confidence promised; {:.1}% find it in the whole corpus",
+            100.0 * kept.loss,
+            kept.questions,
+            100.0 * kept.loss_bound,
+            100.0 * kept.coverage
+        ))?;
+    }
+    match dry_run {
+        true => output::line("nothing was changed"),
+        false => output::line(format!(
+            "generation {generation}; `ken prune --undo` brings them back, `ken corpus compact` drops them for good"
+        )),
+    }
+}

@@ -1,0 +1,229 @@
+//! `ken prune --report`: what pruning does to answers, bytes and search time. Every ratio is pruned
+//! and compacted in a copy, which is removed again; the corpus itself stays as it is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use ken_answer::Pipeline;
+use ken_corpus::{CorpusInfo, Writer, join};
+use ken_ingest::compact;
+use ken_model::language::LanguageModel;
+use ken_route::{Head, Policy};
+use ken_study::pruning;
+use ken_study::{Question, ResultsFile, Summary, summarize};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Pruned, questions, stopped};
+use crate::arguments::PruneArguments;
+use crate::commands::{open, records, rerank};
+use crate::config::{CorpusAddress, Settings};
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// What is measured at one ratio. Values are `None` where no question counts for them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Row {
+    method: &'static str,
+    ratio: f64,
+    /// Passages that are left.
+    passages: u64,
+    pruned: usize,
+    /// The share of questions for which a golden answer stands in a passage that the model reads.
+    coverage: Option<f64>,
+    em: Option<f64>,
+    f1: Option<f64>,
+    /// All files of the corpus, compacted.
+    bytes: u64,
+    search_p50_ms: Option<f64>,
+    search_p95_ms: Option<f64>,
+}
+
+/// A copy of a corpus, removed when it is dropped.
+struct Copy(PathBuf);
+
+impl Copy {
+    /// In the place of one that a killed run left.
+    fn new(corpus: &Path, place: PathBuf) -> Result<Self> {
+        if place.exists() {
+            fs::remove_dir_all(&place)
+                .with_context(|| format!("cannot remove {}", place.display()))?;
+        }
+        let copy = Self(place);
+        join(&copy.0, &[corpus.to_owned()], &mut |_| {})?;
+        Ok(copy)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next run.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs `ken prune --report`.
+pub(super) fn run(
+    arguments: &PruneArguments,
+    head: Option<&Head>,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let corpus = settings.folder()?;
+    let questions = questions(arguments, settings)?;
+    let out = match &arguments.out {
+        Some(out) => out.clone(),
+        None => records::beside_here(corpus, "prune-report"),
+    };
+    fs::create_dir_all(&out)
+        .with_context(|| format!("cannot create the folder {}", out.display()))?;
+    let measuring = Measuring {
+        corpus,
+        out: &out,
+        questions: &questions,
+        model: open::language_model(settings, stop)?,
+        batch: arguments.batch.get(),
+        settings,
+        stop,
+    };
+    let mut rows: Vec<Row> = Vec::new();
+    for &method in &arguments.method {
+        let pruned = Pruned::new(corpus, method, head, settings, stop)?;
+        for &ratio in &arguments.ratios {
+            // Without pruning all methods are the same.
+            let known = rows.iter().find(|row| ratio == 0.0 && row.pruned == 0);
+            let row = match known {
+                Some(known) => Row {
+                    method: pruned.method,
+                    ..known.clone()
+                },
+                None => measuring.row(&pruned, ratio)?,
+            };
+            rows.push(row);
+        }
+    }
+    if json {
+        let answering = open::answering(settings);
+        return output::json(&json!({
+            "n": questions.len(),
+            "k": answering.k,
+            "mode": answering.mode.to_string(),
+            "rows": rows,
+        }));
+    }
+    show(&rows, &questions, &out)
+}
+
+/// What every ratio is measured with.
+struct Measuring<'a> {
+    corpus: &'a Path,
+    out: &'a Path,
+    questions: &'a [Question],
+    model: Arc<dyn LanguageModel>,
+    batch: usize,
+    settings: &'a Settings,
+    stop: &'a AtomicBool,
+}
+
+impl Measuring<'_> {
+    fn row(&self, pruned: &Pruned, ratio: f64) -> Result<Row> {
+        let copy = Copy::new(self.corpus, self.out.join("copy"))?;
+        let marks = pruned.marks(ratio);
+        {
+            let mut writer = Writer::open(&copy.0)?;
+            writer.prune_anew(pruning::REASON, &pruned.reason, &marks)?;
+            let mut display = Display::new();
+            let label = format!("compacting at {ratio}");
+            let mut progress = |step: ken_ingest::CompactProgress| {
+                let total = Some(step.passages_total as u64);
+                display.show(&label, Unit::Items, step.passages as u64, total);
+            };
+            let (_, interrupted) = compact(&mut writer, &mut progress, self.stop)?;
+            if interrupted {
+                return Err(stopped());
+            }
+        }
+        let info = CorpusInfo::read(&copy.0)?;
+        let summary = self.answered(&copy.0, &format!("{}-{ratio}", pruned.method))?;
+        let search = summary.latency_ms.stages.get("search");
+        Ok(Row {
+            method: pruned.method,
+            ratio,
+            passages: info.passages,
+            pruned: marks.len(),
+            coverage: summary.gold_coverage,
+            em: summary.em,
+            f1: summary.f1,
+            bytes: info.bytes,
+            search_p50_ms: search.and_then(|latency| latency.p50),
+            search_p95_ms: search.and_then(|latency| latency.p95),
+        })
+    }
+
+    /// Has the questions answered from a copy, always with retrieval.
+    fn answered(&self, copy: &Path, name: &str) -> Result<Summary> {
+        let address = CorpusAddress::Folder(copy.to_owned());
+        let retriever = open::retriever_of(&address, self.settings, self.stop)?;
+        let model = || Ok(Arc::clone(&self.model));
+        let retriever = rerank::added(retriever, self.settings, model, self.stop)?;
+        let answering = ken_answer::Settings {
+            policy: Policy::Always,
+            ..open::answering(self.settings)
+        };
+        let pipeline = Pipeline::new(Arc::clone(&self.model), Some(retriever), answering);
+        let path = self.out.join(format!("{name}.jsonl"));
+        let run_settings = records::run_settings(&pipeline, self.settings);
+        let mut results = ResultsFile::open(&path, run_settings)?;
+        let evaluation = records::answers(
+            &pipeline,
+            self.questions,
+            &mut results,
+            self.batch,
+            self.stop,
+        )?;
+        if evaluation.interrupted {
+            let (done, total) = (evaluation.records.len(), self.questions.len());
+            return Err(records::stopped(done, total, "questions", &path));
+        }
+        Ok(summarize("always", &evaluation.records))
+    }
+}
+
+fn show(rows: &[Row], questions: &[Question], out: &Path) -> Result<()> {
+    let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
+    let names = [
+        "method",
+        "ratio",
+        "passages",
+        "coverage",
+        "EM",
+        "F1",
+        "size",
+        "search p50 ms",
+        "p95",
+    ];
+    let mut table = vec![names.map(str::to_owned).to_vec()];
+    table.extend(rows.iter().map(|row| {
+        vec![
+            row.method.to_owned(),
+            row.ratio.to_string(),
+            row.passages.to_string(),
+            records::share(row.coverage),
+            records::share(row.em),
+            records::share(row.f1),
+            output::size(row.bytes),
+            ms(row.search_p50_ms),
+            ms(row.search_p95_ms),
+        ]
+    }));
+    output::table(&table)?;
+    output::line(format!(
+        "{} questions; the corpus is as it was; answers: {}",
+        questions.len(),
+        out.display()
+    ))
+}

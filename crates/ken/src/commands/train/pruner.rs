@@ -1,0 +1,67 @@
+//! `ken train pruner`: which passages say what the language model knows.
+
+use std::path::Path;
+
+use anyhow::Result;
+use ken_corpus::Corpus;
+use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
+use ken_study::{MasteryRecord, read_results};
+use serde_json::json;
+
+use super::{options, with_interval};
+use crate::arguments::TrainPrunerArguments;
+use crate::commands::records::share;
+use crate::config::Settings;
+use crate::output;
+
+/// Runs `ken train pruner`.
+pub(super) fn run(arguments: &TrainPrunerArguments, settings: &Settings, json: bool) -> Result<()> {
+    let corpus = Corpus::open(settings.folder()?)?;
+    let records: Vec<MasteryRecord> = read_results(&arguments.labels)?;
+    let labels = pruner_labels(&records)?;
+    let (head, report) = learn_pruner(&labels, &corpus, options(&arguments.head, settings))?;
+    head.write(&arguments.out)?;
+    if json {
+        return output::json(&json!({ "pruner": arguments.out, "report": report }));
+    }
+    show(&report, &arguments.out)
+}
+
+fn show(report: &PrunerReport, out: &Path) -> Result<()> {
+    let error = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.4}"));
+    let rows = [
+        ("pruner", out.display().to_string()),
+        (
+            "head",
+            format!("{}, weights held back by {}", report.head, report.decay),
+        ),
+        (
+            "sentences",
+            format!(
+                "{} with a mastery, {} without",
+                report.sentences, report.left_out
+            ),
+        ),
+        (
+            "passages",
+            format!(
+                "learned from {}, kept aside {}",
+                report.learned_from, report.held_out
+            ),
+        ),
+        ("mastery of those kept aside", share(report.mastery)),
+        (
+            "rank correlation",
+            with_interval(report.rank_correlation, report.rank_correlation_interval),
+        ),
+        (
+            "squared error",
+            format!(
+                "{}; of who says the mean {}",
+                error(report.squared_error),
+                error(report.squared_error_of_mean)
+            ),
+        ),
+    ];
+    output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))
+}

@@ -1,0 +1,246 @@
+//! `ken train router`, and what a router says of recorded questions.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use ken_answer::{Representation, fits, prompt, represent};
+use ken_model::embedder::Embedder;
+use ken_model::language::LanguageModel;
+use ken_route::{Head, Input};
+use ken_study::learn::router::{
+    Candidate, CandidateLoss, RouterLabels, RouterReport, learn_router, router_labels,
+};
+use ken_study::{LearnError, ProbeRecord, read_results};
+use serde_json::json;
+
+use super::{options, with_interval};
+use crate::arguments::{LayerChoice, TrainRouterArguments, VectorSource};
+use crate::commands::open;
+use crate::commands::records::share;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// Questions between two looks at whether to stop.
+const BATCH: usize = 32;
+
+/// Runs `ken train router`.
+pub(super) fn run(
+    arguments: &TrainRouterArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
+    let labels = router_labels(&records)?;
+    if labels.prompt != prompt::fingerprint() {
+        return Err(LearnError::OtherPrompts.into());
+    }
+    let options = options(&arguments.head, settings);
+    let learn = |candidates: &[Candidate], embedder: Option<&str>| {
+        learn_router(&labels, candidates, embedder, options)
+    };
+    let (head, report) = match arguments.from {
+        VectorSource::Embedding => with_embedder(settings, stop, |embedder| {
+            let input = Input::QuestionEmbedding;
+            let by = Representation::Embedding(embedder);
+            let vectors = vectors(by, "embedded", &questions(&labels), stop)?;
+            Ok(learn(
+                &[Candidate { input, vectors }],
+                Some(embedder.fingerprint()),
+            )?)
+        })?,
+        VectorSource::Hidden => {
+            let model = open::language_model(settings, stop)?;
+            if model.fingerprint() != labels.model {
+                return Err(LearnError::OtherModel {
+                    expected: labels.model.clone(),
+                    received: model.fingerprint().to_owned(),
+                }
+                .into());
+            }
+            let candidates = states(model.as_ref(), arguments.layer, &questions(&labels), stop)?;
+            learn(&candidates, None)?
+        }
+    };
+    head.write(&arguments.out)?;
+    if json {
+        return output::json(&json!({ "router": arguments.out, "report": report }));
+    }
+    show(&report, &arguments.out)
+}
+
+fn questions(labels: &RouterLabels) -> Vec<&str> {
+    let labels = labels.labels.iter();
+    labels.map(|label| label.question.as_str()).collect()
+}
+
+/// Hidden states behind the layers that are asked for.
+fn states(
+    model: &dyn LanguageModel,
+    layer: LayerChoice,
+    questions: &[&str],
+    stop: &AtomicBool,
+) -> Result<Vec<Candidate>> {
+    // A model that shows none says so when it is asked.
+    let all = model.capabilities().hidden_layers.unwrap_or(0);
+    let layers = match layer {
+        LayerChoice::Behind(layer) => vec![layer],
+        LayerChoice::Middle => vec![all / 2],
+        LayerChoice::Auto => {
+            let mut quarters: Vec<usize> = (1..=4).map(|quarter| all * quarter / 4).collect();
+            quarters.dedup();
+            quarters
+        }
+    };
+    let each = layers.into_iter().map(|layer| {
+        let by = Representation::HiddenState { model, layer };
+        let label = format!("read, behind {layer} blocks");
+        Ok(Candidate {
+            input: Input::HiddenState { layer },
+            vectors: vectors(by, &label, questions, stop)?,
+        })
+    });
+    each.collect()
+}
+
+/// The vectors of questions, with progress.
+fn vectors(
+    by: Representation<'_>,
+    label: &str,
+    questions: &[&str],
+    stop: &AtomicBool,
+) -> Result<Vec<Vec<f32>>> {
+    let mut display = Display::new();
+    let total = Some(questions.len() as u64);
+    let mut vectors = Vec::with_capacity(questions.len());
+    for batch in questions.chunks(BATCH) {
+        display.show(label, Unit::Items, vectors.len() as u64, total);
+        if stop.load(Ordering::Relaxed) {
+            return Err(stopped());
+        }
+        match represent(by, batch) {
+            Err(_) if stop.load(Ordering::Relaxed) => return Err(stopped()),
+            found => vectors.extend(found?),
+        }
+    }
+    Ok(vectors)
+}
+
+fn stopped() -> anyhow::Error {
+    Refusal::new(
+        "interrupted",
+        "stopped before the last question; nothing was written",
+    )
+    .hinting("run the same command again")
+    .into()
+}
+
+/// Works with the embedder of the corpus, or, where none is named, with that of the settings.
+fn with_embedder<T>(
+    settings: &Settings,
+    stop: &AtomicBool,
+    work: impl FnOnce(&dyn Embedder) -> Result<T>,
+) -> Result<T> {
+    match settings.corpus {
+        Some(_) => work(open::retriever(settings, stop)?.embedder()),
+        None => work(open::embedder(&settings.embedder, settings.precision, stop)?.as_ref()),
+    }
+}
+
+/// What the router of the settings says of each recorded question: `[records]`; `None` of those that
+/// it was learned from.
+pub(crate) fn scores(
+    records: &[ProbeRecord],
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<f64>>> {
+    let head = open::router(settings)?;
+    let labels = router_labels(records)?;
+    let unknown: Vec<usize> = (0..records.len())
+        .filter(|&at| !head.knows(&records[at].question))
+        .collect();
+    let questions: Vec<&str> = unknown
+        .iter()
+        .map(|&at| records[at].question.as_str())
+        .collect();
+    let found = match head.input {
+        Input::HiddenState { layer } => {
+            let model = open::language_model(settings, stop)?;
+            fits(&head, &labels.model, None)?;
+            fits(&head, model.fingerprint(), None)?;
+            let model = model.as_ref();
+            vectors(
+                Representation::HiddenState { model, layer },
+                "read",
+                &questions,
+                stop,
+            )?
+        }
+        Input::QuestionEmbedding | Input::PassageEmbedding => {
+            with_embedder(settings, stop, |embedder| {
+                fits(&head, &labels.model, Some(embedder.fingerprint()))?;
+                vectors(
+                    Representation::Embedding(embedder),
+                    "embedded",
+                    &questions,
+                    stop,
+                )
+            })?
+        }
+    };
+    let mut scores = vec![None; records.len()];
+    for (at, vector) in unknown.into_iter().zip(found) {
+        scores[at] = apply(&head, &vector);
+    }
+    Ok(scores)
+}
+
+fn apply(head: &Head, vector: &[f32]) -> Option<f64> {
+    head.apply(vector).filter(|need| need.is_finite())
+}
+
+fn show(report: &RouterReport, out: &Path) -> Result<()> {
+    let input = |input: &Input| match input {
+        Input::QuestionEmbedding | Input::PassageEmbedding => "the question's embedding".to_owned(),
+        Input::HiddenState { layer } => format!("the hidden state behind {layer} blocks"),
+    };
+    let mut rows = vec![
+        ("router", out.display().to_string()),
+        ("looks at", input(&report.input)),
+        (
+            "head",
+            format!("{}, weights held back by {}", report.head, report.decay),
+        ),
+        (
+            "questions",
+            format!(
+                "learned from {}, kept aside {}, without a label {}",
+                report.learned_from, report.held_out, report.left_out
+            ),
+        ),
+        ("known of those kept aside", share(report.mastered)),
+        ("AUROC", with_interval(report.auroc, report.auroc_interval)),
+        ("AUPRC of the known", share(report.auprc)),
+        ("calibration error", share(report.ece)),
+    ];
+    if report.candidates.len() > 1 {
+        let each = report.candidates.iter();
+        let losses = each.map(|CandidateLoss { input, loss }| match input {
+            Input::HiddenState { layer } => format!("{layer}: {loss:.4}"),
+            Input::QuestionEmbedding | Input::PassageEmbedding => format!("{loss:.4}"),
+        });
+        rows.push(("loss by layer", losses.collect::<Vec<_>>().join(", ")));
+    }
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    output::table(&rows)?;
+    output::line(format!(
+        "to use it: ken ask --policy router@0.5 --router {}",
+        out.display()
+    ))
+}

@@ -1,0 +1,28 @@
+//! Heads learned from what was measured, with how good they are on what they were not learned from:
+//! the query router from probe records ([`router`]), the corpus pruner from mastery records
+//! ([`pruner`]). How a head finds its weights is in `ken_train`, how it is applied in `ken_route`.
+
+mod error;
+pub mod pruner;
+pub mod router;
+
+pub use error::LearnError;
+
+use ken_answer::chance;
+use ken_train::heads::HeadOptions;
+
+/// How a head is learned and judged.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LearnOptions {
+    /// How it is learned.
+    pub head: HeadOptions,
+    /// The share of the labels that are kept aside to judge it, in `(0, 1)`.
+    pub held_out: f64,
+}
+
+impl LearnOptions {
+    /// Whether what has this name is kept aside. The same name always is, or never.
+    fn holds_out(&self, name: &str) -> bool {
+        chance(self.head.seed, name) < self.held_out
+    }
+}

@@ -1,0 +1,261 @@
+//! The corpus pruner (Zero-RAG, Eq. 4 and A.1): from the embedding of a passage, the mastery that the
+//! model has of it.
+//!
+//! The label of a passage is the mean mastery of its sentences; where a corpus is cut by sentence,
+//! that of its sentence. The vectors are those that the corpus is searched by.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ken_corpus::{Corpus, PassageId};
+use ken_probe::correlation;
+use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
+use ken_train::heads::regress;
+use serde::Serialize;
+
+use super::{LearnError, LearnOptions};
+use crate::bootstrap::interval;
+use crate::mastery::MasteryRecord;
+use crate::pruning::StoredVectors;
+use crate::statistics::{mean, ranks};
+
+/// Draws of the interval.
+const DRAWS: usize = 2000;
+
+/// Of fewer documents, passages are held out and not whole documents.
+const MANY_DOCUMENTS: usize = 20;
+
+/// A passage, and how much of what it says the model knows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrunerLabel {
+    /// The passage.
+    pub passage_id: PassageId,
+    /// In `[0, 1]`.
+    pub mastery: f64,
+}
+
+/// The labels of one model in one corpus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrunerLabels {
+    /// One for each passage that has a sentence with a mastery.
+    pub labels: Vec<PrunerLabel>,
+    /// The texts that were labelled, each with its id and its passage's.
+    sentences: Vec<(String, PassageId, String)>,
+    /// The model's fingerprint.
+    pub model: String,
+    /// Sentences without a mastery.
+    pub left_out: usize,
+}
+
+/// How good a pruner is on passages that it was not learned from. Values are `None` where those are
+/// too few or all alike.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PrunerReport {
+    /// What it looks like inside.
+    pub head: String,
+    /// How strongly its weights were held back.
+    pub decay: f64,
+    /// Sentences with a mastery.
+    pub sentences: usize,
+    /// Sentences without one.
+    pub left_out: usize,
+    /// Passages that it was learned from.
+    pub learned_from: usize,
+    /// Passages that it was judged on.
+    pub held_out: usize,
+    /// Their mean mastery.
+    pub mastery: Option<f64>,
+    /// Spearman's rank correlation of the mastery that is foretold with the one that was measured.
+    pub rank_correlation: Option<f64>,
+    /// The 95 % interval of that, by drawing the passages anew.
+    pub rank_correlation_interval: Option<[f64; 2]>,
+    /// Mean squared error.
+    pub squared_error: Option<f64>,
+    /// The same of who foretells the mean of those that were learned from.
+    pub squared_error_of_mean: Option<f64>,
+}
+
+/// The labels that mastery records hold.
+///
+/// # Errors
+/// Records without any, or of several models.
+pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnError> {
+    let mut by_passage: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut sentences = Vec::new();
+    let mut model: Option<&str> = None;
+    for record in records {
+        let Some(mastery) = record.mastery else {
+            continue;
+        };
+        let by = record.fingerprint.model.as_str();
+        if *model.get_or_insert(by) != by {
+            return Err(LearnError::SeveralModels {
+                id: record.id.clone(),
+            });
+        }
+        by_passage
+            .entry(&record.passage_id)
+            .or_default()
+            .push(mastery);
+        let passage = PassageId(record.passage_id.clone());
+        sentences.push((record.id.clone(), passage, record.sentence.clone()));
+    }
+    let Some(model) = model else {
+        return Err(LearnError::NoLabels {
+            purpose: Purpose::Pruner,
+            records: records.len(),
+        });
+    };
+    let labels = by_passage.into_iter().filter_map(|(id, masteries)| {
+        Some(PrunerLabel {
+            passage_id: PassageId(id.to_owned()),
+            mastery: mean(&masteries)?,
+        })
+    });
+    Ok(PrunerLabels {
+        labels: labels.collect(),
+        left_out: records.len() - sentences.len(),
+        sentences,
+        model: model.to_owned(),
+    })
+}
+
+/// Learns a pruner from the labels that are not held out, and judges it on those that are: whole
+/// documents, where there are many.
+///
+/// # Errors
+/// A label whose sentence does not stand in the corpus, too few labels or all the same, a corpus that
+/// cannot be read.
+pub fn learn_pruner(
+    labels: &PrunerLabels,
+    corpus: &Corpus,
+    options: LearnOptions,
+) -> Result<(Head, PrunerReport), LearnError> {
+    let vectors = vectors_of(labels, corpus)?;
+    let held_out = held_out(labels, options);
+    let side = |held: bool| -> (Vec<&[f32]>, Vec<f64>) {
+        let each = labels.labels.iter().zip(&vectors).zip(&held_out);
+        let own = each.filter(|(_, is_held)| **is_held == held);
+        own.map(|((label, vector), _)| (vector.as_slice(), label.mastery))
+            .unzip()
+    };
+    let (known_vectors, known) = side(false);
+    let fitted =
+        regress(&known_vectors, &known, options.head).map_err(|source| LearnError::Head {
+            purpose: Purpose::Pruner,
+            source,
+        })?;
+    let (other_vectors, others) = side(true);
+    let foretold: Vec<(f64, f64)> = other_vectors
+        .iter()
+        .zip(&others)
+        .map(|(vector, &mastery)| (fitted.network.apply(vector), mastery))
+        .collect();
+    let errors: Vec<f64> = foretold
+        .iter()
+        .map(|(one, other)| (one - other).powi(2))
+        .collect();
+    let middle = mean(&known).unwrap_or_default();
+    let of_mean: Vec<f64> = others
+        .iter()
+        .map(|mastery| (mastery - middle).powi(2))
+        .collect();
+    let report = PrunerReport {
+        head: options.head.shape.to_string(),
+        decay: fitted.decay,
+        sentences: labels.sentences.len(),
+        left_out: labels.left_out,
+        learned_from: known.len(),
+        held_out: others.len(),
+        mastery: mean(&others),
+        rank_correlation: rank_correlation(&foretold),
+        rank_correlation_interval: interval(&foretold, DRAWS, options.head.seed, rank_correlation),
+        squared_error: mean(&errors),
+        squared_error_of_mean: mean(&of_mean),
+    };
+    let measured_on = MeasuredOn {
+        model: labels.model.clone(),
+        embedder: Some(corpus.embedder().fingerprint.clone()),
+        prompt: None,
+        corpus: Some(corpus.fingerprint()),
+    };
+    let learned_from = labels
+        .labels
+        .iter()
+        .zip(&held_out)
+        .filter(|(_, held)| !**held);
+    let digests = learned_from.map(|(label, _)| digest_of(label.passage_id.as_str()));
+    let head = Head::new(
+        Purpose::Pruner,
+        Input::PassageEmbedding,
+        measured_on,
+        digests.collect(),
+        fitted.network,
+    );
+    Ok((head, report))
+}
+
+/// Spearman's rank correlation; equal values share their mean rank. `None` where one side is all
+/// alike.
+fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let (one, other): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let pairs: Vec<(f64, f64)> = ranks(&one).into_iter().zip(ranks(&other)).collect();
+    correlation(&pairs)
+}
+
+/// Which labels are kept aside.
+fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
+    let document =
+        |label: &PrunerLabel| label.passage_id.split().map_or("", |(id, _)| id).to_owned();
+    let documents: BTreeSet<String> = labels.labels.iter().map(document).collect();
+    let each = labels
+        .labels
+        .iter()
+        .map(|label| match documents.len() < MANY_DOCUMENTS {
+            true => options.holds_out(label.passage_id.as_str()),
+            false => options.holds_out(&document(label)),
+        });
+    each.collect()
+}
+
+/// The vector of each label's passage: `[labels][dimensions]`, after every labelled sentence was found
+/// where it is said to stand.
+fn vectors_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<Vec<f32>>, LearnError> {
+    let mut texts: BTreeMap<&PassageId, Vec<&(String, PassageId, String)>> = BTreeMap::new();
+    for sentence in &labels.sentences {
+        texts.entry(&sentence.1).or_default().push(sentence);
+    }
+    let stored = StoredVectors::open(corpus)?;
+    let mut found = BTreeMap::new();
+    for (id, sentences) in texts {
+        let other = |sentence: &(String, PassageId, String)| LearnError::OtherCorpus {
+            id: sentence.0.clone(),
+        };
+        let mut place = None;
+        for (number, segment) in corpus.segments().iter().enumerate().rev() {
+            // What was pruned is still known by its label.
+            if let Some(ordinal) = segment.ordinal_of_any(id)? {
+                place = Some((number, ordinal));
+                break;
+            }
+        }
+        let Some((segment, ordinal)) = place else {
+            return Err(sentences.first().map_or_else(
+                || LearnError::OtherCorpus { id: id.to_string() },
+                |sentence| other(sentence),
+            ));
+        };
+        let text = corpus.segments()[segment].passage(ordinal)?.text;
+        if let Some(sentence) = sentences
+            .iter()
+            .find(|(_, _, words)| !text.contains(words.as_str()))
+        {
+            return Err(other(sentence));
+        }
+        found.insert(id, stored.row(segment, ordinal)?);
+    }
+    Ok(labels
+        .labels
+        .iter()
+        .map(|label| found.remove(&label.passage_id).unwrap_or_default())
+        .collect())
+}

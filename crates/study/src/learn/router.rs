@@ -1,0 +1,231 @@
+//! The query router (Zero-RAG, section 3.2 and Eq. 5): from a vector of a question, the probability
+//! that the model does not answer it right from memory.
+//!
+//! A question counts as mastered where the likeliest answer from memory is right, which is the
+//! answer that is given where nothing is retrieved.
+
+use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
+use ken_train::heads::{Fitted, classify};
+use serde::Serialize;
+
+use super::{LearnError, LearnOptions};
+use crate::bootstrap::interval;
+use crate::discrimination::{Foretold, auroc, average_precision, expected_calibration_error};
+use crate::probe::ProbeRecord;
+use crate::statistics::mean;
+
+/// Bars that the calibration error is counted over.
+const BINS: usize = 10;
+
+/// Draws of the interval.
+const DRAWS: usize = 2000;
+
+/// A question, and whether the model answers it right from memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouterLabel {
+    /// The question.
+    pub question: String,
+    /// Whether the likeliest answer from memory is right.
+    pub mastered: bool,
+}
+
+/// The labels of one model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouterLabels {
+    /// One for each question that was answered and has golden answers.
+    pub labels: Vec<RouterLabel>,
+    /// The model's fingerprint.
+    pub model: String,
+    /// The fingerprint of the prompts.
+    pub prompt: String,
+    /// Questions without a label.
+    pub left_out: usize,
+}
+
+/// Vectors that a router may take.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Where they come from.
+    pub input: Input,
+    /// One for each label: `[labels][dimensions]`.
+    pub vectors: Vec<Vec<f32>>,
+}
+
+/// How good a router is on questions that it was not learned from. Values are `None` where those are
+/// all of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RouterReport {
+    /// The vector that it takes.
+    pub input: Input,
+    /// What it looks like inside.
+    pub head: String,
+    /// How strongly its weights were held back.
+    pub decay: f64,
+    /// Questions that it was learned from.
+    pub learned_from: usize,
+    /// Questions that it was judged on.
+    pub held_out: usize,
+    /// Questions without a label.
+    pub left_out: usize,
+    /// The share of those held out that the model answers right from memory.
+    pub mastered: Option<f64>,
+    /// How well it tells these from the others.
+    pub auroc: Option<f64>,
+    /// The 95 % interval of that, by drawing the questions anew.
+    pub auroc_interval: Option<[f64; 2]>,
+    /// The area under the precision-recall curve of finding these.
+    pub auprc: Option<f64>,
+    /// How far its probabilities are from what came true.
+    pub ece: Option<f64>,
+    /// The vectors that it was chosen among: the mean cross entropy of each, in nats, on the
+    /// questions that it was learned from, each scored by a head that was not learned from it.
+    pub candidates: Vec<CandidateLoss>,
+}
+
+/// How well vectors served.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CandidateLoss {
+    /// The vectors.
+    pub input: Input,
+    /// The smaller, the better.
+    pub loss: f64,
+}
+
+/// The labels that probe records hold.
+///
+/// # Errors
+/// Records without any, or of several models.
+pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError> {
+    let mut labels = Vec::new();
+    let mut of: Option<(&str, &str)> = None;
+    for record in records {
+        let likeliest = record.likeliest.from_self.as_ref();
+        let Some(mastered) = likeliest.and_then(|answer| answer.correct) else {
+            continue;
+        };
+        let by = (
+            record.fingerprint.model.as_str(),
+            record.fingerprint.prompt.as_str(),
+        );
+        if *of.get_or_insert(by) != by {
+            return Err(LearnError::SeveralModels {
+                id: record.id.clone(),
+            });
+        }
+        labels.push(RouterLabel {
+            question: record.question.trim().to_owned(),
+            mastered,
+        });
+    }
+    let Some((model, prompt)) = of else {
+        return Err(LearnError::NoLabels {
+            purpose: Purpose::Router,
+            records: records.len(),
+        });
+    };
+    Ok(RouterLabels {
+        left_out: records.len() - labels.len(),
+        model: model.to_owned(),
+        prompt: prompt.to_owned(),
+        labels,
+    })
+}
+
+/// Learns a router from the labels that are not held out, on the candidate that serves best there,
+/// and judges it on those held out. A question is on one side by its words, so that it is not on both
+/// though it stands in the records twice.
+///
+/// # Errors
+/// Too few labels, or of one class only; vectors that do not fit.
+pub fn learn_router(
+    labels: &RouterLabels,
+    candidates: &[Candidate],
+    embedder: Option<&str>,
+    options: LearnOptions,
+) -> Result<(Head, RouterReport), LearnError> {
+    let sides = labels
+        .labels
+        .iter()
+        .map(|label| options.holds_out(&label.question));
+    let held_out: Vec<bool> = sides.collect();
+    let (judged_on, learned_from): (Vec<usize>, Vec<usize>) =
+        (0..held_out.len()).partition(|&at| held_out[at]);
+    let known: Vec<bool> = learned_from
+        .iter()
+        .map(|&at| !labels.labels[at].mastered)
+        .collect();
+    let mut best: Option<(&Candidate, Fitted)> = None;
+    let mut losses = Vec::new();
+    for candidate in candidates {
+        let vectors: Option<Vec<&[f32]>> = learned_from
+            .iter()
+            .map(|&at| candidate.vectors.get(at).map(Vec::as_slice))
+            .collect();
+        let fitted =
+            classify(&vectors.unwrap_or_default(), &known, options.head).map_err(no_router)?;
+        losses.push(CandidateLoss {
+            input: candidate.input,
+            loss: fitted.loss,
+        });
+        if best
+            .as_ref()
+            .is_none_or(|(_, best)| fitted.loss < best.loss)
+        {
+            best = Some((candidate, fitted));
+        }
+    }
+    let Some((candidate, fitted)) = best else {
+        return Err(no_router(ken_train::heads::HeadError::Shapes));
+    };
+    let foretold: Vec<Foretold> = judged_on
+        .iter()
+        .filter_map(|&at| {
+            let need = fitted.network.apply(candidate.vectors.get(at)?);
+            Some((1.0 - need, labels.labels[at].mastered))
+        })
+        .collect();
+    let report = RouterReport {
+        input: candidate.input,
+        head: options.head.shape.to_string(),
+        decay: fitted.decay,
+        learned_from: learned_from.len(),
+        held_out: foretold.len(),
+        left_out: labels.left_out,
+        mastered: mean(
+            &foretold
+                .iter()
+                .map(|one| f64::from(u8::from(one.1)))
+                .collect::<Vec<_>>(),
+        ),
+        auroc: auroc(&foretold),
+        auroc_interval: interval(&foretold, DRAWS, options.head.seed, auroc),
+        auprc: average_precision(&foretold),
+        ece: expected_calibration_error(&foretold, BINS),
+        candidates: losses,
+    };
+    let by_state = matches!(candidate.input, Input::HiddenState { .. });
+    let measured_on = MeasuredOn {
+        model: labels.model.clone(),
+        embedder: embedder.filter(|_| !by_state).map(str::to_owned),
+        prompt: Some(labels.prompt.clone()),
+        corpus: None,
+    };
+    let digests = learned_from
+        .iter()
+        .map(|&at| digest_of(&labels.labels[at].question));
+    let head = Head::new(
+        Purpose::Router,
+        candidate.input,
+        measured_on,
+        digests.collect(),
+        fitted.network,
+    );
+    Ok((head, report))
+}
+
+fn no_router(source: ken_train::heads::HeadError) -> LearnError {
+    LearnError::Head {
+        purpose: Purpose::Router,
+        source,
+    }
+}

@@ -1,0 +1,63 @@
+//! Why passages cannot be scored, with the remedy beside the message.
+
+use ken_corpus::CorpusError;
+use ken_index::IndexError;
+
+/// Why passages cannot be scored.
+#[derive(Debug, thiserror::Error)]
+pub enum PruningError {
+    /// The pruner takes other vectors than the corpus has.
+    #[error(
+        "the pruner was learned with another embedder: its fingerprint was {expected}, and that of the corpus is {received}"
+    )]
+    OtherEmbedder {
+        /// The fingerprint that the pruner names.
+        expected: String,
+        /// The fingerprint of the corpus's embedder.
+        received: String,
+    },
+    /// There is nothing to prune.
+    #[error("the corpus holds no passages that could be pruned")]
+    NoPassages,
+    /// No question tells whether answers stay within reach.
+    #[error("none of the {questions} questions has golden answers")]
+    NoGoldenAnswers {
+        /// Questions in the file.
+        questions: usize,
+    },
+    /// The corpus cannot be read.
+    #[error(transparent)]
+    Corpus(#[from] CorpusError),
+    /// The corpus cannot be searched.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+}
+
+impl PruningError {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OtherEmbedder { .. } => "other_pruner",
+            Self::NoPassages => "empty_corpus",
+            Self::NoGoldenAnswers { .. } => "no_golden_answers",
+            Self::Corpus(error) => error.kind(),
+            Self::Index(error) => error.kind(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let remedy = match self {
+            Self::OtherEmbedder { .. } => {
+                "make one for this corpus: `ken mastery label CORPUS`, then `ken train pruner LABELS --corpus DIR --out FILE`"
+            }
+            Self::NoPassages => "add documents by `ken ingest PATH… --corpus DIR`",
+            Self::NoGoldenAnswers { .. } => {
+                "each line is one object {\"id\", \"question\", \"golden_answers\": [..]}"
+            }
+            Self::Corpus(error) => return error.hint(),
+            Self::Index(error) => return error.hint(),
+        };
+        Some(remedy.to_owned())
+    }
+}

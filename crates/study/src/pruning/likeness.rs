@@ -1,0 +1,110 @@
+//! Near duplicates by the cosine of stored vectors. Of the two passages that are most alike one goes,
+//! then of the next two of which both are still there, and so on: what goes has left something near
+//! behind. Where no two near ones are left, those go first that had the nearest.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_index::{IndexError, Mode, Query, RowBuffer};
+use rayon::prelude::*;
+
+use super::error::PruningError;
+use super::order::Scored;
+use super::score::Work;
+use super::vectors::StoredVectors;
+
+/// Nearest passages that are looked at of each.
+const NEIGHBOURS: usize = 8;
+
+/// Passages between two looks at whether to stop.
+const BATCH: usize = 1024;
+
+/// What scores of passages that leave nothing near behind are lowered by: below every cosine.
+const LOWERED: f32 = 4.0;
+
+/// Two passages by their places in the list, and how alike they are.
+struct Pair {
+    likeness: f32,
+    kept: usize,
+    gone: usize,
+}
+
+/// Scores by likeness; see [`super::scored`].
+pub(super) fn by_likeness(
+    work: Work<'_>,
+    mut all: Vec<Scored>,
+    progress: &mut dyn FnMut(usize),
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<Scored>>, PruningError> {
+    let stored = StoredVectors::open(work.corpus())?;
+    let places: HashMap<(u32, u32), usize> = all
+        .iter()
+        .enumerate()
+        .map(|(at, one)| ((one.segment, one.ordinal), at))
+        .collect();
+    let mut pairs: Vec<Pair> = Vec::new();
+    let indices: Vec<usize> = (0..all.len()).collect();
+    for batch in indices.chunks(BATCH) {
+        progress(batch[0]);
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let found: Vec<Vec<Pair>> = batch
+            .par_iter()
+            .map(|&at| neighbours(work, &stored, &all, &places, at))
+            .collect::<Result<_, _>>()?;
+        pairs.extend(found.into_iter().flatten());
+    }
+    progress(all.len());
+    pairs.sort_unstable_by(|one, other| {
+        let by_likeness = other.likeness.total_cmp(&one.likeness);
+        by_likeness.then_with(|| (one.gone, one.kept).cmp(&(other.gone, other.kept)))
+    });
+    let mut nearest = vec![-1.0_f32; all.len()];
+    let mut is_gone = vec![false; all.len()];
+    for pair in pairs {
+        nearest[pair.gone] = nearest[pair.gone].max(pair.likeness);
+        nearest[pair.kept] = nearest[pair.kept].max(pair.likeness);
+        if !is_gone[pair.gone] && !is_gone[pair.kept] {
+            is_gone[pair.gone] = true;
+            all[pair.gone].score = pair.likeness;
+        }
+    }
+    for (at, one) in all.iter_mut().enumerate() {
+        if !is_gone[at] {
+            one.score = nearest[at] - LOWERED;
+        }
+    }
+    Ok(Some(all))
+}
+
+/// The passages nearest to one. Of two the one that stands later is to go.
+fn neighbours(
+    work: Work<'_>,
+    stored: &StoredVectors,
+    all: &[Scored],
+    places: &HashMap<(u32, u32), usize>,
+    at: usize,
+) -> Result<Vec<Pair>, IndexError> {
+    let one = &all[at];
+    let mut buffer = RowBuffer::default();
+    let vector = stored.borrow(one.segment as usize, one.ordinal as usize, &mut buffer)?;
+    let query = Query {
+        text: "",
+        vector: Some(vector),
+    };
+    // Itself is among them.
+    let found = work
+        .index
+        .places(&query, Mode::Dense, NEIGHBOURS + 1, Some(work.candidates))?;
+    let pairs = found.into_iter().filter_map(|found| {
+        let place = (found.segment as u32, found.ordinal as u32);
+        let other = *places.get(&place)?;
+        (other != at).then(|| Pair {
+            likeness: found.score,
+            kept: at.min(other),
+            gone: at.max(other),
+        })
+    });
+    Ok(pairs.collect())
+}

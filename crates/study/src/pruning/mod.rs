@@ -1,0 +1,31 @@
+//! Pruning a corpus by score: which passages may go ([`candidates`]), what each is worth ([`scored`]),
+//! in which order they go ([`order`]), how many of them at a ratio ([`count`]), and the largest ratio at
+//! which answers stay within reach ([`mod@promise`]). Nothing is changed here: what goes is marked by
+//! `ken_corpus`.
+
+mod error;
+mod likeness;
+mod order;
+pub mod promise;
+mod score;
+mod vectors;
+
+pub use error::PruningError;
+pub use order::{Scored, count, order};
+pub use promise::{Asked, Kept, Promise, largest_ratio};
+pub use score::{Method, Work, scored};
+pub use vectors::StoredVectors;
+
+use ken_corpus::{Corpus, CorpusError, Selection};
+
+/// How the reason of every mark begins that is set by score.
+pub const REASON: &str = "ken prune: ";
+
+/// The passages among which a ratio is taken: the live ones, and those that were pruned by score
+/// before. What was pruned in another way stays pruned, and does not count.
+///
+/// # Errors
+/// Marks that cannot be read.
+pub fn candidates(corpus: &Corpus) -> Result<Selection, CorpusError> {
+    Selection::with_pruned_for(corpus, REASON)
+}

@@ -1,0 +1,77 @@
+//! In which order passages go, and how many of them at a ratio.
+
+use ken_corpus::{Corpus, CorpusError, PassageId};
+use rayon::prelude::*;
+
+/// A passage and what it was judged by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    /// The number of its segment in the corpus.
+    pub segment: u32,
+    /// The passage in it.
+    pub ordinal: u32,
+    /// The larger, the sooner it goes. What is no number goes last.
+    pub score: f32,
+}
+
+/// Puts the passages into the order in which they go: the highest score first, equal scores by their
+/// passages' ids, so that it does not depend on how the corpus lies on the disk.
+///
+/// # Errors
+/// A passage that cannot be read.
+pub fn order(corpus: &Corpus, mut scored: Vec<Scored>) -> Result<Vec<Scored>, CorpusError> {
+    let number = |one: &Scored| match one.score.is_nan() {
+        true => f32::NEG_INFINITY,
+        false => one.score,
+    };
+    scored.par_sort_unstable_by(|one, other| {
+        let by_score = number(other).total_cmp(&number(one));
+        by_score.then_with(|| (one.segment, one.ordinal).cmp(&(other.segment, other.ordinal)))
+    });
+    for same in scored.chunk_by_mut(|one, next| number(one) == number(next)) {
+        if same.len() < 2 {
+            continue;
+        }
+        let mut named: Vec<(PassageId, Scored)> = same
+            .iter()
+            .map(|one| Ok((id_of(corpus, one)?, *one)))
+            .collect::<Result<_, CorpusError>>()?;
+        named.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        for (place, (_, one)) in same.iter_mut().zip(named) {
+            *place = one;
+        }
+    }
+    Ok(scored)
+}
+
+/// The id of a scored passage.
+pub(super) fn id_of(corpus: &Corpus, one: &Scored) -> Result<PassageId, CorpusError> {
+    let segment = &corpus.segments()[one.segment as usize];
+    Ok(segment.passage(one.ordinal as usize)?.id)
+}
+
+/// How many of so many passages a ratio in `[0, 1)` is: never more than that share.
+#[must_use]
+pub fn count(ratio: f64, passages: usize) -> usize {
+    // Products such as 0.57 * 100 lie a little below what they mean.
+    ((ratio * passages as f64 + 1e-9).floor() as usize).min(passages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_never_exceeded() {
+        for (ratio, passages, expected) in [
+            (0.0, 10, 0),
+            (0.3, 10, 3),
+            (0.57, 100, 57),
+            (0.5, 3, 1),
+            (0.999, 10, 9),
+            (0.5, 0, 0),
+        ] {
+            assert_eq!(count(ratio, passages), expected, "{ratio} of {passages}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The largest ratio that keeps answers within reach: with a confidence, at most a share of the
+//! questions that find a golden answer in the whole corpus find none in what is left.
+//!
+//! The ratios are tried in rising order, and the first at which the promise is not shown to be kept
+//! ends the search (fixed-sequence testing, as for thresholds in `ken_route`). A question is lost from
+//! the first ratio on at which its search finds no golden answer.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_corpus::Selection;
+use ken_index::{Index, IndexError, Mode, Query};
+use ken_probe::covers;
+use ken_route::{Calibration, Goal, Observation, calibrate};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::error::PruningError;
+use super::order::{Scored, count};
+
+/// Ratios are whole hundredths.
+const STEPS: u32 = 100;
+
+/// A question, and how its answer is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The question.
+    pub text: String,
+    /// Its embedding: `[dimensions]`; `None` where only words are searched.
+    pub vector: Option<Vec<f32>>,
+    /// Its golden answers.
+    pub golden_answers: Vec<String>,
+}
+
+/// What is promised, and how passages are found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Promise {
+    /// The share of questions that may lose their answer, in `(0, 1)`.
+    pub max_loss: f64,
+    /// One less than the chance that the promise is broken, in `(0, 1)`.
+    pub confidence: f64,
+    /// How passages are searched.
+    pub mode: Mode,
+    /// How many are found.
+    pub k: usize,
+}
+
+/// What the questions say.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Kept {
+    /// The largest ratio that keeps the promise; `None` where none does.
+    pub ratio: Option<f64>,
+    /// The share of questions that find a golden answer in the whole corpus.
+    pub coverage: f64,
+    /// The share that lose it at that ratio.
+    pub loss: f64,
+    /// What that share is at most, with the confidence promised.
+    pub loss_bound: f64,
+    /// Questions.
+    pub questions: usize,
+    /// Questions without golden answers, which were left out.
+    pub left_out: usize,
+    /// Where no ratio keeps the promise: about how many questions in all would be needed, if further
+    /// ones are like these; `None` where no number would do.
+    pub needed: Option<usize>,
+}
+
+/// Finds the largest ratio. `progress` is given the hundredths that were tried; `None` where `cancel`
+/// was raised.
+///
+/// # Shapes
+/// `order`: the candidates in the order in which they go.
+///
+/// # Errors
+/// No question with golden answers, or a corpus that cannot be searched.
+pub fn largest_ratio(
+    index: &Index,
+    candidates: &Selection,
+    order: &[Scored],
+    asked: &[Asked],
+    promise: Promise,
+    progress: &mut dyn FnMut(u32),
+    cancel: &AtomicBool,
+) -> Result<Option<Kept>, PruningError> {
+    let told: Vec<&Asked> = asked
+        .iter()
+        .filter(|asked| covers("", &asked.golden_answers).is_some())
+        .collect();
+    if told.is_empty() {
+        return Err(PruningError::NoGoldenAnswers {
+            questions: asked.len(),
+        });
+    }
+    let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
+        let covered = open
+            .par_iter()
+            .map(|&at| covered(index, selection, told[at], promise));
+        covered.collect()
+    };
+    let everything: Vec<usize> = (0..told.len()).collect();
+    let at_first = find(candidates, &everything)?;
+    let mut lost_at: Vec<Option<u32>> = vec![None; told.len()];
+    let mut left = candidates.clone();
+    let (mut gone, mut tried) = (0, 0);
+    let mut chosen = chosen(&at_first, &lost_at, promise);
+    for step in 1..STEPS {
+        progress(step);
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let goes = count(f64::from(step) / f64::from(STEPS), order.len());
+        for one in &order[gone..goes] {
+            left.remove(one.segment as usize, one.ordinal as usize);
+        }
+        let open: Vec<usize> = (0..told.len())
+            .filter(|&at| at_first[at] && lost_at[at].is_none())
+            .collect();
+        if goes > gone {
+            for (at, covered) in open.iter().zip(find(&left, &open)?) {
+                if !covered {
+                    lost_at[*at] = Some(step);
+                }
+            }
+        }
+        gone = goes;
+        let now = self::chosen(&at_first, &lost_at, promise);
+        let accepted = now.threshold.is_some_and(|threshold| {
+            let lost = lost_at.iter().flatten();
+            lost.map(|&step| f64::from(step))
+                .all(|lost| lost <= threshold)
+        });
+        if !accepted {
+            if tried == 0 {
+                chosen = now;
+            }
+            break;
+        }
+        (chosen, tried) = (now, step);
+    }
+    Ok(Some(Kept {
+        ratio: (tried > 0).then(|| f64::from(tried) / f64::from(STEPS)),
+        coverage: at_first.iter().filter(|covered| **covered).count() as f64 / told.len() as f64,
+        loss: chosen.loss,
+        loss_bound: chosen.loss_bound,
+        questions: told.len(),
+        left_out: asked.len() - told.len(),
+        needed: chosen.needed,
+    }))
+}
+
+/// What is shown of the steps so far. A question that is not lost says as much of the first step as
+/// of every later one.
+fn chosen(at_first: &[bool], lost_at: &[Option<u32>], promise: Promise) -> Calibration {
+    let observations: Vec<Observation> = at_first
+        .iter()
+        .zip(lost_at)
+        .map(|(&covered, lost)| {
+            let with = f64::from(u8::from(covered));
+            Observation {
+                score: f64::from(lost.unwrap_or(1)),
+                without: if lost.is_some() { 0.0 } else { with },
+                with,
+            }
+        })
+        .collect();
+    calibrate(
+        &observations,
+        Goal::Guarantee {
+            max_loss: promise.max_loss,
+            confidence: promise.confidence,
+        },
+    )
+}
+
+/// Whether a passage that is found holds a golden answer.
+fn covered(
+    index: &Index,
+    selection: &Selection,
+    asked: &Asked,
+    promise: Promise,
+) -> Result<bool, IndexError> {
+    let query = Query {
+        text: &asked.text,
+        vector: asked.vector.as_deref(),
+    };
+    let hits = index.search(&query, promise.mode, promise.k, Some(selection))?;
+    let mut holds = hits
+        .iter()
+        .map(|hit| covers(&hit.passage.text, &asked.golden_answers));
+    Ok(holds.any(|holds| holds == Some(true)))
+}

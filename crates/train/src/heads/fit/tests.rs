@@ -1,0 +1,238 @@
+//! Heads find what is there to be found, in the same way each time, and say so honestly.
+
+use ken_study::discrimination::{auroc, expected_calibration_error};
+use rand::Rng;
+
+use super::super::objective::logistic;
+use super::*;
+
+const LOGISTIC: HeadOptions = HeadOptions {
+    shape: Shape::Logistic,
+    seed: 7,
+};
+
+const MLP: HeadOptions = HeadOptions {
+    shape: Shape::Mlp { hidden: 8 },
+    seed: 7,
+};
+
+/// Random vectors, and of each the chance that its label is true.
+fn world(
+    count: usize,
+    seed: u64,
+    chance: impl Fn(&[f32]) -> f64,
+) -> (Vec<Vec<f32>>, Vec<f64>, Vec<bool>) {
+    let mut drawn = StdRng::seed_from_u64(seed);
+    let mut draw = || drawn.random::<f64>();
+    let vectors: Vec<Vec<f32>> = (0..count)
+        .map(|_| (0..6).map(|_| 4.0 * draw() as f32 - 2.0).collect())
+        .collect();
+    let chances: Vec<f64> = vectors.iter().map(|vector| chance(vector)).collect();
+    let labels = chances.iter().map(|&chance| draw() < chance).collect();
+    (vectors, chances, labels)
+}
+
+fn slices(vectors: &[Vec<f32>]) -> Vec<&[f32]> {
+    vectors.iter().map(Vec::as_slice).collect()
+}
+
+/// Linear in two of the numbers, one of which is large and far from zero.
+fn linear(vector: &[f32]) -> f64 {
+    logistic(f64::from(2.0 * vector[0] - 1.5 * vector[1] + 0.5))
+}
+
+/// True where two numbers have one sign, which no weighted sum can tell.
+fn crossed(vector: &[f32]) -> f64 {
+    if vector[0] * vector[1] > 0.0 {
+        0.95
+    } else {
+        0.05
+    }
+}
+
+fn foretold(fitted: &Fitted, vectors: &[Vec<f32>], labels: &[bool]) -> Vec<(f64, bool)> {
+    let each = vectors.iter().zip(labels);
+    each.map(|(vector, &label)| (fitted.network.apply(vector), label))
+        .collect()
+}
+
+#[test]
+fn one_feature_gives_the_shares_that_are_counted() {
+    // Where it is 0, one of four; where it is 1, three of five.
+    let rows = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+    let targets = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0];
+    let objective = Objective {
+        shape: Shape::Logistic,
+        loss: Loss::CrossEntropy,
+        examples: Examples {
+            rows: &rows,
+            inputs: 1,
+            targets: &targets,
+        },
+        decay: 0.0,
+    };
+    let found = minimize(
+        &|at| objective.value_and_gradient(at),
+        vec![0.0; 2],
+        100,
+        1e-12,
+    );
+    assert!((logistic(found[1]) - 0.25).abs() < 1e-9, "{found:?}");
+    assert!(
+        (logistic(found[0] + found[1]) - 0.6).abs() < 1e-9,
+        "{found:?}"
+    );
+    // The squared error has its lowest point at the same shares.
+    let squared = Objective {
+        loss: Loss::Squared,
+        ..objective
+    };
+    let found = minimize(
+        &|at| squared.value_and_gradient(at),
+        vec![0.0; 2],
+        100,
+        1e-12,
+    );
+    assert!((logistic(found[1]) - 0.25).abs() < 1e-6, "{found:?}");
+    assert!(
+        (logistic(found[0] + found[1]) - 0.6).abs() < 1e-6,
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_logistic_head_finds_the_line_and_honest_probabilities() {
+    let (vectors, _, labels) = world(800, 1, linear);
+    let shifted: Vec<Vec<f32>> = vectors
+        .iter()
+        .map(|vector| vector.iter().map(|x| 1e4 + 300.0 * x).collect())
+        .collect();
+    let fitted = classify(&slices(&shifted), &labels, LOGISTIC).unwrap();
+    let (fresh, chances, labels) = world(4000, 2, linear);
+    let scaled: Vec<Vec<f32>> = fresh
+        .iter()
+        .map(|vector| vector.iter().map(|x| 1e4 + 300.0 * x).collect())
+        .collect();
+    let foretold = foretold(&fitted, &scaled, &labels);
+    let best: Vec<(f64, bool)> = chances.into_iter().zip(labels.iter().copied()).collect();
+    let (area, most) = (auroc(&foretold).unwrap(), auroc(&best).unwrap());
+    assert!(area > most - 0.01, "{area} of {most}");
+    let error = expected_calibration_error(&foretold, 10).unwrap();
+    assert!(error < 0.04, "{error}");
+}
+
+#[test]
+fn a_hidden_layer_tells_what_no_line_can() {
+    let (vectors, _, labels) = world(600, 3, crossed);
+    let (fresh, _, fresh_labels) = world(1000, 4, crossed);
+    let area = |options| {
+        let fitted = classify(&slices(&vectors), &labels, options).unwrap();
+        auroc(&foretold(&fitted, &fresh, &fresh_labels)).unwrap()
+    };
+    let (straight, bent) = (area(LOGISTIC), area(MLP));
+    assert!(straight < 0.65 && bent > 0.85, "{straight} {bent}");
+}
+
+#[test]
+fn regression_finds_the_number_behind_the_noise() {
+    for options in [LOGISTIC, MLP] {
+        let (vectors, chances, labels) = world(800, 5, linear);
+        // Of four questions each, as mastery is measured.
+        let mut drawn = StdRng::seed_from_u64(9);
+        let targets: Vec<f64> = chances
+            .iter()
+            .map(|chance| (0..4).filter(|_| drawn.random::<f64>() < *chance).count() as f64 / 4.0)
+            .collect();
+        assert_eq!(labels.len(), targets.len());
+        let fitted = regress(&slices(&vectors), &targets, options).unwrap();
+        let (fresh, chances, _) = world(500, 6, linear);
+        let misses = fresh
+            .iter()
+            .zip(&chances)
+            .map(|(vector, chance)| (fitted.network.apply(vector) - chance).powi(2));
+        let error = misses.sum::<f64>() / 500.0;
+        assert!(error < 0.01, "{}: {error}", options.shape);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_head() {
+    let (vectors, _, labels) = world(120, 8, linear);
+    let fit = |seed| classify(&slices(&vectors), &labels, HeadOptions { seed, ..MLP }).unwrap();
+    assert_eq!(fit(1), fit(1));
+    assert_ne!(fit(1).network, fit(2).network);
+}
+
+#[test]
+fn noise_is_not_learned() {
+    let (vectors, _, labels) = world(100, 10, |_| 0.3);
+    let fitted = classify(&slices(&vectors), &labels, LOGISTIC).unwrap();
+    let (fresh, _, labels) = world(1000, 11, |_| 0.3);
+    let error = expected_calibration_error(&foretold(&fitted, &fresh, &labels), 10).unwrap();
+    assert!(error < 0.12, "{error}");
+}
+
+#[test]
+fn labels_from_which_nothing_can_be_learned_are_refused() {
+    let (vectors, chances, labels) = world(30, 12, linear);
+    let all = slices(&vectors);
+    let one_class = vec![true; 30];
+    let nearly: Vec<bool> = (0..30).map(|at| at < 3).collect();
+    for labels in [&one_class, &nearly] {
+        let refused = classify(&all, labels, LOGISTIC).unwrap_err();
+        assert!(
+            matches!(refused, HeadError::OneClass { needed: 10, .. }),
+            "{refused}"
+        );
+    }
+    let refused = classify(&all[..5], &labels[..5], LOGISTIC).unwrap_err();
+    assert_eq!(
+        refused,
+        HeadError::TooFew {
+            received: 5,
+            needed: 20
+        }
+    );
+    assert_eq!(
+        regress(&all[..5], &chances[..5], LOGISTIC),
+        Err(HeadError::TooFew {
+            received: 5,
+            needed: 20
+        })
+    );
+    assert_eq!(
+        regress(&all, &[0.5; 30], LOGISTIC),
+        Err(HeadError::OneValue { examples: 30 })
+    );
+    assert_eq!(
+        regress(&all[..29], &chances, LOGISTIC),
+        Err(HeadError::Shapes)
+    );
+    let mut out_of_range = chances.clone();
+    out_of_range[4] = 1.5;
+    assert_eq!(
+        regress(&all, &out_of_range, LOGISTIC),
+        Err(HeadError::Number { example: 4 })
+    );
+    let mut broken = vectors.clone();
+    broken[2][0] = f32::NAN;
+    assert_eq!(
+        regress(&slices(&broken), &chances, LOGISTIC),
+        Err(HeadError::Number { example: 2 })
+    );
+}
+
+#[test]
+fn numbers_that_never_vary_are_left_out() {
+    let (mut vectors, _, labels) = world(100, 13, linear);
+    for vector in &mut vectors {
+        vector[5] = 3e8;
+    }
+    let fitted = classify(&slices(&vectors), &labels, LOGISTIC).unwrap();
+    let mut moved = vectors[0].clone();
+    moved[5] = -3e8;
+    assert_eq!(
+        fitted.network.apply(&moved),
+        fitted.network.apply(&vectors[0])
+    );
+}

@@ -1,0 +1,344 @@
+//! What is made small: the mean loss of a head over examples, held back by the squared weights, and
+//! its gradient.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+/// Examples whose gradients are summed in one go. Sums are added in the order of the examples, so
+/// that the result does not depend on the number of threads.
+const CHUNK: usize = 64;
+
+/// What a head looks like inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// The logistic function of a weighted sum.
+    Logistic,
+    /// One hidden layer with tanh.
+    Mlp {
+        /// Its units, at least 1.
+        hidden: usize,
+    },
+}
+
+/// Hidden units where nobody says how many.
+const HIDDEN: usize = 16;
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Logistic => f.write_str("logistic"),
+            Self::Mlp { hidden } => write!(f, "mlp:{hidden}"),
+        }
+    }
+}
+
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let units = |number: &str| match number.parse() {
+            Ok(hidden @ 1..=4096) => Ok(Self::Mlp { hidden }),
+            _ => Err(format!(
+                "`{number}` is no number of hidden units, from 1 to 4096"
+            )),
+        };
+        match text.split_once(':') {
+            None if text == "logistic" => Ok(Self::Logistic),
+            None if text == "mlp" => Ok(Self::Mlp { hidden: HIDDEN }),
+            Some(("mlp", number)) => units(number),
+            _ => Err(format!(
+                "unknown head `{text}` (logistic and mlp:UNITS are known)"
+            )),
+        }
+    }
+}
+
+/// How far a head is from the truth on one example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// −y ln p − (1 − y) ln(1 − p), Zero-RAG, Eq. 5, for both classes.
+    CrossEntropy,
+    /// (p − y)², Zero-RAG, Eq. 4.
+    Squared,
+}
+
+/// Standardized examples.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Examples<'a> {
+    /// `[examples, inputs]`, row by row.
+    pub(super) rows: &'a [f64],
+    pub(super) inputs: usize,
+    /// `[examples]`, in `[0, 1]`.
+    pub(super) targets: &'a [f64],
+}
+
+/// A head in the making. Its parameters are one list: of each layer the weights, `[outputs, inputs]`
+/// row by row, and then the biases, `[outputs]`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Objective<'a> {
+    pub(super) shape: Shape,
+    pub(super) loss: Loss,
+    pub(super) examples: Examples<'a>,
+    /// Half of this, times the sum of the squared weights, is added to the mean loss. Biases are
+    /// free.
+    pub(super) decay: f64,
+}
+
+impl Shape {
+    /// How many parameters there are.
+    pub(super) fn parameters(self, inputs: usize) -> usize {
+        match self {
+            Self::Logistic => inputs + 1,
+            Self::Mlp { hidden } => hidden * (inputs + 1) + hidden + 1,
+        }
+    }
+
+    /// Where a search begins: at zero where there is one lowest point, else at small random weights,
+    /// so that no two units are the same.
+    pub(super) fn start(self, inputs: usize, seed: u64) -> Vec<f64> {
+        let mut parameters = vec![0.0; self.parameters(inputs)];
+        if let Self::Mlp { hidden } = self {
+            let mut drawn = StdRng::seed_from_u64(seed);
+            let (first, rest) = parameters.split_at_mut(hidden * inputs);
+            let mut draw = |weights: &mut [f64], fan: usize| {
+                let width = 1.0 / (fan.max(1) as f64).sqrt();
+                for weight in weights {
+                    *weight = drawn.random_range(-width..=width);
+                }
+            };
+            draw(first, inputs);
+            draw(&mut rest[hidden..2 * hidden], hidden);
+        }
+        parameters
+    }
+
+    /// What comes out of the last layer for one example: the logit.
+    ///
+    /// # Shapes
+    /// `row`: `[inputs]`. `units` receives what the hidden units give: `[hidden]`.
+    pub(super) fn logit(self, parameters: &[f64], row: &[f64], units: &mut Vec<f64>) -> f64 {
+        match self {
+            Self::Logistic => dot(&parameters[..row.len()], row) + parameters[row.len()],
+            Self::Mlp { hidden } => {
+                let (weights, rest) = parameters.split_at(hidden * row.len());
+                let (biases, last) = rest.split_at(hidden);
+                units.clear();
+                let rows = weights.chunks_exact(row.len());
+                units.extend(
+                    rows.zip(biases)
+                        .map(|(weights, bias)| (dot(weights, row) + bias).tanh()),
+                );
+                dot(&last[..hidden], units) + last[hidden]
+            }
+        }
+    }
+}
+
+impl Objective<'_> {
+    /// The objective and its gradient: `[parameters]`.
+    pub(super) fn value_and_gradient(&self, parameters: &[f64]) -> (f64, Vec<f64>) {
+        let Examples {
+            rows,
+            inputs,
+            targets,
+        } = self.examples;
+        let count = targets.len().max(1) as f64;
+        let sums: Vec<(f64, Vec<f64>)> = rows
+            .par_chunks(CHUNK * inputs)
+            .zip(targets.par_chunks(CHUNK))
+            .map(|(rows, targets)| self.sum(parameters, rows, targets))
+            .collect();
+        let mut value = 0.0;
+        let mut gradient = vec![0.0; parameters.len()];
+        for (part, slopes) in &sums {
+            value += part / count;
+            for (sum, slope) in gradient.iter_mut().zip(slopes) {
+                *sum += slope / count;
+            }
+        }
+        for range in self.shape.weights(inputs) {
+            for (slope, weight) in gradient[range.clone()].iter_mut().zip(&parameters[range]) {
+                value += 0.5 * self.decay * weight * weight;
+                *slope += self.decay * weight;
+            }
+        }
+        (value, gradient)
+    }
+
+    /// The summed loss of some examples and its gradient.
+    fn sum(&self, parameters: &[f64], rows: &[f64], targets: &[f64]) -> (f64, Vec<f64>) {
+        let inputs = self.examples.inputs;
+        let mut gradient = vec![0.0; parameters.len()];
+        let mut units = Vec::new();
+        let mut value = 0.0;
+        for (row, &target) in rows.chunks_exact(inputs).zip(targets) {
+            let logit = self.shape.logit(parameters, row, &mut units);
+            let (loss, slope) = self.loss.of(logit, target);
+            value += loss;
+            match self.shape {
+                Shape::Logistic => {
+                    add(&mut gradient[..inputs], row, slope);
+                    gradient[inputs] += slope;
+                }
+                Shape::Mlp { hidden } => {
+                    let last = &parameters[hidden * (inputs + 1)..];
+                    let (weights, rest) = gradient.split_at_mut(hidden * inputs);
+                    let (biases, outer) = rest.split_at_mut(hidden);
+                    add(&mut outer[..hidden], &units, slope);
+                    outer[hidden] += slope;
+                    let each = weights.chunks_exact_mut(inputs).zip(biases);
+                    for ((weights, bias), (unit, last)) in each.zip(units.iter().zip(last)) {
+                        let inner = slope * last * (1.0 - unit * unit);
+                        add(weights, row, inner);
+                        *bias += inner;
+                    }
+                }
+            }
+        }
+        (value, gradient)
+    }
+}
+
+impl Shape {
+    /// Where the weights stand among the parameters.
+    fn weights(self, inputs: usize) -> Vec<std::ops::Range<usize>> {
+        match self {
+            Self::Logistic => std::iter::once(0..inputs).collect(),
+            Self::Mlp { hidden } => {
+                let outer = hidden * (inputs + 1);
+                vec![0..hidden * inputs, outer..outer + hidden]
+            }
+        }
+    }
+}
+
+impl Loss {
+    /// The loss at a logit and its slope there.
+    pub(super) fn of(self, logit: f64, target: f64) -> (f64, f64) {
+        let probability = logistic(logit);
+        match self {
+            // ln(1 + e^z) − y z, without overflow.
+            Self::CrossEntropy => {
+                let soft = logit.max(0.0) + (-logit.abs()).exp().ln_1p();
+                (soft - target * logit, probability - target)
+            }
+            Self::Squared => {
+                let miss = probability - target;
+                (miss * miss, 2.0 * miss * probability * (1.0 - probability))
+            }
+        }
+    }
+}
+
+/// 1 / (1 + e^-x), without overflow.
+pub(super) fn logistic(x: f64) -> f64 {
+    let small = (-x.abs()).exp();
+    if x >= 0.0 {
+        1.0 / (1.0 + small)
+    } else {
+        small / (1.0 + small)
+    }
+}
+
+pub(super) fn dot(one: &[f64], other: &[f64]) -> f64 {
+    /// Summed side by side, as a vector unit does.
+    const LANES: usize = 4;
+    let mut sums = [0.0; LANES];
+    let (ones, others) = (one.chunks_exact(LANES), other.chunks_exact(LANES));
+    let rest: f64 = ones
+        .remainder()
+        .iter()
+        .zip(others.remainder())
+        .map(|(a, b)| a * b)
+        .sum();
+    for (ones, others) in ones.zip(others) {
+        for (sum, (a, b)) in sums.iter_mut().zip(ones.iter().zip(others)) {
+            *sum += a * b;
+        }
+    }
+    rest + sums.iter().sum::<f64>()
+}
+
+/// Adds a multiple of one list to another.
+fn add(sums: &mut [f64], values: &[f64], factor: f64) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += factor * value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examples(inputs: usize, count: usize) -> (Vec<f64>, Vec<f64>) {
+        let mut drawn = StdRng::seed_from_u64(11);
+        let mut draw = || drawn.random_range(-1.0..1.0);
+        let rows: Vec<f64> = (0..inputs * count).map(|_| draw()).collect();
+        let targets = (0..count).map(|_| (draw() + 1.0) / 2.0).collect();
+        (rows, targets)
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_small_steps() {
+        const STEP: f64 = 1e-5;
+        let (inputs, count) = (5, CHUNK + 7);
+        let (rows, targets) = examples(inputs, count);
+        for shape in [Shape::Logistic, Shape::Mlp { hidden: 3 }] {
+            for loss in [Loss::CrossEntropy, Loss::Squared] {
+                let objective = Objective {
+                    shape,
+                    loss,
+                    examples: Examples {
+                        rows: &rows,
+                        inputs,
+                        targets: &targets,
+                    },
+                    decay: 0.3,
+                };
+                let mut drawn = StdRng::seed_from_u64(5);
+                let at: Vec<f64> = (0..shape.parameters(inputs))
+                    .map(|_| drawn.random_range(-0.5..0.5))
+                    .collect();
+                let (_, gradient) = objective.value_and_gradient(&at);
+                for (place, slope) in gradient.iter().enumerate() {
+                    let value = |step: f64| {
+                        let mut moved = at.clone();
+                        moved[place] += step;
+                        objective.value_and_gradient(&moved).0
+                    };
+                    let measured = (value(STEP) - value(-STEP)) / (2.0 * STEP);
+                    assert!(
+                        (slope - measured).abs() < 1e-8,
+                        "{shape} {loss:?} {place}: {slope} {measured}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_logit_overflows() {
+        for logit in [-1e6, -40.0, 0.0, 40.0, 1e6] {
+            for loss in [Loss::CrossEntropy, Loss::Squared] {
+                let (value, slope) = loss.of(logit, 1.0);
+                assert!(value.is_finite() && slope.is_finite(), "{loss:?} {logit}");
+            }
+        }
+        assert_eq!((logistic(-1e6), logistic(1e6)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn shapes_are_read_as_they_are_written() {
+        for text in ["logistic", "mlp:8"] {
+            assert_eq!(text.parse::<Shape>().unwrap().to_string(), text);
+        }
+        assert_eq!("mlp".parse(), Ok(Shape::Mlp { hidden: HIDDEN }));
+        for text in ["mlp:0", "mlp:x", "tree", "logistic:3"] {
+            assert!(text.parse::<Shape>().is_err(), "{text}");
+        }
+    }
+}
