@@ -11,6 +11,7 @@ mod labelling;
 mod mastery;
 mod model;
 mod probing;
+mod world;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
@@ -22,6 +23,10 @@ pub(crate) use labelling::{CorpusSource, LabelArguments, LabelVerb, SourcesArgum
 pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
 pub(crate) use model::{ModelArguments, ModelVerb};
 pub(crate) use probing::ProbeArguments;
+pub(crate) use world::{
+    WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
+    WorldTruthArguments, WorldVerb,
+};
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -106,6 +111,8 @@ pub(crate) enum Verb {
     Mastery(MasteryArguments),
     /// Choose a policy's threshold from what was probed, with a guarantee if you want one
     Calibrate(CalibrateArguments),
+    /// Invent a world, and measure exactly what a model knows of it
+    World(WorldArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
     /// Print the completions of a shell

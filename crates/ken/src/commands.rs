@@ -20,3 +20,4 @@ mod records;
 mod rerank;
 mod score;
 pub(crate) mod search;
+pub(crate) mod world;

@@ -182,6 +182,7 @@ fn kind_and_hint(
         ken_study::ExportError,
         ken_study::LabelError,
         ken_study::SignalsError,
+        ken_study::world::WorldError,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {

@@ -78,6 +78,10 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, mastery.verb.layer())?;
             commands::mastery::run(&mastery.verb, &settings, global.json, stop)
         }
+        Verb::World(world) => {
+            let settings = settings(global, world.verb.layer())?;
+            commands::world::run(&world.verb, &settings, global.json, stop)
+        }
         Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, global.json),
     }
 }

@@ -25,6 +25,7 @@ pub mod results;
 pub mod statistics;
 pub mod summary;
 mod table;
+pub mod world;
 
 pub use calibration::{CalibrationError, Observed, observe, taken};
 pub use compare::{Comparison, SignalsError, compare};

@@ -26,6 +26,7 @@ mod sampling;
 mod score;
 mod tensors;
 mod tokenizer;
+mod untrained;
 mod weights;
 
 use std::path::Path;
@@ -42,6 +43,7 @@ pub use options::{Device, LoadOptions};
 pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
 pub use score::{Score, ScoreRequest};
+pub use untrained::Untrained;
 
 use chat::ChatTemplate;
 use runtime::Engines;
