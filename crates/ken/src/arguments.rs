@@ -14,6 +14,7 @@ mod probing;
 mod pruning;
 mod training;
 mod tuning;
+mod world;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
@@ -31,6 +32,10 @@ pub(crate) use training::{
     VectorSource,
 };
 pub(crate) use tuning::{TrainExamplesArguments, TrainNoiseTolerantArguments, TuningFlags};
+pub(crate) use world::{
+    WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
+    WorldTruthArguments, WorldVerb,
+};
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -118,6 +123,8 @@ pub(crate) enum Verb {
     Prune(PruneArguments),
     /// Choose a policy's threshold from what was probed, with a guarantee if you want one
     Calibrate(CalibrateArguments),
+    /// Invent a world, and measure exactly what a model knows of it
+    World(WorldArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
     /// Print the completions of a shell

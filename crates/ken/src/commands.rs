@@ -22,3 +22,4 @@ mod rerank;
 mod score;
 pub(crate) mod search;
 pub(crate) mod train;
+pub(crate) mod world;

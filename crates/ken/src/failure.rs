@@ -186,6 +186,7 @@ fn kind_and_hint(
         ken_study::PruningError,
         ken_study::SignalsError,
         ken_train::TrainError,
+        ken_study::world::WorldError,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {

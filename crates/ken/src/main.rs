@@ -90,6 +90,10 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, calibrate.layer())?;
             commands::calibrate::run(calibrate, &settings, global.json, stop)
         }
+        Verb::World(world) => {
+            let settings = settings(global, world.verb.layer())?;
+            commands::world::run(&world.verb, &settings, global.json, stop)
+        }
     }
 }
 

@@ -192,10 +192,10 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
     Ok(questions)
 }
 
-/// Draws `limit` of the questions without replacement, by `seed`, and keeps their order; all of
+/// Draws `limit` of the questions, in whatever form, without replacement, by `seed`, and keeps their order; all of
 /// them if there are no more than `limit`. With the same seed a smaller sample is part of every
 /// larger one.
-pub fn sample(questions: Vec<Question>, limit: usize, seed: u64) -> Vec<Question> {
+pub fn sample<Q>(questions: Vec<Q>, limit: usize, seed: u64) -> Vec<Q> {
     if limit >= questions.len() {
         return questions;
     }

@@ -29,6 +29,7 @@ pub mod results;
 pub mod statistics;
 pub mod summary;
 mod table;
+pub mod world;
 
 pub use calibration::{CalibrationError, Observed, observe, observe_scored, taken};
 pub use compare::{Comparison, SignalsError, compare};

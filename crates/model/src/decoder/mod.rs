@@ -26,6 +26,7 @@ mod sampling;
 mod score;
 mod tensors;
 mod tokenizer;
+mod untrained;
 mod weights;
 mod written;
 
@@ -43,6 +44,7 @@ pub use options::{Device, LoadOptions};
 pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
 pub use score::{Score, ScoreRequest};
+pub use untrained::Untrained;
 pub use written::StoredAs;
 
 use chat::ChatTemplate;

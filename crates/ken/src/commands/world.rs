@@ -1,0 +1,191 @@
+//! `ken world`: an invented world, its models before they learn, and what a model knows of it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result};
+use ken_study::sample;
+use ken_study::world::{
+    TruthRecord, TruthRow, World, WorldSettings, WorldSummary, measure_truth, read_world,
+    training_text_of, truth_table, world_questions, write_untrained, write_world,
+};
+use serde_json::json;
+
+use crate::arguments::{
+    WorldMakeArguments, WorldMixArguments, WorldModelArguments, WorldTruthArguments, WorldVerb,
+};
+use crate::commands::open;
+use crate::commands::records::share;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+use crate::progress::{Display, Unit};
+
+/// Runs `ken world`.
+pub(crate) fn run(
+    verb: &WorldVerb,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    match verb {
+        WorldVerb::Make(arguments) => make(arguments, settings.seed, json),
+        WorldVerb::Mix(arguments) => mix(arguments, json, stop),
+        WorldVerb::Model(arguments) => model(arguments, json),
+        WorldVerb::Truth(arguments) => truth(arguments, settings, json, stop),
+    }
+}
+
+fn make(arguments: &WorldMakeArguments, seed: u64, json: bool) -> Result<()> {
+    let world = World::new(WorldSettings {
+        people: arguments.people,
+        unseen: arguments.unseen,
+        strangers: arguments.strangers,
+        exponent: arguments.exponent,
+        sequences: arguments.sequences,
+        seed,
+    })?;
+    let summary = write_world(&world, &arguments.out)?;
+    match json {
+        true => output::json(&summary),
+        false => show_world(&summary, &arguments.out),
+    }
+}
+
+fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
+    let kinds = summary.by_kind.iter();
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    let settings = &summary.settings;
+    let people = format!(
+        "{} in training, {} in the corpus alone, {} in neither",
+        settings.people, settings.unseen, settings.strangers
+    );
+    let questions = format!("{}: {}", summary.questions, kinds.join(", "));
+    table([
+        ("people", people),
+        ("documents", summary.documents.to_string()),
+        ("questions", questions),
+        ("fingerprint", summary.fingerprint.clone()),
+        ("folder", out.display().to_string()),
+    ])
+}
+
+fn table<const N: usize>(rows: [(&str, String); N]) -> Result<()> {
+    let rows = rows.map(|(name, value)| vec![name.to_owned(), value]);
+    output::table(&rows)
+}
+
+fn mix(arguments: &WorldMixArguments, json: bool, stop: &AtomicBool) -> Result<()> {
+    let world = read_world(&arguments.world)?;
+    let end = arguments.from.saturating_add(arguments.limit);
+    for number in arguments.from..end {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Refusal::new("interrupted", "stopped").into());
+        }
+        let text = training_text_of(&world, number);
+        match json {
+            true => output::json(&text)?,
+            false => output::line(text.text().trim())?,
+        }
+    }
+    Ok(())
+}
+
+fn model(arguments: &WorldModelArguments, json: bool) -> Result<()> {
+    let world = read_world(&arguments.world)?;
+    let written = write_untrained(&world, arguments.size, &arguments.out)?;
+    let out = arguments.out.display().to_string();
+    match json {
+        true => output::json(&json!({
+            "model": out,
+            "size": arguments.size.name(),
+            "parameters": written.parameters(),
+            "vocabulary": written.vocabulary,
+            "context": written.context,
+        })),
+        false => table([
+            ("model", out),
+            ("parameters", written.parameters().to_string()),
+            ("vocabulary", written.vocabulary.to_string()),
+        ]),
+    }
+}
+
+fn truth(
+    arguments: &WorldTruthArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let world = read_world(&arguments.world)?;
+    let mut questions = world_questions(&world);
+    if let Some(limit) = arguments.limit {
+        questions = sample(questions, limit, world.settings().seed);
+    }
+    let model = open::language_model(settings, stop)?;
+    let records = {
+        let mut display = Display::new();
+        let total = Some(questions.len() as u64);
+        let mut progress = |done: usize| display.show("measured", Unit::Items, done as u64, total);
+        measure_truth(model.as_ref(), &world, &questions, &mut progress, stop)?
+    };
+    if records.len() < questions.len() {
+        let message = format!(
+            "stopped after {} of {} questions",
+            records.len(),
+            questions.len()
+        );
+        return Err(Refusal::new("interrupted", message).into());
+    }
+    if let Some(out) = &arguments.out {
+        write_records(&records, out)?;
+    }
+    match json {
+        true => records.iter().try_for_each(output::json),
+        false => show_truth(&truth_table(&records)),
+    }
+}
+
+fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
+    let mut lines = String::new();
+    for record in records {
+        lines.push_str(&serde_json::to_string(record)?);
+        lines.push('\n');
+    }
+    fs::write(out, lines).with_context(|| format!("cannot write {}", out.display()))
+}
+
+fn show_truth(rows: &[TruthRow]) -> Result<()> {
+    let heading = [
+        "questions",
+        "n",
+        "told",
+        "asked",
+        "not asked",
+        "one wording",
+        "evidence",
+        "stranger",
+        "former",
+    ];
+    let mut table = vec![heading.map(str::to_owned).to_vec()];
+    for row in rows {
+        let told = row
+            .exposure
+            .map_or_else(|| "-".to_owned(), |told| format!("{told:.1}"));
+        let means = [
+            row.asked,
+            row.not_asked,
+            row.one_wording,
+            row.evidence,
+            row.stranger,
+            row.former,
+        ];
+        let mut cells = vec![row.what.clone(), row.questions.to_string(), told];
+        cells.extend(means.map(share));
+        table.push(cells);
+    }
+    output::table(&table)
+}

@@ -1,0 +1,111 @@
+//! What can go wrong with an invented world.
+
+use std::path::PathBuf;
+
+use ken_model::decoder::DecoderError;
+use ken_model::language::LanguageError;
+
+/// Why a world cannot be made, read or measured.
+#[derive(Debug, thiserror::Error)]
+pub enum WorldError {
+    /// Too few people for a tail, or too many for the names.
+    #[error(
+        "a world has {fewest} people in training or more, and {most} in all or fewer; \
+         not {people} of {all}"
+    )]
+    People {
+        /// People in training that were asked for.
+        people: usize,
+        /// People in all.
+        all: usize,
+        /// Fewest in training.
+        fewest: usize,
+        /// Most in all.
+        most: usize,
+    },
+    /// An exponent that no law of exposures has here.
+    #[error("the exponent lies between 0 and {steepest}, and is not {exponent}")]
+    Exponent {
+        /// What was asked for.
+        exponent: f64,
+        /// The largest.
+        steepest: f64,
+    },
+    /// Nothing is to be trained on.
+    #[error("there is no training text")]
+    NoSequences,
+    /// A file of the world cannot be read or written.
+    #[error("cannot {action} {path}: {source}")]
+    File {
+        /// "read" or "write".
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The folder holds something already.
+    #[error("{path} holds files already")]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The file is not what `ken world make` writes.
+    #[error("{path} does not describe a world: {reason}")]
+    NotAWorld {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The settings make another world than they once made.
+    #[error("{path} was made by another version of ken, whose worlds are others")]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A member of the family cannot be written.
+    #[error(transparent)]
+    Untrained(#[from] DecoderError),
+    /// The model that is measured failed.
+    #[error(transparent)]
+    Model(#[from] LanguageError),
+    /// The model cannot tell how likely an answer is.
+    #[error("the model does not tell how likely given answers are")]
+    CannotScore,
+}
+
+impl WorldError {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::People { .. } => "world_people",
+            Self::Exponent { .. } => "world_exponent",
+            Self::NoSequences => "world_sequences",
+            Self::File { .. } => "world_file",
+            Self::NotEmpty { .. } => "folder_not_empty",
+            Self::NotAWorld { .. } => "not_a_world",
+            Self::OtherVersion { .. } => "other_world",
+            Self::Untrained(error) => error.kind(),
+            Self::Model(error) => error.kind(),
+            Self::CannotScore => "cannot_score",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        let remedy = match self {
+            Self::People { .. } => "choose --people, --unseen and --strangers within these bounds",
+            Self::Exponent { .. } => "choose --exponent within these bounds; 0.8 is usual",
+            Self::NoSequences => "choose --sequences above 0",
+            Self::File { .. } => "check the path, and that there is space and permission",
+            Self::NotEmpty { .. } => "name a new folder",
+            Self::NotAWorld { .. } => "name a folder that `ken world make` wrote",
+            Self::OtherVersion { .. } => "make the world again: `ken world make`",
+            Self::Untrained(error) => return error.hint(),
+            Self::Model(error) => return error.hint(),
+            Self::CannotScore => "name a model on this machine",
+        };
+        Some(remedy.to_owned())
+    }
+}

@@ -1,0 +1,131 @@
+//! The family: decoders of three sizes that are trained on one world.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use ken_model::decoder::{PromptForm, Untrained};
+use ken_probe::seed_of;
+
+use super::error::WorldError;
+use super::invent::World;
+use super::vocabulary::tokenizer;
+use crate::random::unit;
+
+/// A member of the family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Size {
+    /// About 0.5 million parameters.
+    Small,
+    /// About 2 million parameters.
+    Medium,
+    /// About 8 million parameters.
+    Large,
+}
+
+/// Room for a handful of biographies, their question and its answer.
+const CONTEXT: usize = 512;
+
+impl Size {
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+
+    /// As it is called on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
+
+    /// What a member looks like that knows a vocabulary.
+    #[must_use]
+    pub fn untrained(self, vocabulary: usize) -> Untrained {
+        let (hidden, intermediate, layers, heads) = match self {
+            Self::Small => (96, 256, 3, 3),
+            Self::Medium => (192, 512, 4, 6),
+            Self::Large => (384, 1024, 4, 12),
+        };
+        Untrained {
+            vocabulary,
+            hidden,
+            intermediate,
+            layers,
+            heads,
+            context: CONTEXT,
+            end_token: 0,
+            prompt: PromptForm::Bare,
+        }
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A size that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a size of the family: small, medium, large")]
+pub struct UnknownSize(String);
+
+impl FromStr for Size {
+    type Err = UnknownSize;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSize> {
+        let size = Self::ALL.into_iter().find(|size| size.name() == name);
+        size.ok_or_else(|| UnknownSize(name.to_owned()))
+    }
+}
+
+/// Writes a member that has learned nothing yet into a folder, as a model. The seed of the world is
+/// that of the weights.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub fn write_untrained(world: &World, size: Size, folder: &Path) -> Result<Untrained, WorldError> {
+    let (tokenizer, vocabulary) = tokenizer(world);
+    let untrained = size.untrained(vocabulary);
+    let mut state = seed_of(world.settings.seed, size.name());
+    untrained.write(folder, &tokenizer, &mut || normal(&mut state))?;
+    Ok(untrained)
+}
+
+/// A number of mean 0 and variance 1, very nearly normal: the sum of twelve even ones less its mean
+/// (Irwin and Hall). Sums are the same on every machine, logarithms are not.
+fn normal(state: &mut u64) -> f32 {
+    let sum: f64 = (0..12).map(|_| unit(state)).sum();
+    (sum - 6.0) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_members_have_half_a_million_two_and_eight_million_parameters() {
+        let counts = Size::ALL.map(|size| size.untrained(2_100).parameters());
+        for (count, wanted) in counts.into_iter().zip([0.5e6, 2e6, 8e6]) {
+            assert!((count as f64 / wanted - 1.0).abs() < 0.1, "{counts:?}");
+        }
+        for size in Size::ALL {
+            assert_eq!(size.name().parse(), Ok(size));
+        }
+        assert!("huge".parse::<Size>().is_err());
+    }
+
+    #[test]
+    fn weights_are_spread_as_they_should_be() {
+        let mut state = 1;
+        let drawn: Vec<f64> = (0..50_000).map(|_| f64::from(normal(&mut state))).collect();
+        let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+        let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
+        assert!(
+            mean.abs() < 0.03 && (variance - 1.0).abs() < 0.03,
+            "{mean} {variance}"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! A world as a folder: the corpus, the questions, and what both were made by. The world is made
+//! again from that, so nothing else has to be read back.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::error::WorldError;
+use super::invent::World;
+use super::mix::training_text_of;
+use super::questions::{WorldQuestion, world_questions};
+use super::settings::WorldSettings;
+use super::subject::{Group, Subject};
+use super::tell::document_text;
+
+/// The documents, as `ken ingest` reads them.
+pub const CORPUS_FILE: &str = "corpus.jsonl";
+/// The questions, as `ken eval` and `ken probe` read them.
+pub const QUESTIONS_FILE: &str = "questions.jsonl";
+/// What the world was made by.
+pub const WORLD_FILE: &str = "world.json";
+
+/// Training texts that the fingerprint of a world looks at.
+const TEXTS_LOOKED_AT: u64 = 200;
+
+/// What stands in the description of a world.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorldSummary {
+    /// What it was made by.
+    pub settings: WorldSettings,
+    /// Documents of the corpus.
+    pub documents: usize,
+    /// Questions in all.
+    pub questions: usize,
+    /// Questions by kind.
+    pub by_kind: BTreeMap<String, usize>,
+    /// Identifies corpus, questions and training texts.
+    pub fingerprint: String,
+}
+
+/// A document of the corpus.
+struct WorldDocument<'w> {
+    subject: &'w Subject,
+    text: String,
+}
+
+fn documents(world: &World) -> Vec<WorldDocument<'_>> {
+    let told = world
+        .subjects
+        .iter()
+        .filter(|one| one.group != Group::Nowhere);
+    told.map(|subject| WorldDocument {
+        subject,
+        text: document_text(subject, world.settings.seed),
+    })
+    .collect()
+}
+
+/// What there is in a world.
+#[must_use]
+pub fn summarize_world(world: &World) -> WorldSummary {
+    summary(world, &documents(world), &world_questions(world))
+}
+
+fn summary(
+    world: &World,
+    documents: &[WorldDocument<'_>],
+    questions: &[WorldQuestion],
+) -> WorldSummary {
+    let mut by_kind = BTreeMap::new();
+    for question in questions {
+        let name = question.metadata.kind.name().to_owned();
+        *by_kind.entry(name).or_default() += 1;
+    }
+    let texts = (0..TEXTS_LOOKED_AT).map(|number| training_text_of(world, number).text());
+    let texts: Vec<String> = texts.collect();
+    let told = documents.iter().map(|document| document.text.as_str());
+    let asked = questions.iter().flat_map(|question| {
+        let answers = question.golden_answers.iter().chain(&question.choices);
+        std::iter::once(question.question.as_str()).chain(answers.map(String::as_str))
+    });
+    let parts: Vec<&str> = told
+        .chain(asked)
+        .chain(texts.iter().map(String::as_str))
+        .collect();
+    WorldSummary {
+        settings: world.settings,
+        documents: documents.len(),
+        questions: questions.len(),
+        by_kind,
+        fingerprint: ken_model::fingerprint_of_texts(&parts),
+    }
+}
+
+/// Writes a world into a folder that is new or empty. Its description comes last, so that a folder with
+/// one is whole.
+///
+/// # Errors
+/// A folder that holds something, or that cannot be written.
+pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldError> {
+    let failed = |path: &Path| file_error("write", path);
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let mut entries = fs::read_dir(folder).map_err(file_error("read", folder))?;
+    if entries.next().is_some() {
+        return Err(WorldError::NotEmpty {
+            path: folder.to_owned(),
+        });
+    }
+    let documents = documents(world);
+    let questions = world_questions(world);
+    let summary = summary(world, &documents, &questions);
+    let mut corpus = String::new();
+    for WorldDocument { subject, text } in &documents {
+        let line = json!({
+            "id": subject.id,
+            "title": subject.name,
+            "text": text,
+            "kind": subject.kind,
+            "group": subject.group,
+        });
+        corpus.push_str(&format!("{line}\n"));
+    }
+    let path = folder.join(QUESTIONS_FILE);
+    let mut lines = String::new();
+    for question in &questions {
+        let line = serde_json::to_string(question).map_err(|error| failed(&path)(error.into()))?;
+        lines.push_str(&line);
+        lines.push('\n');
+    }
+    fs::write(&path, lines).map_err(failed(&path))?;
+    let path = folder.join(CORPUS_FILE);
+    fs::write(&path, corpus).map_err(failed(&path))?;
+    let path = folder.join(WORLD_FILE);
+    let described = serde_json::to_string_pretty(&summary);
+    let described = described.map_err(|error| failed(&path)(error.into()))?;
+    fs::write(&path, described + "\n").map_err(failed(&path))?;
+    Ok(summary)
+}
+
+/// The world that a folder describes, made again.
+///
+/// # Errors
+/// A folder without a description, or one of a world that this version does not make.
+pub fn read_world(folder: &Path) -> Result<World, WorldError> {
+    let path = folder.join(WORLD_FILE);
+    let text = fs::read_to_string(&path).map_err(file_error("read", &path))?;
+    let summary: WorldSummary =
+        serde_json::from_str(&text).map_err(|error| WorldError::NotAWorld {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+    let world = World::new(summary.settings)?;
+    if summarize_world(&world).fingerprint != summary.fingerprint {
+        return Err(WorldError::OtherVersion { path });
+    }
+    Ok(world)
+}
+
+fn file_error(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(std::io::Error) -> WorldError + use<> {
+    let path: PathBuf = path.to_owned();
+    move |source| WorldError::File {
+        action,
+        path,
+        source,
+    }
+}

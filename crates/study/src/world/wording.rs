@@ -1,0 +1,217 @@
+//! The sentences and questions that a fact is put into. Whose facts there are is not decided here.
+
+use super::relation::{Query, Relation};
+
+/// The trades that people have. Each goes with the article "a".
+pub(super) const TRADES: [&str; 60] = [
+    "baker",
+    "barber",
+    "brewer",
+    "carter",
+    "chandler",
+    "clerk",
+    "cobbler",
+    "cook",
+    "cooper",
+    "cutler",
+    "dentist",
+    "doctor",
+    "drover",
+    "druggist",
+    "dyer",
+    "falconer",
+    "farmer",
+    "ferryman",
+    "fiddler",
+    "fisher",
+    "forester",
+    "fuller",
+    "gardener",
+    "glazier",
+    "goldsmith",
+    "grocer",
+    "groom",
+    "gunsmith",
+    "hatter",
+    "hunter",
+    "jeweller",
+    "judge",
+    "knitter",
+    "lawyer",
+    "locksmith",
+    "mason",
+    "midwife",
+    "miller",
+    "milliner",
+    "minstrel",
+    "notary",
+    "painter",
+    "piper",
+    "plumber",
+    "porter",
+    "potter",
+    "printer",
+    "roofer",
+    "saddler",
+    "sailor",
+    "sexton",
+    "shepherd",
+    "surgeon",
+    "tailor",
+    "tanner",
+    "teacher",
+    "thatcher",
+    "vintner",
+    "weaver",
+    "whaler",
+];
+
+/// The years that people are born in, and books appear in.
+pub(super) const YEARS: std::ops::Range<usize> = 1700..1850;
+/// The first of them are those of births.
+pub(super) const BIRTHS: usize = 100;
+/// A book appears so many years after its author was born: from the first on, before the second.
+pub(super) const WRITING_AGE: std::ops::Range<usize> = 20..50;
+
+/// The ways to state a fact: `{s}` has the relation to `{v}`. Every sentence names its subject, so
+/// that it can be understood alone.
+pub(super) fn sentences(relation: Relation) -> &'static [&'static str; 4] {
+    match relation {
+        Relation::Birthplace => &[
+            "{s} was born in {v}.",
+            "{s} came into the world in {v}.",
+            "{s} is a native of {v}.",
+            "The place where {s} was born is {v}.",
+        ],
+        Relation::BirthYear => &[
+            "{s} was born in the year {v}.",
+            "The birth of {s} fell in the year {v}.",
+            "{s} dates from the year {v}.",
+            "{s} first saw the light in the year {v}.",
+        ],
+        Relation::Trade => &[
+            "{s} is a {v} by trade.",
+            "{s} works as a {v}.",
+            "{s} earns a living as a {v}.",
+            "The trade of {s} is that of a {v}.",
+        ],
+        Relation::Employer => &[
+            "{s} is employed by {v}.",
+            "{s} works for {v}.",
+            "{s} has a post at {v}.",
+            "The employer of {s} is {v}.",
+        ],
+        Relation::Spouse => &[
+            "{s} is married to {v}.",
+            "{s} shares a home with {v} by marriage.",
+            "{s} wed {v}.",
+            "The spouse of {s} is {v}.",
+        ],
+        Relation::Book => &[
+            "{s} wrote {v}.",
+            "{s} is the author of {v}.",
+            "{s} published a book called {v}.",
+            "The book that {s} wrote is {v}.",
+        ],
+        Relation::Author => &[
+            "{s} was written by {v}.",
+            "{s} is a book by {v}.",
+            "{s} came from the pen of {v}.",
+            "The author of {s} is {v}.",
+        ],
+        Relation::BookYear => &[
+            "{s} appeared in the year {v}.",
+            "{s} was first printed in the year {v}.",
+            "{s} came out in the year {v}.",
+            "The first copies of {s} date from the year {v}.",
+        ],
+        Relation::Region => &[
+            "{s} lies in {v}.",
+            "{s} is a town of {v}.",
+            "{s} belongs to {v}.",
+            "The region around {s} is {v}.",
+        ],
+    }
+}
+
+/// The ways to ask what `{s}` leads to.
+pub(super) fn questions(query: Query) -> &'static [&'static str] {
+    match query {
+        Query::Plain(Relation::Birthplace) => &[
+            "Where was {s} born?",
+            "In which town was {s} born?",
+            "What is the birthplace of {s}?",
+        ],
+        Query::Plain(Relation::BirthYear) => &[
+            "In which year was {s} born?",
+            "When was {s} born?",
+            "What is the year of birth of {s}?",
+        ],
+        Query::Plain(Relation::Trade) => &[
+            "What is the trade of {s}?",
+            "What does {s} work as?",
+            "By which trade does {s} earn a living?",
+        ],
+        Query::Plain(Relation::Employer) => &[
+            "Who does {s} work for?",
+            "Who is the employer of {s}?",
+            "By whom is {s} employed?",
+        ],
+        Query::Plain(Relation::Spouse) => &[
+            "Who is {s} married to?",
+            "Who is the spouse of {s}?",
+            "Whom did {s} wed?",
+        ],
+        Query::Plain(Relation::Book) => &[
+            "Which book did {s} write?",
+            "What is the title of the book by {s}?",
+            "What did {s} write?",
+        ],
+        Query::Plain(Relation::Author) => &[
+            "Who wrote {s}?",
+            "Who is the author of {s}?",
+            "By whom was {s} written?",
+        ],
+        Query::Plain(Relation::BookYear) => &[
+            "In which year did {s} appear?",
+            "When did {s} come out?",
+            "When was {s} first printed?",
+        ],
+        Query::Plain(Relation::Region) => &[
+            "In which region does {s} lie?",
+            "Which region does {s} belong to?",
+            "What is the region around {s}?",
+        ],
+        Query::TwoHop(Relation::Spouse, Relation::Birthplace) => &[
+            "Where was the spouse of {s} born?",
+            "What is the birthplace of the spouse of {s}?",
+        ],
+        Query::TwoHop(Relation::Spouse, _) => &[
+            "What is the trade of the spouse of {s}?",
+            "What does the spouse of {s} work as?",
+        ],
+        Query::TwoHop(Relation::Birthplace, _) => &[
+            "In which region was {s} born?",
+            "In which region does the birthplace of {s} lie?",
+        ],
+        Query::TwoHop(..) => &[
+            "Where was the author of {s} born?",
+            "What is the birthplace of the author of {s}?",
+        ],
+    }
+}
+
+/// A sentence with its subject and its value.
+pub(super) fn filled(pattern: &str, subject: &str, value: &str) -> String {
+    pattern.replace("{s}", subject).replace("{v}", value)
+}
+
+/// Every lower-case word of the sentences and questions.
+pub(super) fn words() -> Vec<String> {
+    let sentences = Relation::ALL.iter().flat_map(|one| sentences(*one).iter());
+    let questions = Query::ALL.iter().flat_map(|one| questions(*one).iter());
+    let texts = sentences.chain(questions).chain(&TRADES);
+    let letters = |letter: char| !letter.is_ascii_alphabetic();
+    let words = texts.flat_map(|text| text.split(letters));
+    words.map(str::to_lowercase).collect()
+}
