@@ -59,6 +59,23 @@ pub enum AnswerError {
         /// The command that makes the router anew.
         renewal: &'static str,
     },
+    /// The policy decides by a model that was trained on a boundary, and none is named.
+    #[error(
+        "the policy `kbm` needs a model that was trained on what the language model knows, and none is named"
+    )]
+    NoAssessor,
+    /// It was trained on what another model knows.
+    #[error(
+        "the model of the policy `kbm` was trained on another {what}: its fingerprint was {expected}, and now is {received}"
+    )]
+    OtherAssessor {
+        /// What differs: the model or the prompts.
+        what: &'static str,
+        /// The fingerprint that it was trained on.
+        expected: String,
+        /// The fingerprint of what is there.
+        received: String,
+    },
     /// The language model was stopped.
     #[error("stopped before the answer was written")]
     Interrupted,
@@ -94,6 +111,8 @@ impl AnswerError {
             Self::OtherEmbedder { .. } => "other_embedder",
             Self::NoRouter => "no_router",
             Self::OtherRouter { .. } => "other_router",
+            Self::NoAssessor => "no_assessor",
+            Self::OtherAssessor { .. } => "other_assessor",
             Self::Interrupted => "interrupted",
             Self::Model(e) => e.kind(),
             Self::Embed(e) => e.kind(),
@@ -141,6 +160,13 @@ impl AnswerError {
             Self::Route(e) => Some(e.hint()),
             Self::NoRouter => Some(
                 "name it by --router FILE; `ken train router RECORDS --out FILE` makes one"
+                    .to_owned(),
+            ),
+            Self::NoAssessor => Some(
+                "name it by --kbm DIR; `ken train kbm RECORDS --out DIR` makes one".to_owned(),
+            ),
+            Self::OtherAssessor { .. } => Some(
+                "use the model that it was trained on, or train it anew: `ken train kbm RECORDS --out DIR`, from records of `ken probe`"
                     .to_owned(),
             ),
             Self::OtherRouter { renewal, .. } => Some(format!(

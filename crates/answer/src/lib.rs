@@ -13,6 +13,7 @@
 )]
 
 mod answer;
+mod assessor;
 mod back_end;
 mod cite;
 mod error;
@@ -28,10 +29,11 @@ mod routing;
 mod verbalize;
 
 pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};
+pub use assessor::{Assessor, Boundary};
 pub use back_end::BackEnd;
 pub use error::AnswerError;
 pub use finding::Finding;
-pub use need::{Cost, Step, Taken, steps};
+pub use need::{Cost, Step, Taken, Verdicts, steps};
 pub use pipeline::{Event, Pipeline, Settings};
 pub use prompt::Posed;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};

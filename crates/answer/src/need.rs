@@ -15,7 +15,9 @@ use ken_route::Measure;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Calls, Tokens};
+use crate::assessor::Assessor;
 use crate::error::AnswerError;
+use crate::prompt::Indicator;
 use crate::router::{Representation, Routed, Router, represent};
 
 /// What is asked of the model for a measure.
@@ -32,6 +34,10 @@ pub enum Step {
     Inspect,
     /// The vector of the question that a router takes.
     Represent,
+    /// Whether the answer is mastered, asked of a model that was trained on that.
+    AssessMastery,
+    /// Whether answers agree, asked of the same.
+    AssessCertainty,
 }
 
 impl Step {
@@ -44,6 +50,8 @@ impl Step {
             Self::Sample => "sample",
             Self::Inspect => "inspect",
             Self::Represent => "represent",
+            Self::AssessMastery => "assess mastery",
+            Self::AssessCertainty => "assess certainty",
         }
     }
 }
@@ -61,6 +69,8 @@ pub fn steps(measure: Measure) -> &'static [Step] {
         }
         Measure::Eigenscore => &[Step::Sample, Step::Inspect],
         Measure::Router => &[Step::Represent],
+        Measure::Mastery => &[Step::AssessMastery],
+        Measure::Certitude => &[Step::AssessCertainty],
     }
 }
 
@@ -90,6 +100,9 @@ pub struct Taken {
     pub eigenscore: Option<f64>,
     /// What a router holds.
     pub routed: Option<Routed>,
+    /// What a model that was trained on the boundary denies.
+    #[serde(default)]
+    pub assessed: Verdicts,
     /// What was paid, by step.
     pub costs: BTreeMap<Step, Cost>,
 }
@@ -110,18 +123,36 @@ impl Taken {
             Measure::LexicalSimilarity => lexical_similarity(&texts()).map(|alike| 1.0 - alike),
             Measure::Eigenscore => self.eigenscore,
             Measure::Router => self.routed.as_ref().map(|routed| routed.need),
+            Measure::Mastery => self.assessed.mastery,
+            Measure::Certitude => self.assessed.certainty,
         }
     }
 
-    /// The same without what another router held.
+    /// The same without what another router or another assessor held.
     #[must_use]
-    pub fn by_router(mut self, fingerprint: Option<&str>) -> Self {
-        let other = |routed: &mut Routed| Some(routed.router.as_str()) != fingerprint;
+    pub fn by(mut self, router: Option<&str>, assessor: Option<&str>) -> Self {
+        let other = |routed: &mut Routed| Some(routed.router.as_str()) != router;
         if self.routed.take_if(other).is_some() {
             self.costs.remove(&Step::Represent);
         }
+        if Some(self.assessed.by.as_str()) != assessor {
+            self.assessed = Verdicts::default();
+            self.costs.remove(&Step::AssessMastery);
+            self.costs.remove(&Step::AssessCertainty);
+        }
         self
     }
+}
+
+/// What a model that was trained on what another knows says of a question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// The fingerprint of the model that says it.
+    pub by: String,
+    /// The probability that the answer is not mastered.
+    pub mastery: Option<f64>,
+    /// The probability that answers do not agree.
+    pub certainty: Option<f64>,
 }
 
 /// How needs are taken.
@@ -133,6 +164,8 @@ pub(crate) struct Taking<'a> {
     /// The router and the embedder of its vectors, where there are any.
     pub(crate) router: Option<&'a Router>,
     pub(crate) embedder: Option<&'a dyn Embedder>,
+    /// What says whether the model knows, where there is any.
+    pub(crate) assessor: Option<&'a Assessor>,
 }
 
 /// What was taken so far; `None` of a question on which the model was stopped.
@@ -162,6 +195,8 @@ impl Taking<'_> {
             Step::Sample,
             Step::Inspect,
             Step::Represent,
+            Step::AssessMastery,
+            Step::AssessCertainty,
         ] {
             if !measures.iter().any(|&one| steps(one).contains(&step)) {
                 continue;
@@ -196,6 +231,9 @@ impl Taking<'_> {
                 }
                 Step::Inspect => self.inspect(prompts, &open, &mut all)?,
                 Step::Represent => self.represent(questions, prompts, &open, &mut all)?,
+                Step::AssessMastery | Step::AssessCertainty => {
+                    self.assess(step, questions, prompts, &open, &mut all)?;
+                }
             }
         }
         Ok(all)
@@ -270,6 +308,40 @@ impl Taking<'_> {
             if let Some(taken) = &mut all[index] {
                 taken.routed = Some(router.route(&vector));
                 taken.costs.insert(Step::Represent, cost);
+            }
+        }
+        Ok(())
+    }
+
+    fn assess(
+        &self,
+        step: Step,
+        questions: &[&str],
+        prompts: &[Prompt],
+        open: &[usize],
+        all: &mut SoFar,
+    ) -> Result<(), AnswerError> {
+        let assessor = self.assessor.ok_or(AnswerError::NoAssessor)?;
+        let started = Instant::now();
+        let indicator = match step {
+            Step::AssessCertainty => Indicator::Certainty,
+            _ => Indicator::Mastery,
+        };
+        let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
+        let prompts: Vec<&Prompt> = open.iter().map(|&index| &prompts[index]).collect();
+        let assessed = assessor.assess(&questions, &prompts, indicator)?;
+        let ms = share(started.elapsed(), open.len());
+        for (&index, assessed) in open.iter().zip(assessed) {
+            if let Some(taken) = &mut all[index] {
+                let verdicts = &mut taken.assessed;
+                assessor.fingerprint().clone_into(&mut verdicts.by);
+                match indicator {
+                    Indicator::Mastery => verdicts.mastery = Some(assessed.need),
+                    Indicator::Certainty => verdicts.certainty = Some(assessed.need),
+                }
+                taken
+                    .costs
+                    .insert(step, cost(1, assessed.prompt_tokens, 0, ms));
             }
         }
         Ok(())

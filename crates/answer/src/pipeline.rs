@@ -14,6 +14,7 @@ use ken_model::language::{
 use ken_route::{Choice, Head, Policy, Source};
 
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
+use crate::assessor::Assessor;
 use crate::cite::cite;
 use crate::error::AnswerError;
 use crate::evidence;
@@ -65,6 +66,7 @@ pub struct Pipeline {
     retriever: Option<Retriever>,
     pub(crate) settings: Settings,
     pub(crate) router: Option<Router>,
+    pub(crate) assessor: Option<Assessor>,
 }
 
 impl Pipeline {
@@ -80,6 +82,7 @@ impl Pipeline {
             retriever,
             settings,
             router: None,
+            assessor: None,
         }
     }
 
@@ -94,6 +97,25 @@ impl Pipeline {
             router: Some(router),
             ..self
         })
+    }
+
+    /// The same pipeline with a model that says whether the one that answers knows, by which the
+    /// policy `kbm` decides.
+    ///
+    /// # Errors
+    /// One that was trained on another model or other prompts.
+    pub fn with_assessor(self, assessor: Assessor) -> Result<Self, AnswerError> {
+        assessor.check(self.model.fingerprint())?;
+        Ok(Self {
+            assessor: Some(assessor),
+            ..self
+        })
+    }
+
+    /// The fingerprint of what says whether the model knows, where there is any.
+    #[must_use]
+    pub fn assessor(&self) -> Option<&str> {
+        self.assessor.as_ref().map(Assessor::fingerprint)
     }
 
     /// The router, where there is one, and its fingerprint.

@@ -66,6 +66,7 @@ impl Pipeline {
             seed: self.settings.seed,
             router: self.router.as_ref(),
             embedder: self.retriever().map(Retriever::embedder),
+            assessor: self.assessor.as_ref(),
         };
         taking
             .take(measures, questions, prompts, before)?

@@ -31,7 +31,9 @@ pub(crate) use training::{
     HeadFlags, LayerChoice, TrainArguments, TrainPrunerArguments, TrainRouterArguments, TrainVerb,
     VectorSource,
 };
-pub(crate) use tuning::{TrainExamplesArguments, TrainNoiseTolerantArguments, TuningFlags};
+pub(crate) use tuning::{
+    TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TuningFlags,
+};
 pub(crate) use world::{
     WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
     WorldTruthArguments, WorldVerb,

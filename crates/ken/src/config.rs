@@ -42,13 +42,15 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 23] = [
+const KEYS: [&str; 25] = [
     "adapter",
     "corpus",
     "device",
     "embedder",
     "evidence_tokens",
     "k",
+    "kbm",
+    "kbm_model",
     "max_tokens",
     "mode",
     "model",
@@ -79,6 +81,8 @@ pub(crate) struct Layer {
     /// Said by flags only.
     pub(crate) filters: Vec<Filter>,
     pub(crate) k: Option<NonZeroUsize>,
+    pub(crate) kbm: Option<PathBuf>,
+    pub(crate) kbm_model: Option<ModelReference>,
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
     pub(crate) model: Option<ModelReference>,
@@ -122,6 +126,8 @@ impl Layer {
                 false => self.filters,
             },
             k: self.k.or(lower.k),
+            kbm: self.kbm.or(lower.kbm),
+            kbm_model: self.kbm_model.or(lower.kbm_model),
             max_tokens: self.max_tokens.or(lower.max_tokens),
             mode: self.mode.or(lower.mode),
             model: self.model.or(lower.model),
@@ -152,6 +158,8 @@ impl Layer {
             "embedder" => self.embedder = Some(read(value)?),
             "evidence_tokens" => self.evidence_tokens = Some(read(value)?),
             "k" => self.k = Some(read(value)?),
+            "kbm" => self.kbm = Some(PathBuf::from(value)),
+            "kbm_model" => self.kbm_model = Some(read(value)?),
             "max_tokens" => self.max_tokens = Some(read(value)?),
             "mode" => self.mode = Some(read(value)?),
             "model" => self.model = Some(read(value)?),
@@ -174,7 +182,8 @@ impl Layer {
         Ok(())
     }
 
-    /// The settings of a file. A relative corpus, adapter or router is relative to the file.
+    /// The settings of a file. A relative corpus, adapter, kbm or router is relative to
+    /// the file.
     fn of_file(path: &Path, text: &str) -> Result<Self, Refusal> {
         let table: toml::Table = toml::from_str(text)
             .map_err(|cause| Refusal::config(format!("{} is not TOML: {cause}", path.display())))?;
@@ -210,6 +219,7 @@ impl Layer {
         if let Some(folder) = path.parent() {
             layer.corpus = layer.corpus.map(|corpus| corpus.below(folder));
             layer.adapter = layer.adapter.map(|adapter| folder.join(adapter));
+            layer.kbm = layer.kbm.map(|kbm| folder.join(kbm));
             layer.router = layer.router.map(|router| folder.join(router));
         }
         Ok(layer)
@@ -292,6 +302,11 @@ pub(crate) struct Settings {
     pub(crate) filters: Vec<Filter>,
     /// How many passages are retrieved, or chunks kept, where somebody says.
     pub(crate) k: Option<usize>,
+    /// The folder of the adapter of the policy `kbm`.
+    pub(crate) kbm: Option<PathBuf>,
+    /// The model under it, where that is not the one that answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) kbm_model: Option<ModelReference>,
     /// The longest answer, in tokens.
     pub(crate) max_tokens: usize,
     pub(crate) mode: Mode,
@@ -397,6 +412,8 @@ fn settings(layer: Layer) -> Result<Settings> {
         evidence_tokens: layer.evidence_tokens.map_or(1536, NonZeroUsize::get),
         filters: layer.filters,
         k: layer.k.map(NonZeroUsize::get),
+        kbm: layer.kbm,
+        kbm_model: layer.kbm_model,
         max_tokens: layer.max_tokens.map_or(64, NonZeroUsize::get),
         mode: layer.mode.unwrap_or(Mode::Hybrid),
         model: match layer.model {

@@ -173,6 +173,7 @@ fn kind_and_hint(
         ken_model::encoder::EncoderError,
         ken_model::hub::HubError,
         ken_model::remote::RemoteError,
+        ken_study::BoundaryError,
         ken_study::DatasetError,
         ken_study::EvaluationError,
         ken_study::CalibrationError,

@@ -27,11 +27,16 @@ pub enum Measure {
     /// The probability that the model does not answer right from memory, as a head holds that was
     /// learned from probed questions (Zero-RAG, section 3.2).
     Router,
+    /// The probability that a model trained on this boundary denies that the answer is mastered
+    /// (KBM, section 4.1).
+    Mastery,
+    /// As [`Measure::Mastery`], of whether sampled answers agree.
+    Certitude,
 }
 
 impl Measure {
     /// Every measure with its name, which is that of its policy.
-    pub const NAMES: [(Self, &'static str); 9] = [
+    pub const NAMES: [(Self, &'static str); 11] = [
         (Self::Judgment, "prompt"),
         (Self::Certainty, "certainty"),
         (Self::Perplexity, "uncertainty:perplexity"),
@@ -41,6 +46,8 @@ impl Measure {
         (Self::LexicalSimilarity, "uncertainty:lexical-similarity"),
         (Self::Eigenscore, "uncertainty:eigenscore"),
         (Self::Router, "router"),
+        (Self::Mastery, "kbm"),
+        (Self::Certitude, "kbm:certainty"),
     ];
 
     /// Whether the number lies in `[0, 1]`, so that it may be read as a probability.
@@ -48,13 +55,18 @@ impl Measure {
     pub fn is_share(self) -> bool {
         matches!(
             self,
-            Self::Judgment | Self::Certainty | Self::LexicalSimilarity | Self::Router
+            Self::Judgment
+                | Self::Certainty
+                | Self::LexicalSimilarity
+                | Self::Router
+                | Self::Mastery
+                | Self::Certitude
         )
     }
 
-    /// Whether it is taken on answers, so that it can be taken again on answers from evidence.
+    /// Whether it can be taken again with evidence.
     #[must_use]
-    pub fn is_of_answers(self) -> bool {
+    pub fn is_taken_with_evidence(self) -> bool {
         !matches!(self, Self::Judgment | Self::Router)
     }
 }

@@ -119,7 +119,7 @@ pub enum UnknownPolicy {
         expected: &'static str,
     },
     /// The measure cannot be taken with evidence.
-    #[error("`{policy}` cannot judge twice: its measure is not taken on answers")]
+    #[error("`{policy}` cannot judge twice: its measure cannot be taken with evidence")]
     NotTwice {
         /// The policy as given.
         policy: String,
@@ -161,7 +161,7 @@ impl FromStr for Policy {
         let measure: Measure = name.parse().map_err(|_| UnknownPolicy::Name {
             name: text.to_owned(),
         })?;
-        if double && !measure.is_of_answers() {
+        if double && !measure.is_taken_with_evidence() {
             return Err(UnknownPolicy::NotTwice {
                 policy: text.to_owned(),
             });

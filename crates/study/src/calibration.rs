@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_answer::{Calls, Cost, Step, Taken, Tokens, steps};
+use ken_answer::{Calls, Cost, Step, Taken, Tokens, Verdicts, steps};
 use ken_probe::Sample;
 use ken_route::{Measure, Observation};
 
@@ -127,6 +127,7 @@ pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
         samples: drawn.map(sample).collect(),
         eigenscore: record.eigenscore,
         routed: None,
+        assessed: Verdicts::default(),
         costs,
     }
 }

@@ -41,7 +41,10 @@ pub use label::{
     SourceSummary, label_sources, summarize_sources, write_sources_parquet,
 };
 pub use learn::{LearnError, LearnOptions};
-pub use lessons::{Lesson, LessonKind, NoiseTolerant, is_held_out, noise_tolerant, place_in_split};
+pub use lessons::{
+    BoundaryError, BoundaryLessons, Lesson, LessonKind, NoiseTolerant, boundary_lessons,
+    is_held_out, noise_tolerant, place_in_split,
+};
 pub use mastery::{
     Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,
     label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,

@@ -7,6 +7,9 @@ use super::{Task, Wording};
 pub(super) const CHINESE: Wording = Wording {
     question: "问题：",
     answer: "答案：",
+    mastered: "已掌握：",
+    certain: "有把握：",
+    verdicts: ["是", "否"],
     from_memory: Task {
         instruction: "用名称、数字或短语回答问题，不要写别的内容。",
         examples: &FROM_MEMORY_EXAMPLES,

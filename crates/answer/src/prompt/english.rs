@@ -7,6 +7,9 @@ use super::{Task, Wording};
 pub(super) const ENGLISH: Wording = Wording {
     question: "Question: ",
     answer: "Answer:",
+    mastered: "Mastered:",
+    certain: "Certain:",
+    verdicts: ["yes", "no"],
     from_memory: Task {
         instruction: "Answer the question with a name, a number or a short phrase. \
 Write nothing else.",

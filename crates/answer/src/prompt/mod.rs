@@ -10,6 +10,8 @@ use ken_model::language::{Examples, Prompt, WorkedExample};
 use ken_probe::letter;
 use ken_probe::normalize::is_mostly_chinese;
 
+use serde::{Deserialize, Serialize};
+
 use crate::answer::Retrieved;
 use chinese::CHINESE;
 use english::ENGLISH;
@@ -40,6 +42,12 @@ struct Wording {
     question: &'static str,
     /// Stands before the answer.
     answer: &'static str,
+    /// Stands before whether the answer is mastered.
+    mastered: &'static str,
+    /// Stands before whether answers would agree.
+    certain: &'static str,
+    /// That it is so, and that it is not.
+    verdicts: [&'static str; 2],
     from_memory: Task,
     from_evidence: Task,
     choice_from_memory: Task,
@@ -138,6 +146,39 @@ pub fn verbalize(posed: Posed<'_>, examples: Option<Examples>) -> Prompt {
         examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
         input: verbalize_input(wording, posed),
     }
+}
+
+/// What a model that was trained on a boundary says of a question (KBM, section 4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Indicator {
+    /// Whether the answer is right.
+    Mastery,
+    /// Whether sampled answers agree.
+    Certainty,
+}
+
+/// Asks of a question whether the model that answers it masters it, by the prompt that asks it, with
+/// or without evidence. Without instruction: only a model that was trained on it can say.
+#[must_use]
+pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
+    let wording = Wording::of(question);
+    let wanted = match indicator {
+        Indicator::Mastery => wording.mastered,
+        Indicator::Certainty => wording.certain,
+    };
+    let asked = asked.input.strip_suffix(wording.answer);
+    Prompt {
+        instruction: "",
+        examples: Examples::Fixed(&[]),
+        input: format!("{}{wanted}", asked.unwrap_or_default()),
+    }
+}
+
+/// What may follow on [`assess`]: that it is so, and that it is not.
+#[must_use]
+pub fn verdicts(question: &str) -> [&'static str; 2] {
+    Wording::of(question).verdicts
 }
 
 /// Texts about other questions as examples of how to write one about a question in their language.
@@ -293,6 +334,18 @@ mod tests {
         assert_eq!(known, read);
         assert_eq!(from_text(plain, "", ""), from_memory(plain));
         assert_ne!(fingerprint(), verbalize_fingerprint());
+    }
+
+    #[test]
+    fn a_boundary_is_asked_for_behind_the_same_words() {
+        let evidence = passage("", "b.");
+        let asked = from_evidence(Posed::open("who"), &[&evidence]);
+        let prompt = assess("who", &asked, Indicator::Mastery);
+        assert_eq!(prompt.input, "[1] b.\nQuestion: who\nMastered:");
+        let asked = from_memory(Posed::open("谁写了《静夜思》？"));
+        let prompt = assess("谁写了《静夜思》？", &asked, Indicator::Certainty);
+        assert_eq!(prompt.input, "问题：谁写了《静夜思》？\n有把握：");
+        assert_eq!(verdicts("who"), ["yes", "no"]);
     }
 
     #[test]

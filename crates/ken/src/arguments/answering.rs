@@ -98,6 +98,27 @@ impl SamplesFlag {
     }
 }
 
+/// The model of the policy `kbm`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct KbmFlags {
+    /// The adapter of --policy kbm, made by ken train kbm [setting: kbm]
+    #[arg(long, value_name = "DIR")]
+    kbm: Option<PathBuf>,
+
+    /// The model that it was trained on, if that is not --model: one on this machine
+    /// [setting: kbm_model]
+    #[arg(long, value_name = "REF")]
+    kbm_model: Option<ModelReference>,
+}
+
+impl KbmFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.kbm.clone_from(&self.kbm);
+        layer.kbm_model.clone_from(&self.kbm_model);
+    }
+}
+
 /// The router of the policy of that name.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RouterFlag {
@@ -125,6 +146,9 @@ struct AnsweringFlags {
     #[command(flatten)]
     router: RouterFlag,
 
+    #[command(flatten)]
+    kbm: KbmFlags,
+
     /// Where the model answers from what it knows: have it write that down first, and answer
     /// from the text; --verbalize=false takes the setting back [setting: verbalize]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -142,6 +166,7 @@ impl AnsweringFlags {
         self.corpus.onto(layer);
         self.samples.onto(layer);
         self.router.onto(layer);
+        self.kbm.onto(layer);
         layer.verbalize = self.verbalize;
         self.search.onto(layer);
         self.answer.onto(layer);

@@ -8,7 +8,7 @@ use ken_model::hub::ModelReference;
 use ken_route::{Goal, Measure};
 
 use super::CorpusFlag;
-use super::answering::RouterFlag;
+use super::answering::{KbmFlags, RouterFlag};
 use crate::config::Layer;
 
 /// As many as `ken ask` draws where nobody says how many.
@@ -43,6 +43,9 @@ pub(crate) struct CalibrateArguments {
 
     #[command(flatten)]
     router: RouterFlag,
+
+    #[command(flatten)]
+    kbm: KbmFlags,
 
     #[command(flatten)]
     corpus: CorpusFlag,
@@ -83,6 +86,7 @@ impl CalibrateArguments {
             ..Layer::default()
         };
         self.router.onto(&mut layer);
+        self.kbm.onto(&mut layer);
         self.corpus.onto(&mut layer);
         layer
     }

@@ -10,7 +10,7 @@ use ken_train::heads::Shape;
 use super::CorpusFlag;
 use super::answering::ModelFlags;
 use super::calibrating::open_share;
-use super::tuning::{TrainExamplesArguments, TrainNoiseTolerantArguments};
+use super::tuning::{TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments};
 use crate::config::Layer;
 
 /// `ken train`.
@@ -28,6 +28,8 @@ pub(crate) enum TrainVerb {
     Examples(Box<TrainExamplesArguments>),
     /// A language model that answers right whatever stands in its prompt
     NoiseTolerant(Box<TrainNoiseTolerantArguments>),
+    /// A language model that says which answers a model knows
+    Kbm(Box<TrainKbmArguments>),
     /// A router: which questions the language model answers right from memory
     Router(Box<TrainRouterArguments>),
     /// A pruner: which passages of a corpus say what the language model knows
@@ -40,6 +42,7 @@ impl TrainVerb {
         match self {
             Self::Examples(examples) => examples.layer(),
             Self::NoiseTolerant(tuning) => tuning.layer(),
+            Self::Kbm(kbm) => kbm.layer(),
             Self::Router(router) => router.layer(),
             Self::Pruner(pruner) => pruner.layer(),
         }

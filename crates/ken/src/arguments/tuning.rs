@@ -199,3 +199,56 @@ impl TrainNoiseTolerantArguments {
         layer
     }
 }
+
+/// `ken train kbm`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken train kbm known.jsonl --out kbm
+  ken train kbm known.jsonl --corpus notes.ken --out kbm --threshold 0.8
+  ken calibrate known.jsonl --policy kbm --kbm kbm
+  ken ask --corpus notes.ken --policy kbm@0.5 --kbm kbm \"Who keeps the keys?\"
+
+RECORDS is what `ken probe` wrote. The model learns to say of a question whether its answer is
+mastered (the confidence that was probed reaches the threshold) and whether answers agree (the
+certainty does); with --corpus also of the question with the evidence that it was probed with,
+which +double asks for (KBM, section 4.1). The model that learns need not be the one that was
+probed: that may be an endpoint, and this one a small one beside it.
+
+--held-out R of the questions are not taught, so that `ken calibrate` and `ken eval` have some to
+go by; which ones goes by their words alone.")]
+pub(crate) struct TrainKbmArguments {
+    /// A file of records of `ken probe`
+    #[arg(value_name = "RECORDS")]
+    pub(crate) records: PathBuf,
+
+    /// An indicator of so much or more counts as known
+    #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5)]
+    pub(crate) threshold: f64,
+
+    /// Leave out a share of the questions, to calibrate and evaluate on
+    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
+    pub(crate) held_out: f64,
+
+    #[command(flatten)]
+    pub(crate) prompt: PromptFlag,
+
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    #[command(flatten)]
+    finding: FindingFlags,
+
+    #[command(flatten)]
+    pub(crate) tuning: TuningFlags,
+}
+
+impl TrainKbmArguments {
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        self.corpus.onto(&mut layer);
+        self.finding.onto(&mut layer);
+        self.tuning.model.onto(&mut layer);
+        layer
+    }
+}

@@ -26,6 +26,10 @@ pub(crate) fn run(
             let scores = train::router::scores(&records, settings, stop)?;
             observe_scored(&records, arguments.policy, &scores)?
         }
+        measure @ (Measure::Mastery | Measure::Certitude) => {
+            let scores = train::kbm::scores(&records, measure, settings, stop)?;
+            observe_scored(&records, measure, &scores)?
+        }
         measure => observe(&records, measure, arguments.samples.get())?,
     };
     let goal = arguments.goal();
@@ -98,13 +102,14 @@ fn show(
             true => format!(" --samples {}", arguments.samples),
             false => String::new(),
         };
-        let router = match (arguments.policy, &settings.router) {
-            (Measure::Router, Some(router)) => format!(" --router {}", router.display()),
+        let by = match (arguments.policy, &settings.router, &settings.kbm) {
+            (Measure::Router, Some(router), _) => format!(" --router {}", router.display()),
+            (Measure::Mastery | Measure::Certitude, _, Some(kbm)) => {
+                format!(" --kbm {}", kbm.display())
+            }
             _ => String::new(),
         };
-        output::line(format!(
-            "to use it: ken ask --policy {policy}{samples}{router}"
-        ))?;
+        output::line(format!("to use it: ken ask --policy {policy}{samples}{by}"))?;
     }
     if left_out > 0 {
         output::line(format!("{left_out} questions could not be used"))?;

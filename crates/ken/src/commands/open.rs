@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::{AnswerError, BackEnd, Pipeline, Retriever};
+use ken_answer::{AnswerError, Assessor, BackEnd, Boundary, Pipeline, Retriever};
 use ken_corpus::{Active, Corpus};
 use ken_index::Index;
 use ken_milvus::{Collection, MilvusAddress};
 use ken_model::Precision;
-use ken_model::decoder::{Decoder, LoadOptions, Sampling};
+use ken_model::decoder::{Adapter, Decoder, LoadOptions, Sampling};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
@@ -252,11 +252,43 @@ pub(crate) fn routed_pipeline(
         true => Some(router(settings)?),
         false => None,
     };
-    let pipeline = pipeline_with(needs_corpus, settings, stop)?;
-    Ok(match router {
-        Some(router) => pipeline.with_router(router)?,
-        None => pipeline,
-    })
+    let by_assessor = |policy: &Policy| {
+        matches!(
+            policy.measure(),
+            Some(Measure::Mastery | Measure::Certitude)
+        )
+    };
+    let assessor = match policies.iter().any(by_assessor) {
+        true => Some(assessor(settings, stop)?.0),
+        false => None,
+    };
+    let mut pipeline = pipeline_with(needs_corpus, settings, stop)?;
+    if let Some(router) = router {
+        pipeline = pipeline.with_router(router)?;
+    }
+    if let Some(assessor) = assessor {
+        pipeline = pipeline.with_assessor(assessor)?;
+    }
+    Ok(pipeline)
+}
+
+/// The model of the policy `kbm`, and the share of questions that it was not trained on.
+pub(crate) fn assessor(settings: &Settings, stop: &AtomicBool) -> Result<(Assessor, f64)> {
+    let folder = settings.kbm.as_ref().ok_or(AnswerError::NoAssessor)?;
+    let adapter = Adapter::open(folder)?;
+    let Some(boundary) = adapter.origin().and_then(|origin| origin.boundary.clone()) else {
+        let message = format!("{} was not trained on what a model knows", folder.display());
+        return Err(Refusal::new("not_kbm", message)
+            .hinting("`ken train kbm RECORDS --out DIR` makes one that was")
+            .into());
+    };
+    let model = settings.kbm_model.as_ref().unwrap_or(&settings.model);
+    let model = local_model(model, settings, Some(folder.clone()), stop)?;
+    let known = Boundary {
+        model: boundary.model,
+        prompt: boundary.prompt,
+    };
+    Ok((Assessor::new(model, known), boundary.held_out))
 }
 
 /// The router of the settings.

@@ -92,6 +92,7 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .router()
         .filter(|_| answering.policy.measure() == Some(Measure::Router))
         .map(|(_, fingerprint)| ("router", fingerprint.to_owned()));
+    let assessor = pipeline.assessor().map(|by| ("kbm", by.to_owned()));
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),
@@ -112,6 +113,7 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .chain(answering.verbalize.then(|| ("verbalize", true.to_string())))
         .chain(samples)
         .chain(router)
+        .chain(assessor)
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }

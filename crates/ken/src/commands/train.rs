@@ -2,6 +2,7 @@
 
 mod examples;
 mod fit;
+pub(crate) mod kbm;
 mod noise_tolerant;
 mod pruner;
 pub(crate) mod router;
@@ -25,6 +26,7 @@ pub(crate) fn run(
     match verb {
         TrainVerb::Examples(arguments) => examples::run(arguments, settings, json, stop),
         TrainVerb::NoiseTolerant(arguments) => noise_tolerant::run(arguments, settings, json, stop),
+        TrainVerb::Kbm(arguments) => kbm::run(arguments, settings, json, stop),
         TrainVerb::Router(arguments) => router::run(arguments, settings, json, stop),
         TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json),
     }

@@ -107,7 +107,7 @@ impl AdapterSettings {
 }
 
 /// What ken keeps beside PEFT's files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Origin {
     /// The fingerprint of the model that it was trained on.
     pub base: String,
@@ -116,6 +116,20 @@ pub struct Origin {
     /// How prompts were put before the model in training.
     #[serde(default)]
     pub prompt: PromptForm,
+    /// Whose knowledge it says something of, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<LearnedBoundary>,
+}
+
+/// What a model was trained to say of what another one knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LearnedBoundary {
+    /// The fingerprint of the model that was probed.
+    pub model: String,
+    /// The fingerprint of the prompts that it answered.
+    pub prompt: String,
+    /// The share of all questions that it was not trained on.
+    pub held_out: f64,
 }
 
 /// The two matrices of a module.

@@ -33,7 +33,9 @@ mod written;
 use std::path::Path;
 
 pub use crate::language::{Finish, GenerateOptions, Piece, Sampling, WorkedExample};
-pub use adapter::{Adapter, AdapterSettings, ORIGIN_FILE, Origin, SETTINGS_FILE, TENSORS_FILE};
+pub use adapter::{
+    Adapter, AdapterSettings, LearnedBoundary, ORIGIN_FILE, Origin, SETTINGS_FILE, TENSORS_FILE,
+};
 pub use chat::{Message, Role};
 pub use checkpoint::Checkpoint;
 pub use config::{DecoderConfig, RopeScaling};

@@ -46,11 +46,12 @@ impl Signals {
         }
     }
 
-    /// The same without what another router than the pipeline's held.
-    fn by_router_of(self, pipeline: &Pipeline) -> Self {
+    /// The same without what another router or assessor than the pipeline's held.
+    fn by_those_of(self, pipeline: &Pipeline) -> Self {
         let router = pipeline.router().map(|(_, fingerprint)| fingerprint);
         Self {
-            without: self.without.by_router(router),
+            without: self.without.by(router, pipeline.assessor()),
+            with: self.with.by(router, pipeline.assessor()),
             ..self
         }
     }
@@ -214,7 +215,7 @@ pub fn take_signals(
                     recorded: known.question.clone(),
                 });
             }
-            Some(known) if !known.clone().by_router_of(work.pipeline).lacks(work.wanted) => {}
+            Some(known) if !known.clone().by_those_of(work.pipeline).lacks(work.wanted) => {}
             _ => open.push(question),
         }
     }
@@ -246,7 +247,7 @@ fn take_each(
     };
     let before = questions.iter().map(|question| {
         let begun = file.get(&question.id).cloned();
-        let begun = begun.map(|begun| begun.by_router_of(work.pipeline));
+        let begun = begun.map(|begun| begun.by_those_of(work.pipeline));
         begun.unwrap_or_else(|| Signals {
             without: work
                 .known

@@ -1,6 +1,7 @@
 //! What a language model is to be trained on: prompts as the pipeline words them, and what is to be
 //! written after each. Trains nothing.
 
+mod boundary;
 mod noise_tolerant;
 
 use std::fmt;
@@ -8,6 +9,7 @@ use std::fmt;
 use ken_model::language::Prompt;
 use serde::Serialize;
 
+pub use boundary::{Boundary, BoundaryError, BoundaryLessons, boundary_lessons};
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 
 use crate::dataset::Question;
@@ -35,6 +37,8 @@ pub enum LessonKind {
     WithEvidence,
     /// To answer although no passage holds the answer.
     WithNoise,
+    /// To say whether a model knows the answer.
+    Boundary,
 }
 
 impl fmt::Display for LessonKind {
@@ -43,6 +47,7 @@ impl fmt::Display for LessonKind {
             Self::FromMemory => "from memory",
             Self::WithEvidence => "with evidence",
             Self::WithNoise => "with noise",
+            Self::Boundary => "of the boundary",
         })
     }
 }
@@ -51,8 +56,8 @@ impl fmt::Display for LessonKind {
 /// in whatever file and order questions come. Those below a share are held out, see
 /// [`is_held_out`].
 #[must_use]
-pub fn place_in_split(question: &Question) -> f64 {
-    let words = question.question.trim().to_lowercase();
+pub fn place_in_split(question: &str) -> f64 {
+    let words = question.trim().to_lowercase();
     let digest = ken_model::fingerprint_of_texts(&[&words]);
     let number = u32::from_str_radix(&digest[..digest.len().min(8)], 16).unwrap_or(0);
     f64::from(number) / (f64::from(u32::MAX) + 1.0)
@@ -61,7 +66,7 @@ pub fn place_in_split(question: &Question) -> f64 {
 /// Whether a question is among the share that no model is trained on.
 #[must_use]
 pub fn is_held_out(question: &Question, share: f64) -> bool {
-    place_in_split(question) < share
+    place_in_split(&question.question) < share
 }
 
 #[cfg(test)]

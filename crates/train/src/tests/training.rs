@@ -164,6 +164,7 @@ fn an_adapter_answers_as_it_learned() {
             base: model.base().to_owned(),
             purpose: "test".to_owned(),
             prompt: PromptForm::Bare,
+            boundary: None,
         };
         write_adapter(&model, "tiny", &origin, &folder).unwrap();
         let options = LoadOptions {

@@ -51,6 +51,7 @@ pub(crate) fn run(
     let lessons = Lessons {
         purpose: "examples".to_owned(),
         prompt: checkpoint.prompt_form(),
+        boundary: None,
         training: training.into_iter().map(|(_, example)| example).collect(),
         validation: validation.into_iter().map(|(_, example)| example).collect(),
     };

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use ken_model::decoder::{Checkpoint, Origin, PromptForm, StoredAs};
+use ken_model::decoder::{Checkpoint, LearnedBoundary, Origin, PromptForm, StoredAs};
+use ken_study::Lesson;
 use ken_train::{
-    Examples, History, LoraSettings, Objective, Outcome, Progress, Schedule, TrainSettings,
-    Trainable, Tuning,
+    Examples, History, LoraSettings, Objective, Outcome, Progress, Schedule, Sequence,
+    TrainSettings, Trainable, Tuning,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -32,8 +33,27 @@ pub(super) struct Lessons {
     pub(super) purpose: String,
     /// How prompts are put before the model.
     pub(super) prompt: PromptForm,
+    /// Whose knowledge is taught to be told, where that is it.
+    pub(super) boundary: Option<LearnedBoundary>,
     pub(super) training: Vec<Objective>,
     pub(super) validation: Vec<Objective>,
+}
+
+/// Lessons that fit into the model, as token sequences.
+pub(super) fn objectives(
+    checkpoint: &Checkpoint,
+    form: PromptForm,
+    lessons: &[Lesson],
+) -> Result<Vec<Objective>> {
+    let context = checkpoint.config().context;
+    let mut objectives = Vec::with_capacity(lessons.len());
+    for lesson in lessons {
+        let (prompt, output) = checkpoint.example(&lesson.prompt, form, &lesson.output)?;
+        if prompt.len() + output.len() <= context {
+            objectives.push(Objective::Imitate(Sequence::completion(&prompt, &output)));
+        }
+    }
+    Ok(objectives)
 }
 
 /// Opens the model to be trained, with the adapter that the settings name merged in.
@@ -102,6 +122,7 @@ pub(super) fn fit(
             base: model.base().to_owned(),
             purpose: lessons.purpose.clone(),
             prompt: lessons.prompt,
+            boundary: lessons.boundary.clone(),
         };
         ken_train::write_adapter(&model, &settings.model.to_string(), &origin, &flags.out)?;
     }

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_model::decoder::Checkpoint;
 use ken_study::{Lesson, NoiseTolerant, Question, noise_tolerant, place_in_split};
-use ken_train::{Objective, Sequence};
 
-use super::fit::{Lessons, fit, opened};
+use super::fit::{Lessons, fit, objectives, opened};
 use crate::arguments::TrainNoiseTolerantArguments;
 use crate::commands::open;
 use crate::config::Settings;
@@ -26,11 +24,11 @@ pub(crate) fn run(
         questions = ken_study::sample(questions, limit.get(), settings.seed);
     }
     let held_out = arguments.held_out;
-    questions.retain(|question| place_in_split(question) >= held_out);
+    questions.retain(|question| place_in_split(&question.question) >= held_out);
     let border = held_out + arguments.tuning.validation * (1.0 - held_out);
     let (validation, training): (Vec<Question>, Vec<Question>) = questions
         .into_iter()
-        .partition(|question| place_in_split(question) < border);
+        .partition(|question| place_in_split(&question.question) < border);
     let checkpoint = opened(settings, stop)?;
     let retriever = open::retriever(settings, stop)?;
     let making = NoiseTolerant {
@@ -53,15 +51,14 @@ pub(crate) fn run(
         lessons(&validation, training.len())?,
     );
     drop(display);
-    if !json {
-        tell(&training);
-    }
+    tell(&training);
     let form = arguments.prompt.prompt;
     let lessons = Lessons {
         purpose: "noise-tolerant".to_owned(),
         prompt: form,
-        training: objectives(&checkpoint, &training, arguments)?,
-        validation: objectives(&checkpoint, &validation, arguments)?,
+        boundary: None,
+        training: objectives(&checkpoint, form, &training)?,
+        validation: objectives(&checkpoint, form, &validation)?,
     };
     fit(
         &checkpoint,
@@ -73,26 +70,8 @@ pub(crate) fn run(
     )
 }
 
-/// Lessons that fit into the model, as token sequences.
-fn objectives(
-    checkpoint: &Checkpoint,
-    lessons: &[Lesson],
-    arguments: &TrainNoiseTolerantArguments,
-) -> Result<Vec<Objective>> {
-    let context = checkpoint.config().context;
-    let mut objectives = Vec::with_capacity(lessons.len());
-    for lesson in lessons {
-        let form = arguments.prompt.prompt;
-        let (prompt, output) = checkpoint.example(&lesson.prompt, form, &lesson.output)?;
-        if prompt.len() + output.len() <= context {
-            objectives.push(Objective::Imitate(Sequence::completion(&prompt, &output)));
-        }
-    }
-    Ok(objectives)
-}
-
 /// How many lessons of each kind there are.
-fn tell(lessons: &[Lesson]) {
+pub(super) fn tell(lessons: &[Lesson]) {
     let mut kinds = BTreeMap::new();
     for lesson in lessons {
         *kinds.entry(lesson.kind).or_insert(0usize) += 1;

@@ -1,0 +1,125 @@
+//! `ken train kbm`: a language model learns to say what a model knows, from probed questions; and what
+//! it says of recorded ones.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use ken_answer::{Posed, prompt};
+use ken_model::decoder::LearnedBoundary;
+use ken_route::Measure;
+use ken_study::{
+    BoundaryLessons, LearnError, ProbeRecord, boundary_lessons, place_in_split, read_results,
+};
+
+use super::fit::{Lessons, fit, objectives, opened};
+use super::noise_tolerant::tell;
+use crate::arguments::TrainKbmArguments;
+use crate::commands::open;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::progress::{Display, Unit};
+
+/// Questions between two looks at whether to stop.
+const BATCH: usize = 32;
+
+pub(super) fn run(
+    arguments: &TrainKbmArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let mut records: Vec<ProbeRecord> = read_results(&arguments.records)?;
+    let held_out = arguments.held_out;
+    records.retain(|record| place_in_split(&record.question) >= held_out);
+    let retriever = match settings.corpus {
+        Some(_) => Some(open::retriever(settings, stop)?),
+        None => None,
+    };
+    let making = BoundaryLessons {
+        retriever: retriever.as_ref(),
+        mode: settings.mode,
+        threshold: arguments.threshold,
+    };
+    let taught = boundary_lessons(&records, making)?;
+    if taught.prompt != prompt::fingerprint() {
+        return Err(LearnError::OtherPrompts.into());
+    }
+    tell(&taught.lessons);
+    let checkpoint = opened(settings, stop)?;
+    let form = arguments.prompt.prompt;
+    let border = held_out + arguments.tuning.validation * (1.0 - held_out);
+    let validates: std::collections::HashSet<&str> = records
+        .iter()
+        .filter(|record| place_in_split(&record.question) < border)
+        .map(|record| record.id.as_str())
+        .collect();
+    let (validation, training): (Vec<_>, Vec<_>) = taught
+        .lessons
+        .into_iter()
+        .partition(|lesson| validates.contains(lesson.id.as_str()));
+    let lessons = Lessons {
+        purpose: "kbm".to_owned(),
+        prompt: form,
+        boundary: Some(LearnedBoundary {
+            model: taught.model,
+            prompt: taught.prompt,
+            held_out,
+        }),
+        training: objectives(&checkpoint, form, &training)?,
+        validation: objectives(&checkpoint, form, &validation)?,
+    };
+    fit(
+        &checkpoint,
+        &lessons,
+        &arguments.tuning,
+        settings,
+        json,
+        stop,
+    )
+}
+
+/// What the model of the settings says of each recorded question from memory: `[records]`; `None` of
+/// those that it was trained on.
+pub(crate) fn scores(
+    records: &[ProbeRecord],
+    measure: Measure,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<f64>>> {
+    let (assessor, held_out) = open::assessor(settings, stop)?;
+    let indicator = match measure {
+        Measure::Certitude => prompt::Indicator::Certainty,
+        _ => prompt::Indicator::Mastery,
+    };
+    let unknown: Vec<usize> = (0..records.len())
+        .filter(|&at| place_in_split(&records[at].question) < held_out)
+        .collect();
+    if let Some(&first) = unknown.first() {
+        assessor.check(&records[first].fingerprint.model)?;
+    }
+    let mut scores = vec![None; records.len()];
+    let mut display = Display::new();
+    for (done, batch) in unknown.chunks(BATCH).enumerate() {
+        let (done, total) = ((done * BATCH) as u64, Some(unknown.len() as u64));
+        display.show("assessed", Unit::Items, done, total);
+        if stop.load(Ordering::Relaxed) {
+            let message = "stopped before the last question; nothing was written";
+            return Err(Refusal::new("interrupted", message)
+                .hinting("run the same command again")
+                .into());
+        }
+        let questions: Vec<&str> = batch
+            .iter()
+            .map(|&at| records[at].question.as_str())
+            .collect();
+        let asked: Vec<_> = questions
+            .iter()
+            .map(|question| prompt::from_memory(Posed::open(question)))
+            .collect();
+        let needs = assessor.needs(&questions, &asked.iter().collect::<Vec<_>>(), indicator)?;
+        for (&at, need) in batch.iter().zip(needs) {
+            scores[at] = Some(need);
+        }
+    }
+    Ok(scores)
+}
