@@ -22,6 +22,7 @@ mod milvus;
 mod models;
 mod policies;
 mod probe;
+mod prune;
 mod remote;
 #[cfg(unix)]
 mod remote_stopped;
@@ -29,6 +30,7 @@ mod rerank;
 mod search;
 #[cfg(unix)]
 mod stopped;
+mod train;
 
 // The servers that models behind endpoints are tested with; not all that they can do is needed here.
 #[allow(dead_code)]

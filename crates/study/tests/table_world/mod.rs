@@ -8,6 +8,7 @@ use ken_answer::{Pipeline, Retriever, Settings as Answering};
 use ken_corpus::{Corpus, read_documents};
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
+use ken_model::embedder::Embedder;
 use ken_model::language::Sampling;
 use ken_model::table::TableModel;
 use ken_route::Policy;
@@ -36,6 +37,16 @@ pub(crate) fn with_corpus(
     model: TableModel,
     passages: &[(&str, &str)],
 ) -> Pipeline {
+    embedded_by(folder, model, passages, || Box::new(Blind))
+}
+
+/// The same with another embedder.
+pub(crate) fn embedded_by(
+    folder: &TempDir,
+    model: TableModel,
+    passages: &[(&str, &str)],
+    embedder: impl Fn() -> Box<dyn Embedder>,
+) -> Pipeline {
     let documents = folder.path().join("documents.jsonl");
     let lines: Vec<String> = passages
         .iter()
@@ -43,12 +54,13 @@ pub(crate) fn with_corpus(
         .collect();
     fs::write(&documents, lines.join("\n")).unwrap();
     let corpus = folder.path().join("corpus");
+    let made = embedder();
     let work = Ingest {
         documents: read_documents(&[documents]).unwrap(),
         corpus: &corpus,
         cut: Cut::Auto,
-        embedder: &Blind,
-        embedder_reference: "blind",
+        embedder: made.as_ref(),
+        embedder_reference: "words",
         sharding: None,
         dense: None,
         only_shard: None,
@@ -56,6 +68,6 @@ pub(crate) fn with_corpus(
     };
     ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
-    let retriever = Retriever::new(index, Box::new(Blind)).unwrap();
+    let retriever = Retriever::new(index, embedder()).unwrap();
     Pipeline::new(Arc::new(model), Some(retriever), answering())
 }

@@ -1,6 +1,7 @@
 //! `ken prune --report`: what pruning does to answers, bytes and search time. Every ratio is pruned
 //! and compacted in a copy, which is removed again; the corpus itself stays as it is.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,10 +9,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use ken_answer::Pipeline;
-use ken_corpus::{CorpusInfo, Writer, join};
+use ken_corpus::{CorpusInfo, PlaceMark, Writer, join};
 use ken_ingest::compact;
 use ken_model::language::LanguageModel;
-use ken_route::{Head, Policy};
+use ken_route::{Head, Policy, digest_of};
 use ken_study::pruning;
 use ken_study::{Question, ResultsFile, Summary, summarize};
 use serde::Serialize;
@@ -133,6 +134,7 @@ impl Measuring<'_> {
     fn row(&self, pruned: &Pruned, ratio: f64) -> Result<Row> {
         let copy = Copy::new(self.corpus, self.out.join("copy"))?;
         let marks = pruned.marks(ratio);
+        let identity = identity(pruned, &marks);
         {
             let mut writer = Writer::open(&copy.0)?;
             writer.prune_anew(pruning::REASON, &pruned.reason, &marks)?;
@@ -148,7 +150,7 @@ impl Measuring<'_> {
             }
         }
         let info = CorpusInfo::read(&copy.0)?;
-        let summary = self.answered(&copy.0, &format!("{}-{ratio}", pruned.method))?;
+        let summary = self.answered(&copy.0, &format!("{}-{ratio}", pruned.method), &identity)?;
         let search = summary.latency_ms.stages.get("search");
         Ok(Row {
             method: pruned.method,
@@ -165,7 +167,7 @@ impl Measuring<'_> {
     }
 
     /// Has the questions answered from a copy, always with retrieval.
-    fn answered(&self, copy: &Path, name: &str) -> Result<Summary> {
+    fn answered(&self, copy: &Path, name: &str, identity: &str) -> Result<Summary> {
         let address = CorpusAddress::Folder(copy.to_owned());
         let retriever = open::retriever_of(&address, self.settings, self.stop)?;
         let model = || Ok(Arc::clone(&self.model));
@@ -176,7 +178,8 @@ impl Measuring<'_> {
         };
         let pipeline = Pipeline::new(Arc::clone(&self.model), Some(retriever), answering);
         let path = self.out.join(format!("{name}.jsonl"));
-        let run_settings = records::run_settings(&pipeline, self.settings);
+        let mut run_settings = records::run_settings(&pipeline, self.settings);
+        run_settings.insert("corpus".to_owned(), identity.to_owned());
         let mut results = ResultsFile::open(&path, run_settings)?;
         let evaluation = records::answers(
             &pipeline,
@@ -191,6 +194,17 @@ impl Measuring<'_> {
         }
         Ok(summarize("always", &evaluation.records))
     }
+}
+
+/// What a copy holds, told by what it was made from: two compactions need not give the same bytes.
+fn identity(pruned: &Pruned, marks: &[PlaceMark]) -> String {
+    let places = marks.iter().map(|mark| (mark.segment, mark.ordinal));
+    let places: BTreeSet<(usize, usize)> = places.collect();
+    format!(
+        "fingerprint {} without {:016x}",
+        pruned.index.corpus().fingerprint(),
+        digest_of(&format!("{places:?}"))
+    )
 }
 
 fn show(rows: &[Row], questions: &[Question], out: &Path) -> Result<()> {

@@ -1,0 +1,303 @@
+//! `ken train pruner` and `ken prune` on real embeddings: exact ratios, promises, reports, undoing, and
+//! what is refused.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ken, keys, number};
+
+/// Passages of each kind.
+const EACH: usize = 30;
+
+const COUNTRIES: [&str; 30] = [
+    "France", "Italy", "Spain", "Norway", "Japan", "Egypt", "Peru", "Chile", "Kenya", "Greece",
+    "Poland", "Cuba", "Iran", "China", "India", "Ghana", "Nepal", "Malta", "Qatar", "Oman",
+    "Sweden", "Finland", "Brazil", "Canada", "Mexico", "Turkey", "Sudan", "Angola", "Laos", "Fiji",
+];
+
+/// Passages about countries, which are told to be known, and about an invented island.
+fn passages() -> Vec<(String, String, bool)> {
+    let each = (0..EACH).flat_map(|at| {
+        let country = COUNTRIES[at];
+        [
+            (
+                format!("c{at}"),
+                format!("{country} is a country with a capital and a parliament."),
+                true,
+            ),
+            (
+                format!("i{at}"),
+                format!("Keeper number {at} of the Orrin lighthouse is called Marrow{at}."),
+                false,
+            ),
+        ]
+    });
+    each.collect()
+}
+
+/// A folder with the corpus `island`, labels of its passages, questions, and a pruner.
+fn prepared() -> Ken {
+    let ken = Ken::new();
+    let all = passages();
+    let documents = all
+        .iter()
+        .map(|(id, text, _)| json!({"id": id, "contents": text}).to_string());
+    ken.write("documents.jsonl", documents.collect::<Vec<_>>().join("\n"));
+    ken.text(&["ingest", "documents.jsonl", "--corpus", "island"]);
+    let mut labels = vec![json!({"settings": {}}).to_string()];
+    labels.extend(all.iter().map(|(id, text, known)| {
+        json!({
+            "id": format!("{id}#0/0"), "passage_id": format!("{id}#0"), "title": "", "sentence": text,
+            "mastery": f64::from(u8::from(*known)), "interval": null, "pairs": [], "wanted": 1,
+            "dropped": {"unwritten": 0, "unsupported": 0, "given_away": 0, "other_answer": 0,
+                        "repeated": 0, "invalid": 0},
+            "error": null,
+            "fingerprint": {"model": "m", "writer": "m", "corpus": "c", "prompt": "p"},
+        })
+        .to_string()
+    }));
+    ken.write("mastery.jsonl", labels.join("\n") + "\n");
+    let questions = (0..EACH).map(|at| {
+        json!({"id": format!("q{at}"), "question": format!("Who is keeper number {at} of the lighthouse?"),
+               "golden_answers": [format!("Marrow{at}")]})
+        .to_string()
+    });
+    ken.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
+    let text = ken.text(&TRAIN);
+    assert!(text.contains("rank correlation"), "{text}");
+    ken
+}
+
+const TRAIN: [&str; 7] = [
+    "train",
+    "pruner",
+    "mastery.jsonl",
+    "--corpus",
+    "island",
+    "--out",
+    "pruner.json",
+];
+
+fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [
+        &["prune", "--corpus", "island", "--pruner", "pruner.json"][..],
+        more,
+    ]
+    .concat()
+}
+
+fn pruned(ken: &Ken) -> (u64, u64) {
+    let info = ken.json(&["corpus", "info", "--corpus", "island"]);
+    (
+        info["pruned"].as_u64().unwrap(),
+        info["generation"].as_u64().unwrap(),
+    )
+}
+
+/// The ids of the passages that are left.
+fn left(ken: &Ken) -> Vec<String> {
+    let lines = ken.text(&["corpus", "export", "--corpus", "island"]);
+    let id = |line: &str| {
+        let value: Value = serde_json::from_str(line).unwrap();
+        value["doc_id"].as_str().unwrap().to_owned()
+    };
+    lines.lines().map(id).collect()
+}
+
+#[test]
+fn exactly_the_share_goes_that_is_known_and_comes_back() {
+    let ken = prepared();
+    let learned = ken.json(&TRAIN);
+    assert_eq!(keys(&learned), ["pruner", "report"]);
+    assert!(
+        number(&learned["report"]["rank_correlation"]) > 0.7,
+        "{learned}"
+    );
+    let dry = ken.json(&prune(&["--ratio", "0.4", "--dry-run"]));
+    assert_eq!(
+        (&dry["pruned"], &dry["passages"]),
+        (&json!(24), &json!(60)),
+        "{dry}"
+    );
+    assert_eq!(pruned(&ken), (0, 1), "a dry run changes nothing");
+
+    let done = ken.json(&prune(&["--ratio", "0.4"]));
+    assert_eq!(
+        (&done["pruned"], &done["generation"]),
+        (&json!(24), &json!(2))
+    );
+    assert_eq!(pruned(&ken), (24, 2));
+    let unknown = left(&ken).iter().filter(|id| id.starts_with('i')).count();
+    assert_eq!(unknown, EACH, "only what is known went");
+    let hits = ken.json(&[
+        "search",
+        "Norway parliament",
+        "--corpus",
+        "island",
+        "--k",
+        "60",
+    ]);
+    assert_eq!(hits["hits"].as_array().unwrap().len(), 36);
+
+    // Another ratio replaces the first; the order is the same.
+    let before = left(&ken);
+    ken.text(&prune(&["--ratio", "0.1"]));
+    assert_eq!(pruned(&ken).0, 6);
+    let now = left(&ken);
+    assert!(before.iter().all(|id| now.contains(id)));
+    ken.text(&[
+        "prune", "--corpus", "island", "--method", "random", "--seed", "4", "--ratio", "0.5",
+    ]);
+    assert_eq!(pruned(&ken).0, 30);
+    ken.text(&[
+        "prune",
+        "--corpus",
+        "island",
+        "--method",
+        "near-duplicates",
+        "--ratio",
+        "0.2",
+    ]);
+    assert_eq!(pruned(&ken).0, 12);
+    let undone = ken.json(&["prune", "--corpus", "island", "--undo"]);
+    assert_eq!(undone["pruned"], 0);
+    assert_eq!(left(&ken).len(), 60);
+    ken.text(&["corpus", "rollback", "2", "--corpus", "island"]);
+    assert_eq!(pruned(&ken).0, 24);
+}
+
+#[test]
+fn a_promise_takes_the_largest_ratio_or_nothing() {
+    let ken = prepared();
+    let promise = [
+        "--max-coverage-loss",
+        "0.2",
+        "--questions",
+        "questions.jsonl",
+    ];
+    let text = ken.text(&prune(&[&promise[..], &["--dry-run"]].concat()));
+    assert!(
+        text.contains("would prune") && text.contains("lose their answer"),
+        "{text}"
+    );
+    let done = ken.json(&prune(&promise));
+    let ratio = number(&done["ratio"]);
+    assert!((0.3..0.75).contains(&ratio), "{done}");
+    assert!(number(&done["promise"]["loss_bound"]) <= 0.2, "{done}");
+    let before = pruned(&ken);
+    let strict = [
+        "--max-coverage-loss",
+        "0.01",
+        "--questions",
+        "questions.jsonl",
+    ];
+    let refusal = ken.refusal(&prune(&strict));
+    refusal.is("promise_not_kept", "30 questions", "about 299 questions");
+    assert_eq!(pruned(&ken), before, "what was pruned stays as it is");
+}
+
+#[test]
+fn a_report_measures_copies_and_leaves_the_corpus() {
+    let ken = prepared();
+    let report = [
+        "--method",
+        "pruner,random",
+        "--report",
+        "--questions",
+        "questions.jsonl",
+        "--limit",
+        "4",
+        "--ratios",
+        "0,0.5",
+        "--max-tokens",
+        "4",
+        "--out",
+        "measured",
+    ];
+    let measured = ken.json(&prune(&report));
+    assert_eq!(keys(&measured), ["n", "k", "mode", "rows"]);
+    let rows = measured["rows"].as_array().unwrap();
+    let named: Vec<(&str, f64)> = rows
+        .iter()
+        .map(|row| (row["method"].as_str().unwrap(), number(&row["ratio"])))
+        .collect();
+    assert_eq!(
+        named,
+        [
+            ("pruner", 0.0),
+            ("pruner", 0.5),
+            ("random", 0.0),
+            ("random", 0.5)
+        ]
+    );
+    assert_eq!(rows[1]["passages"], 30);
+    assert!(
+        number(&rows[1]["bytes"]) < number(&rows[0]["bytes"]),
+        "{measured}"
+    );
+    assert_eq!(
+        number(&rows[0]["coverage"]),
+        number(&rows[1]["coverage"]),
+        "{measured}"
+    );
+    assert!(rows[1]["search_p50_ms"].is_number(), "{measured}");
+    assert_eq!(pruned(&ken), (0, 1));
+    assert!(!ken.path("measured/copy").exists());
+    let again = ken.text(&prune(&report));
+    assert!(
+        again.contains("coverage") && again.contains("the corpus is as it was"),
+        "{again}"
+    );
+}
+
+#[test]
+fn what_cannot_be_pruned_is_refused() {
+    let ken = prepared();
+    ken.refusal(&prune(&[]))
+        .is("no_ratio", "how much", "--max-coverage-loss");
+    ken.refusal(&["prune", "--corpus", "island", "--ratio", "0.3"])
+        .is("no_pruner", "no pruner", "ken train pruner");
+    ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
+        .is("several_methods", "--report", "--method");
+    for ratio in ["1", "-0.1", "NaN"] {
+        let ratio = format!("--ratio={ratio}");
+        let output = ken.command(&prune(&[&ratio])).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{ratio}");
+    }
+    let pruner = ken.read("pruner.json");
+    let read: Value = serde_json::from_str(&pruner).unwrap();
+    let embedder = read["measured_on"]["embedder"].as_str().unwrap();
+    ken.write("other.json", pruner.replace(embedder, "0123456789"));
+    let other = [
+        "prune",
+        "--corpus",
+        "island",
+        "--pruner",
+        "other.json",
+        "--ratio",
+        "0.3",
+    ];
+    ken.refusal(&other)
+        .is("other_pruner", "another embedder", "ken train pruner");
+    ken.write(
+        "open.jsonl",
+        r#"{"id": "q", "question": "Who?", "golden_answers": []}"#,
+    );
+    let open = prune(&["--max-coverage-loss", "0.1", "--questions", "open.jsonl"]);
+    ken.refusal(&open)
+        .is("no_golden_answers", "golden answers", "golden_answers");
+    assert_eq!(pruned(&ken), (0, 1));
+
+    let labels = ken.read("mastery.jsonl");
+    ken.write("mastery.jsonl", labels.replace("parliament", "king"));
+    ken.refusal(&TRAIN)
+        .is("other_corpus", "another corpus", "ken mastery label");
+    let few: Vec<&str> = labels.lines().take(9).collect();
+    ken.write("mastery.jsonl", few.join("\n") + "\n");
+    ken.refusal(&TRAIN)
+        .is("too_few_labels", "at least 20", "--limit");
+    assert_eq!(
+        ken.read("pruner.json"),
+        pruner,
+        "a refused run changes nothing"
+    );
+}

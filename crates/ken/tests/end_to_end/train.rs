@@ -1,0 +1,310 @@
+//! `ken train router` and the policy that goes by it, on real embeddings and hidden states: learned
+//! from records, used by ask, eval and calibrate, and refused where it does not fit.
+
+use serde_json::{Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, keys, number};
+
+/// As many questions of each kind.
+const EACH: usize = 30;
+
+const COUNTRIES: [&str; 20] = [
+    "France", "Italy", "Spain", "Norway", "Japan", "Egypt", "Peru", "Chile", "Kenya", "Greece",
+    "Poland", "Cuba", "Iran", "China", "India", "Ghana", "Nepal", "Malta", "Qatar", "Oman",
+];
+
+/// Records of questions about countries, which are told to be known, and about an island, which are
+/// not: as `ken probe` wrote them of a few, but for words and labels.
+fn write_records(ken: &Ken, name: &str) {
+    let questions = [
+        json!({"id": "q1", "question": "What is the capital of France?", "golden_answers": ["Paris"]}),
+        json!({"id": "q2", "question": "Who is the keeper of the Orrin lighthouse?",
+               "golden_answers": ["Ilse Marrow"]}),
+    ];
+    ken.write(
+        "questions.jsonl",
+        questions.map(|question| question.to_string()).join("\n"),
+    );
+    let probe = [
+        "probe",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--samples",
+        "2",
+        "--max-tokens",
+        "4",
+        "--out",
+        "probed.jsonl",
+    ];
+    ken.text(&probe);
+    let probed = ken.read("probed.jsonl");
+    let mut lines: Vec<String> = probed.lines().take(1).map(str::to_owned).collect();
+    let template: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
+    for at in 0..2 * EACH {
+        let known = at % 2 == 0;
+        let country = COUNTRIES[at / 2 % COUNTRIES.len()];
+        let question = match (known, at / 2 >= COUNTRIES.len()) {
+            (true, false) => format!("What is the capital of {country}?"),
+            (true, true) => format!("Which language is spoken in {country}?"),
+            (false, false) => format!("Who kept lighthouse number {at} of the island?"),
+            (false, true) => format!("How many seals live at pier {at} of the harbour?"),
+        };
+        let mut record = template.clone();
+        record["id"] = json!(format!("r{at}"));
+        record["question"] = json!(question);
+        record["likeliest"]["self"]["correct"] = json!(known);
+        record["likeliest"]["corpus"]["correct"] = json!(true);
+        lines.push(record.to_string());
+    }
+    ken.write(name, lines.join("\n") + "\n");
+}
+
+/// A folder with the corpus, the records `known.jsonl` and a router from them.
+fn prepared() -> Ken {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_records(&ken, "known.jsonl");
+    let text = ken.text(&train(&[]));
+    for part in [
+        "AUROC",
+        "calibration error",
+        "--policy router@0.5 --router router.json",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    ken
+}
+
+fn train<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let base = [
+        "train",
+        "router",
+        "known.jsonl",
+        "--corpus",
+        "island",
+        "--out",
+        "router.json",
+    ];
+    [&base[..], more].concat()
+}
+
+const UNKNOWN: &str = "Who kept lighthouse number 77 of the island?";
+
+#[test]
+fn a_router_is_learned_and_the_policy_goes_by_it() {
+    let ken = prepared();
+    let router = ken.read("router.json");
+    let learned = ken.json(&train(&[]));
+    assert_eq!(
+        ken.read("router.json"),
+        router,
+        "the same records give the same router"
+    );
+    assert_eq!(keys(&learned), ["router", "report"]);
+    let report = &learned["report"];
+    assert!(number(&report["auroc"]) > 0.95, "{report}");
+    assert!(number(&report["ece"]) < 0.25, "{report}");
+    assert_eq!(
+        number(&report["learned_from"]) + number(&report["held_out"]),
+        60.0
+    );
+
+    let ask = |question: &'static str| {
+        ken.json(&[
+            "ask",
+            question,
+            "--corpus",
+            "island",
+            "--policy",
+            "router@0.5",
+            "--router",
+            "router.json",
+            "--max-tokens",
+            "4",
+        ])
+    };
+    let known = ask("What is the capital of Sweden?");
+    assert_eq!(
+        (&known["route"], &known["calls"]["model"]),
+        (&json!("self"), &json!(1)),
+        "{known}"
+    );
+    assert!(known["timing_ms"]["represent"].is_number(), "{known}");
+    assert_eq!(ask(UNKNOWN)["route"], "corpus");
+
+    ken.write(
+        "ken.toml",
+        "corpus = \"island\"\nrouter = \"router.json\"\npolicy = \"router@0.5\"\n",
+    );
+    let chat = ken.text_of_input(&["chat", "--json", "--max-tokens", "4"], UNKNOWN);
+    assert!(chat.contains("\"route\":\"corpus\""), "{chat}");
+}
+
+#[test]
+fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
+    let ken = prepared();
+    let eval = [
+        "eval",
+        "questions.jsonl",
+        "--corpus",
+        "island",
+        "--policy",
+        "always,router,router@0.5",
+        "--router",
+        "router.json",
+        "--max-tokens",
+        "4",
+        "--out",
+        "all",
+    ];
+    let compared = ken.json(&eval);
+    let policies = compared["policies"].as_array().unwrap();
+    assert_eq!(policies[2]["policy"], "router@0.5");
+    assert!(policies[2]["ece"].is_number(), "{compared}");
+    let signals = ken.read("all/signals.jsonl");
+    ken.text(&eval);
+    assert_eq!(
+        ken.read("all/signals.jsonl"),
+        signals,
+        "what was taken is not taken again"
+    );
+    let alone = ["--policy", "router@0.5", "--out", "alone.jsonl"];
+    ken.json(
+        &[
+            &eval[..4],
+            &["--router", "router.json", "--max-tokens", "4"],
+            &alone,
+        ]
+        .concat(),
+    );
+    assert!(
+        ken.read("alone.jsonl")
+            .lines()
+            .next()
+            .unwrap()
+            .contains("\"router\"")
+    );
+
+    let calibrate = [
+        "calibrate",
+        "known.jsonl",
+        "--policy",
+        "router",
+        "--corpus",
+        "island",
+        "--router",
+        "router.json",
+    ];
+    let chosen = ken.json(&calibrate);
+    let report = &ken.json(&train(&[]))["report"];
+    assert_eq!(
+        chosen["n"], report["held_out"],
+        "the others are left out: {chosen}"
+    );
+    assert!(number(&chosen["auroc"]) > 0.95, "{chosen}");
+    let text = ken.text(&calibrate);
+    assert!(
+        text.contains("--policy router@") && text.contains("--router router.json"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_router_may_look_at_hidden_states() {
+    let ken = prepared();
+    let hidden = [
+        "--from",
+        "hidden",
+        "--layer",
+        "auto",
+        "--seed",
+        "3",
+        "--out",
+        "hidden.json",
+    ];
+    let train = ["train", "router", "known.jsonl"];
+    let learned = ken.json(&[&train[..], &hidden].concat());
+    let report = &learned["report"];
+    assert_eq!(
+        report["candidates"].as_array().unwrap().len(),
+        4,
+        "{report}"
+    );
+    assert_eq!(report["input"]["from"], "hidden_state", "{report}");
+    assert!(number(&report["auroc"]) > 0.95, "{report}");
+    let answer = ken.json(&[
+        "ask",
+        UNKNOWN,
+        "--corpus",
+        "island",
+        "--policy",
+        "router@0.5",
+        "--router",
+        "hidden.json",
+        "--max-tokens",
+        "4",
+    ]);
+    assert_eq!(answer["route"], "corpus", "{answer}");
+    assert_eq!(
+        answer["calls"]["model"], 2,
+        "one reads the question: {answer}"
+    );
+    let refusal = ken.refusal(
+        &[
+            &train[..],
+            &["--from", "hidden", "--layer", "99", "--out", "x"],
+        ]
+        .concat(),
+    );
+    assert!(refusal.message.contains("99"), "{}", refusal.message);
+    assert!(!ken.path("x").exists());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_nothing_is_overwritten() {
+    let ken = prepared();
+    let router = ken.read("router.json");
+    let ask = |more: &[&'static str]| {
+        let base = ["ask", "Who?", "--corpus", "island", "--policy"];
+        ken.refusal(&[&base[..], more].concat())
+    };
+    ask(&["router@0.5"]).is("no_router", "none is named", "ken train router");
+    ask(&["router", "--router", "router.json"]).is("no_threshold", "`router`", "ken calibrate");
+    ask(&["router@0.5", "--router", "gone.json"]).is("head_file", "gone.json", "ken train router");
+    let other: Value = serde_json::from_str(&router).unwrap();
+    let model = other["measured_on"]["model"].as_str().unwrap().to_owned();
+    ken.write("other.json", router.replace(&model, "0123456789"));
+    ask(&["router@0.5", "--router", "other.json"]).is(
+        "other_router",
+        "another model",
+        "ken train router",
+    );
+    ken.write("half.json", &router[..router.len() / 2]);
+    ask(&["router@0.5", "--router", "half.json"]).is("not_a_head", "half.json", "ken train router");
+
+    let records = ken.read("known.jsonl");
+    let few: Vec<&str> = records.lines().take(12).collect();
+    ken.write("known.jsonl", few.join("\n") + "\n");
+    ken.refusal(&train(&[]))
+        .is("too_few_labels", "at least 20", "ken probe");
+    ken.write(
+        "known.jsonl",
+        records.replace("\"correct\":false", "\"correct\":true"),
+    );
+    ken.refusal(&train(&[]))
+        .is("one_class", "one class", "ken probe");
+    ken.write("known.jsonl", records.replace(&model, "0123456789"));
+    let hidden = train(&["--from", "hidden"]);
+    ken.refusal(&hidden)
+        .is("other_model", "another model", "--model");
+    ken.write("known.jsonl", "{}\n");
+    ken.refusal(&train(&[]))
+        .is("not_results", "known.jsonl", "");
+    assert_eq!(
+        ken.read("router.json"),
+        router,
+        "a refused run changes nothing"
+    );
+}

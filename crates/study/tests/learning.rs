@@ -1,0 +1,337 @@
+//! Routers and pruners learned on a model with a known boundary: what they foretell is what was set,
+//! the policy does as they say, and labels that teach nothing are refused.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod blind;
+mod table_world;
+mod wordy;
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+
+use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, represent};
+use ken_model::table::{Fact, TableModel};
+use ken_probe::{Correctness, Grouping, SampleOptions};
+use ken_route::{Head, Input, Source};
+use ken_study::compare::{Answered, Known, SignalWork, Wanted, take_signals};
+use ken_study::learn::LearnOptions;
+use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
+use ken_study::{
+    LearnError, Probe, ProbeRecord, Question, Record, ResultsFile, Settings, compare, probe,
+};
+use ken_train::heads::{HeadOptions, Shape};
+use serde_json::json;
+use tempfile::TempDir;
+
+use table_world::{answering, embedded_by};
+use wordy::Wordy;
+
+/// Trades of which the model knows the masters, and others.
+const KNOWN: [&str; 4] = ["clockmaker", "baker", "painter", "ferryman"];
+const UNKNOWN: [&str; 4] = ["miller", "smith", "keeper", "weaver"];
+const TOWNS: usize = 40;
+
+const OPTIONS: LearnOptions = LearnOptions {
+    head: HeadOptions {
+        shape: Shape::Logistic,
+        seed: 3,
+    },
+    held_out: 0.3,
+};
+
+fn facts() -> Vec<Fact> {
+    let trades = KNOWN.iter().chain(&UNKNOWN).enumerate();
+    let each = trades.flat_map(|(number, trade)| {
+        (0..TOWNS).map(move |town| Fact {
+            question: format!("who is the {trade} of town{town}?"),
+            answer: format!("Master{number}x{town}"),
+            wrong: vec!["Vera Lund".to_owned()],
+            known: if number < KNOWN.len() { 0.9 } else { 0.1 },
+            copied: 1.0,
+            misled: 0.0,
+        })
+    });
+    each.collect()
+}
+
+fn pipeline(folder: &TempDir) -> Pipeline {
+    let facts = facts();
+    let passages: Vec<(String, String)> = facts
+        .iter()
+        .enumerate()
+        .map(|(number, fact)| {
+            let what = fact
+                .question
+                .trim_start_matches("who is ")
+                .trim_end_matches('?');
+            (format!("d{number}"), format!("{} is {what}.", fact.answer))
+        })
+        .collect();
+    let passages: Vec<(&str, &str)> = passages
+        .iter()
+        .map(|(id, text)| (id.as_str(), text.as_str()))
+        .collect();
+    embedded_by(folder, TableModel::new(facts).unwrap(), &passages, || {
+        Box::new(Wordy)
+    })
+}
+
+fn questions() -> Vec<Question> {
+    let facts = facts();
+    let each = facts.iter().enumerate().map(|(number, fact)| {
+        let value = json!({
+            "id": format!("q{number}"), "question": fact.question, "golden_answers": [fact.answer],
+        });
+        serde_json::from_value(value).unwrap()
+    });
+    each.collect()
+}
+
+fn probed(folder: &TempDir, pipeline: &Pipeline) -> Vec<ProbeRecord> {
+    let work = Probe {
+        pipeline,
+        judge: pipeline.model(),
+        embedder: None,
+        options: SampleOptions {
+            samples: 2,
+            temperature: 1.0,
+            max_tokens: 16,
+        },
+        seed: 3,
+        correctness: Correctness::Exact,
+        grouping: Grouping::String,
+        eigenscore: false,
+    };
+    let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
+    let cancel = AtomicBool::new(false);
+    probe(&work, &questions(), &mut file, 32, &mut |_| {}, &cancel)
+        .unwrap()
+        .records
+}
+
+fn embedded(questions: &[&str]) -> Candidate {
+    Candidate {
+        input: Input::QuestionEmbedding,
+        vectors: represent(Representation::Embedding(&Wordy), questions).unwrap(),
+    }
+}
+
+fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
+    let labels = router_labels(records).unwrap();
+    let questions: Vec<&str> = labels
+        .labels
+        .iter()
+        .map(|label| label.question.as_str())
+        .collect();
+    let candidates = [
+        // One that tells nothing, so that there is something to choose from.
+        Candidate {
+            input: Input::HiddenState { layer: 1 },
+            vectors: questions
+                .iter()
+                .map(|question| vec![1.0, question.len() as f32 % 2.0])
+                .collect(),
+        },
+        embedded(&questions),
+    ];
+    learn_router(&labels, &candidates, Some("wordy"), OPTIONS).unwrap()
+}
+
+#[test]
+fn a_router_foretells_the_set_boundary_and_the_policy_follows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = pipeline(&folder);
+    let records = probed(&folder, &pipeline);
+    let (head, report) = learned(&records);
+    assert_eq!(report.input, Input::QuestionEmbedding, "{report:?}");
+    assert!(report.auroc.unwrap() > 0.99, "{report:?}");
+    let [low, high] = report.auroc_interval.unwrap();
+    assert!(low > 0.95 && high <= 1.0, "{report:?}");
+    assert!(report.ece.unwrap() < 0.1, "{report:?}");
+    assert_eq!(report.learned_from + report.held_out, records.len());
+    assert_eq!(head.learned_from.len(), report.learned_from);
+    let (again, _) = learned(&records);
+    assert_eq!(again.fingerprint(), head.fingerprint());
+
+    let mut pipeline = pipeline.with_router(head).unwrap();
+    pipeline.set(Answering {
+        policy: "router@0.5".parse().unwrap(),
+        ..answering()
+    });
+    let ask = |question: &str| {
+        pipeline
+            .answer(question, &mut |_| ControlFlow::Continue(()))
+            .unwrap()
+    };
+    let known = ask("who is the baker of town7?");
+    assert_eq!(
+        (known.route, known.answer.as_str()),
+        (Source::SelfKnowledge, "Master1x7")
+    );
+    assert!(known.reason.contains("router"), "{}", known.reason);
+    assert_eq!((known.calls.model, known.calls.retriever), (1, 0));
+    assert!(known.timing_ms.contains_key("represent"));
+    let unknown = ask("who is the weaver of town7?");
+    assert_eq!(
+        (unknown.route, unknown.answer.as_str()),
+        (Source::Corpus, "Master7x7")
+    );
+}
+
+#[test]
+fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = pipeline(&folder);
+    let records = probed(&folder, &pipeline);
+    let (head, _) = learned(&records);
+    let mut other = head.clone();
+    other.learned_from.clear();
+    let pipeline = pipeline.with_router(head).unwrap();
+    let policies = ["router@0.5".parse().unwrap(), "router".parse().unwrap()];
+    let questions = questions();
+    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut signals = |pipeline: &Pipeline| {
+        let work = SignalWork {
+            pipeline,
+            wanted: &Wanted::by(&policies),
+            known: &Known::default(),
+        };
+        let cancel = AtomicBool::new(false);
+        take_signals(work, &questions, &mut file, 50, &mut |_| {}, &cancel)
+            .unwrap()
+            .unwrap()
+    };
+    let taken = signals(&pipeline);
+    let fingerprint = pipeline.router().unwrap().1.to_owned();
+    let routers = |taken: &[ken_study::compare::Signals]| -> Vec<String> {
+        taken
+            .iter()
+            .map(|one| one.without.routed.clone().unwrap().router)
+            .collect()
+    };
+    assert!(routers(&taken).iter().all(|router| *router == fingerprint));
+
+    let answers = |correct: bool| -> Vec<Record> {
+        let each = questions.iter().zip(&records).map(|(question, record)| {
+            let from_memory = record
+                .likeliest
+                .from_self
+                .as_ref()
+                .unwrap()
+                .correct
+                .unwrap();
+            let mut answer = Record::failed(question, "never", &AnswerError::EmptyQuestion);
+            answer.em = correct || from_memory;
+            answer
+        });
+        each.collect()
+    };
+    let (never, always) = (answers(false), answers(true));
+    let answered: Vec<Answered<'_>> = never
+        .iter()
+        .zip(&always)
+        .zip(&taken)
+        .map(|((never, always), signals)| Answered {
+            never,
+            always,
+            signals: Some(signals),
+        })
+        .collect();
+    let comparison = compare(&policies, &answered, 3);
+    for policy in &comparison.policies {
+        assert!(policy.auroc.unwrap() > 0.99, "{policy:?}");
+        assert!(policy.ece.unwrap() < 0.1, "{policy:?}");
+        assert!(policy.vs_always.em.unwrap().abs() < 0.01, "{policy:?}");
+        let ratio = policy.summary.retrieval_ratio.unwrap_or_default();
+        assert!(ratio < 0.6, "{policy:?}");
+    }
+
+    let pipeline = pipeline.with_router(other).unwrap();
+    let retaken = signals(&pipeline);
+    assert!(
+        routers(&retaken)
+            .iter()
+            .all(|router| *router != fingerprint)
+    );
+}
+
+#[test]
+fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = probed(&folder, &pipeline(&folder));
+    let (head, _) = learned(&records);
+    type Change = fn(&mut Head);
+    let changes: [(Change, &str); 3] = [
+        (
+            |head| head.measured_on.model = "another".to_owned(),
+            "another model",
+        ),
+        (
+            |head| head.measured_on.embedder = Some("another".to_owned()),
+            "another embedder",
+        ),
+        (
+            |head| head.measured_on.prompt = Some("another".to_owned()),
+            "another prompts",
+        ),
+    ];
+    for (change, part) in changes {
+        let mut changed = head.clone();
+        change(&mut changed);
+        let folder = tempfile::tempdir().unwrap();
+        let error = pipeline(&folder).with_router(changed).err().unwrap();
+        assert_eq!(error.kind(), "other_router");
+        assert!(error.to_string().contains(part), "{error}");
+        assert!(
+            error.hint().unwrap().contains("ken train router"),
+            "{error}"
+        );
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    pipeline.set(Answering {
+        policy: "router@0.5".parse().unwrap(),
+        ..answering()
+    });
+    let error = pipeline.answer("who is the baker of town7?", &mut |_| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!(error.unwrap_err().kind(), "no_router");
+}
+
+#[test]
+fn labels_that_teach_nothing_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = probed(&folder, &pipeline(&folder));
+    let refused = |records: &[ProbeRecord]| -> LearnError {
+        let labels = match router_labels(records) {
+            Ok(labels) => labels,
+            Err(error) => return error,
+        };
+        let questions: Vec<&str> = labels
+            .labels
+            .iter()
+            .map(|label| label.question.as_str())
+            .collect();
+        learn_router(&labels, &[embedded(&questions)], None, OPTIONS).unwrap_err()
+    };
+    let check = |error: &LearnError, kind: &str, hint: &str| {
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.hint().unwrap().contains(hint), "{:?}", error.hint());
+    };
+    check(&refused(&records[..20]), "too_few_labels", "ken probe");
+    check(
+        &refused(&records[..TOWNS * 4]),
+        "one_class",
+        "--correct contains",
+    );
+    let mut mixed = records.clone();
+    mixed[9].fingerprint.model = "another".to_owned();
+    check(&refused(&mixed), "several_models", "one model");
+    let mut open = records[..30].to_vec();
+    for record in &mut open {
+        record.likeliest.from_self = None;
+    }
+    check(&refused(&open), "no_labels", "golden_answers");
+}
