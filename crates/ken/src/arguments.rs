@@ -34,7 +34,7 @@ pub(crate) use training::{
 pub(crate) use tuning::{TrainExamplesArguments, TrainNoiseTolerantArguments, TuningFlags};
 pub(crate) use world::{
     WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
-    WorldTruthArguments, WorldVerb,
+    WorldTrainArguments, WorldTruthArguments, WorldVerb,
 };
 
 use std::num::NonZeroUsize;

@@ -29,6 +29,7 @@ mod rerank;
 mod search;
 #[cfg(unix)]
 mod stopped;
+mod world;
 
 // The servers that models behind endpoints are tested with; not all that they can do is needed here.
 #[allow(dead_code)]
