@@ -36,7 +36,7 @@ pub(crate) use tuning::{
 };
 pub(crate) use world::{
     WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
-    WorldTruthArguments, WorldVerb,
+    WorldTrainArguments, WorldTruthArguments, WorldVerb,
 };
 
 use std::num::NonZeroUsize;

@@ -188,6 +188,7 @@ fn kind_and_hint(
         ken_study::SignalsError,
         ken_train::TrainError,
         ken_study::world::WorldError,
+        ken_train::TrainError,
     );
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {

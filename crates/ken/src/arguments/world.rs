@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ken_model::decoder::Device;
 use ken_model::hub::ModelReference;
 use ken_study::world::{Size, WorldSettings};
 
@@ -31,6 +32,8 @@ pub(crate) enum WorldVerb {
     Mix(WorldMixArguments),
     /// Write a model that has learned nothing yet
     Model(WorldModelArguments),
+    /// Train a model on the world from nothing
+    Train(WorldTrainArguments),
     /// Compute what a model knows of the world
     Truth(WorldTruthArguments),
 }
@@ -43,6 +46,7 @@ impl WorldVerb {
             Self::Truth(truth) => layer.model = Some(truth.model.clone()),
             Self::Make(make) => layer.seed = make.seed,
             Self::Mix(_) | Self::Model(_) => {}
+            Self::Train(train) => layer.device = train.device,
         }
         layer
     }
@@ -133,6 +137,42 @@ pub(crate) struct WorldModelArguments {
     /// The folder to write the model to
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+}
+
+/// `ken world train`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken world train island --size small --out small
+  ken world train island --size large --out large --device cuda
+  ken world train island --size small --out small --json
+
+All texts of the world are read once, in their order. The small model takes minutes on two
+cores, the large one hours. Run the same command again to go on where it was stopped.")]
+pub(crate) struct WorldTrainArguments {
+    /// The folder of the world
+    #[arg(value_name = "WORLD")]
+    pub(crate) world: PathBuf,
+
+    /// small, medium or large
+    #[arg(long, value_name = "SIZE", default_value = "small")]
+    pub(crate) size: Size,
+
+    /// The folder to write the model to
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Texts a step
+    #[arg(long, value_name = "N", default_value_t = 48)]
+    pub(crate) batch: usize,
+
+    /// The highest learning rate [default: by size]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) learning_rate: Option<f64>,
+
+    /// Where it computes: cpu, cuda or metal, as ken was built for [setting: device]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<Device>,
 }
 
 /// `ken world truth`.

@@ -1,7 +1,7 @@
 //! `ken train`: what is learned from what was measured.
 
 mod examples;
-mod fit;
+pub(crate) mod fit;
 pub(crate) mod kbm;
 mod noise_tolerant;
 mod pruner;

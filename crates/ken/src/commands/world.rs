@@ -1,5 +1,7 @@
 //! `ken world`: an invented world, its models before they learn, and what a model knows of it.
 
+mod train;
+
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +35,7 @@ pub(crate) fn run(
         WorldVerb::Make(arguments) => make(arguments, settings.seed, json),
         WorldVerb::Mix(arguments) => mix(arguments, json, stop),
         WorldVerb::Model(arguments) => model(arguments, json),
+        WorldVerb::Train(arguments) => train::run(arguments, settings, json, stop),
         WorldVerb::Truth(arguments) => truth(arguments, settings, json, stop),
     }
 }

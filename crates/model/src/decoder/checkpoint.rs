@@ -170,6 +170,12 @@ impl Checkpoint {
         self.weights.folder()
     }
 
+    /// The tokens that end what it writes.
+    #[must_use]
+    pub fn end_tokens(&self) -> &[u32] {
+        &self.end_tokens
+    }
+
     /// How prompts with instruction and examples are put before it.
     #[must_use]
     pub fn prompt_form(&self) -> PromptForm {

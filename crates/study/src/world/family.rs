@@ -40,6 +40,16 @@ impl Size {
         }
     }
 
+    /// The highest learning rate that it is trained at.
+    #[must_use]
+    pub fn learning_rate(self) -> f64 {
+        match self {
+            Self::Small => 3e-3,
+            Self::Medium => 2e-3,
+            Self::Large => 1e-3,
+        }
+    }
+
     /// What a member looks like that knows a vocabulary.
     #[must_use]
     pub fn untrained(self, vocabulary: usize) -> Untrained {

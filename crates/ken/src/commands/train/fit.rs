@@ -23,9 +23,9 @@ use crate::output;
 use crate::progress::{Display, Unit};
 
 /// What a training goes on from, in the folder that it writes.
-const CHECKPOINT: &str = "training.safetensors";
+pub(crate) const CHECKPOINT: &str = "training.safetensors";
 /// A line of JSON a step and a validation.
-const HISTORY: &str = "history.jsonl";
+pub(crate) const HISTORY: &str = "history.jsonl";
 
 /// What is learned.
 pub(super) struct Lessons {
@@ -104,14 +104,7 @@ pub(super) fn fit(
     drop(display);
     write_history(&flags.out.join(HISTORY), &history)?;
     if outcome == Outcome::Stopped {
-        let message = format!(
-            "stopped after {} steps, which are kept in {}",
-            history.steps.len(),
-            flags.out.display()
-        );
-        return Err(Refusal::new("interrupted", message)
-            .hinting("run the same command again to go on")
-            .into());
+        return Err(stopped(&history, &flags.out));
     }
     if flags.full {
         let learned = model.variables().iter();
@@ -175,7 +168,20 @@ fn prepared(flags: &TuningFlags) -> Result<std::path::PathBuf> {
     Ok(state)
 }
 
-fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Option<f64>) {
+/// A training that was stopped, and goes on from its folder.
+pub(crate) fn stopped(history: &History, out: &Path) -> anyhow::Error {
+    let message = format!(
+        "stopped after {} steps, which are kept in {}",
+        history.steps.len(),
+        out.display()
+    );
+    Refusal::new("interrupted", message)
+        .hinting("run the same command again to go on")
+        .into()
+}
+
+/// Draws how far a training is. `last` keeps the last validation's loss.
+pub(crate) fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Option<f64>) {
     match progress {
         Progress::Resumed { step } => output::remark(format!("going on after step {step}")),
         Progress::References { done, all } => {
@@ -191,7 +197,8 @@ fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Option<f64>) 
     }
 }
 
-fn write_history(path: &Path, history: &History) -> Result<()> {
+/// Writes what every step and validation was like, a line each.
+pub(crate) fn write_history(path: &Path, history: &History) -> Result<()> {
     let mut lines = String::new();
     let mut add = |record: &dyn Fn() -> serde_json::Result<String>| -> Result<()> {
         lines.push_str(&record()?);

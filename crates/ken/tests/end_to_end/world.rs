@@ -1,0 +1,209 @@
+//! `ken world`: a world is made, taken in and asked about by the usual verbs, learned, and measured.
+
+use serde_json::Value;
+
+use crate::harness::{Ken, keys, number};
+
+/// A small world in the folder `island`.
+fn make(ken: &Ken, sequences: &str) -> Value {
+    let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
+    let base = [
+        "world",
+        "make",
+        "island",
+        "--sequences",
+        sequences,
+        "--seed",
+        "2",
+    ];
+    ken.json(&[&base[..], &people].concat())
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    let lines = text.lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
+    let ken = Ken::new();
+    let summary = make(&ken, "96");
+    assert_eq!(
+        keys(&summary),
+        [
+            "settings",
+            "documents",
+            "questions",
+            "by_kind",
+            "fingerprint"
+        ]
+    );
+    let ingested = ken.json(&["ingest", "island/corpus.jsonl", "--corpus", "island.ken"]);
+    assert_eq!(ingested["documents"]["added"], summary["documents"]);
+    assert_eq!(
+        ingested["passages"], summary["documents"],
+        "a passage a document"
+    );
+
+    let questions = lines(&ken.read("island/questions.jsonl"));
+    assert_eq!(
+        questions.len() as u64,
+        summary["questions"].as_u64().unwrap()
+    );
+    let one = questions
+        .iter()
+        .find(|one| one["metadata"]["kind"] == "plain")
+        .unwrap();
+    assert_eq!(keys(one), ["id", "question", "golden_answers", "metadata"]);
+    for name in [
+        "gold_passage",
+        "relation",
+        "rank",
+        "exposure",
+        "asked",
+        "one_wording",
+    ] {
+        assert!(keys(&one["metadata"]).contains(&name), "{one}");
+    }
+
+    // A model of the world takes the place of any other, though it knows nothing yet.
+    let model = [
+        "world", "model", "island", "--size", "small", "--out", "blank",
+    ];
+    let written = ken.json(&model);
+    assert!(
+        (4.5e5..5.5e5).contains(&number(&written["parameters"])),
+        "{written}"
+    );
+    let eval = [
+        "eval",
+        "island/questions.jsonl",
+        "--limit",
+        "12",
+        "--model",
+        "./blank",
+    ];
+    let corpus = [
+        "--corpus",
+        "island.ken",
+        "--k",
+        "1",
+        "--policy",
+        "always",
+        "--max-tokens",
+        "4",
+    ];
+    let evaluated = ken.json(&[&eval[..], &corpus, &["--mode", "lexical"]].concat());
+    assert_eq!(evaluated["failed"], 0, "{evaluated}");
+    assert!(number(&evaluated["gold_recall"]) > 0.3, "{evaluated}");
+    let probed = [
+        "probe",
+        "island/questions.jsonl",
+        "--limit",
+        "3",
+        "--model",
+        "./blank",
+    ];
+    let few = ["--samples", "2", "--max-tokens", "4", "--json"];
+    assert_eq!(lines(&ken.text(&[&probed[..], &few].concat())).len(), 3);
+
+    let truth = [
+        "world",
+        "truth",
+        "./blank",
+        "island",
+        "--limit",
+        "40",
+        "--out",
+        "truth.jsonl",
+    ];
+    let table = ken.text(&truth);
+    assert!(
+        table.contains("not asked") && table.contains("two hops"),
+        "{table}"
+    );
+    let records = ken.text(&[&truth[..], &["--json"]].concat());
+    assert_eq!(records, ken.read("truth.jsonl"));
+    for record in lines(&records) {
+        assert_eq!(
+            keys(&record),
+            ["id", "question", "answer", "probability", "metadata"]
+        );
+        assert!(
+            (0.0..0.01).contains(&number(&record["probability"]["self"])),
+            "{record}"
+        );
+    }
+}
+
+#[test]
+fn a_model_learns_its_world() {
+    let ken = Ken::new();
+    make(&ken, "960");
+    let mix = ken.text(&["world", "mix", "island", "--limit", "30", "--json"]);
+    let texts = lines(&mix);
+    assert_eq!(texts.len(), 30);
+    assert!(texts.iter().all(|text| keys(text) == ["kind", "pieces"]));
+    let later = ken.text(&[
+        "world", "mix", "island", "--from", "20", "--limit", "10", "--json",
+    ]);
+    assert!(mix.ends_with(&later), "a text depends on its number alone");
+
+    let train = [
+        "world", "train", "island", "--size", "small", "--out", "small",
+    ];
+    let trained = ken.json(&train);
+    assert_eq!(trained["steps"], 20);
+    assert!(number(&trained["loss"]) < 6.5, "of 7.5 before: {trained}");
+    let scored = [
+        "model",
+        "score",
+        "./small",
+        "--prompt",
+        "Question:",
+        "--continuation",
+        " Who",
+    ];
+    let scored = ken.json(&scored);
+    let blank = [
+        "world", "model", "island", "--size", "small", "--out", "blank",
+    ];
+    ken.json(&blank);
+    let before = [
+        "model",
+        "score",
+        "./blank",
+        "--prompt",
+        "Question:",
+        "--continuation",
+        " Who",
+    ];
+    let before = ken.json(&before);
+    assert_ne!(scored["logprobs"], before["logprobs"]);
+    assert_eq!(scored["continuation_tokens"], before["continuation_tokens"]);
+    for gone in ["small/untrained", "small/training.safetensors"] {
+        assert!(!ken.path(gone).exists(), "{gone}");
+    }
+    let refusal = ken.refusal(&train);
+    refusal.is("folder_not_empty", "small", "--out");
+}
+
+#[test]
+fn what_is_no_world_is_told() {
+    let ken = Ken::new();
+    let refusal = ken.refusal(&["world", "truth", "./blank", "nowhere"]);
+    refusal.is("world_file", "nowhere", "check the path");
+    make(&ken, "96");
+    let refusal = ken.refusal(&["world", "make", "island"]);
+    refusal.is("folder_not_empty", "island", "new folder");
+    let refusal = ken.refusal(&["world", "make", "other", "--people", "3"]);
+    refusal.is("world_people", "16", "--people");
+    assert!(!ken.path("other").exists());
+    let refusal = ken.refusal(&["world", "make", "other", "--exponent", "9"]);
+    refusal.is("world_exponent", "9", "--exponent");
+    ken.write("island/world.json", "{}");
+    let refusal = ken.refusal(&["world", "mix", "island"]);
+    refusal.is("not_a_world", "world.json", "ken world make");
+}

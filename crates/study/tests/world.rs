@@ -1,0 +1,513 @@
+//! The known world through its surface: that it is the same every time, that training, corpus and
+//! questions say of it what they should, and that its models can be loaded.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
+
+use ken_answer::{Posed, prompt};
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
+use ken_model::language::LanguageModel;
+use ken_probe::right_choices;
+use ken_study::read_questions;
+use ken_study::world::{
+    CORPUS_FILE, Group, Kind, QUESTIONS_FILE, Query, QuestionKind, Relation, Size, Subject,
+    TextKind, Time, TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth,
+    read_world, summarize_world, training_text_of, truth_table, world_questions, write_untrained,
+    write_world,
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn settings(seed: u64) -> WorldSettings {
+    WorldSettings {
+        people: 200,
+        unseen: 40,
+        strangers: 30,
+        sequences: 6_000,
+        seed,
+        ..WorldSettings::default()
+    }
+}
+
+fn world(seed: u64) -> World {
+    World::new(settings(seed)).unwrap()
+}
+
+fn texts(world: &World, count: u64) -> Vec<TrainingText> {
+    (0..count)
+        .map(|number| training_text_of(world, number))
+        .collect()
+}
+
+/// What of a text is read, and what is learned.
+fn parts(text: &TrainingText) -> (String, String) {
+    let of = |learned: bool| {
+        let pieces = text.pieces.iter().filter(|piece| piece.learned == learned);
+        pieces.map(|piece| piece.text.as_str()).collect()
+    };
+    (of(false), of(true))
+}
+
+/// The documents of a written world: id, title and text.
+fn documents(world: &World) -> HashMap<String, (String, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    write_world(world, folder.path()).unwrap();
+    let lines = std::fs::read_to_string(folder.path().join(CORPUS_FILE)).unwrap();
+    let document = |line: &str| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let field = |name: &str| line[name].as_str().unwrap().to_owned();
+        (field("id"), (field("title"), field("text")))
+    };
+    lines.lines().map(document).collect()
+}
+
+#[test]
+fn the_same_settings_make_the_same_world() {
+    let fingerprint = |world: &World| summarize_world(world).fingerprint;
+    assert_eq!(world(3), world(3));
+    assert_eq!(fingerprint(&world(3)), fingerprint(&world(3)));
+    assert_ne!(fingerprint(&world(3)), fingerprint(&world(4)));
+    // On every machine and in every version: a change here makes all worlds others.
+    assert_eq!(fingerprint(&world(3)), "30d015c33ee61533d98be00b3a5a2d28");
+}
+
+#[test]
+fn a_folder_is_written_once_and_gives_the_world_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("island");
+    let world = world(1);
+    let summary = write_world(&world, &out).unwrap();
+    assert_eq!(summary, summarize_world(&world));
+    assert_eq!(read_world(&out).unwrap(), world);
+    let again = write_world(&world, &out).unwrap_err();
+    assert!(matches!(again, WorldError::NotEmpty { .. }));
+
+    let questions = read_questions(&out.join(QUESTIONS_FILE)).unwrap();
+    assert_eq!(questions.len(), summary.questions);
+    let choices = questions
+        .iter()
+        .filter(|question| !question.choices.is_empty());
+    let choices: Vec<_> = choices.collect();
+    assert_eq!(choices.len(), summary.by_kind["choice"]);
+    for question in choices {
+        assert_eq!(
+            right_choices(&question.golden_answers, &question.choices).len(),
+            1
+        );
+    }
+
+    let path = out.join("world.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let other = text.replace(&summary.fingerprint, "0123");
+    std::fs::write(&path, other).unwrap();
+    assert!(matches!(
+        read_world(&out),
+        Err(WorldError::OtherVersion { .. })
+    ));
+    for broken in ["", "{}", "[1]"] {
+        std::fs::write(&path, broken).unwrap();
+        assert!(
+            matches!(read_world(&out), Err(WorldError::NotAWorld { .. })),
+            "{broken}"
+        );
+    }
+    let missing = read_world(&folder.path().join("nothing"));
+    assert!(matches!(missing, Err(WorldError::File { .. })));
+}
+
+#[test]
+fn settings_of_which_no_world_can_be_made_are_refused() {
+    let base = settings(0);
+    for bad in [
+        WorldSettings { people: 3, ..base },
+        WorldSettings {
+            unseen: usize::MAX,
+            ..base
+        },
+        WorldSettings {
+            exponent: -0.1,
+            ..base
+        },
+        WorldSettings {
+            exponent: f64::NAN,
+            ..base
+        },
+        WorldSettings {
+            sequences: 0,
+            ..base
+        },
+    ] {
+        let error = World::new(bad).unwrap_err();
+        assert!(error.hint().is_some(), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn no_two_subjects_share_a_name_and_no_two_questions_an_id(seed: u64) {
+        let world = world(seed);
+        let names: HashSet<&str> = world.subjects().iter().map(|one| one.name.as_str()).collect();
+        prop_assert_eq!(names.len(), world.subjects().len());
+        let questions = world_questions(&world);
+        let ids: HashSet<&str> = questions.iter().map(|one| one.id.as_str()).collect();
+        prop_assert_eq!(ids.len(), questions.len());
+        let asked: HashSet<(&str, &[String])> = questions
+            .iter()
+            .map(|one| (one.question.as_str(), one.choices.as_slice()))
+            .collect();
+        prop_assert_eq!(asked.len(), questions.len(), "a question has one answer");
+    }
+}
+
+#[test]
+fn the_documents_answer_every_question_that_can_be_answered() {
+    let world = world(5);
+    let documents = documents(&world);
+    let subject: HashMap<&str, &Subject> = world
+        .subjects()
+        .iter()
+        .map(|one| (one.id.as_str(), one))
+        .collect();
+    let mut kinds: BTreeMap<QuestionKind, usize> = BTreeMap::new();
+    for question in world_questions(&world) {
+        let WorldQuestion {
+            metadata,
+            golden_answers: [answer],
+            ..
+        } = &question;
+        *kinds.entry(metadata.kind).or_default() += 1;
+        let name = &subject[metadata.subject.as_str()].name;
+        assert!(question.question.contains(name.as_str()), "{question:?}");
+        if metadata.kind == QuestionKind::Nowhere {
+            assert!(metadata.documents.is_empty() && metadata.gold_passage.is_none());
+            let told =
+                |(title, text): &(String, String)| title == name || text.contains(name.as_str());
+            assert!(!documents.values().any(told), "{name} stands in the corpus");
+            continue;
+        }
+        let gold = metadata.gold_passage.as_ref().unwrap();
+        assert!(documents[gold].1.contains(answer.as_str()), "{question:?}");
+        assert_eq!(metadata.documents.last(), Some(gold));
+        if let [first, second] = &metadata.documents[..] {
+            let (between, _) = &documents[second];
+            assert!(
+                documents[first].1.contains(between.as_str()),
+                "{question:?}"
+            );
+        }
+        if let Some(former) = &metadata.former {
+            assert_ne!(former, answer);
+            assert!(!documents[gold].1.contains(former.as_str()), "{question:?}");
+        }
+    }
+    assert_eq!(kinds.len(), 5, "{kinds:?}");
+}
+
+/// The text of a trained subject in all biographies about it.
+fn biographies(world: &World, count: u64) -> HashMap<String, Vec<String>> {
+    let named: HashMap<&str, &Subject> = world
+        .subjects()
+        .iter()
+        .map(|one| (one.name.as_str(), one))
+        .collect();
+    let mut told: HashMap<String, Vec<String>> = HashMap::new();
+    for text in texts(world, count) {
+        if text.kind != TextKind::Biography {
+            continue;
+        }
+        let (read, learned) = parts(&text);
+        assert_eq!(read, "");
+        // Every sentence names its subject, so that the name that comes most often is the subject's.
+        let words: Vec<&str> = learned
+            .split([' ', '.'])
+            .filter(|word| !word.is_empty())
+            .collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for pair in words.windows(2) {
+            let name = format!("{} {}", pair[0], pair[1]);
+            for name in [name.as_str(), pair[0]] {
+                if let Some((name, _)) = named.get_key_value(name) {
+                    *counts.entry(*name).or_default() += 1;
+                }
+            }
+        }
+        let sentences = learned.matches('.').count();
+        let about =
+            |name: &&str| counts[*name] == sentences && named[*name].facts.len() == sentences;
+        let name = counts.keys().copied().find(about).unwrap();
+        told.entry(named[name].id.clone())
+            .or_default()
+            .push(learned);
+    }
+    told
+}
+
+#[test]
+fn training_tells_of_each_as_often_as_its_rank_says() {
+    let world = world(6);
+    let told = biographies(&world, 6_000);
+    let questions = world_questions(&world);
+    let plain = questions
+        .iter()
+        .filter(|one| one.metadata.kind == QuestionKind::Plain);
+    let exposures: HashMap<&str, f64> = plain
+        .map(|one| (one.metadata.subject.as_str(), one.metadata.exposure))
+        .collect();
+    let mut expected_of_all = 0.0;
+    for subject in world.subjects() {
+        let times = told.get(&subject.id).map_or(0, Vec::len);
+        let expected = exposures.get(subject.id.as_str()).copied().unwrap_or(0.0);
+        expected_of_all += expected;
+        let six_deviations = 6.0 * expected.sqrt() + 3.0;
+        assert!(
+            (times as f64 - expected).abs() <= six_deviations,
+            "{} {expected}",
+            subject.id
+        );
+        if subject.group != Group::Trained {
+            assert_eq!(times, 0, "{} is not to be told of", subject.id);
+        }
+    }
+    assert!(
+        (expected_of_all / (0.45 * 6_000.0) - 1.0).abs() < 1e-6,
+        "{expected_of_all}"
+    );
+    let people: Vec<&Subject> = world
+        .subjects()
+        .iter()
+        .filter(|one| one.kind == Kind::Person)
+        .collect();
+    let ratio = exposures[people[0].id.as_str()] / exposures[people[31].id.as_str()];
+    assert!(
+        (ratio - 16.0).abs() < 0.01,
+        "rank to the power of -0.8: {ratio}"
+    );
+}
+
+#[test]
+fn training_tells_the_old_state_in_many_wordings_or_in_one() {
+    let world = world(7);
+    let told = biographies(&world, 6_000);
+    let mut changed = 0;
+    for subject in world
+        .subjects()
+        .iter()
+        .filter(|one| told.contains_key(&one.id))
+    {
+        let texts = &told[&subject.id];
+        for fact in &subject.facts {
+            let Some(former) = &fact.former else {
+                continue;
+            };
+            changed += 1;
+            assert!(texts.iter().all(|text| text.contains(former.as_str())));
+            assert!(!texts.iter().any(|text| text.contains(fact.value.as_str())));
+            assert_eq!(fact.at(Time::Training), former);
+            assert_eq!(fact.at(Time::Now), fact.value);
+        }
+        let distinct: HashSet<&String> = texts.iter().collect();
+        match subject.one_wording {
+            true => assert_eq!(distinct.len(), 1, "{}", subject.id),
+            false if texts.len() > 8 && subject.facts.len() > 2 => assert!(distinct.len() > 4),
+            false => {}
+        }
+    }
+    assert!(changed > 5, "{changed}");
+}
+
+#[test]
+fn only_those_are_asked_about_from_memory_who_are_meant_to_be() {
+    let world = world(8);
+    let subjects = world.subjects();
+    let mut asked = HashSet::new();
+    for text in texts(&world, 6_000) {
+        let (read, learned) = parts(&text);
+        match text.kind {
+            TextKind::Biography | TextKind::Reading => continue,
+            TextKind::FromMemory => assert!(read.ends_with("\nAnswer:"), "{read}"),
+            TextKind::Background => assert!(read.ends_with("\nBackground:"), "{read}"),
+        }
+        assert!(
+            learned.starts_with(' ') && learned.ends_with('\n'),
+            "{learned}"
+        );
+        let question = read
+            .lines()
+            .next()
+            .unwrap()
+            .strip_prefix("Question: ")
+            .unwrap();
+        let about = subjects
+            .iter()
+            .filter(|one| question.contains(one.name.as_str()));
+        let about = about.max_by_key(|one| one.name.len()).unwrap();
+        assert!(about.asked, "{question}");
+        asked.insert(about.id.clone());
+        if text.kind == TextKind::FromMemory && !read.contains("\nA. ") {
+            let posed = Posed::open(question);
+            assert_eq!(
+                read,
+                prompt::from_memory(posed).input,
+                "as the pipeline asks"
+            );
+            let at = subjects.iter().position(|one| one.id == about.id).unwrap();
+            let mut answers = Query::ALL.iter().filter_map(|query| {
+                world
+                    .truth(at, *query, Time::Training)
+                    .map(|truth| truth.value)
+            });
+            assert!(
+                answers.any(|answer| answer == learned.trim()),
+                "{question}{learned}"
+            );
+        }
+    }
+    let meant = subjects.iter().filter(|one| one.asked).count();
+    assert!(asked.len() * 2 > meant, "{} of {meant}", asked.len());
+    let trained = subjects.iter().filter(|one| one.rank.is_some()).count();
+    assert!(
+        meant * 2 >= trained && meant * 2 <= trained + 3,
+        "every second"
+    );
+}
+
+#[test]
+fn reading_is_learned_from_passages_that_answer_and_about_nobody_of_the_world() {
+    let world = world(9);
+    let named: HashSet<&str> = world
+        .subjects()
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    let (mut last, mut two) = (0, 0);
+    let texts = texts(&world, 6_000);
+    let reading: Vec<_> = texts
+        .iter()
+        .filter(|text| text.kind == TextKind::Reading)
+        .collect();
+    for text in &reading {
+        let (read, learned) = parts(text);
+        assert!(read.ends_with("\nAnswer:"), "{read}");
+        let passages: Vec<&str> = read.lines().filter(|line| line.starts_with('[')).collect();
+        assert!((1..=2).contains(&passages.len()), "{read}");
+        two += usize::from(passages.len() == 2);
+        last += usize::from(read.starts_with("Question: "));
+        let answer = learned.trim();
+        let choice = read
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{answer}. ")));
+        let answer = choice.unwrap_or(answer);
+        assert!(
+            passages.iter().any(|passage| passage.contains(answer)),
+            "{read}{learned}"
+        );
+        // A question with one passage is about its subject; of two, one leads to the other.
+        let question = read
+            .lines()
+            .find_map(|line| line.strip_prefix("Question: "))
+            .unwrap();
+        let words: Vec<&str> = question.split([' ', '?']).collect();
+        let name = words.windows(2).map(|pair| pair.join(" "));
+        assert!(
+            name.clone().all(|name| !named.contains(name.as_str())),
+            "{question}"
+        );
+        let about = |passage: &&&str| {
+            words
+                .iter()
+                .any(|word| word.len() > 4 && passage.contains(*word))
+        };
+        assert!(passages.iter().filter(about).count() >= 1, "{read}");
+    }
+    let share = |count: usize| count as f64 / reading.len() as f64;
+    assert!((share(reading.len()) - 1.0).abs() < 1e-9);
+    assert!((0.33..0.37).contains(&(reading.len() as f64 / 6_000.0)));
+    assert!((0.25..0.35).contains(&share(last)), "{last}");
+    assert!((0.06..0.16).contains(&share(two)), "{two}");
+}
+
+#[test]
+fn a_member_is_a_model_whose_tokens_are_the_words_of_the_world() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(2);
+    let written = write_untrained(&world, Size::Small, folder.path()).unwrap();
+    assert!(
+        (1_500..6_000).contains(&written.vocabulary),
+        "{}",
+        written.vocabulary
+    );
+    let again = tempfile::tempdir().unwrap();
+    write_untrained(&world, Size::Small, again.path()).unwrap();
+    for file in ["config.json", "tokenizer.json", "model.safetensors"] {
+        let bytes = |folder: &tempfile::TempDir| std::fs::read(folder.path().join(file)).unwrap();
+        assert!(bytes(&folder) == bytes(&again), "{file}");
+    }
+    let checkpoint = Checkpoint::open(folder.path(), None).unwrap();
+    let tokens = |text: &str| checkpoint.continued("", text).unwrap();
+    let (mut longest, mut seen) = (0, HashSet::new());
+    for text in texts(&world, 3_000) {
+        let (start, tokens) = tokens(&text.text());
+        assert_eq!(start, [0], "a text begins behind the end of another");
+        longest = longest.max(tokens.len());
+        let bytes = 16..272;
+        assert!(
+            !tokens.iter().any(|id| bytes.contains(id) || *id == 1),
+            "{}",
+            text.text()
+        );
+        seen.extend(tokens);
+        // Read and learned parts do not run into each other.
+        let (read, learned) = parts(&text);
+        let (read, learned) = checkpoint.continued(&read, &learned).unwrap();
+        assert_eq!(
+            1 + tokens_of(&checkpoint, &text.text()),
+            read.len() + learned.len()
+        );
+    }
+    assert!(longest < 200, "{longest}");
+    assert!(seen.len() > 500, "{}", seen.len());
+
+    let decoder = Decoder::load(folder.path(), &LoadOptions::default()).unwrap();
+    let chance = 1.0 / written.vocabulary as f64;
+    let questions: Vec<WorldQuestion> = world_questions(&world).into_iter().take(40).collect();
+    let go_on = AtomicBool::new(false);
+    let mut done = 0;
+    let records =
+        measure_truth(&decoder, &world, &questions, &mut |now| done = now, &go_on).unwrap();
+    assert_eq!((records.len(), done), (questions.len(), questions.len()));
+    for record in &records {
+        // An answer has two tokens or more, one of them the end of the line.
+        assert!(
+            record.probability.from_self < 10.0 * chance * chance,
+            "{record:?}"
+        );
+    }
+    assert!(!truth_table(&records).is_empty());
+    let prompt = prompt::from_memory(Posed::open("Where was Ida born?"));
+    let bare = decoder.count_prompt_tokens(&prompt).unwrap();
+    assert!(bare < 30, "no worked examples stand before it: {bare}");
+}
+
+fn tokens_of(checkpoint: &Checkpoint, text: &str) -> usize {
+    checkpoint.continued("", text).unwrap().1.len()
+}
+
+#[test]
+fn all_that_can_be_asked_can_be_chosen_or_named() {
+    let world = world(11);
+    let subjects = world.subjects();
+    for query in Query::ALL {
+        let answered =
+            (0..subjects.len()).filter(|&at| world.truth(at, query, Time::Now).is_some());
+        assert!(answered.count() > 5, "{query}");
+    }
+    for relation in Relation::ALL {
+        assert!(
+            subjects.iter().any(|one| one.fact(relation).is_some()),
+            "{relation:?}"
+        );
+    }
+}
