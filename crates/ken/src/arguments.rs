@@ -7,6 +7,7 @@ mod calibrating;
 mod corpus;
 #[cfg(test)]
 mod documented;
+mod exporting;
 mod labelling;
 mod mastery;
 mod model;
@@ -22,6 +23,10 @@ pub(crate) use corpus::{
     CorpusArguments, CorpusFlag, CorpusVerb, FindingFlags, IngestArguments, SearchArguments,
     SearchFlags,
 };
+pub(crate) use exporting::{
+    ExportArguments, ExportFlags, ExportModelArguments, ExportTrainingDataArguments, ExportVerb,
+    TrainingData,
+};
 pub(crate) use labelling::{CorpusSource, LabelArguments, LabelVerb, SourcesArguments};
 pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
 pub(crate) use model::{ModelArguments, ModelVerb};
@@ -32,7 +37,8 @@ pub(crate) use training::{
     VectorSource,
 };
 pub(crate) use tuning::{
-    TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TuningFlags,
+    KbmLessonFlags, NoiseTolerantFlags, TrainExamplesArguments, TrainKbmArguments,
+    TrainNoiseTolerantArguments, TuningFlags,
 };
 pub(crate) use world::{
     WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
@@ -127,6 +133,8 @@ pub(crate) enum Verb {
     Calibrate(CalibrateArguments),
     /// Invent a world, and measure exactly what a model knows of it
     World(WorldArguments),
+    /// Hand models and training data to other tools
+    Export(ExportArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
     /// Print the completions of a shell

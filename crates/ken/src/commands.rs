@@ -9,6 +9,7 @@ pub(crate) mod corpus;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod export;
 pub(crate) mod ingest;
 pub(crate) mod label;
 pub(crate) mod mastery;

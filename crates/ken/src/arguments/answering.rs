@@ -10,6 +10,7 @@ use ken_model::decoder::Device;
 use ken_model::hub::ModelReference;
 use ken_route::Policy;
 
+use super::calibrating::share;
 use super::{CorpusFlag, SearchFlags};
 use crate::config::{Layer, Temperature};
 
@@ -267,6 +268,10 @@ pub(crate) struct EvalArguments {
     /// Take a random sample of N questions, chosen by the seed
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<NonZeroUsize>,
+
+    /// Take only the share of questions that training with the same --held-out left out
+    #[arg(long, value_name = "R", value_parser = share)]
+    pub(crate) held_out: Option<f64>,
 
     /// Answer so many questions at once. The answers are the same with any number; times are
     /// shares of a batch's, so measure latency with 1

@@ -138,21 +138,9 @@ impl TrainExamplesArguments {
     }
 }
 
-/// `ken train noise-tolerant`.
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant
-  ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant --epochs 2 --k 3
-  ken eval questions.jsonl --held-out 0.3 --corpus notes.ken --adapter tolerant
-
-Each question is taught three times, as far as there are passages for it: from memory, with
-passages of which one holds a golden answer, and with passages that do not: such as lie near it,
-and such as were found for other questions (Zero-RAG, section 3.3).
-
-With --held-out R, a share of the questions is left out for `ken eval`, which takes the same
-flag; which ones goes by their words alone.")]
-pub(crate) struct TrainNoiseTolerantArguments {
+/// Which lessons make a model stand noise.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct NoiseTolerantFlags {
     /// A JSON Lines file of questions with golden answers
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
@@ -185,6 +173,33 @@ pub(crate) struct TrainNoiseTolerantArguments {
 
     #[command(flatten)]
     finding: FindingFlags,
+}
+
+impl NoiseTolerantFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        self.corpus.onto(layer);
+        self.finding.onto(layer);
+    }
+}
+
+/// `ken train noise-tolerant`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant
+  ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant --epochs 2 --k 3
+  ken eval questions.jsonl --held-out 0.3 --corpus notes.ken --adapter tolerant
+
+Each question is taught three times, as far as there are passages for it: from memory, with
+passages of which one holds a golden answer, and with passages that do not: such as lie near it,
+and such as were found for other questions (Zero-RAG, section 3.3).
+
+With --held-out R, a share of the questions is left out for `ken eval`, which takes the same
+flag; which ones goes by their words alone.")]
+pub(crate) struct TrainNoiseTolerantArguments {
+    #[command(flatten)]
+    pub(crate) lessons: NoiseTolerantFlags,
 
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,
@@ -193,10 +208,42 @@ pub(crate) struct TrainNoiseTolerantArguments {
 impl TrainNoiseTolerantArguments {
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer::default();
-        self.corpus.onto(&mut layer);
-        self.finding.onto(&mut layer);
+        self.lessons.onto(&mut layer);
         self.tuning.model.onto(&mut layer);
         layer
+    }
+}
+
+/// Which lessons tell what a model knows.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct KbmLessonFlags {
+    /// A file of records of `ken probe`
+    #[arg(value_name = "RECORDS")]
+    pub(crate) records: PathBuf,
+
+    /// An indicator of so much or more counts as known
+    #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5)]
+    pub(crate) threshold: f64,
+
+    /// Leave out a share of the questions, to calibrate and evaluate on
+    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
+    pub(crate) held_out: f64,
+
+    #[command(flatten)]
+    pub(crate) prompt: PromptFlag,
+
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    #[command(flatten)]
+    finding: FindingFlags,
+}
+
+impl KbmLessonFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        self.corpus.onto(layer);
+        self.finding.onto(layer);
     }
 }
 
@@ -218,26 +265,8 @@ probed: that may be an endpoint, and this one a small one beside it.
 --held-out R of the questions are not taught, so that `ken calibrate` and `ken eval` have some to
 go by; which ones goes by their words alone.")]
 pub(crate) struct TrainKbmArguments {
-    /// A file of records of `ken probe`
-    #[arg(value_name = "RECORDS")]
-    pub(crate) records: PathBuf,
-
-    /// An indicator of so much or more counts as known
-    #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5)]
-    pub(crate) threshold: f64,
-
-    /// Leave out a share of the questions, to calibrate and evaluate on
-    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
-    pub(crate) held_out: f64,
-
     #[command(flatten)]
-    pub(crate) prompt: PromptFlag,
-
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
-    #[command(flatten)]
-    finding: FindingFlags,
+    pub(crate) lessons: KbmLessonFlags,
 
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,
@@ -246,8 +275,7 @@ pub(crate) struct TrainKbmArguments {
 impl TrainKbmArguments {
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer::default();
-        self.corpus.onto(&mut layer);
-        self.finding.onto(&mut layer);
+        self.lessons.onto(&mut layer);
         self.tuning.model.onto(&mut layer);
         layer
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_study::{ResultsFile, Summary, read_questions, sample, summarize};
+use ken_study::{ResultsFile, Summary, is_held_out, read_questions, sample, summarize};
 
 use crate::arguments::EvalArguments;
 use crate::commands::{compare, open, records};
@@ -19,6 +19,9 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let mut questions = read_questions(&arguments.questions)?;
+    if let Some(share) = arguments.held_out {
+        questions.retain(|question| is_held_out(question, share));
+    }
     if let Some(limit) = arguments.limit {
         questions = sample(questions, limit.get(), settings.seed);
     }

@@ -3,7 +3,7 @@
 mod examples;
 pub(crate) mod fit;
 pub(crate) mod kbm;
-mod noise_tolerant;
+pub(crate) mod noise_tolerant;
 mod pruner;
 pub(crate) mod router;
 

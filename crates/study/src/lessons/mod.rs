@@ -2,6 +2,7 @@
 //! written after each. Trains nothing.
 
 mod boundary;
+mod formats;
 mod noise_tolerant;
 
 use std::fmt;
@@ -10,6 +11,10 @@ use ken_model::language::Prompt;
 use serde::Serialize;
 
 pub use boundary::{Boundary, BoundaryError, BoundaryLessons, boundary_lessons};
+pub use formats::{
+    LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, UnknownLessonFormat, lesson_as,
+    llama_factory_list,
+};
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 
 use crate::dataset::Question;

@@ -1,6 +1,7 @@
 //! `ken train kbm`: a language model learns to say what a model knows, from probed questions; and what
 //! it says of recorded ones.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -8,12 +9,13 @@ use ken_answer::{Posed, prompt};
 use ken_model::decoder::LearnedBoundary;
 use ken_route::Measure;
 use ken_study::{
-    BoundaryLessons, LearnError, ProbeRecord, boundary_lessons, place_in_split, read_results,
+    BoundaryLessons, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
+    read_results,
 };
 
 use super::fit::{Lessons, fit, objectives, opened};
 use super::noise_tolerant::tell;
-use crate::arguments::TrainKbmArguments;
+use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
@@ -28,45 +30,16 @@ pub(super) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let mut records: Vec<ProbeRecord> = read_results(&arguments.records)?;
-    let held_out = arguments.held_out;
-    records.retain(|record| place_in_split(&record.question) >= held_out);
-    let retriever = match settings.corpus {
-        Some(_) => Some(open::retriever(settings, stop)?),
-        None => None,
-    };
-    let making = BoundaryLessons {
-        retriever: retriever.as_ref(),
-        mode: settings.mode,
-        threshold: arguments.threshold,
-    };
-    let taught = boundary_lessons(&records, making)?;
-    if taught.prompt != prompt::fingerprint() {
-        return Err(LearnError::OtherPrompts.into());
-    }
-    tell(&taught.lessons);
+    let share = arguments.tuning.validation;
+    let taught = taught(&arguments.lessons, share, settings, stop)?;
     let checkpoint = opened(settings, stop)?;
-    let form = arguments.prompt.prompt;
-    let border = held_out + arguments.tuning.validation * (1.0 - held_out);
-    let validates: std::collections::HashSet<&str> = records
-        .iter()
-        .filter(|record| place_in_split(&record.question) < border)
-        .map(|record| record.id.as_str())
-        .collect();
-    let (validation, training): (Vec<_>, Vec<_>) = taught
-        .lessons
-        .into_iter()
-        .partition(|lesson| validates.contains(lesson.id.as_str()));
+    let form = arguments.lessons.prompt.prompt;
     let lessons = Lessons {
         purpose: "kbm".to_owned(),
         prompt: form,
-        boundary: Some(LearnedBoundary {
-            model: taught.model,
-            prompt: taught.prompt,
-            held_out,
-        }),
-        training: objectives(&checkpoint, form, &training)?,
-        validation: objectives(&checkpoint, form, &validation)?,
+        boundary: Some(taught.boundary),
+        training: objectives(&checkpoint, form, &taught.training)?,
+        validation: objectives(&checkpoint, form, &taught.validation)?,
     };
     fit(
         &checkpoint,
@@ -76,6 +49,58 @@ pub(super) fn run(
         json,
         stop,
     )
+}
+
+/// What is taught of a boundary.
+pub(crate) struct Taught {
+    pub(crate) training: Vec<Lesson>,
+    validation: Vec<Lesson>,
+    boundary: LearnedBoundary,
+}
+
+/// The lessons of the questions that are not held out, and those of the share that validates.
+pub(crate) fn taught(
+    flags: &KbmLessonFlags,
+    validation: f64,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Taught> {
+    let mut records: Vec<ProbeRecord> = read_results(&flags.records)?;
+    let held_out = flags.held_out;
+    records.retain(|record| place_in_split(&record.question) >= held_out);
+    let retriever = match settings.corpus {
+        Some(_) => Some(open::retriever(settings, stop)?),
+        None => None,
+    };
+    let making = BoundaryLessons {
+        retriever: retriever.as_ref(),
+        mode: settings.mode,
+        threshold: flags.threshold,
+    };
+    let taught = boundary_lessons(&records, making)?;
+    if taught.prompt != prompt::fingerprint() {
+        return Err(LearnError::OtherPrompts.into());
+    }
+    tell(&taught.lessons);
+    let border = held_out + validation * (1.0 - held_out);
+    let validates: HashSet<&str> = records
+        .iter()
+        .filter(|record| place_in_split(&record.question) < border)
+        .map(|record| record.id.as_str())
+        .collect();
+    let (validation, training) = taught
+        .lessons
+        .into_iter()
+        .partition(|lesson| validates.contains(lesson.id.as_str()));
+    Ok(Taught {
+        training,
+        validation,
+        boundary: LearnedBoundary {
+            model: taught.model,
+            prompt: taught.prompt,
+            held_out,
+        },
+    })
 }
 
 /// What the model of the settings says of each recorded question from memory: `[records]`; `None` of

@@ -7,35 +7,62 @@ use anyhow::Result;
 use ken_study::{Lesson, NoiseTolerant, Question, noise_tolerant, place_in_split};
 
 use super::fit::{Lessons, fit, objectives, opened};
-use crate::arguments::TrainNoiseTolerantArguments;
+use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::open;
 use crate::config::Settings;
 use crate::output;
 use crate::progress::{Display, Unit};
 
-pub(crate) fn run(
+pub(super) fn run(
     arguments: &TrainNoiseTolerantArguments,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let mut questions = ken_study::read_questions(&arguments.questions)?;
-    if let Some(limit) = arguments.limit {
+    let checkpoint = opened(settings, stop)?;
+    let share = arguments.tuning.validation;
+    let (training, validation) = taught(&arguments.lessons, share, settings, stop)?;
+    let form = arguments.lessons.prompt.prompt;
+    let lessons = Lessons {
+        purpose: "noise-tolerant".to_owned(),
+        prompt: form,
+        boundary: None,
+        training: objectives(&checkpoint, form, &training)?,
+        validation: objectives(&checkpoint, form, &validation)?,
+    };
+    fit(
+        &checkpoint,
+        &lessons,
+        &arguments.tuning,
+        settings,
+        json,
+        stop,
+    )
+}
+
+/// The lessons of the questions that are not held out, and those of the share that validates.
+pub(crate) fn taught(
+    flags: &NoiseTolerantFlags,
+    validation: f64,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<(Vec<Lesson>, Vec<Lesson>)> {
+    let mut questions = ken_study::read_questions(&flags.questions)?;
+    if let Some(limit) = flags.limit {
         questions = ken_study::sample(questions, limit.get(), settings.seed);
     }
-    let held_out = arguments.held_out;
+    let held_out = flags.held_out;
     questions.retain(|question| place_in_split(&question.question) >= held_out);
-    let border = held_out + arguments.tuning.validation * (1.0 - held_out);
+    let border = held_out + validation * (1.0 - held_out);
     let (validation, training): (Vec<Question>, Vec<Question>) = questions
         .into_iter()
         .partition(|question| place_in_split(&question.question) < border);
-    let checkpoint = opened(settings, stop)?;
     let retriever = open::retriever(settings, stop)?;
     let making = NoiseTolerant {
         mode: settings.mode,
-        k: arguments.k.get(),
-        depth: arguments.depth.get(),
-        random: arguments.random,
+        k: flags.k.get(),
+        depth: flags.depth.get(),
+        random: flags.random,
         seed: settings.seed,
     };
     let mut display = Display::new();
@@ -52,22 +79,7 @@ pub(crate) fn run(
     );
     drop(display);
     tell(&training);
-    let form = arguments.prompt.prompt;
-    let lessons = Lessons {
-        purpose: "noise-tolerant".to_owned(),
-        prompt: form,
-        boundary: None,
-        training: objectives(&checkpoint, form, &training)?,
-        validation: objectives(&checkpoint, form, &validation)?,
-    };
-    fit(
-        &checkpoint,
-        &lessons,
-        &arguments.tuning,
-        settings,
-        json,
-        stop,
-    )
+    Ok((training, validation))
 }
 
 /// How many lessons of each kind there are.

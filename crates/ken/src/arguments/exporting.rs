@@ -1,0 +1,129 @@
+//! The flags of `ken export`. It loads no model.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use ken_model::decoder::StoredAs;
+use ken_study::lessons::LessonFormat;
+
+use super::answering::ModelFlags;
+use super::tuning::{KbmLessonFlags, NoiseTolerantFlags};
+use crate::config::Layer;
+
+/// `ken export`.
+#[derive(Debug, Args)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct ExportArguments {
+    #[command(subcommand)]
+    pub(crate) verb: ExportVerb,
+}
+
+/// What other tools can be given.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExportVerb {
+    /// A model, with what it learned merged in, as a Hugging Face folder
+    Model(ExportModelArguments),
+    /// What a model would be trained on, for tools that train on many GPUs
+    TrainingData(Box<ExportTrainingDataArguments>),
+}
+
+impl ExportVerb {
+    /// What the flags say about settings.
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        match self {
+            Self::Model(model) => model.model.onto(&mut layer),
+            Self::TrainingData(data) => data.of.onto(&mut layer),
+        }
+        layer
+    }
+}
+
+/// `ken export model`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken export model --adapter tolerant --out merged
+  ken export model --adapter tolerant --as bf16 --out merged
+  ken ask --model merged --policy never \"Who wrote it?\"
+
+The folder holds config.json, tokenizer.json and model.safetensors, as vLLM, transformers and
+ken load them. Quantized weights are written out as they are computed with.")]
+pub(crate) struct ExportModelArguments {
+    /// Write the model into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// How weights are written: f32, f16 or bf16
+    #[arg(long = "as", value_name = "PRECISION", default_value = "f32")]
+    pub(crate) stored: StoredAs,
+
+    #[command(flatten)]
+    model: ModelFlags,
+}
+
+/// `ken export training-data`.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    after_long_help = "\
+Examples:
+  ken export training-data noise-tolerant questions.jsonl --corpus notes.ken --format trl --out lessons.jsonl
+  ken export training-data kbm known.jsonl --format axolotl --out lessons.jsonl
+  ken export training-data kbm known.jsonl --format llama-factory --out data"
+)]
+pub(crate) struct ExportTrainingDataArguments {
+    #[command(subcommand)]
+    pub(crate) of: TrainingData,
+}
+
+/// What a model would be trained for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrainingData {
+    /// To answer right whatever stands in its prompt
+    NoiseTolerant {
+        #[command(flatten)]
+        lessons: NoiseTolerantFlags,
+        #[command(flatten)]
+        export: ExportFlags,
+    },
+    /// To say which answers a model knows
+    Kbm {
+        #[command(flatten)]
+        lessons: KbmLessonFlags,
+        #[command(flatten)]
+        export: ExportFlags,
+    },
+}
+
+impl TrainingData {
+    fn onto(&self, layer: &mut Layer) {
+        let export = match self {
+            Self::NoiseTolerant { lessons, export } => {
+                lessons.onto(layer);
+                export
+            }
+            Self::Kbm { lessons, export } => {
+                lessons.onto(layer);
+                export
+            }
+        };
+        layer.seed = export.seed;
+    }
+}
+
+/// For whom, and where to.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ExportFlags {
+    /// The tool: trl, llama-factory or axolotl
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) format: LessonFormat,
+
+    /// Write to this file; for llama-factory into this folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) out: PathBuf,
+
+    /// The seed of what is drawn [setting: seed]
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+}

@@ -1,0 +1,112 @@
+//! `ken export`: models and training data for other tools.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use ken_model::decoder::{Checkpoint, PromptForm};
+use ken_study::Lesson;
+use ken_study::lessons::{
+    LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, lesson_as, llama_factory_list,
+};
+use serde_json::{Value, json};
+
+use crate::arguments::{
+    ExportFlags, ExportModelArguments, ExportTrainingDataArguments, ExportVerb, TrainingData,
+};
+use crate::commands::{open, train};
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::output;
+
+/// Runs a verb of `ken export`.
+pub(crate) fn run(
+    verb: &ExportVerb,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    match verb {
+        ExportVerb::Model(arguments) => model(arguments, settings, json, stop),
+        ExportVerb::TrainingData(arguments) => training_data(arguments, settings, json, stop),
+    }
+}
+
+fn model(
+    arguments: &ExportModelArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let out = &arguments.out;
+    let taken = std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());
+    if taken {
+        let message = format!("{} is not empty", out.display());
+        return Err(Refusal::new("out_not_empty", message)
+            .hinting("name another folder")
+            .into());
+    }
+    let path = open::fetched(&settings.model, stop)?;
+    let checkpoint = Checkpoint::open(&path, settings.adapter.as_deref())?;
+    checkpoint.write(out, arguments.stored, &BTreeMap::new())?;
+    if json {
+        return output::json(&json!({"out": out, "as": arguments.stored.to_string()}));
+    }
+    output::line(format!("written to {}", out.display()))
+}
+
+fn training_data(
+    arguments: &ExportTrainingDataArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    // What trains elsewhere splits for itself.
+    const NONE_VALIDATES: f64 = 0.0;
+    let (lessons, form, export) = match &arguments.of {
+        TrainingData::NoiseTolerant { lessons, export } => {
+            let (taught, _) =
+                train::noise_tolerant::taught(lessons, NONE_VALIDATES, settings, stop)?;
+            (taught, lessons.prompt.prompt, export)
+        }
+        TrainingData::Kbm { lessons, export } => {
+            let taught = train::kbm::taught(lessons, NONE_VALIDATES, settings, stop)?;
+            (taught.training, lessons.prompt.prompt, export)
+        }
+    };
+    let written = write(&lessons, form, export)?;
+    if json {
+        return output::json(&json!({"out": written, "lessons": lessons.len()}));
+    }
+    output::line(format!(
+        "{} lessons written to {}",
+        lessons.len(),
+        written.display()
+    ))
+}
+
+fn write(lessons: &[Lesson], form: PromptForm, export: &ExportFlags) -> Result<PathBuf> {
+    let values: Vec<Value> = lessons
+        .iter()
+        .map(|lesson| lesson_as(lesson, form, export.format))
+        .collect();
+    let out = &export.out;
+    if export.format == LessonFormat::LlamaFactory {
+        std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+        put(
+            &out.join(LLAMA_FACTORY_LIST),
+            &llama_factory_list().to_string(),
+        )?;
+        let file = out.join(LLAMA_FACTORY_FILE);
+        put(&file, &Value::Array(values).to_string())?;
+        return Ok(file);
+    }
+    let lines: Vec<String> = values.iter().map(|value| format!("{value}\n")).collect();
+    put(out, &lines.concat())?;
+    Ok(out.clone())
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
