@@ -31,6 +31,7 @@ mod search;
 #[cfg(unix)]
 mod stopped;
 mod train;
+mod tuning;
 mod world;
 
 // The servers that models behind endpoints are tested with; not all that they can do is needed here.

@@ -1,6 +1,7 @@
 //! Tiny decoders of every family that learn.
 
 mod gradients;
+mod peft;
 mod training;
 
 #[allow(dead_code)]

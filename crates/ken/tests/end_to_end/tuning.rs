@@ -1,0 +1,279 @@
+//! `ken train` of language models, `--adapter`, the policy `kbm` and `ken export`, on a small model of
+//! an invented world: that what is learned is answered, exported, and refused where it does not fit.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ken, keys, number};
+
+const MODEL: [&str; 2] = ["--model", "./blank"];
+const SMALL: [&str; 8] = [
+    "--rank",
+    "4",
+    "--batch",
+    "4",
+    "--validation",
+    "0.2",
+    "--learning-rate",
+    "0.02",
+];
+
+/// A world, its corpus, and a model that knows nothing of it yet.
+fn prepared() -> Ken {
+    let ken = Ken::new();
+    let make = [
+        "world",
+        "make",
+        "island",
+        "--sequences",
+        "96",
+        "--seed",
+        "2",
+    ];
+    let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
+    ken.json(&[&make[..], &people].concat());
+    ken.json(&["ingest", "island/corpus.jsonl", "--corpus", "island.ken"]);
+    let blank = [
+        "world", "model", "island", "--size", "small", "--out", "blank",
+    ];
+    ken.json(&blank);
+    ken
+}
+
+/// The log probability of " yes" after "Question:".
+fn score(ken: &Ken, model: &str) -> f64 {
+    let score = [
+        "model",
+        "score",
+        model,
+        "--prompt",
+        "Question:",
+        "--continuation",
+        " yes",
+    ];
+    number(&ken.json(&score)["logprobs"][0])
+}
+
+#[test]
+fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
+    let ken = prepared();
+    let line = json!({"prompt": "Question:", "completion": " yes\n"}).to_string();
+    let other = json!({"prompt": "Question:", "chosen": " yes", "rejected": " no"}).to_string();
+    let lines = [
+        [line.as_str(); 12].join("\n"),
+        [other.as_str(); 4].join("\n"),
+    ]
+    .join("\n");
+    ken.write("examples.jsonl", lines);
+    let train = [
+        "train",
+        "examples",
+        "examples.jsonl",
+        "--out",
+        "tuned",
+        "--epochs",
+        "4",
+    ];
+    let report = ken.json(&[&train[..], &MODEL, &SMALL].concat());
+    assert_eq!(
+        (&report["outcome"], &report["examples"], &report["steps"]),
+        (&json!("finished"), &json!(13), &json!(16))
+    );
+    assert!(
+        number(&report["last_loss"]) < 0.5 * number(&report["first_loss"]),
+        "{report}"
+    );
+    let history = ken.read("tuned/history.jsonl");
+    assert_eq!(history.lines().count(), 16 + 4);
+    assert!(!ken.path("tuned/training.safetensors").exists());
+    let settings: Value = serde_json::from_str(&ken.read("tuned/adapter_config.json")).unwrap();
+    assert_eq!(
+        (&settings["peft_type"], &settings["r"]),
+        (&json!("LORA"), &json!(4))
+    );
+
+    let export = ["export", "model", "--adapter", "tuned", "--out", "merged"];
+    ken.json(&[&export[..], &MODEL].concat());
+    assert!(score(&ken, "./merged") > score(&ken, "./blank") + 1.0);
+    let ask = ["ask", "Who?", "--policy", "never", "--max-tokens", "4"];
+    let merged = ken.json(&[&ask[..], &["--model", "./merged"]].concat());
+    let adapted = ken.json(&[&ask[..], &MODEL, &["--adapter", "tuned"]].concat());
+    assert_eq!(merged["answer"], adapted["answer"]);
+
+    let again = ken.refusal(&[&train[..], &MODEL, &SMALL].concat());
+    again.is("out_not_empty", "tuned", "--overwrite");
+    let other = [
+        "world", "model", "island", "--size", "medium", "--out", "medium",
+    ];
+    ken.json(&other);
+    let wrong = ken.refusal(&[&ask[..], &["--model", "./medium", "--adapter", "tuned"]].concat());
+    wrong.is("other_base", "tuned", "ken train");
+    ken.write("broken.jsonl", "{\"prompt\": 1}\n");
+    let broken = ["train", "examples", "broken.jsonl", "--out", "nothing"];
+    let broken = ken.refusal(&[&broken[..], &MODEL].concat());
+    broken.is("not_an_example", "line 1", "completion");
+
+    let full = [
+        "train",
+        "examples",
+        "examples.jsonl",
+        "--out",
+        "whole",
+        "--full",
+        "--batch",
+        "4",
+    ];
+    ken.json(&[&full[..], &MODEL, &["--learning-rate", "0.002"]].concat());
+    assert!(score(&ken, "./whole") > score(&ken, "./blank"));
+}
+
+#[test]
+fn noise_is_taught_and_its_lessons_go_to_other_tools() {
+    let ken = prepared();
+    let questions = [
+        "island/questions.jsonl",
+        "--corpus",
+        "island.ken",
+        "--limit",
+        "30",
+    ];
+    let found = ["--k", "2", "--mode", "lexical", "--held-out", "0.3"];
+    let train = [
+        "train",
+        "noise-tolerant",
+        "--out",
+        "tolerant",
+        "--epochs",
+        "1",
+    ];
+    let tuned = [&train[..], &questions, &found, &MODEL, &SMALL].concat();
+    let report = ken.json(&tuned);
+    assert_eq!(report["purpose"], "noise-tolerant", "{report}");
+    assert!(number(&report["examples"]) > 30.0, "{report}");
+
+    let export = ["export", "training-data", "noise-tolerant"];
+    let of = |format: &str, out: &str| {
+        let to = ["--format", format, "--out", out];
+        let exported = ken.json(&[&export[..], &questions, &found, &to].concat());
+        number(&exported["lessons"]) as usize
+    };
+    let lessons = of("trl", "lessons.jsonl");
+    let read = ken.read("lessons.jsonl");
+    assert_eq!(read.lines().count(), lessons);
+    let first: Value = serde_json::from_str(read.lines().next().unwrap()).unwrap();
+    assert_eq!(keys(&first), ["prompt", "completion"]);
+    assert_eq!(of("axolotl", "segments.jsonl"), lessons);
+    assert_eq!(of("llama-factory", "data"), lessons);
+    let list: Value = serde_json::from_str(&ken.read("data/dataset_info.json")).unwrap();
+    let file = list["ken"]["file_name"].as_str().unwrap();
+    let set: Value = serde_json::from_str(&ken.read(&format!("data/{file}"))).unwrap();
+    assert_eq!(set.as_array().unwrap().len(), lessons);
+
+    let eval = [
+        "eval",
+        "island/questions.jsonl",
+        "--held-out",
+        "0.3",
+        "--limit",
+        "6",
+    ];
+    let by = [
+        "--policy",
+        "never",
+        "--adapter",
+        "tolerant",
+        "--max-tokens",
+        "4",
+    ];
+    assert_eq!(ken.json(&[&eval[..], &by, &MODEL].concat())["n"], 6);
+}
+
+/// Records of a few probed questions, of which every other one is told to be known.
+fn write_records(ken: &Ken) {
+    let probe = [
+        "probe",
+        "island/questions.jsonl",
+        "--limit",
+        "40",
+        "--samples",
+        "2",
+    ];
+    let out = ["--max-tokens", "2", "--out", "probed.jsonl"];
+    ken.text(&[&probe[..], &out, &MODEL].concat());
+    let probed = ken.read("probed.jsonl");
+    let known = probed.lines().enumerate().map(|(at, line)| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        if record.get("question").is_some() {
+            record["confidence"]["self"] = json!(if at % 2 == 0 { 1.0 } else { 0.0 });
+        }
+        record.to_string()
+    });
+    ken.write("known.jsonl", known.collect::<Vec<_>>().join("\n") + "\n");
+}
+
+#[test]
+fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
+    let ken = prepared();
+    write_records(&ken);
+    let train = [
+        "train",
+        "kbm",
+        "known.jsonl",
+        "--out",
+        "kbm",
+        "--epochs",
+        "1",
+    ];
+    let report = ken.json(&[&train[..], &MODEL, &SMALL].concat());
+    assert_eq!(report["purpose"], "kbm", "{report}");
+    let ask = [
+        "ask",
+        "Who?",
+        "--corpus",
+        "island.ken",
+        "--mode",
+        "lexical",
+        "--max-tokens",
+        "4",
+    ];
+    let by = |policy: &'static str| ["--policy", policy, "--kbm", "kbm"];
+    let never = ken.json(&[&ask[..], &MODEL, &by("kbm@1")].concat());
+    assert_eq!(never["route"], "self", "{never}");
+    assert!(never["timing_ms"]["assess mastery"].is_number(), "{never}");
+    let always = ken.json(&[&ask[..], &MODEL, &by("kbm:certainty@-1+double")].concat());
+    assert!(always["calls"]["retriever"] == 1, "{always}");
+
+    let calibrate = [
+        "calibrate",
+        "known.jsonl",
+        "--policy",
+        "kbm",
+        "--kbm",
+        "kbm",
+    ];
+    ken.refusal(&[&calibrate[..], &MODEL].concat()).is(
+        "nothing_to_compare",
+        "with and without evidence",
+        "ken probe",
+    );
+
+    let missing = [&ask[..], &MODEL, &["--policy", "kbm@0.5"]].concat();
+    ken.refusal(&missing).is("no_assessor", "kbm", "--kbm DIR");
+    let medium = [
+        "world", "model", "island", "--size", "medium", "--out", "medium",
+    ];
+    ken.json(&medium);
+    let other = ["--model", "./medium", "--kbm-model", "./blank"];
+    ken.refusal(&[&ask[..], &other, &by("kbm@0.5")].concat())
+        .is("other_assessor", "another model", "ken train kbm");
+    let one = [
+        "train",
+        "kbm",
+        "known.jsonl",
+        "--out",
+        "none",
+        "--threshold",
+        "0",
+    ];
+    ken.refusal(&[&one[..], &MODEL].concat())
+        .is("one_class", "one side", "--threshold");
+}
