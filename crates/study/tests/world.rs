@@ -485,7 +485,7 @@ fn a_member_is_a_model_whose_tokens_are_the_words_of_the_world() {
             "{record:?}"
         );
     }
-    assert!(!truth_table(&records).is_empty());
+    assert!(!truth_table(&records, 200).is_empty());
     let prompt = prompt::from_memory(Posed::open("Where was Ida born?"));
     let bare = decoder.count_prompt_tokens(&prompt).unwrap();
     assert!(bare < 30, "no worked examples stand before it: {bare}");

@@ -43,7 +43,11 @@ impl WorldVerb {
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer::default();
         match self {
-            Self::Truth(truth) => layer.model = Some(truth.model.clone()),
+            Self::Truth(truth) => {
+                layer.model = Some(truth.model.clone());
+                layer.adapter.clone_from(&truth.adapter);
+                layer.device = truth.device;
+            }
             Self::Make(make) => layer.seed = make.seed,
             Self::Mix(_) | Self::Model(_) => {}
             Self::Train(train) => layer.device = train.device,
@@ -179,9 +183,10 @@ pub(crate) struct WorldTrainArguments {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  ken world truth small island
-  ken world truth small island --limit 2000 --out truth.jsonl
-  ken world truth small island --json
+  ken world truth ./small island
+  ken world truth ./small island --limit 2000 --out truth.jsonl
+  ken world truth ./small island --adapter tuned
+  ken world truth ./small island --json
 
 The probability of each answer, given its question from memory, given the documents that answer
 it, and given a document about somebody else: an answer sampled at temperature 1 is right just
@@ -194,6 +199,14 @@ pub(crate) struct WorldTruthArguments {
     /// The folder of the world
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
+
+    /// The folder of an adapter that is merged into the model's weights [setting: adapter]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) adapter: Option<PathBuf>,
+
+    /// Where it computes: cpu, cuda or metal, as ken was built for [setting: device]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<Device>,
 
     /// Take a random sample of N questions, chosen by the world's seed
     #[arg(long, value_name = "N")]

@@ -148,7 +148,7 @@ fn truth(
     }
     match json {
         true => records.iter().try_for_each(output::json),
-        false => show_truth(&truth_table(&records)),
+        false => show_truth(&truth_table(&records, world.settings().people)),
     }
 }
 

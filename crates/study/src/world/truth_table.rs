@@ -35,21 +35,16 @@ pub struct TruthRow {
 }
 
 /// The rows of a table: facts of people by rank, then of those that training does not tell of, then all
-/// that is not one fact of a person.
+/// that is not one fact of a person. `people` are those that training tells of.
 #[must_use]
-pub fn truth_table(records: &[TruthRecord]) -> Vec<TruthRow> {
+pub fn truth_table(records: &[TruthRecord], people: usize) -> Vec<TruthRow> {
     let plain = |record: &&TruthRecord| {
         record.metadata.kind == QuestionKind::Plain && record.metadata.about == Kind::Person
     };
-    let people = records.iter().filter(plain);
-    let last = people
-        .filter_map(|one| one.metadata.rank)
-        .max()
-        .unwrap_or(0);
     let mut rows = Vec::new();
     let mut first = 1;
     for share in RANKS_END {
-        let end = (last as f64 * share).round() as usize;
+        let end = (people as f64 * share).round() as usize;
         let within = |one: &TruthRecord| {
             let rank = one.metadata.rank;
             plain(&one) && rank.is_some_and(|rank| (first..=end).contains(&rank))
