@@ -7,14 +7,16 @@ pub(crate) mod noise_tolerant;
 mod pruner;
 pub(crate) mod router;
 
-use std::sync::atomic::AtomicBool;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use ken_study::LearnOptions;
-use ken_train::heads::HeadOptions;
+use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::{HeadFlags, TrainVerb};
 use crate::config::Settings;
+use crate::progress::{Display, Unit};
 
 /// Runs a verb of `ken train`.
 pub(crate) fn run(
@@ -28,7 +30,7 @@ pub(crate) fn run(
         TrainVerb::NoiseTolerant(arguments) => noise_tolerant::run(arguments, settings, json, stop),
         TrainVerb::Kbm(arguments) => kbm::run(arguments, settings, json, stop),
         TrainVerb::Router(arguments) => router::run(arguments, settings, json, stop),
-        TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json),
+        TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json, stop),
     }
 }
 
@@ -41,6 +43,18 @@ fn options(flags: &HeadFlags, settings: &Settings) -> LearnOptions {
         },
         held_out: flags.held_out,
     }
+}
+
+/// Has something learned, with progress, until it is to stop.
+fn learning<T>(stop: &AtomicBool, learn: impl FnOnce(Watch<'_>) -> T) -> T {
+    let mut display = Display::new();
+    learn(&mut |done, total| {
+        display.show("learning", Unit::Items, done as u64, Some(total as u64));
+        match stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })
 }
 
 /// A number with its interval, or a dash where there is none.
