@@ -22,6 +22,7 @@ use ken_study::{
 use serde_json::json;
 use tempfile::TempDir;
 
+use blind::Blind;
 use table_world::{answering, with_corpus};
 
 /// As many questions of each kind: known and not, whose evidence helps, harms or does nothing.
@@ -69,7 +70,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         .iter()
         .map(|(id, text)| (id.as_str(), text.as_str()))
         .collect();
-    with_corpus(folder, TableModel::new(facts).unwrap(), &passages)
+    with_corpus(folder, TableModel::new(facts).unwrap(), &passages, Blind)
 }
 
 fn questions() -> Vec<Question> {

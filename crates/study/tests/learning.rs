@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod blind;
 mod table_world;
 mod wordy;
 
@@ -24,7 +23,7 @@ use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
 
-use table_world::{answering, embedded_by};
+use table_world::{answering, with_corpus};
 use wordy::Wordy;
 
 /// Trades of which the model knows the masters, and others.
@@ -72,9 +71,7 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         .iter()
         .map(|(id, text)| (id.as_str(), text.as_str()))
         .collect();
-    embedded_by(folder, TableModel::new(facts).unwrap(), &passages, || {
-        Box::new(Wordy)
-    })
+    with_corpus(folder, TableModel::new(facts).unwrap(), &passages, Wordy)
 }
 
 fn questions() -> Vec<Question> {

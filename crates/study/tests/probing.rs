@@ -118,7 +118,7 @@ fn questions() -> Vec<Question> {
 /// The model with the corpus of all evidence.
 fn with_evidence(folder: &TempDir, model: TableModel) -> Pipeline {
     let passages = CASES.map(|case| (case.id, case.evidence));
-    with_corpus(folder, model, &passages)
+    with_corpus(folder, model, &passages, Blind)
 }
 
 fn closed_book(model: TableModel) -> Pipeline {

@@ -6,6 +6,7 @@ use ken_model::embedder::{Embedder, EmbedderError};
 use ken_model::encoder::Role;
 
 /// The same vector for every text: what is found is told by the words.
+#[derive(Clone, Copy)]
 pub(crate) struct Blind;
 
 impl Embedder for Blind {

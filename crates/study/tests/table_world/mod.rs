@@ -15,8 +15,6 @@ use ken_route::Policy;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::blind::Blind;
-
 pub(crate) fn answering() -> Answering {
     Answering {
         policy: Policy::Always,
@@ -36,16 +34,7 @@ pub(crate) fn with_corpus(
     folder: &TempDir,
     model: TableModel,
     passages: &[(&str, &str)],
-) -> Pipeline {
-    embedded_by(folder, model, passages, || Box::new(Blind))
-}
-
-/// The same with another embedder.
-pub(crate) fn embedded_by(
-    folder: &TempDir,
-    model: TableModel,
-    passages: &[(&str, &str)],
-    embedder: impl Fn() -> Box<dyn Embedder>,
+    embedder: impl Embedder + Copy + 'static,
 ) -> Pipeline {
     let documents = folder.path().join("documents.jsonl");
     let lines: Vec<String> = passages
@@ -54,12 +43,11 @@ pub(crate) fn embedded_by(
         .collect();
     fs::write(&documents, lines.join("\n")).unwrap();
     let corpus = folder.path().join("corpus");
-    let made = embedder();
     let work = Ingest {
         documents: read_documents(&[documents]).unwrap(),
         corpus: &corpus,
         cut: Cut::Auto,
-        embedder: made.as_ref(),
+        embedder: &embedder,
         embedder_reference: "words",
         sharding: None,
         dense: None,
@@ -68,6 +56,6 @@ pub(crate) fn embedded_by(
     };
     ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
     let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
-    let retriever = Retriever::new(index, embedder()).unwrap();
+    let retriever = Retriever::new(index, Box::new(embedder)).unwrap();
     Pipeline::new(Arc::new(model), Some(retriever), answering())
 }

@@ -7,6 +7,7 @@ use ken_model::encoder::Role;
 use ken_route::digest_of;
 
 /// Every word adds to one place of the vector, which has length 1.
+#[derive(Clone, Copy)]
 pub(crate) struct Wordy;
 
 const DIMENSIONS: usize = 48;
@@ -26,7 +27,7 @@ impl Embedder for Wordy {
 
     fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
         let each = texts.iter().map(|text| {
-            let mut vector = vec![0.0_f32; DIMENSIONS];
+            let mut vector = [0.0_f32; DIMENSIONS];
             for word in text
                 .split(|c: char| !c.is_alphanumeric())
                 .filter(|word| !word.is_empty())

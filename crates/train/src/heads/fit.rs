@@ -14,9 +14,10 @@ use super::objective::{Examples, Loss, Objective, Shape};
 /// Parts of cross-fitting: each is scored by a head that was learned from the others.
 const FOLDS: usize = 5;
 
-/// How strongly weights may be held back, the strongest first: each begins where the one before
-/// ended.
-const DECAYS: [f64; 6] = [10.0, 1.0, 0.1, 0.03, 0.01, 0.001];
+/// How strongly weights may be held back, the strongest first. Two layers are drawn to zero together
+/// from some strength on, which one layer is not, so that their strengths lie closer together.
+const DECAYS_OF_ONE: [f64; 8] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001];
+const DECAYS_OF_TWO: [f64; 8] = [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.01];
 
 /// Of each class, or in all where there are none, so many examples have to be there.
 const LEAST: usize = 10;
@@ -177,7 +178,8 @@ fn learn(
     let standard = Standard::of(vectors, inputs);
     let rows = standard.rows(vectors);
     let folds = folds(targets, options.seed);
-    let mut logits = vec![vec![0.0; targets.len()]; DECAYS.len()];
+    let decays = decays(options.shape);
+    let mut logits = vec![vec![0.0; targets.len()]; decays.len()];
     for fold in 0..FOLDS {
         let of_others: Vec<usize> = (0..targets.len()).filter(|&at| folds[at] != fold).collect();
         let mut others = Vec::with_capacity(of_others.len() * inputs);
@@ -223,23 +225,31 @@ fn learn(
     Ok(Learned {
         standard,
         parameters,
-        decay: DECAYS[best],
+        decay: decays[best],
         loss: losses[best],
         cross_fitted: logits.swap_remove(best),
     })
 }
 
-/// The parameters at each of [`DECAYS`].
+/// How strongly the weights of a head may be held back.
+fn decays(shape: Shape) -> &'static [f64] {
+    match shape {
+        Shape::Logistic => &DECAYS_OF_ONE,
+        Shape::Mlp { .. } => &DECAYS_OF_TWO,
+    }
+}
+
+/// The parameters at each of [`decays`].
 fn path(examples: Examples<'_>, loss: Loss, options: HeadOptions) -> Vec<Vec<f64>> {
     let mut at = options.shape.start(examples.inputs, options.seed);
-    let each = DECAYS.iter().map(|&decay| {
+    let each = decays(options.shape).iter().map(|&decay| {
         let objective = Objective {
             shape: options.shape,
             loss,
             examples,
             decay,
         };
-        // Strong decay leaves hidden units all alike, from where none finds its own way.
+        // One layer goes on from the strength before. Two would be stuck where all units are alike.
         let start = match options.shape {
             Shape::Logistic => at.clone(),
             Shape::Mlp { .. } => options.shape.start(examples.inputs, options.seed),
