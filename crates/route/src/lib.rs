@@ -12,6 +12,7 @@ pub use calibrate::{CONFIDENCE, Calibration, Goal, Observation, calibrate};
 pub use choice::{CannotChoose, Choice};
 pub use head::{
     BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, digest_of,
+    logistic,
 };
 pub use measure::{Measure, UnknownMeasure};
 pub use policy::{Policy, UnknownPolicy};

@@ -17,6 +17,7 @@ const ROOMS: &[(&str, Forbidden)] = &[
     ("milvus", Forbidden::Rooms(&["model"])),
     ("route", Forbidden::Rooms(&["model"])),
     ("ingest", Forbidden::Rooms(&["route", "answer"])),
+    ("answer", Forbidden::Rooms(&["train"])),
     ("server", Forbidden::Rooms(&["train"])),
 ];
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_corpus::{Corpus, CorpusInfo, PlaceMark, Selection, Writer};
+use ken_corpus::{Active, Corpus, CorpusInfo, PlaceMark, Selection, Writer};
 use ken_index::{Index, Mode};
 use ken_model::encoder::Role;
 use ken_route::{Head, Purpose};
@@ -31,6 +31,14 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let folder = settings.folder()?;
+    if settings.active != Active::All || !settings.filters.is_empty() {
+        return Err(Refusal::new(
+            "part_of_corpus",
+            "a ratio is one of the whole corpus, not of some shards or documents",
+        )
+        .hinting("leave --scale and --filter out")
+        .into());
+    }
     if arguments.undo {
         Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
         return corpus::show_info(&CorpusInfo::read(folder)?, json);

@@ -213,6 +213,24 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
         "--out",
         "measured",
     ];
+    let refusal = ken.refusal(&prune(&report));
+    refusal.is("other_model", "another model", "ken mastery label");
+    let probe = [
+        "--limit",
+        "1",
+        "--samples",
+        "1",
+        "--max-tokens",
+        "2",
+        "--out",
+        "probed.jsonl",
+    ];
+    ken.text(&[&["probe", "questions.jsonl"][..], &probe].concat());
+    let probed = ken.read("probed.jsonl");
+    let record: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
+    let model = format!("\"model\":{}", record["fingerprint"]["model"]);
+    let pruner = ken.read("pruner.json").replace("\"model\":\"m\"", &model);
+    ken.write("pruner.json", pruner);
     let measured = ken.json(&prune(&report));
     assert_eq!(keys(&measured), ["n", "k", "mode", "rows"]);
     let rows = measured["rows"].as_array().unwrap();
@@ -258,6 +276,8 @@ fn what_cannot_be_pruned_is_refused() {
         .is("no_pruner", "no pruner", "ken train pruner");
     ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
         .is("several_methods", "--report", "--method");
+    ken.refusal(&prune(&["--ratio", "0.3", "--filter", "lang=en"]))
+        .is("part_of_corpus", "whole corpus", "--filter");
     for ratio in ["1", "-0.1", "NaN"] {
         let ratio = format!("--ratio={ratio}");
         let output = ken.command(&prune(&[&ratio])).output().unwrap();

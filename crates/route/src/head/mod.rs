@@ -5,7 +5,7 @@ mod file;
 mod network;
 
 pub use file::HeadFileError;
-pub use network::{BadNetwork, Layer, Network};
+pub use network::{BadNetwork, Layer, Network, logistic};
 
 use serde::{Deserialize, Serialize};
 

@@ -148,7 +148,8 @@ impl From<Network> for Parts {
 }
 
 /// 1 / (1 + e^-x), without overflow.
-fn logistic(x: f64) -> f64 {
+#[must_use]
+pub fn logistic(x: f64) -> f64 {
     let small = (-x.abs()).exp();
     if x >= 0.0 {
         1.0 / (1.0 + small)

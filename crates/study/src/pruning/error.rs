@@ -16,6 +16,16 @@ pub enum PruningError {
         /// The fingerprint of the corpus's embedder.
         received: String,
     },
+    /// The pruner foretells what another model has mastered.
+    #[error(
+        "the pruner was learned for another model: its fingerprint was {expected}, and now is {received}"
+    )]
+    OtherModel {
+        /// The fingerprint that the pruner names.
+        expected: String,
+        /// The fingerprint of the model at hand.
+        received: String,
+    },
     /// There is nothing to prune.
     #[error("the corpus holds no passages that could be pruned")]
     NoPassages,
@@ -38,6 +48,7 @@ impl PruningError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::OtherEmbedder { .. } => "other_pruner",
+            Self::OtherModel { .. } => "other_model",
             Self::NoPassages => "empty_corpus",
             Self::NoGoldenAnswers { .. } => "no_golden_answers",
             Self::Corpus(error) => error.kind(),
@@ -50,6 +61,9 @@ impl PruningError {
         let remedy = match self {
             Self::OtherEmbedder { .. } => {
                 "make one for this corpus: `ken mastery label CORPUS`, then `ken train pruner LABELS --corpus DIR --out FILE`"
+            }
+            Self::OtherModel { .. } => {
+                "name the model that was labelled by --model, or make a pruner for this one: `ken mastery label CORPUS`, then `ken train pruner LABELS --corpus DIR --out FILE`"
             }
             Self::NoPassages => "add documents by `ken ingest PATH… --corpus DIR`",
             Self::NoGoldenAnswers { .. } => {

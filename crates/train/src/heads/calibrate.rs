@@ -58,8 +58,8 @@ pub(super) fn line(logits: &[f64], labels: &[bool]) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use super::super::objective::logistic;
     use super::*;
+    use ken_route::logistic;
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
 

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ken_route::logistic;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
@@ -231,16 +232,6 @@ impl Loss {
                 (miss * miss, 2.0 * miss * probability * (1.0 - probability))
             }
         }
-    }
-}
-
-/// 1 / (1 + e^-x), without overflow.
-pub(super) fn logistic(x: f64) -> f64 {
-    let small = (-x.abs()).exp();
-    if x >= 0.0 {
-        1.0 / (1.0 + small)
-    } else {
-        small / (1.0 + small)
     }
 }
 

@@ -14,7 +14,7 @@ use ken_ingest::compact;
 use ken_model::language::LanguageModel;
 use ken_route::{Head, Policy, digest_of};
 use ken_study::pruning;
-use ken_study::{Question, ResultsFile, Summary, summarize};
+use ken_study::{PruningError, Question, ResultsFile, Summary, summarize};
 use serde::Serialize;
 use serde_json::json;
 
@@ -82,11 +82,19 @@ pub(super) fn run(
     };
     fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the folder {}", out.display()))?;
+    let model = open::language_model(settings, stop)?;
+    if let Some(head) = head.filter(|head| head.measured_on.model != model.fingerprint()) {
+        return Err(PruningError::OtherModel {
+            expected: head.measured_on.model.clone(),
+            received: model.fingerprint().to_owned(),
+        }
+        .into());
+    }
     let measuring = Measuring {
         corpus,
         out: &out,
         questions: &questions,
-        model: open::language_model(settings, stop)?,
+        model,
         batch: arguments.batch.get(),
         settings,
         stop,

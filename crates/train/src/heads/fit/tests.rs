@@ -3,8 +3,8 @@
 use ken_study::discrimination::{auroc, expected_calibration_error};
 use rand::Rng;
 
-use super::super::objective::logistic;
 use super::*;
+use ken_route::logistic;
 
 const LOGISTIC: HeadOptions = HeadOptions {
     shape: Shape::Logistic,
