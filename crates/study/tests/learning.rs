@@ -39,6 +39,11 @@ const OPTIONS: LearnOptions = LearnOptions {
     held_out: 0.3,
 };
 
+/// Has no wish to stop.
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 fn facts() -> Vec<Fact> {
     let trades = KNOWN.iter().chain(&UNKNOWN).enumerate();
     let each = trades.flat_map(|(number, trade)| {
@@ -132,7 +137,7 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
         },
         embedded(&questions),
     ];
-    learn_router(&labels, &candidates, Some("wordy"), OPTIONS).unwrap()
+    learn_router(&labels, &candidates, Some("wordy"), OPTIONS, &mut go_on).unwrap()
 }
 
 #[test]
@@ -311,7 +316,7 @@ fn labels_that_teach_nothing_are_refused() {
             .iter()
             .map(|label| label.question.as_str())
             .collect();
-        learn_router(&labels, &[embedded(&questions)], None, OPTIONS).unwrap_err()
+        learn_router(&labels, &[embedded(&questions)], None, OPTIONS, &mut go_on).unwrap_err()
     };
     let check = |error: &LearnError, kind: &str, hint: &str| {
         assert_eq!(error.kind(), kind, "{error}");

@@ -7,6 +7,7 @@ mod wordy;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -41,6 +42,11 @@ const OPTIONS: LearnOptions = LearnOptions {
     },
     held_out: 0.3,
 };
+
+/// Has no wish to stop.
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
 
 /// Every passage with its document's id, its words, and whether the model knows it.
 fn passages() -> Vec<(String, String, bool)> {
@@ -97,7 +103,7 @@ fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
 
 fn learned(corpus: &Corpus) -> (Head, PrunerReport) {
     let labels = pruner_labels(&records(&passages())).unwrap();
-    learn_pruner(&labels, corpus, OPTIONS).unwrap()
+    learn_pruner(&labels, corpus, OPTIONS, &mut go_on).unwrap()
 }
 
 fn ordered(index: &Index, candidates: &Selection, method: Method<'_>) -> Vec<Scored> {
@@ -352,7 +358,7 @@ fn labels_of_something_else_are_refused() {
         change(&mut records);
         let labels = pruner_labels(&records);
         labels
-            .and_then(|labels| learn_pruner(&labels, &corpus, OPTIONS))
+            .and_then(|labels| learn_pruner(&labels, &corpus, OPTIONS, &mut go_on))
             .unwrap_err()
     };
     let check = |error: LearnError, kind: &str, hint: &str| {

@@ -3,14 +3,16 @@
 mod pruner;
 pub(crate) mod router;
 
-use std::sync::atomic::AtomicBool;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use ken_study::LearnOptions;
-use ken_train::heads::HeadOptions;
+use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::{HeadFlags, TrainVerb};
 use crate::config::Settings;
+use crate::progress::{Display, Unit};
 
 /// Runs a verb of `ken train`.
 pub(crate) fn run(
@@ -21,7 +23,7 @@ pub(crate) fn run(
 ) -> Result<()> {
     match verb {
         TrainVerb::Router(arguments) => router::run(arguments, settings, json, stop),
-        TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json),
+        TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json, stop),
     }
 }
 
@@ -34,6 +36,18 @@ fn options(flags: &HeadFlags, settings: &Settings) -> LearnOptions {
         },
         held_out: flags.held_out,
     }
+}
+
+/// Has something learned, with progress, until it is to stop.
+fn learning<T>(stop: &AtomicBool, learn: impl FnOnce(Watch<'_>) -> T) -> T {
+    let mut display = Display::new();
+    learn(&mut |done, total| {
+        display.show("learning", Unit::Items, done as u64, Some(total as u64));
+        match stop.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })
 }
 
 /// A number with its interval, or a dash where there is none.

@@ -70,6 +70,7 @@ impl LearnError {
                 HeadError::TooFew { .. } => "too_few_labels",
                 HeadError::OneClass { .. } => "one_class",
                 HeadError::OneValue { .. } => "one_value",
+                HeadError::Interrupted => "interrupted",
                 HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_) => {
                     "bad_vectors"
                 }
@@ -118,6 +119,7 @@ fn more_labels(purpose: Purpose, source: &HeadError) -> String {
         HeadError::TooFew { .. } | HeadError::OneClass { .. } | HeadError::OneValue { .. } => {
             format!("label more by {command}; nothing was written")
         }
+        HeadError::Interrupted => "run the same command again; nothing was written".to_owned(),
         HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_) => {
             "check the embedder or model that the vectors come from".to_owned()
         }

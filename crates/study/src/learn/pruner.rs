@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ken_corpus::{Corpus, PassageId};
 use ken_probe::correlation;
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::regress;
+use ken_train::heads::{Watch, regress};
 use serde::Serialize;
 
 use super::{LearnError, LearnOptions};
@@ -124,11 +124,12 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
 ///
 /// # Errors
 /// A label whose sentence does not stand in the corpus, too few labels or all the same, a corpus that
-/// cannot be read.
+/// cannot be read, a `watch` that ended it.
 pub fn learn_pruner(
     labels: &PrunerLabels,
     corpus: &Corpus,
     options: LearnOptions,
+    watch: Watch<'_>,
 ) -> Result<(Head, PrunerReport), LearnError> {
     let vectors = vectors_of(labels, corpus)?;
     let held_out = held_out(labels, options);
@@ -139,11 +140,12 @@ pub fn learn_pruner(
             .unzip()
     };
     let (known_vectors, known) = side(false);
-    let fitted =
-        regress(&known_vectors, &known, options.head).map_err(|source| LearnError::Head {
+    let fitted = regress(&known_vectors, &known, options.head, watch).map_err(|source| {
+        LearnError::Head {
             purpose: Purpose::Pruner,
             source,
-        })?;
+        }
+    })?;
     let (other_vectors, others) = side(true);
     let foretold: Vec<(f64, f64)> = other_vectors
         .iter()

@@ -5,7 +5,7 @@
 //! answer that is given where nothing is retrieved.
 
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Fitted, classify};
+use ken_train::heads::{Fitted, Watch, classify};
 use serde::Serialize;
 
 use super::{LearnError, LearnOptions};
@@ -136,12 +136,13 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
 /// though it stands in the records twice.
 ///
 /// # Errors
-/// Too few labels, or of one class only; vectors that do not fit.
+/// Too few labels, or of one class only; vectors that do not fit; a `watch` that ended it.
 pub fn learn_router(
     labels: &RouterLabels,
     candidates: &[Candidate],
     embedder: Option<&str>,
     options: LearnOptions,
+    watch: Watch<'_>,
 ) -> Result<(Head, RouterReport), LearnError> {
     let sides = labels
         .labels
@@ -161,8 +162,8 @@ pub fn learn_router(
             .iter()
             .map(|&at| candidate.vectors.get(at).map(Vec::as_slice))
             .collect();
-        let fitted =
-            classify(&vectors.unwrap_or_default(), &known, options.head).map_err(no_router)?;
+        let fitted = classify(&vectors.unwrap_or_default(), &known, options.head, watch)
+            .map_err(no_router)?;
         losses.push(CandidateLoss {
             input: candidate.input,
             loss: fitted.loss,

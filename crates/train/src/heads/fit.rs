@@ -2,6 +2,8 @@
 //! examples best that were not learned from, and those examples' scores for whoever wants to judge
 //! or to calibrate.
 
+use std::ops::{ControlFlow, Range};
+
 use ken_route::{BadNetwork, Layer, Network};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -34,6 +36,9 @@ pub struct HeadOptions {
     /// The seed of the parts and of first weights.
     pub seed: u64,
 }
+
+/// Is told how many of how many searches for weights are done, after each, and says whether to go on.
+pub type Watch<'a> = &'a mut dyn FnMut(usize, usize) -> ControlFlow<()>;
 
 /// A learned head.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +81,9 @@ pub enum HeadError {
         /// Examples.
         examples: usize,
     },
+    /// It was to go on no further.
+    #[error("stopped before it was learned")]
+    Interrupted,
     /// The vectors are not as many as the labels, or not of one length.
     #[error("vectors and labels do not fit each other")]
     Shapes,
@@ -96,11 +104,13 @@ pub enum HeadError {
 /// `vectors`: `[examples][inputs]`; `labels`: `[examples]`.
 ///
 /// # Errors
-/// Fewer than ten labels of one class, vectors that do not fit or are not finite.
+/// Fewer than ten labels of one class, vectors that do not fit or are not finite, a `watch` that ended
+/// it.
 pub fn classify(
     vectors: &[&[f32]],
     labels: &[bool],
     options: HeadOptions,
+    watch: Watch<'_>,
 ) -> Result<Fitted, HeadError> {
     let examples = labels.len();
     let positive = labels.iter().filter(|&&label| label).count();
@@ -122,7 +132,7 @@ pub fn classify(
         .iter()
         .map(|&label| f64::from(u8::from(label)))
         .collect();
-    let learned = learn(vectors, &targets, Loss::CrossEntropy, options)?;
+    let learned = learn(vectors, &targets, Loss::CrossEntropy, options, watch)?;
     let honest = line(&learned.cross_fitted, labels);
     learned.fitted(options.shape, honest)
 }
@@ -134,11 +144,12 @@ pub fn classify(
 ///
 /// # Errors
 /// Fewer than twenty labels or all the same, labels outside of `[0, 1]`, vectors that do not fit or
-/// are not finite.
+/// are not finite, a `watch` that ended it.
 pub fn regress(
     vectors: &[&[f32]],
     targets: &[f64],
     options: HeadOptions,
+    watch: Watch<'_>,
 ) -> Result<Fitted, HeadError> {
     let examples = targets.len();
     if examples < 2 * LEAST {
@@ -150,7 +161,7 @@ pub fn regress(
     if targets.iter().all(|target| *target == targets[0]) {
         return Err(HeadError::OneValue { examples });
     }
-    let learned = learn(vectors, targets, Loss::Squared, options)?;
+    let learned = learn(vectors, targets, Loss::Squared, options, watch)?;
     let as_it_is = Line {
         slope: 1.0,
         shift: 0.0,
@@ -173,12 +184,22 @@ fn learn(
     targets: &[f64],
     loss: Loss,
     options: HeadOptions,
+    watch: Watch<'_>,
 ) -> Result<Learned, HeadError> {
     let inputs = check(vectors, targets)?;
     let standard = Standard::of(vectors, inputs);
     let rows = standard.rows(vectors);
     let folds = folds(targets, options.seed);
     let decays = decays(options.shape);
+    let total = (FOLDS + 1) * decays.len();
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        match watch(done.min(total), total) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(HeadError::Interrupted),
+        }
+    };
     let mut logits = vec![vec![0.0; targets.len()]; decays.len()];
     for fold in 0..FOLDS {
         let of_others: Vec<usize> = (0..targets.len()).filter(|&at| folds[at] != fold).collect();
@@ -192,7 +213,8 @@ fn learn(
             inputs,
             targets: &targets,
         };
-        for (decay, parameters) in path(examples, loss, options).into_iter().enumerate() {
+        let found = path(examples, loss, options, 0..decays.len(), &mut step)?;
+        for (decay, parameters) in found.into_iter().enumerate() {
             let mut units = Vec::new();
             for at in (0..folds.len()).filter(|&at| folds[at] == fold) {
                 let row = &rows[at * inputs..(at + 1) * inputs];
@@ -221,7 +243,13 @@ fn learn(
         inputs,
         targets,
     };
-    let parameters = path(examples, loss, options).swap_remove(best);
+    // One layer is led there by the strengths before.
+    let led_by = match options.shape {
+        Shape::Logistic => 0..best + 1,
+        Shape::Mlp { .. } => best..best + 1,
+    };
+    let found = path(examples, loss, options, led_by, &mut step)?;
+    let parameters = found.into_iter().next_back().unwrap_or_default();
     Ok(Learned {
         standard,
         parameters,
@@ -239,10 +267,16 @@ fn decays(shape: Shape) -> &'static [f64] {
     }
 }
 
-/// The parameters at each of [`decays`].
-fn path(examples: Examples<'_>, loss: Loss, options: HeadOptions) -> Vec<Vec<f64>> {
+/// The parameters at some of [`decays`]. `step` is called after each, and may end it.
+fn path(
+    examples: Examples<'_>,
+    loss: Loss,
+    options: HeadOptions,
+    of: Range<usize>,
+    step: &mut dyn FnMut() -> Result<(), HeadError>,
+) -> Result<Vec<Vec<f64>>, HeadError> {
     let mut at = options.shape.start(examples.inputs, options.seed);
-    let each = decays(options.shape).iter().map(|&decay| {
+    let each = decays(options.shape)[of].iter().map(|&decay| {
         let objective = Objective {
             shape: options.shape,
             loss,
@@ -255,7 +289,8 @@ fn path(examples: Examples<'_>, loss: Loss, options: HeadOptions) -> Vec<Vec<f64
             Shape::Mlp { .. } => options.shape.start(examples.inputs, options.seed),
         };
         at = minimize(&|at| objective.value_and_gradient(at), start, STEPS, FLAT);
-        at.clone()
+        step()?;
+        Ok(at.clone())
     });
     each.collect()
 }

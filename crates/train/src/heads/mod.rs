@@ -12,5 +12,5 @@ mod fit;
 mod minimize;
 mod objective;
 
-pub use fit::{Fitted, HeadError, HeadOptions, classify, regress};
+pub use fit::{Fitted, HeadError, HeadOptions, Watch, classify, regress};
 pub use objective::Shape;

@@ -1,6 +1,7 @@
 //! `ken train pruner`: which passages say what the language model knows.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_corpus::Corpus;
@@ -8,18 +9,24 @@ use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::{MasteryRecord, read_results};
 use serde_json::json;
 
-use super::{options, with_interval};
+use super::{learning, options, with_interval};
 use crate::arguments::TrainPrunerArguments;
 use crate::commands::records::share;
 use crate::config::Settings;
 use crate::output;
 
 /// Runs `ken train pruner`.
-pub(super) fn run(arguments: &TrainPrunerArguments, settings: &Settings, json: bool) -> Result<()> {
+pub(super) fn run(
+    arguments: &TrainPrunerArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
     let corpus = Corpus::open(settings.folder()?)?;
     let records: Vec<MasteryRecord> = read_results(&arguments.labels)?;
     let labels = pruner_labels(&records)?;
-    let (head, report) = learn_pruner(&labels, &corpus, options(&arguments.head, settings))?;
+    let options = options(&arguments.head, settings);
+    let (head, report) = learning(stop, |watch| learn_pruner(&labels, &corpus, options, watch))?;
     head.write(&arguments.out)?;
     if json {
         return output::json(&json!({ "pruner": arguments.out, "report": report }));

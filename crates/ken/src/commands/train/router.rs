@@ -14,7 +14,7 @@ use ken_study::learn::router::{
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
-use super::{options, with_interval};
+use super::{learning, options, with_interval};
 use crate::arguments::{LayerChoice, TrainRouterArguments, VectorSource};
 use crate::commands::open;
 use crate::commands::records::share;
@@ -40,7 +40,9 @@ pub(super) fn run(
     }
     let options = options(&arguments.head, settings);
     let learn = |candidates: &[Candidate], embedder: Option<&str>| {
-        learn_router(&labels, candidates, embedder, options)
+        learning(stop, |watch| {
+            learn_router(&labels, candidates, embedder, options, watch)
+        })
     };
     let (head, report) = match arguments.from {
         VectorSource::Embedding => with_embedder(settings, stop, |embedder| {

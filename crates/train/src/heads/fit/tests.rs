@@ -16,6 +16,11 @@ const MLP: HeadOptions = HeadOptions {
     seed: 7,
 };
 
+/// Has no wish to stop.
+fn go_on(_: usize, _: usize) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
 /// Random vectors, and of each the chance that its label is true.
 fn world(
     count: usize,
@@ -107,7 +112,7 @@ fn a_logistic_head_finds_the_line_and_honest_probabilities() {
         .iter()
         .map(|vector| vector.iter().map(|x| 1e4 + 300.0 * x).collect())
         .collect();
-    let fitted = classify(&slices(&shifted), &labels, LOGISTIC).unwrap();
+    let fitted = classify(&slices(&shifted), &labels, LOGISTIC, &mut go_on).unwrap();
     let (fresh, chances, labels) = world(4000, 2, linear);
     let scaled: Vec<Vec<f32>> = fresh
         .iter()
@@ -126,7 +131,7 @@ fn a_hidden_layer_tells_what_no_line_can() {
     let (vectors, _, labels) = world(600, 3, crossed);
     let (fresh, _, fresh_labels) = world(1000, 4, crossed);
     let area = |options| {
-        let fitted = classify(&slices(&vectors), &labels, options).unwrap();
+        let fitted = classify(&slices(&vectors), &labels, options, &mut go_on).unwrap();
         auroc(&foretold(&fitted, &fresh, &fresh_labels)).unwrap()
     };
     let (straight, bent) = (area(LOGISTIC), area(MLP));
@@ -144,7 +149,7 @@ fn regression_finds_the_number_behind_the_noise() {
             .map(|chance| (0..4).filter(|_| drawn.random::<f64>() < *chance).count() as f64 / 4.0)
             .collect();
         assert_eq!(labels.len(), targets.len());
-        let fitted = regress(&slices(&vectors), &targets, options).unwrap();
+        let fitted = regress(&slices(&vectors), &targets, options, &mut go_on).unwrap();
         let (fresh, chances, _) = world(500, 6, linear);
         let misses = fresh
             .iter()
@@ -158,15 +163,47 @@ fn regression_finds_the_number_behind_the_noise() {
 #[test]
 fn the_same_seed_gives_the_same_head() {
     let (vectors, _, labels) = world(120, 8, linear);
-    let fit = |seed| classify(&slices(&vectors), &labels, HeadOptions { seed, ..MLP }).unwrap();
+    let fit = |seed| {
+        classify(
+            &slices(&vectors),
+            &labels,
+            HeadOptions { seed, ..MLP },
+            &mut go_on,
+        )
+        .unwrap()
+    };
     assert_eq!(fit(1), fit(1));
     assert_ne!(fit(1).network, fit(2).network);
 }
 
 #[test]
+fn learning_tells_how_far_it_is_and_can_be_stopped() {
+    let (vectors, chances, labels) = world(60, 14, linear);
+    for options in [LOGISTIC, MLP] {
+        let mut steps = Vec::new();
+        let mut watch = |done, total| {
+            steps.push((done, total));
+            ControlFlow::Continue(())
+        };
+        classify(&slices(&vectors), &labels, options, &mut watch).unwrap();
+        assert!(
+            steps.windows(2).all(|pair| pair[0].0 < pair[1].0),
+            "{steps:?}"
+        );
+        assert!(steps.iter().all(|(done, total)| done <= total), "{steps:?}");
+        let mut watch = |done, _| match done < 3 {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let stopped = regress(&slices(&vectors), &chances, options, &mut watch);
+        assert_eq!(stopped, Err(HeadError::Interrupted));
+    }
+}
+
+#[test]
 fn noise_is_not_learned() {
     let (vectors, _, labels) = world(100, 10, |_| 0.3);
-    let fitted = classify(&slices(&vectors), &labels, LOGISTIC).unwrap();
+    let fitted = classify(&slices(&vectors), &labels, LOGISTIC, &mut go_on).unwrap();
     let (fresh, _, labels) = world(1000, 11, |_| 0.3);
     let error = expected_calibration_error(&foretold(&fitted, &fresh, &labels), 10).unwrap();
     assert!(error < 0.12, "{error}");
@@ -179,13 +216,13 @@ fn labels_from_which_nothing_can_be_learned_are_refused() {
     let one_class = vec![true; 30];
     let nearly: Vec<bool> = (0..30).map(|at| at < 3).collect();
     for labels in [&one_class, &nearly] {
-        let refused = classify(&all, labels, LOGISTIC).unwrap_err();
+        let refused = classify(&all, labels, LOGISTIC, &mut go_on).unwrap_err();
         assert!(
             matches!(refused, HeadError::OneClass { needed: 10, .. }),
             "{refused}"
         );
     }
-    let refused = classify(&all[..5], &labels[..5], LOGISTIC).unwrap_err();
+    let refused = classify(&all[..5], &labels[..5], LOGISTIC, &mut go_on).unwrap_err();
     assert_eq!(
         refused,
         HeadError::TooFew {
@@ -194,30 +231,30 @@ fn labels_from_which_nothing_can_be_learned_are_refused() {
         }
     );
     assert_eq!(
-        regress(&all[..5], &chances[..5], LOGISTIC),
+        regress(&all[..5], &chances[..5], LOGISTIC, &mut go_on),
         Err(HeadError::TooFew {
             received: 5,
             needed: 20
         })
     );
     assert_eq!(
-        regress(&all, &[0.5; 30], LOGISTIC),
+        regress(&all, &[0.5; 30], LOGISTIC, &mut go_on),
         Err(HeadError::OneValue { examples: 30 })
     );
     assert_eq!(
-        regress(&all[..29], &chances, LOGISTIC),
+        regress(&all[..29], &chances, LOGISTIC, &mut go_on),
         Err(HeadError::Shapes)
     );
     let mut out_of_range = chances.clone();
     out_of_range[4] = 1.5;
     assert_eq!(
-        regress(&all, &out_of_range, LOGISTIC),
+        regress(&all, &out_of_range, LOGISTIC, &mut go_on),
         Err(HeadError::Number { example: 4 })
     );
     let mut broken = vectors.clone();
     broken[2][0] = f32::NAN;
     assert_eq!(
-        regress(&slices(&broken), &chances, LOGISTIC),
+        regress(&slices(&broken), &chances, LOGISTIC, &mut go_on),
         Err(HeadError::Number { example: 2 })
     );
 }
@@ -228,7 +265,7 @@ fn numbers_that_never_vary_are_left_out() {
     for vector in &mut vectors {
         vector[5] = 3e8;
     }
-    let fitted = classify(&slices(&vectors), &labels, LOGISTIC).unwrap();
+    let fitted = classify(&slices(&vectors), &labels, LOGISTIC, &mut go_on).unwrap();
     let mut moved = vectors[0].clone();
     moved[5] = -3e8;
     assert_eq!(
