@@ -100,11 +100,11 @@ impl TrainingData {
     fn onto(&self, layer: &mut Layer) {
         let export = match self {
             Self::NoiseTolerant { lessons, export } => {
-                lessons.onto(layer);
+                lessons.lesson.onto(layer);
                 export
             }
             Self::Kbm { lessons, export } => {
-                lessons.onto(layer);
+                lessons.lesson.onto(layer);
                 export
             }
         };

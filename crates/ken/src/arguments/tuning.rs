@@ -93,13 +93,27 @@ pub(crate) struct TuningFlags {
     pub(crate) model: ModelFlags,
 }
 
-/// How prompts are put before the model.
-#[derive(Debug, Clone, Copy, Args)]
-pub(crate) struct PromptFlag {
+/// How lessons are put before the model, and where their passages come from.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct LessonFlags {
     /// How prompts are put before the model, in training and after: bare (passages and question),
     /// or examples (with an instruction and worked examples before them)
     #[arg(long, value_name = "FORM", default_value = "bare")]
     pub(crate) prompt: PromptForm,
+
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    #[command(flatten)]
+    finding: FindingFlags,
+}
+
+impl LessonFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        self.corpus.onto(layer);
+        self.finding.onto(layer);
+    }
 }
 
 /// `ken train examples`.
@@ -166,21 +180,7 @@ pub(crate) struct NoiseTolerantFlags {
     pub(crate) limit: Option<NonZeroUsize>,
 
     #[command(flatten)]
-    pub(crate) prompt: PromptFlag,
-
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
-    #[command(flatten)]
-    finding: FindingFlags,
-}
-
-impl NoiseTolerantFlags {
-    /// Writes what was given over a layer of settings.
-    pub(crate) fn onto(&self, layer: &mut Layer) {
-        self.corpus.onto(layer);
-        self.finding.onto(layer);
-    }
+    pub(crate) lesson: LessonFlags,
 }
 
 /// `ken train noise-tolerant`.
@@ -208,7 +208,7 @@ pub(crate) struct TrainNoiseTolerantArguments {
 impl TrainNoiseTolerantArguments {
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer::default();
-        self.lessons.onto(&mut layer);
+        self.lessons.lesson.onto(&mut layer);
         self.tuning.model.onto(&mut layer);
         layer
     }
@@ -230,21 +230,7 @@ pub(crate) struct KbmLessonFlags {
     pub(crate) held_out: f64,
 
     #[command(flatten)]
-    pub(crate) prompt: PromptFlag,
-
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
-    #[command(flatten)]
-    finding: FindingFlags,
-}
-
-impl KbmLessonFlags {
-    /// Writes what was given over a layer of settings.
-    pub(crate) fn onto(&self, layer: &mut Layer) {
-        self.corpus.onto(layer);
-        self.finding.onto(layer);
-    }
+    pub(crate) lesson: LessonFlags,
 }
 
 /// `ken train kbm`.
@@ -275,7 +261,7 @@ pub(crate) struct TrainKbmArguments {
 impl TrainKbmArguments {
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer::default();
-        self.lessons.onto(&mut layer);
+        self.lessons.lesson.onto(&mut layer);
         self.tuning.model.onto(&mut layer);
         layer
     }

@@ -68,11 +68,11 @@ fn training_data(
         TrainingData::NoiseTolerant { lessons, export } => {
             let (taught, _) =
                 train::noise_tolerant::taught(lessons, NONE_VALIDATES, settings, stop)?;
-            (taught, lessons.prompt.prompt, export)
+            (taught, lessons.lesson.prompt, export)
         }
         TrainingData::Kbm { lessons, export } => {
             let taught = train::kbm::taught(lessons, NONE_VALIDATES, settings, stop)?;
-            (taught.training, lessons.prompt.prompt, export)
+            (taught.training, lessons.lesson.prompt, export)
         }
     };
     let written = write(&lessons, form, export)?;

@@ -33,7 +33,7 @@ pub(super) fn run(
     let share = arguments.tuning.validation;
     let taught = taught(&arguments.lessons, share, settings, stop)?;
     let checkpoint = opened(settings, stop)?;
-    let form = arguments.lessons.prompt.prompt;
+    let form = arguments.lessons.lesson.prompt;
     let lessons = Lessons {
         purpose: "kbm".to_owned(),
         prompt: form,

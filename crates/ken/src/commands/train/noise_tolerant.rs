@@ -22,7 +22,7 @@ pub(super) fn run(
     let checkpoint = opened(settings, stop)?;
     let share = arguments.tuning.validation;
     let (training, validation) = taught(&arguments.lessons, share, settings, stop)?;
-    let form = arguments.lessons.prompt.prompt;
+    let form = arguments.lessons.lesson.prompt;
     let lessons = Lessons {
         purpose: "noise-tolerant".to_owned(),
         prompt: form,
