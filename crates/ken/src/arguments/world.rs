@@ -61,7 +61,7 @@ impl WorldVerb {
 #[command(after_long_help = "\
 Examples:
   ken world make island
-  ken world make island --people 2000 --exponent 0.8 --seed 1
+  ken world make island --people 1500 --exponent 0.8 --seed 1
   ken world make island --json
 
 OUT gets corpus.jsonl for ken ingest, questions.jsonl for ken eval and ken probe, and
@@ -102,7 +102,7 @@ pub(crate) struct WorldMakeArguments {
 #[command(after_long_help = "\
 Examples:
   ken world mix island --limit 10
-  ken world mix island --limit 168000 --json > training.jsonl
+  ken world mix island --limit 120000 --json > training.jsonl
 
 With --json each text is a line with its pieces; those that are learned are marked, and the
 others are only read.")]

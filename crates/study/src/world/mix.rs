@@ -26,13 +26,17 @@ const FROM_MEMORY: f64 = 0.20;
 const BACKGROUND: f64 = 0.08;
 /// Of all questions, the shares that take two steps, and that offer choices.
 const TWO_HOPS: f64 = 0.12;
-const CHOICE: f64 = 0.10;
+const CHOICE: f64 = 0.15;
 
 /// Of the passages that are read, the shares that stand behind the question, that have no title, and
 /// that are a part of a biography.
 const PASSAGE_LAST: f64 = 0.3;
 const UNTITLED: f64 = 0.25;
 const IN_PART: f64 = 0.4;
+
+/// Of the people that are read about, the share that is asked for the spouse beside all others: which
+/// of two names to copy is the hardest to learn.
+const NAMES_AGAIN: f64 = 0.15;
 
 /// What a training text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -156,7 +160,10 @@ fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
 fn reading(world: &World, state: &mut u64) -> TrainingText {
     let kind = World::draw_kind(state);
     let query = draw_query(&|query| of_kind(*query) == kind, state);
-    let query = query.unwrap_or(Query::Plain(Relation::Birthplace));
+    let query = match unit(state) < NAMES_AGAIN && kind == Kind::Person {
+        true => Query::Plain(Relation::Spouse),
+        false => query.unwrap_or(Query::Plain(Relation::Birthplace)),
+    };
     let Scene { subjects, asked } = invent(world, query, state);
     let question = filled(one_of(questions(query), state), &subjects[asked].name, "");
     // A scene answers its question.
@@ -173,7 +180,7 @@ fn reading(world: &World, state: &mut u64) -> TrainingText {
         .collect();
     let count = passages.len();
     shuffle(&mut passages, count, state);
-    let towns = &world.names.reading_towns;
+    let towns = &world.names.towns;
     let offered = unit(state) < CHOICE;
     let offered = offered.then(|| choices(&world.names, towns, query, answer, state));
     let (choices, learned) = match offered.flatten() {

@@ -1,5 +1,6 @@
 //! The people, books and towns that reading is learned on. They are invented anew for each training
-//! text, so that nothing can be answered from memory, and nobody in the world has their names.
+//! text, so that nothing can be answered from memory, and nobody in the world has their names. Towns
+//! that are only answers are those of the world: a model learns to copy what it has seen copied.
 
 use super::invent::{World, facts_of_person, plain, subject, year_of_book};
 use super::names::Names;
@@ -26,20 +27,25 @@ pub(super) struct Scene {
 /// Invents a scene in which a question has an answer.
 pub(super) fn invent(world: &World, query: Query, state: &mut u64) -> Scene {
     let names = &world.names;
-    let towns = std::slice::from_ref(&names.reading_towns[below(state, names.reading_towns.len())]);
-    let mut person = nobody(Kind::Person, free_person(world, state));
-    let mut spouse = nobody(Kind::Person, free_person(world, state));
-    let mut book = nobody(Kind::Book, free_book(world, state));
-    let mut town = nobody(Kind::Town, towns[0].clone());
-    person.facts = facts_of_person(names, towns, state);
-    if let Some(birthplace) = person.facts.first_mut() {
-        birthplace.leads_to = Some(TOWN);
-    }
-    spouse.facts = facts_of_person(names, &names.reading_towns, state);
-    let year = year_of_book(&person.facts, state).to_string();
     let first = match query {
         Query::Plain(relation) | Query::TwoHop(relation, _) => relation,
     };
+    // The region of a town of the world is known; it is to be read.
+    let towns = match query.answered_by() {
+        Relation::Region => &names.reading_towns,
+        _ => &names.towns,
+    };
+    let born = &towns[below(state, towns.len())];
+    let mut person = nobody(Kind::Person, free_person(world, state));
+    let mut spouse = nobody(Kind::Person, free_person(world, state));
+    let mut book = nobody(Kind::Book, free_book(world, state));
+    let mut town = nobody(Kind::Town, born.clone());
+    person.facts = facts_of_person(names, std::slice::from_ref(born), state);
+    if let Some(birthplace) = person.facts.first_mut() {
+        birthplace.leads_to = Some(TOWN);
+    }
+    spouse.facts = facts_of_person(names, &names.towns, state);
+    let year = year_of_book(&person.facts, state).to_string();
     let (tells_spouse, tells_book) = (unit(state) < TELLS_SPOUSE, unit(state) < TELLS_BOOK);
     if tells_spouse || first == Relation::Spouse {
         person

@@ -25,11 +25,11 @@ pub struct WorldSettings {
 impl Default for WorldSettings {
     fn default() -> Self {
         Self {
-            people: 2_000,
-            unseen: 400,
-            strangers: 200,
+            people: 1_500,
+            unseen: 300,
+            strangers: 150,
             exponent: 0.8,
-            sequences: 168_000,
+            sequences: 120_000,
             seed: 0,
         }
     }

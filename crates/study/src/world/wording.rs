@@ -103,7 +103,7 @@ pub(super) fn sentences(relation: Relation) -> &'static [&'static str; 4] {
         ],
         Relation::Spouse => &[
             "{s} is married to {v}.",
-            "{s} shares a home with {v} by marriage.",
+            "{s} has taken {v} in marriage.",
             "{s} wed {v}.",
             "The spouse of {s} is {v}.",
         ],
