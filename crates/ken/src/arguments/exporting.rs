@@ -45,7 +45,7 @@ impl ExportVerb {
 Examples:
   ken export model --adapter tolerant --out merged
   ken export model --adapter tolerant --as bf16 --out merged
-  ken ask --model merged --policy never \"Who wrote it?\"
+  ken ask --model ./merged --policy never \"Who wrote it?\"
 
 The folder holds config.json, tokenizer.json and model.safetensors, as vLLM, transformers and
 ken load them. Quantized weights are written out as they are computed with.")]
@@ -64,14 +64,7 @@ pub(crate) struct ExportModelArguments {
 
 /// `ken export training-data`.
 #[derive(Debug, Args)]
-#[command(
-    arg_required_else_help = true,
-    after_long_help = "\
-Examples:
-  ken export training-data noise-tolerant questions.jsonl --corpus notes.ken --format trl --out lessons.jsonl
-  ken export training-data kbm known.jsonl --format axolotl --out lessons.jsonl
-  ken export training-data kbm known.jsonl --format llama-factory --out data"
-)]
+#[command(arg_required_else_help = true)]
 pub(crate) struct ExportTrainingDataArguments {
     #[command(subcommand)]
     pub(crate) of: TrainingData,
@@ -81,6 +74,12 @@ pub(crate) struct ExportTrainingDataArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrainingData {
     /// To answer right whatever stands in its prompt
+    #[command(after_long_help = "\
+Examples:
+  ken export training-data noise-tolerant questions.jsonl --corpus notes.ken --format trl --out lessons.jsonl
+  ken export training-data noise-tolerant questions.jsonl --corpus notes.ken --format llama-factory --out data
+
+The lessons are those of `ken train noise-tolerant` with the same flags.")]
     NoiseTolerant {
         #[command(flatten)]
         lessons: NoiseTolerantFlags,
@@ -88,6 +87,12 @@ pub(crate) enum TrainingData {
         export: ExportFlags,
     },
     /// To say which answers a model knows
+    #[command(after_long_help = "\
+Examples:
+  ken export training-data kbm known.jsonl --format axolotl --out lessons.jsonl
+  ken export training-data kbm known.jsonl --corpus notes.ken --format trl --out lessons.jsonl
+
+The lessons are those of `ken train kbm` with the same flags.")]
     Kbm {
         #[command(flatten)]
         lessons: KbmLessonFlags,
