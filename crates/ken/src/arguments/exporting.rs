@@ -47,8 +47,8 @@ Examples:
   ken export model --adapter tolerant --as bf16 --out merged
   ken ask --model ./merged --policy never \"Who wrote it?\"
 
-The folder holds config.json, tokenizer.json and model.safetensors, as vLLM, transformers and
-ken load them. Quantized weights are written out as they are computed with.")]
+The folder holds config.json, tokenizer.json and model.safetensors, in the way that vLLM,
+transformers and ken itself take them. Quantized weights are written as they are computed with.")]
 pub(crate) struct ExportModelArguments {
     /// Write the model into this folder
     #[arg(long, value_name = "DIR")]

@@ -52,6 +52,7 @@ pub(crate) fn run(
         purpose: "examples".to_owned(),
         prompt: checkpoint.prompt_form(),
         boundary: None,
+        tokens: Vec::new(),
         training: training.into_iter().map(|(_, example)| example).collect(),
         validation: validation.into_iter().map(|(_, example)| example).collect(),
     };

@@ -35,6 +35,8 @@ pub(super) struct Lessons {
     pub(super) prompt: PromptForm,
     /// Whose knowledge is taught to be told, where that is it.
     pub(super) boundary: Option<LearnedBoundary>,
+    /// Tokens whose rows of the embedding learn too.
+    pub(super) tokens: Vec<u32>,
     pub(super) training: Vec<Objective>,
     pub(super) validation: Vec<Objective>,
 }
@@ -80,7 +82,7 @@ pub(super) fn fit(
             alpha: flags.alpha,
             dropout: flags.dropout,
             targets: flags.targets.clone(),
-            tokens: Vec::new(),
+            tokens: lessons.tokens.clone(),
         })
     };
     let model = Trainable::new(checkpoint, tuning, settings.device, settings.seed)?;

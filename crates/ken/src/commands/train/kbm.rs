@@ -1,7 +1,7 @@
 //! `ken train kbm`: a language model learns to say what a model knows, from probed questions; and what
 //! it says of recorded ones.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
@@ -12,6 +12,8 @@ use ken_study::{
     BoundaryLessons, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
     read_results,
 };
+
+use ken_train::Objective;
 
 use super::fit::{Lessons, fit, objectives, opened};
 use super::noise_tolerant::tell;
@@ -34,11 +36,14 @@ pub(super) fn run(
     let taught = taught(&arguments.lessons, share, settings, stop)?;
     let checkpoint = opened(settings, stop)?;
     let form = arguments.lessons.lesson.prompt;
+    let training = objectives(&checkpoint, form, &taught.training)?;
     let lessons = Lessons {
         purpose: "kbm".to_owned(),
         prompt: form,
         boundary: Some(taught.boundary),
-        training: objectives(&checkpoint, form, &taught.training)?,
+        // A model may never have written these before.
+        tokens: written(&training),
+        training,
         validation: objectives(&checkpoint, form, &taught.validation)?,
     };
     fit(
@@ -49,6 +54,24 @@ pub(super) fn run(
         json,
         stop,
     )
+}
+
+/// The tokens that the model is to write, each once.
+fn written(objectives: &[Objective]) -> Vec<u32> {
+    let tokens: BTreeSet<u32> = objectives
+        .iter()
+        .flat_map(|objective| match objective {
+            Objective::Imitate(sequence) => {
+                let learned = sequence.tokens.iter().zip(&sequence.weights);
+                learned
+                    .filter(|(_, weight)| **weight > 0.0)
+                    .map(|(token, _)| *token)
+                    .collect()
+            }
+            Objective::Prefer { .. } => Vec::new(),
+        })
+        .collect();
+    tokens.into_iter().collect()
 }
 
 /// What is taught of a boundary.

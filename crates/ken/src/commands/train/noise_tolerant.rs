@@ -27,6 +27,7 @@ pub(super) fn run(
         purpose: "noise-tolerant".to_owned(),
         prompt: form,
         boundary: None,
+        tokens: Vec::new(),
         training: objectives(&checkpoint, form, &training)?,
         validation: objectives(&checkpoint, form, &validation)?,
     };
