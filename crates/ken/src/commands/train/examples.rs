@@ -1,5 +1,6 @@
 //! `ken train examples`: a language model learns from a file of prompts and what follows them.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -49,6 +50,7 @@ pub(crate) fn run(
         .enumerate()
         .partition(|(place, _)| (place + 1) % every == 0);
     let lessons = Lessons {
+        kinds: BTreeMap::new(),
         purpose: "examples".to_owned(),
         prompt: checkpoint.prompt_form(),
         boundary: None,

@@ -1,13 +1,14 @@
 //! What all trainings of a language model share: opening it, the steps with progress, and what is
 //! written.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use ken_model::decoder::{Checkpoint, LearnedBoundary, Origin, PromptForm, StoredAs};
-use ken_study::Lesson;
+use ken_study::{Lesson, LessonKind};
 use ken_train::{
     Examples, History, LoraSettings, Objective, Outcome, Progress, Schedule, Sequence,
     TrainSettings, Trainable, Tuning,
@@ -29,6 +30,8 @@ pub(crate) const HISTORY: &str = "history.jsonl";
 
 /// What is learned.
 pub(super) struct Lessons {
+    /// How many lessons of each kind there are, where they have kinds.
+    pub(super) kinds: BTreeMap<LessonKind, usize>,
     /// What for.
     pub(super) purpose: String,
     /// How prompts are put before the model.
@@ -39,6 +42,15 @@ pub(super) struct Lessons {
     pub(super) tokens: Vec<u32>,
     pub(super) training: Vec<Objective>,
     pub(super) validation: Vec<Objective>,
+}
+
+/// How many lessons of each kind there are.
+pub(super) fn counted(lessons: &[Lesson]) -> BTreeMap<LessonKind, usize> {
+    let mut kinds = BTreeMap::new();
+    for lesson in lessons {
+        *kinds.entry(lesson.kind).or_insert(0) += 1;
+    }
+    kinds
 }
 
 /// Lessons that fit into the model, as token sequences.
@@ -185,7 +197,7 @@ pub(crate) fn stopped(history: &History, out: &Path) -> anyhow::Error {
 /// Draws how far a training is. `last` keeps the last validation's loss.
 pub(crate) fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Option<f64>) {
     match progress {
-        Progress::Resumed { step } => output::remark(format!("going on after step {step}")),
+        Progress::Resumed { step } => display.show("going on", Unit::Items, *step as u64, None),
         Progress::References { done, all } => {
             display.show("as it was", Unit::Items, *done as u64, Some(*all as u64));
         }
@@ -224,6 +236,7 @@ struct Report<'a> {
     out: &'a Path,
     purpose: &'a str,
     outcome: Outcome,
+    lessons: &'a BTreeMap<LessonKind, usize>,
     examples: usize,
     validation_examples: usize,
     steps: usize,
@@ -247,6 +260,7 @@ fn report(
         out: &flags.out,
         purpose: &lessons.purpose,
         outcome,
+        lessons: &lessons.kinds,
         examples: lessons.training.len(),
         validation_examples: lessons.validation.len(),
         steps: history.steps.len(),
@@ -261,8 +275,18 @@ fn report(
         return output::json(&report);
     }
     let loss = |loss: Option<f64>| loss.map_or_else(|| "-".to_owned(), |loss| format!("{loss:.4}"));
+    let kinds: Vec<String> = lessons
+        .kinds
+        .iter()
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    let examples = if kinds.is_empty() {
+        report.examples.to_string()
+    } else {
+        format!("{}: {}", report.examples, kinds.join(", "))
+    };
     let rows = [
-        ("examples", report.examples.to_string()),
+        ("examples", examples),
         ("steps", report.steps.to_string()),
         ("numbers that learned", report.learning.to_string()),
         (

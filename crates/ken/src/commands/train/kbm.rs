@@ -15,8 +15,7 @@ use ken_study::{
 
 use ken_train::Objective;
 
-use super::fit::{Lessons, fit, objectives, opened};
-use super::noise_tolerant::tell;
+use super::fit::{Lessons, counted, fit, objectives, opened};
 use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
 use crate::commands::open;
 use crate::config::Settings;
@@ -38,6 +37,7 @@ pub(super) fn run(
     let form = arguments.lessons.lesson.prompt;
     let training = objectives(&checkpoint, form, &taught.training)?;
     let lessons = Lessons {
+        kinds: counted(&taught.training),
         purpose: "kbm".to_owned(),
         prompt: form,
         boundary: Some(taught.boundary),
@@ -104,7 +104,6 @@ pub(crate) fn taught(
     if taught.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
-    tell(&taught.lessons);
     let border = held_out + validation * (1.0 - held_out);
     let validates: HashSet<&str> = records
         .iter()

@@ -1,16 +1,14 @@
 //! `ken train noise-tolerant`: a language model learns to answer right whatever stands in its prompt.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_study::{Lesson, NoiseTolerant, Question, noise_tolerant, place_in_split};
 
-use super::fit::{Lessons, fit, objectives, opened};
+use super::fit::{Lessons, counted, fit, objectives, opened};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::open;
 use crate::config::Settings;
-use crate::output;
 use crate::progress::{Display, Unit};
 
 pub(super) fn run(
@@ -24,6 +22,7 @@ pub(super) fn run(
     let (training, validation) = taught(&arguments.lessons, share, settings, stop)?;
     let form = arguments.lessons.lesson.prompt;
     let lessons = Lessons {
+        kinds: counted(&training),
         purpose: "noise-tolerant".to_owned(),
         prompt: form,
         boundary: None,
@@ -78,20 +77,5 @@ pub(crate) fn taught(
         lessons(&training, 0)?,
         lessons(&validation, training.len())?,
     );
-    drop(display);
-    tell(&training);
     Ok((training, validation))
-}
-
-/// How many lessons of each kind there are.
-pub(super) fn tell(lessons: &[Lesson]) {
-    let mut kinds = BTreeMap::new();
-    for lesson in lessons {
-        *kinds.entry(lesson.kind).or_insert(0usize) += 1;
-    }
-    let kinds: Vec<String> = kinds
-        .iter()
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
-    output::remark(format!("lessons: {}", kinds.join(", ")));
 }
