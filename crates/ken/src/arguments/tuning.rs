@@ -171,6 +171,12 @@ pub(crate) struct NoiseTolerantFlags {
     #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.34)]
     pub(crate) random: f64,
 
+    /// What `ken probe` recorded of the questions: only those that the model answers right from
+    /// memory at least half of the time are then taught from memory and with noise, the others
+    /// with evidence alone
+    #[arg(long, value_name = "RECORDS")]
+    pub(crate) records: Option<PathBuf>,
+
     /// Leave out a share of the questions, to evaluate on
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.0)]
     pub(crate) held_out: f64,
@@ -189,11 +195,14 @@ pub(crate) struct NoiseTolerantFlags {
 Examples:
   ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant
   ken train noise-tolerant questions.jsonl --corpus notes.ken --out tolerant --epochs 2 --k 3
+  ken train noise-tolerant questions.jsonl --records known.jsonl --corpus notes.ken --out tolerant
   ken eval questions.jsonl --held-out 0.3 --corpus notes.ken --adapter tolerant
 
 Each question is taught three times, as far as there are passages for it: from memory, with
 passages of which one holds a golden answer, and with passages that do not: such as lie near it,
-and such as were found for other questions (Zero-RAG, section 3.3).
+and such as were found for other questions (Zero-RAG, section 3.3). A model that has to answer
+from memory what it does not know learns to invent, and one that is only taught what it knows to
+ignore its passages: --records tells the two apart.
 
 With --held-out R, a share of the questions is left out for `ken eval`, which takes the same
 flag; which ones goes by their words alone.")]

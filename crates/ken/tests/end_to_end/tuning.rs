@@ -242,6 +242,26 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let always = ken.json(&[&ask[..], &MODEL, &by("kbm:certainty@-1+double")].concat());
     assert!(always["calls"]["retriever"] == 1, "{always}");
 
+    let tolerant = [
+        "train",
+        "noise-tolerant",
+        "island/questions.jsonl",
+        "--records",
+        "known.jsonl",
+        "--corpus",
+        "island.ken",
+        "--limit",
+        "40",
+        "--mode",
+        "lexical",
+        "--out",
+        "tolerant",
+    ];
+    let taught = ken.json(&[&tolerant[..], &MODEL, &SMALL].concat());
+    let of = |kind: &str| number(&taught["lessons"][kind]);
+    assert!((5.0..=20.0).contains(&of("from_memory")), "{taught}");
+    assert!(of("with_noise") <= of("from_memory"), "{taught}");
+
     let calibrate = [
         "calibrate",
         "known.jsonl",

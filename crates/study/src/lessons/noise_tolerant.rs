@@ -1,6 +1,8 @@
 //! Lessons that make a model answer right whatever stands in its prompt (Zero-RAG, section 3.3): each
 //! question from memory, with passages that hold the answer, and with passages that do not.
 
+use std::collections::HashSet;
+
 use ken_answer::prompt::{Posed, from_evidence, from_memory};
 use ken_answer::{AnswerError, Retrieved, Retriever};
 use ken_index::Mode;
@@ -14,7 +16,7 @@ use crate::random::{below, shuffle};
 const BATCH: usize = 64;
 
 /// How the lessons are made.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NoiseTolerant {
     /// How passages are searched.
     pub mode: Mode,
@@ -24,6 +26,10 @@ pub struct NoiseTolerant {
     pub depth: usize,
     /// The share of distractors that come from other questions, in `[0, 1]`.
     pub random: f64,
+    /// The ids of the questions that the model knows from memory. Only these are then taught from
+    /// memory and with noise, since a model that has to answer what it does not know learns to
+    /// invent; without it, all are, as in the paper.
+    pub known: Option<HashSet<String>>,
     /// The seed of what is drawn.
     pub seed: u64,
 }
@@ -69,12 +75,16 @@ pub fn noise_tolerant(
                 output: output.clone(),
             });
         };
-        add(LessonKind::FromMemory, from_memory(posed));
+        let known = settings.known.as_ref();
+        let from_itself = known.is_none_or(|known| known.contains(&question.id));
+        if from_itself {
+            add(LessonKind::FromMemory, from_memory(posed));
+        }
         if let Some(evidence) = evidence(question, &found[place], settings.k) {
             add(LessonKind::WithEvidence, from_evidence(posed, &evidence));
         }
         let noise = noise(question, place, &found, settings);
-        if !noise.is_empty() {
+        if from_itself && !noise.is_empty() {
             add(LessonKind::WithNoise, from_evidence(posed, &noise));
         }
     }

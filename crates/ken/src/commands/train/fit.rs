@@ -53,18 +53,24 @@ pub(super) fn counted(lessons: &[Lesson]) -> BTreeMap<LessonKind, usize> {
     kinds
 }
 
-/// Lessons that fit into the model, as token sequences.
+/// Lessons that fit into the model, as token sequences. Each kind weighs as much as every other,
+/// however many there are of it: the loss is the sum of the kinds' expectations (Zero-RAG, Eq. 6).
 pub(super) fn objectives(
     checkpoint: &Checkpoint,
     form: PromptForm,
     lessons: &[Lesson],
 ) -> Result<Vec<Objective>> {
     let context = checkpoint.config().context;
+    let kinds = counted(lessons);
+    let even = lessons.len() as f32 / kinds.len().max(1) as f32;
     let mut objectives = Vec::with_capacity(lessons.len());
     for lesson in lessons {
         let (prompt, output) = checkpoint.example(&lesson.prompt, form, &lesson.output)?;
         if prompt.len() + output.len() <= context {
-            objectives.push(Objective::Imitate(Sequence::completion(&prompt, &output)));
+            let weight = even / kinds[&lesson.kind] as f32;
+            let mut sequence = Sequence::completion(&prompt, &output);
+            sequence.weights.iter_mut().for_each(|w| *w *= weight);
+            objectives.push(Objective::Imitate(sequence));
         }
     }
     Ok(objectives)

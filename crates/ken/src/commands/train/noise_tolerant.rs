@@ -1,9 +1,13 @@
 //! `ken train noise-tolerant`: a language model learns to answer right whatever stands in its prompt.
 
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_study::{Lesson, NoiseTolerant, Question, noise_tolerant, place_in_split};
+use ken_study::{
+    Lesson, NoiseTolerant, ProbeRecord, Question, noise_tolerant, place_in_split, read_results,
+};
 
 use super::fit::{Lessons, counted, fit, objectives, opened};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
@@ -40,6 +44,19 @@ pub(super) fn run(
     )
 }
 
+/// The ids of the questions that were answered right from memory at least half of the time.
+fn known(records: &Path) -> Result<HashSet<String>> {
+    /// As for the known rate.
+    const SHARE: f64 = 0.5;
+    let records: Vec<ProbeRecord> = read_results(records)?;
+    let known = |record: &ProbeRecord| record.confidence.from_self.is_some_and(|c| c >= SHARE);
+    Ok(records
+        .into_iter()
+        .filter(known)
+        .map(|record| record.id)
+        .collect())
+}
+
 /// The lessons of the questions that are not held out, and those of the share that validates.
 pub(crate) fn taught(
     flags: &NoiseTolerantFlags,
@@ -63,6 +80,7 @@ pub(crate) fn taught(
         k: flags.k.get(),
         depth: flags.depth.get(),
         random: flags.random,
+        known: flags.records.as_deref().map(known).transpose()?,
         seed: settings.seed,
     };
     let mut display = Display::new();
