@@ -90,7 +90,7 @@ fn model(dir: &TempDir) -> Trainable {
         .iter()
         .map(|(name, variable)| {
             let tensor = match places.get(name) {
-                None => variable.as_tensor().clone(),
+                None => variable.as_tensor().copy().unwrap(),
                 Some(&place) => {
                     let values = numbers(variable.elem_count(), place as f64, 0.2);
                     Tensor::from_vec(values, variable.shape(), &Device::Cpu).unwrap()
