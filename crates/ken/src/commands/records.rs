@@ -92,7 +92,13 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .router()
         .filter(|_| answering.policy.measure() == Some(Measure::Router))
         .map(|(_, fingerprint)| ("router", fingerprint.to_owned()));
-    let assessor = pipeline.assessor().map(|by| ("kbm", by.to_owned()));
+    let assessor = pipeline
+        .assessor()
+        .filter(|_| {
+            let measure = answering.policy.measure();
+            matches!(measure, Some(Measure::Mastery | Measure::Certitude))
+        })
+        .map(|by| ("kbm", by.to_owned()));
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),
