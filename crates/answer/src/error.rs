@@ -76,6 +76,21 @@ pub enum AnswerError {
         /// The fingerprint of what is there.
         received: String,
     },
+    /// The keys of the datastore were taken with something else than what answers now.
+    #[error(
+        "the keys of the datastore were taken with another {what}: its fingerprint was {expected}, and now is {received}"
+    )]
+    OtherDatastore {
+        /// What differs: the model or the prompts.
+        what: &'static str,
+        /// The fingerprint that the datastore names.
+        expected: String,
+        /// The fingerprint of what is there.
+        received: String,
+    },
+    /// The datastore cannot be used.
+    #[error(transparent)]
+    Datastore(#[from] crate::datastore::DatastoreError),
     /// The language model was stopped.
     #[error("stopped before the answer was written")]
     Interrupted,
@@ -113,6 +128,8 @@ impl AnswerError {
             Self::OtherRouter { .. } => "other_router",
             Self::NoAssessor => "no_assessor",
             Self::OtherAssessor { .. } => "other_assessor",
+            Self::OtherDatastore { .. } => "other_datastore",
+            Self::Datastore(e) => e.kind(),
             Self::Interrupted => "interrupted",
             Self::Model(e) => e.kind(),
             Self::Embed(e) => e.kind(),
@@ -172,6 +189,11 @@ impl AnswerError {
             Self::OtherRouter { renewal, .. } => Some(format!(
                 "use what it was learned with, or {renewal}, from records of `ken probe`"
             )),
+            Self::OtherDatastore { .. } => Some(
+                "use the model that they were taken with, or make it anew: `ken datastore make LABELS --out DIR`"
+                    .to_owned(),
+            ),
+            Self::Datastore(e) => e.hint(),
             Self::Interrupted => None,
         }
     }

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{Calls, Tokens};
 use crate::assessor::Assessor;
+use crate::datastore::Datastore;
 use crate::error::AnswerError;
-use crate::prompt::Indicator;
+use crate::prompt::{self, Indicator, Posed};
 use crate::router::{Representation, Routed, Router, represent};
 
 /// What is asked of the model for a measure.
@@ -38,6 +39,8 @@ pub enum Step {
     AssessMastery,
     /// Whether answers agree, asked of the same.
     AssessCertainty,
+    /// Which source a model takes that was trained to choose.
+    ChooseSource,
 }
 
 impl Step {
@@ -52,6 +55,7 @@ impl Step {
             Self::Represent => "represent",
             Self::AssessMastery => "assess mastery",
             Self::AssessCertainty => "assess certainty",
+            Self::ChooseSource => "choose source",
         }
     }
 }
@@ -71,6 +75,7 @@ pub fn steps(measure: Measure) -> &'static [Step] {
         Measure::Router => &[Step::Represent],
         Measure::Mastery => &[Step::AssessMastery],
         Measure::Certitude => &[Step::AssessCertainty],
+        Measure::SelfRoute => &[Step::ChooseSource],
     }
 }
 
@@ -103,6 +108,9 @@ pub struct Taken {
     /// What a model that was trained on the boundary denies.
     #[serde(default)]
     pub assessed: Verdicts,
+    /// What a model chose that was trained to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<ChosenSource>,
     /// What was paid, by step.
     pub costs: BTreeMap<Step, Cost>,
 }
@@ -125,12 +133,22 @@ impl Taken {
             Measure::Router => self.routed.as_ref().map(|routed| routed.need),
             Measure::Mastery => self.assessed.mastery,
             Measure::Certitude => self.assessed.certainty,
+            Measure::SelfRoute => self.chosen.as_ref().map(|chosen| chosen.need),
         }
     }
 
-    /// The same without what another router or another assessor held.
+    /// The same without what others held than those that decide now.
     #[must_use]
-    pub fn by(mut self, router: Option<&str>, assessor: Option<&str>) -> Self {
+    pub fn by(mut self, deciders: Deciders<'_>) -> Self {
+        let Deciders {
+            router,
+            assessor,
+            datastore,
+        } = deciders;
+        let other = |chosen: &mut ChosenSource| chosen.datastore.as_deref() != datastore;
+        if self.chosen.take_if(other).is_some() {
+            self.costs.remove(&Step::ChooseSource);
+        }
         let other = |routed: &mut Routed| Some(routed.router.as_str()) != router;
         if self.routed.take_if(other).is_some() {
             self.costs.remove(&Step::Represent);
@@ -142,6 +160,28 @@ impl Taken {
         }
         self
     }
+}
+
+/// What decides beside the model that answers, by fingerprints; `None` where there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Deciders<'a> {
+    /// The router.
+    pub router: Option<&'a str>,
+    /// The model that was trained on a boundary.
+    pub assessor: Option<&'a str>,
+    /// The policy datastore.
+    pub datastore: Option<&'a str>,
+}
+
+/// What a model chose that was trained to choose its source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChosenSource {
+    /// The fingerprint of the datastore that voted, where there is one.
+    pub datastore: Option<String>,
+    /// The sum over corpora of p_M times p_D, in `[0, 1]`.
+    pub need: f64,
+    /// The corpus with the largest product.
+    pub corpus: String,
 }
 
 /// What a model that was trained on what another knows says of a question.
@@ -166,6 +206,8 @@ pub(crate) struct Taking<'a> {
     pub(crate) embedder: Option<&'a dyn Embedder>,
     /// What says whether the model knows, where there is any.
     pub(crate) assessor: Option<&'a Assessor>,
+    /// Votes on the source that the model chooses, where there is any.
+    pub(crate) datastore: Option<&'a Datastore>,
 }
 
 /// What was taken so far; `None` of a question on which the model was stopped.
@@ -197,6 +239,7 @@ impl Taking<'_> {
             Step::Represent,
             Step::AssessMastery,
             Step::AssessCertainty,
+            Step::ChooseSource,
         ] {
             if !measures.iter().any(|&one| steps(one).contains(&step)) {
                 continue;
@@ -234,6 +277,7 @@ impl Taking<'_> {
                 Step::AssessMastery | Step::AssessCertainty => {
                     self.assess(step, questions, prompts, &open, &mut all)?;
                 }
+                Step::ChooseSource => self.choose_source(questions, &open, &mut all)?,
             }
         }
         Ok(all)
@@ -347,6 +391,43 @@ impl Taking<'_> {
         Ok(())
     }
 
+    fn choose_source(
+        &self,
+        questions: &[&str],
+        open: &[usize],
+        all: &mut SoFar,
+    ) -> Result<(), AnswerError> {
+        let started = Instant::now();
+        let prompts = open.iter().map(|&index| Posed::open(questions[index]));
+        let prompts: Vec<Prompt> = prompts.map(prompt::choose_source).collect();
+        let corpora = self.model.corpora();
+        let layer = self.datastore.map_or(0, |store| store.keyed_by().layer);
+        let asked: Vec<&Prompt> = prompts.iter().collect();
+        let choices = self.model.choose_sources(&asked, layer)?;
+        let mut chosen = Vec::with_capacity(open.len());
+        for choice in &choices {
+            let votes = self.datastore.map(|store| store.shares(&choice.state));
+            chosen.push(chosen_of(
+                &choice.shares,
+                votes.transpose()?.as_deref(),
+                &corpora,
+            ));
+        }
+        let ms = share(started.elapsed(), open.len());
+        for ((&index, prompt), (need, corpus)) in open.iter().zip(&prompts).zip(chosen) {
+            let read = self.model.count_prompt_tokens(prompt)?;
+            if let Some(taken) = &mut all[index] {
+                taken.chosen = Some(ChosenSource {
+                    datastore: self.datastore.map(|store| store.fingerprint().to_owned()),
+                    need,
+                    corpus: corpus.to_owned(),
+                });
+                taken.costs.insert(Step::ChooseSource, cost(1, read, 0, ms));
+            }
+        }
+        Ok(())
+    }
+
     fn inspect(
         &self,
         prompts: &[Prompt],
@@ -378,6 +459,25 @@ impl Taking<'_> {
         }
         Ok(())
     }
+}
+
+/// The sum over corpora of the model's share times the votes', and the corpus with the largest
+/// product (SR-RAG, Eq. 7). Without votes, by the model alone.
+///
+/// # Shapes
+/// `shares`, `votes`: `[sources]`, the model itself first; `corpora`: `[sources - 1]`.
+fn chosen_of<'c>(shares: &[f64], votes: Option<&[f64]>, corpora: &[&'c str]) -> (f64, &'c str) {
+    let mut sum = 0.0;
+    let mut best = (f64::NEG_INFINITY, "");
+    for (place, name) in corpora.iter().enumerate() {
+        let of = |all: &[f64]| all.get(place + 1).copied().unwrap_or_default();
+        let product = of(shares) * votes.map_or(1.0, of);
+        sum += product;
+        if product > best.0 {
+            best = (product, name);
+        }
+    }
+    (sum, best.1)
 }
 
 fn cost(calls: usize, read: usize, written: usize, ms: f64) -> Cost {

@@ -16,9 +16,10 @@ use ken_route::{Choice, Head, Policy, Source};
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
 use crate::assessor::Assessor;
 use crate::cite::cite;
+use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::evidence;
-use crate::need::{Cost, Step};
+use crate::need::{Cost, Deciders, Step};
 use crate::prompt::{self, Posed};
 use crate::retrieve::Retriever;
 use crate::router::Router;
@@ -67,6 +68,9 @@ pub struct Pipeline {
     pub(crate) settings: Settings,
     pub(crate) router: Option<Router>,
     pub(crate) assessor: Option<Assessor>,
+    pub(crate) datastore: Option<Datastore>,
+    /// Corpora beside that of the retriever, by the names under which a model chooses them.
+    further: BTreeMap<String, Retriever>,
 }
 
 impl Pipeline {
@@ -83,6 +87,8 @@ impl Pipeline {
             settings,
             router: None,
             assessor: None,
+            datastore: None,
+            further: BTreeMap::new(),
         }
     }
 
@@ -110,6 +116,38 @@ impl Pipeline {
             assessor: Some(assessor),
             ..self
         })
+    }
+
+    /// The same pipeline with a datastore, which votes on the source that the model chooses.
+    ///
+    /// # Errors
+    /// One whose keys were taken with another model or other prompts.
+    pub fn with_datastore(self, datastore: Datastore) -> Result<Self, AnswerError> {
+        datastore.check(self.model.fingerprint())?;
+        Ok(Self {
+            datastore: Some(datastore),
+            ..self
+        })
+    }
+
+    /// The same pipeline with corpora beside the first, by the names under which the model was
+    /// trained to choose them.
+    #[must_use]
+    pub fn with_further(self, further: BTreeMap<String, Retriever>) -> Self {
+        Self { further, ..self }
+    }
+
+    /// The fingerprints of what decides beside the model.
+    #[must_use]
+    pub fn deciders(&self) -> Deciders<'_> {
+        Deciders {
+            router: self
+                .router
+                .as_ref()
+                .map(|router| router.fingerprint.as_str()),
+            assessor: self.assessor.as_ref().map(Assessor::fingerprint),
+            datastore: self.datastore.as_ref().map(Datastore::fingerprint),
+        }
     }
 
     /// The fingerprint of what says whether the model knows, where there is any.
@@ -140,6 +178,12 @@ impl Pipeline {
     #[must_use]
     pub fn retriever(&self) -> Option<&Retriever> {
         self.retriever.as_ref()
+    }
+
+    /// The language model, to be shared.
+    #[must_use]
+    pub fn shared_model(&self) -> &Arc<dyn LanguageModel> {
+        &self.model
     }
 
     /// The language model.
@@ -285,19 +329,27 @@ impl Pipeline {
         rooms: &[usize],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
-        let (indices, questions): (Vec<usize>, Vec<&str>) = drafts
-            .iter()
-            .enumerate()
-            .filter(|(_, draft)| draft.choice.source == Source::Corpus)
-            .map(|(index, draft)| (index, draft.question))
-            .unzip();
-        if indices.is_empty() {
-            return Ok(());
+        let mut by_corpus: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
+        for (index, draft) in drafts.iter().enumerate() {
+            if draft.choice.source == Source::Corpus {
+                let corpus = draft.corpus.clone();
+                let corpus = corpus.filter(|name| self.further.contains_key(name));
+                by_corpus.entry(corpus).or_default().push(index);
+            }
         }
-        let retriever = self.retriever.as_ref().ok_or(AnswerError::NoCorpus)?;
-        let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
         let wanted = self.settings.evidence_tokens;
-        for (index, found) in indices.into_iter().zip(found) {
+        let mut all = Vec::new();
+        for (corpus, indices) in by_corpus {
+            let retriever = match &corpus {
+                Some(name) => self.further.get(name),
+                None => self.retriever.as_ref(),
+            };
+            let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
+            let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
+            let found = retriever.find(&questions, self.settings.mode, self.settings.k)?;
+            all.extend(indices.into_iter().zip(found));
+        }
+        for (index, found) in all {
             let (draft, room) = (&mut drafts[index], rooms[index]);
             draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
@@ -336,7 +388,9 @@ impl Pipeline {
             .filter(|(_, (draft, _))| draft.go_on && draft.choice.source == Source::SelfKnowledge)
             .map(|(index, (draft, room))| (index, (draft.question, *room)))
             .unzip();
-        if !self.settings.verbalize || indices.is_empty() {
+        // A model that chooses its source was trained to write what it knows wherever that is itself.
+        let verbalizes = self.settings.verbalize || !self.model.corpora().is_empty();
+        if !verbalizes || indices.is_empty() {
             return Ok(());
         }
         let started = Instant::now();
@@ -449,6 +503,8 @@ pub(crate) struct Draft<'q> {
     pub(crate) go_on: bool,
     pub(crate) retrieved: Vec<Retrieved>,
     verbalized: Option<Verbalized>,
+    /// The corpus that the model chose, where it did.
+    pub(crate) corpus: Option<String>,
     /// What the policy's measure gave without evidence.
     pub(crate) need: Option<f64>,
     /// The answer from memory, where the policy had it written.
@@ -468,6 +524,7 @@ impl<'q> Draft<'q> {
             go_on,
             retrieved: Vec::new(),
             verbalized: None,
+            corpus: None,
             need: None,
             from_memory: None,
             written: None,
@@ -494,10 +551,14 @@ impl<'q> Draft<'q> {
 
     pub(crate) fn prompt(&self) -> Prompt {
         if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
-            return prompt::from_text(Posed::open(self.question), "", &known.text);
+            return prompt::from_known(Posed::open(self.question), &known.text);
         }
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
-        prompt::from_evidence(Posed::open(self.question), &evidence)
+        prompt::from_corpus(
+            Posed::open(self.question),
+            self.corpus.as_deref(),
+            &evidence,
+        )
     }
 
     fn finish(self, policy: &Policy, answer: &str) -> Answer {

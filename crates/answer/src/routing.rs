@@ -67,6 +67,7 @@ impl Pipeline {
             router: self.router.as_ref(),
             embedder: self.retriever().map(Retriever::embedder),
             assessor: self.assessor.as_ref(),
+            datastore: self.datastore.as_ref(),
         };
         taking
             .take(measures, questions, prompts, before)?
@@ -101,6 +102,7 @@ impl Pipeline {
                 let mut draft = Draft::new(question, choice, go_on);
                 draft.paid(&taken.costs);
                 draft.need = need;
+                draft.corpus = taken.chosen.as_ref().map(|chosen| chosen.corpus.clone());
                 draft.from_memory = self.as_answer(taken);
                 if draft.choice.source == Source::SelfKnowledge {
                     draft.written.clone_from(&draft.from_memory);

@@ -16,7 +16,9 @@ mod tokenize;
 mod top_k;
 mod write;
 
-pub use dense::{DenseLayout, DenseSearch, RowBuffer, SegmentVectors, VectorType};
+pub use dense::{
+    DenseLayout, DenseSearch, Neighbour, RowBuffer, SegmentVectors, VectorSet, VectorType,
+};
 pub use error::IndexError;
 pub use fuse::{fused_depth, reciprocal_rank};
 pub use index::{Found, Hit, Index};

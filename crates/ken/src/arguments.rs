@@ -5,6 +5,7 @@
 mod answering;
 mod calibrating;
 mod corpus;
+mod datastore;
 #[cfg(test)]
 mod documented;
 mod exporting;
@@ -23,11 +24,15 @@ pub(crate) use corpus::{
     CorpusArguments, CorpusFlag, CorpusVerb, FindingFlags, IngestArguments, SearchArguments,
     SearchFlags,
 };
+pub(crate) use datastore::{
+    DatastoreAddArguments, DatastoreArguments, DatastoreExportArguments, DatastoreImportArguments,
+    DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
+};
 pub(crate) use exporting::{
     ExportArguments, ExportFlags, ExportModelArguments, ExportTrainingDataArguments, ExportVerb,
     TrainingData,
 };
-pub(crate) use labelling::{CorpusSource, LabelArguments, LabelVerb, SourcesArguments};
+pub(crate) use labelling::{LabelArguments, LabelVerb, SourcesArguments};
 pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
 pub(crate) use model::{ModelArguments, ModelVerb};
 pub(crate) use probing::ProbeArguments;
@@ -38,7 +43,7 @@ pub(crate) use training::{
 };
 pub(crate) use tuning::{
     KbmLessonFlags, NoiseTolerantFlags, TrainExamplesArguments, TrainKbmArguments,
-    TrainNoiseTolerantArguments, TuningFlags,
+    TrainNoiseTolerantArguments, TrainSelfRouteArguments, TuningFlags,
 };
 pub(crate) use world::{
     WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
@@ -127,6 +132,8 @@ pub(crate) enum Verb {
     Mastery(MasteryArguments),
     /// Teach a router, a pruner or a language model from what was measured
     Train(TrainArguments),
+    /// Make, show and correct what a model that chooses its source is advised by
+    Datastore(DatastoreArguments),
     /// Leave out of a corpus what the language model knows without it
     Prune(PruneArguments),
     /// Choose a policy's threshold from what was probed, with a guarantee if you want one

@@ -6,6 +6,7 @@ pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod corpus;
+pub(crate) mod datastore;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;

@@ -3,9 +3,11 @@
 //! higher one winning; the verbs run on those. It opens no corpus and no model.
 
 mod address;
+mod source;
 mod values;
 
 pub(crate) use address::CorpusAddress;
+pub(crate) use source::CorpusSource;
 pub(crate) use values::{SamplingTemperature, Temperature};
 
 use std::fmt::Display;
@@ -42,9 +44,10 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 26] = [
     "adapter",
     "corpus",
+    "datastore",
     "device",
     "embedder",
     "evidence_tokens",
@@ -75,6 +78,7 @@ const KEYS: [&str; 25] = [
 pub(crate) struct Layer {
     pub(crate) adapter: Option<PathBuf>,
     pub(crate) corpus: Option<CorpusAddress>,
+    pub(crate) datastore: Option<PathBuf>,
     pub(crate) device: Option<Device>,
     pub(crate) embedder: Option<ModelReference>,
     pub(crate) evidence_tokens: Option<NonZeroUsize>,
@@ -97,6 +101,8 @@ pub(crate) struct Layer {
     /// Said by flags only.
     pub(crate) reverse: bool,
     pub(crate) router: Option<PathBuf>,
+    /// Said by flags only.
+    pub(crate) sources: Vec<CorpusSource>,
     pub(crate) samples: Option<NonZeroUsize>,
     pub(crate) scale: Option<NonZeroU32>,
     pub(crate) seed: Option<u64>,
@@ -118,6 +124,7 @@ impl Layer {
         Self {
             adapter: self.adapter.or(lower.adapter),
             corpus: self.corpus.or(lower.corpus),
+            datastore: self.datastore.or(lower.datastore),
             device: self.device.or(lower.device),
             embedder: self.embedder.or(lower.embedder),
             evidence_tokens: self.evidence_tokens.or(lower.evidence_tokens),
@@ -140,6 +147,10 @@ impl Layer {
             rerank_depth: self.rerank_depth.or(lower.rerank_depth),
             reverse: self.reverse || lower.reverse,
             router: self.router.or(lower.router),
+            sources: match self.sources.is_empty() {
+                true => lower.sources,
+                false => self.sources,
+            },
             samples: self.samples.or(lower.samples),
             scale: self.scale.or(lower.scale),
             seed: self.seed.or(lower.seed),
@@ -154,6 +165,7 @@ impl Layer {
         match key {
             "adapter" => self.adapter = Some(PathBuf::from(value)),
             "corpus" => self.corpus = Some(read(value)?),
+            "datastore" => self.datastore = Some(value.into()),
             "device" => self.device = Some(read(value)?),
             "embedder" => self.embedder = Some(read(value)?),
             "evidence_tokens" => self.evidence_tokens = Some(read(value)?),
@@ -182,8 +194,8 @@ impl Layer {
         Ok(())
     }
 
-    /// The settings of a file. A relative corpus, adapter, kbm or router is relative to
-    /// the file.
+    /// The settings of a file. A relative corpus, adapter, datastore, kbm or router is
+    /// relative to the file.
     fn of_file(path: &Path, text: &str) -> Result<Self, Refusal> {
         let table: toml::Table = toml::from_str(text)
             .map_err(|cause| Refusal::config(format!("{} is not TOML: {cause}", path.display())))?;
@@ -219,6 +231,7 @@ impl Layer {
         if let Some(folder) = path.parent() {
             layer.corpus = layer.corpus.map(|corpus| corpus.below(folder));
             layer.adapter = layer.adapter.map(|adapter| folder.join(adapter));
+            layer.datastore = layer.datastore.map(|datastore| folder.join(datastore));
             layer.kbm = layer.kbm.map(|kbm| folder.join(kbm));
             layer.router = layer.router.map(|router| folder.join(router));
         }
@@ -293,6 +306,11 @@ pub(crate) struct Settings {
     /// Where the language model computes.
     #[serde(serialize_with = "as_text")]
     pub(crate) device: Device,
+    /// The folder of the datastore of the policy `self-route`.
+    pub(crate) datastore: Option<PathBuf>,
+    /// Corpora beside the first, by the names under which a model chooses them.
+    #[serde(skip)]
+    pub(crate) sources: Vec<CorpusSource>,
     /// The embedder of a new corpus.
     pub(crate) embedder: ModelReference,
     /// The most evidence in a prompt, in tokens.
@@ -404,6 +422,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         adapter: layer.adapter,
         active: active(layer.scale, layer.reverse)?,
         corpus: layer.corpus,
+        datastore: layer.datastore,
         device: layer.device.unwrap_or_default(),
         embedder: match layer.embedder {
             Some(reference) => reference,
@@ -428,6 +447,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         rerank_chunk: layer.rerank_chunk.unwrap_or(RERANK_CHUNK),
         rerank_depth: layer.rerank_depth.map_or(RERANK_DEPTH, NonZeroUsize::get),
         router: layer.router,
+        sources: layer.sources,
         samples: layer.samples.map_or(ken_answer::SAMPLES, NonZeroUsize::get),
         seed: layer.seed.unwrap_or(0),
         segment: layer.segment.unwrap_or(Cut::Auto),

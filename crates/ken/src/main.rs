@@ -82,6 +82,10 @@ fn run(arguments: &Arguments) -> Result<()> {
             let settings = settings(global, train.verb.layer())?;
             commands::train::run(&train.verb, &settings, global.json, stop)
         }
+        Verb::Datastore(datastore) => {
+            let settings = settings(global, datastore.verb.layer())?;
+            commands::datastore::run(&datastore.verb, &settings, global.json, stop)
+        }
         Verb::Export(export) => {
             let settings = settings(global, export.verb.layer())?;
             commands::export::run(&export.verb, &settings, global.json, stop)

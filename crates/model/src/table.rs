@@ -386,6 +386,7 @@ mod tests {
             instruction: "Answer.",
             examples: Examples::Fixed(&[]),
             input: format!("{evidence}Question: where is the Louvre\nAnswer:"),
+            sourced: None,
         }
     }
 

@@ -238,6 +238,7 @@ fn entail_each_other(
         instruction: INSTRUCTION,
         examples: Examples::Fixed(&EXAMPLES),
         input: format!("Question: {question}\nFirst: {first}\nSecond: {second}\nFollows:"),
+        sourced: None,
     };
     let prompts: Vec<Prompt> = firsts
         .iter()

@@ -206,6 +206,7 @@ fn judgments(
                     instruction: CHINESE_INSTRUCTION,
                     examples: Examples::Fixed(&CHINESE_EXAMPLES),
                     input: format!("正确答案：{right}\n回答：{answer}\n回答正确："),
+                    sourced: None,
                 };
                 (prompt, &CHINESE_CHOICES[..])
             } else {
@@ -213,6 +214,7 @@ fn judgments(
                     instruction: INSTRUCTION,
                     examples: Examples::Fixed(&EXAMPLES),
                     input: format!("Right answers: {right}\nAnswer: {answer}\nIt is right:"),
+                    sourced: None,
                 };
                 (prompt, &CHOICES[..])
             }

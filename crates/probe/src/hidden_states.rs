@@ -39,10 +39,7 @@ pub fn eigenscores(
                     })
             });
             let places = places.collect();
-            read.extend(texts.iter().map(|answer| Prompt {
-                input: format!("{} {answer}", prompt.input),
-                ..(*prompt).clone()
-            }));
+            read.extend(texts.iter().map(|answer| prompt.continued(answer)));
             places
         })
         .collect();

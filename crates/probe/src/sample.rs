@@ -239,6 +239,7 @@ mod tests {
                 instruction: "Answer.",
                 examples: Examples::Fixed(&[]),
                 input: format!("Question: {}\nAnswer:", fact.question),
+                sourced: None,
             })
             .collect()
     }

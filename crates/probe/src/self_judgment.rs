@@ -73,6 +73,7 @@ pub fn judge_need(
             instruction: INSTRUCTION,
             examples: Examples::Fixed(&EXAMPLES),
             input: format!("Question: {question}\nA search is needed:"),
+            sourced: None,
         })
         .collect();
     let requests: Vec<_> = prompts

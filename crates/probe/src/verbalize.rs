@@ -134,6 +134,7 @@ mod tests {
                 instruction: INSTRUCTION,
                 examples: Examples::Fixed(&[]),
                 input: format!("Question: {question}\nBackground:"),
+                sourced: None,
             })
             .collect();
         let wanted: Vec<TextWanted<'_>> = prompts

@@ -55,6 +55,10 @@ impl CannotChoose {
             Self::NotMeasured { policy } if policy.measure() == Some(Measure::Router) => {
                 "name a router by --router FILE".to_owned()
             }
+            Self::NotMeasured { policy } if policy.measure() == Some(Measure::SelfRoute) => {
+                "name a model that was trained by `ken train self-route LABELS --out DIR`"
+                    .to_owned()
+            }
             Self::NotMeasured { .. } => {
                 "use `certainty`, which needs no more than the answers, or a model on this machine"
                     .to_owned()
@@ -105,6 +109,7 @@ impl Policy {
                 let what = match measure {
                     Measure::Judgment => "the model's need to look this up",
                     Measure::Router => "the need to look this up that the router foretells",
+                    Measure::SelfRoute => "the share of the corpus in the model's choice",
                     _ => "the model's uncertainty",
                 };
                 (!spared, format!("{what}, {need:.3}, is {side} {threshold}"))

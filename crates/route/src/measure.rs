@@ -32,11 +32,15 @@ pub enum Measure {
     Mastery,
     /// As [`Measure::Mastery`], of whether sampled answers agree.
     Certitude,
+    /// The probability with which a model that was trained to choose its source takes a corpus,
+    /// times the share of corpora among the nearest entries of its datastore where there is one
+    /// (SR-RAG, Eq. 7).
+    SelfRoute,
 }
 
 impl Measure {
     /// Every measure with its name, which is that of its policy.
-    pub const NAMES: [(Self, &'static str); 11] = [
+    pub const NAMES: [(Self, &'static str); 12] = [
         (Self::Judgment, "prompt"),
         (Self::Certainty, "certainty"),
         (Self::Perplexity, "uncertainty:perplexity"),
@@ -48,6 +52,7 @@ impl Measure {
         (Self::Router, "router"),
         (Self::Mastery, "kbm"),
         (Self::Certitude, "kbm:certainty"),
+        (Self::SelfRoute, "self-route"),
     ];
 
     /// Whether the number lies in `[0, 1]`, so that it may be read as a probability.
@@ -61,13 +66,14 @@ impl Measure {
                 | Self::Router
                 | Self::Mastery
                 | Self::Certitude
+                | Self::SelfRoute
         )
     }
 
     /// Whether it can be taken again with evidence.
     #[must_use]
     pub fn is_taken_with_evidence(self) -> bool {
-        !matches!(self, Self::Judgment | Self::Router)
+        !matches!(self, Self::Judgment | Self::Router | Self::SelfRoute)
     }
 }
 

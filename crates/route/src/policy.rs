@@ -35,6 +35,10 @@ pub enum Policy {
 /// The threshold of the model's own judgment where nobody says: it holds for or against.
 const JUDGMENT_THRESHOLD: f64 = 0.5;
 
+/// The threshold of a model that chooses its source: that of SR-RAG (section 4.1, for two of its three
+/// models).
+const SELF_ROUTE_THRESHOLD: f64 = 0.2;
+
 /// What follows the name of a policy that judges twice.
 const DOUBLE: &str = "+double";
 
@@ -44,7 +48,11 @@ impl Policy {
     pub fn measured(measure: Measure) -> Self {
         Self::Measured {
             measure,
-            threshold: (measure == Measure::Judgment).then_some(JUDGMENT_THRESHOLD),
+            threshold: match measure {
+                Measure::Judgment => Some(JUDGMENT_THRESHOLD),
+                Measure::SelfRoute => Some(SELF_ROUTE_THRESHOLD),
+                _ => None,
+            },
             double: false,
         }
     }
@@ -200,6 +208,8 @@ mod tests {
             "uncertainty:eigenscore@-3.5",
             "router",
             "router@0.4",
+            "self-route",
+            "self-route@0.1",
         ] {
             let policy: Policy = text.parse().unwrap();
             assert_eq!(policy.to_string(), text);

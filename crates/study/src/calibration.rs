@@ -128,6 +128,7 @@ pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
         eigenscore: record.eigenscore,
         routed: None,
         assessed: Verdicts::default(),
+        chosen: None,
         costs,
     }
 }

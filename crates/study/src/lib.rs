@@ -40,10 +40,11 @@ pub use label::{
     FirstText, LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, SourceRecord,
     SourceSummary, label_sources, summarize_sources, write_sources_parquet,
 };
-pub use learn::{LearnError, LearnOptions};
+pub use learn::{LearnError, LearnOptions, datastore::make_datastore};
 pub use lessons::{
-    BoundaryError, BoundaryLessons, Lesson, LessonKind, NoiseTolerant, boundary_lessons,
-    is_held_out, noise_tolerant, place_in_split,
+    BoundaryError, BoundaryLessons, LabelRule, Lesson, LessonKind, NoiseTolerant, RoutingError,
+    RoutingLesson, RoutingStage, boundary_lessons, is_held_out, noise_tolerant, place_in_split,
+    routing_lessons,
 };
 pub use mastery::{
     Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use ken_model::decoder::{AdapterSettings, ORIGIN_FILE, Origin, SETTINGS_FILE, TENSORS_FILE};
+use ken_model::decoder::{AdapterSettings, Origin, SETTINGS_FILE, TENSORS_FILE};
 use serde::Serialize;
 use serde_json::json;
 
@@ -64,7 +64,7 @@ pub fn write_adapter(
     };
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
     write_tensors(&folder.join(TENSORS_FILE), &tensors, metadata)?;
-    write_json(&folder.join(ORIGIN_FILE), origin)?;
+    origin.write(folder)?;
     write_json(&folder.join(SETTINGS_FILE), &written)
 }
 

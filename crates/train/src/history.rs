@@ -38,6 +38,22 @@ pub struct History {
 }
 
 impl History {
+    /// Puts another training behind this one, whose steps are counted on.
+    pub fn then(&mut self, later: Self) {
+        let done = self.steps.len();
+        self.steps
+            .extend(later.steps.into_iter().map(|step| StepRecord {
+                step: step.step + done,
+                ..step
+            }));
+        let validations = later.validations.into_iter();
+        self.validations
+            .extend(validations.map(|one| ValidationRecord {
+                step: one.step + done,
+                ..one
+            }));
+    }
+
     /// Tokens a second over all steps.
     #[must_use]
     pub fn tokens_per_second(&self) -> f64 {

@@ -6,7 +6,7 @@ mod english;
 
 use std::sync::Arc;
 
-use ken_model::language::{Examples, Prompt, WorkedExample};
+use ken_model::language::{Examples, Knowledge, Prompt, Sourced, WorkedExample};
 use ken_probe::letter;
 use ken_probe::normalize::is_mostly_chinese;
 
@@ -80,8 +80,10 @@ impl Wording {
         }
     }
 
-    /// The prompt for what comes before the question, the question and the choices.
-    fn prompt(&self, evidence: &str, question: &str, choices: &[String]) -> Prompt {
+    /// The prompt for what comes before the question, the question and the choices. `knowledge` is
+    /// the same evidence for a model that marks where it comes from.
+    fn prompt(&self, evidence: &str, knowledge: Knowledge, posed: Posed<'_>) -> Prompt {
+        let Posed { question, choices } = posed;
         let task = match (evidence.is_empty(), choices.is_empty()) {
             (true, true) => &self.from_memory,
             (false, true) => &self.from_evidence,
@@ -92,6 +94,15 @@ impl Wording {
             instruction: task.instruction,
             examples: Examples::Fixed(task.examples),
             input: self.input(evidence, question, choices, self.answer),
+            sourced: Some(self.sourced(posed, knowledge)),
+        }
+    }
+
+    fn sourced(&self, posed: Posed<'_>, knowledge: Knowledge) -> Sourced {
+        Sourced {
+            question: self.input("", posed.question, posed.choices, ""),
+            knowledge,
+            answer: self.answer.to_owned(),
         }
     }
 
@@ -111,29 +122,59 @@ impl Wording {
 /// Asks the model to answer from what it knows.
 #[must_use]
 pub fn from_memory(posed: Posed<'_>) -> Prompt {
-    Wording::of(posed.question).prompt("", posed.question, posed.choices)
+    from_known(posed, "")
+}
+
+/// Asks the model to answer from what it wrote of what it knows; without such a text, from memory.
+#[must_use]
+pub fn from_known(posed: Posed<'_>, text: &str) -> Prompt {
+    let passage = match text {
+        "" => String::new(),
+        text => line(1, "", text),
+    };
+    let knowledge = Knowledge::Own(text.to_owned());
+    Wording::of(posed.question).prompt(&passage, knowledge, posed)
 }
 
 /// Asks the model to answer from passages, given best first; without any, from what it knows. The
 /// best stands last in the prompt, next to the question, where small models read best.
 #[must_use]
 pub fn from_evidence(posed: Posed<'_>, evidence: &[&Retrieved]) -> Prompt {
+    from_corpus(posed, None, evidence)
+}
+
+/// As [`from_evidence`], of a corpus by its name.
+#[must_use]
+pub fn from_corpus(posed: Posed<'_>, corpus: Option<&str>, evidence: &[&Retrieved]) -> Prompt {
     let mut passages = String::new();
     for (at, passage) in evidence.iter().enumerate().rev() {
         passages.push_str(&numbered(at + 1, passage));
     }
-    Wording::of(posed.question).prompt(&passages, posed.question, posed.choices)
+    from_found(posed, corpus, passages)
 }
 
-/// Asks the model to answer from one text, as from a passage; the title may be empty. Without a text
-/// from what it knows.
+/// Asks the model to answer from one passage of a corpus; the title may be empty.
 #[must_use]
-pub fn from_text(posed: Posed<'_>, title: &str, text: &str) -> Prompt {
-    let passage = match text {
-        "" => String::new(),
-        text => line(1, title, text),
+pub fn from_passage(posed: Posed<'_>, corpus: &str, title: &str, text: &str) -> Prompt {
+    from_found(posed, Some(corpus), line(1, title, text))
+}
+
+fn from_found(posed: Posed<'_>, corpus: Option<&str>, passages: String) -> Prompt {
+    let knowledge = match passages.as_str() {
+        "" => Knowledge::Own(String::new()),
+        passages => Knowledge::Found {
+            corpus: corpus.map(str::to_owned),
+            text: passages.to_owned(),
+        },
     };
-    Wording::of(posed.question).prompt(&passage, posed.question, posed.choices)
+    Wording::of(posed.question).prompt(&passages, knowledge, posed)
+}
+
+/// Asks a model that was trained to choose where its knowledge comes from. Others are asked to answer
+/// from what they know.
+#[must_use]
+pub fn choose_source(posed: Posed<'_>) -> Prompt {
+    Wording::of(posed.question).prompt("", Knowledge::Unchosen, posed)
 }
 
 /// Asks the model to write what it knows that helps with a question. `examples` show how, or where
@@ -145,6 +186,7 @@ pub fn verbalize(posed: Posed<'_>, examples: Option<Examples>) -> Prompt {
         instruction: wording.verbalize.instruction,
         examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
         input: verbalize_input(wording, posed),
+        sourced: Some(wording.sourced(posed, Knowledge::Unwritten)),
     }
 }
 
@@ -172,6 +214,7 @@ pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
         instruction: "",
         examples: Examples::Fixed(&[]),
         input: format!("{}{wanted}", asked.unwrap_or_default()),
+        sourced: None,
     }
 }
 
@@ -206,6 +249,7 @@ pub(crate) fn frame(posed: Posed<'_>) -> Prompt {
         instruction: task.instruction,
         examples: Examples::Fixed(task.examples),
         input: wording.input("", "", posed.choices, wording.answer),
+        sourced: None,
     }
 }
 
@@ -329,10 +373,14 @@ mod tests {
         let chinese = verbalize(Posed::open("谁写了《静夜思》？"), None);
         assert_eq!(chinese.instruction, CHINESE.verbalize.instruction);
 
-        let known = from_text(plain, "", "Blue is a colour.");
+        let known = from_known(plain, "Blue is a colour.");
         let read = from_evidence(plain, &[&passage("", "Blue is a colour.")]);
-        assert_eq!(known, read);
-        assert_eq!(from_text(plain, "", ""), from_memory(plain));
+        assert_eq!((known.text(), known.examples.len()), (read.text(), 4));
+        assert_eq!(from_known(plain, ""), from_memory(plain));
+        assert_eq!(
+            from_passage(plain, "c", "", "x").text(),
+            from_known(plain, "x").text()
+        );
         assert_ne!(fingerprint(), verbalize_fingerprint());
     }
 

@@ -76,6 +76,7 @@ fn prompt(text: &str) -> Prompt {
         instruction: INSTRUCTION,
         examples: Examples::Fixed(&EXAMPLES),
         input: format!("Passage: {text}\nQuestion:"),
+        sourced: None,
     }
 }
 

@@ -4,6 +4,7 @@
 mod exact;
 mod graph;
 mod layout;
+mod vector_set;
 mod vectors;
 
 use std::path::Path;
@@ -12,6 +13,7 @@ use rayon::prelude::*;
 
 use self::graph::{Graph, Ranking, Wanted};
 pub use self::layout::{DenseLayout, DenseSearch, VectorType};
+pub use self::vector_set::{Neighbour, VectorSet};
 use self::vectors::Access;
 pub(crate) use self::vectors::VectorWriter;
 pub use self::vectors::{RowBuffer, SegmentVectors};

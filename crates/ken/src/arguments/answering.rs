@@ -11,8 +11,9 @@ use ken_model::hub::ModelReference;
 use ken_route::Policy;
 
 use super::calibrating::share;
+use super::labelling::corpus_source;
 use super::{CorpusFlag, SearchFlags};
-use crate::config::{Layer, Temperature};
+use crate::config::{CorpusSource, Layer, Temperature};
 
 /// The language model.
 #[derive(Debug, Clone, Args)]
@@ -135,6 +136,21 @@ impl RouterFlag {
     }
 }
 
+/// What advises the policy self-route.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DatastoreFlag {
+    /// The datastore of --policy self-route, made by ken datastore make [setting: datastore]
+    #[arg(long, value_name = "DIR")]
+    datastore: Option<PathBuf>,
+}
+
+impl DatastoreFlag {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.datastore.clone_from(&self.datastore);
+    }
+}
+
 /// All that an answer depends on but the question and the policy.
 #[derive(Debug, Clone, Args)]
 struct AnsweringFlags {
@@ -149,6 +165,14 @@ struct AnsweringFlags {
 
     #[command(flatten)]
     kbm: KbmFlags,
+
+    #[command(flatten)]
+    datastore: DatastoreFlag,
+
+    /// A corpus beside --corpus, by the name under which a model that was trained to choose among
+    /// several knows it; may be repeated
+    #[arg(long = "source", value_name = "NAME=CORPUS", value_parser = corpus_source())]
+    sources: Vec<CorpusSource>,
 
     /// Where the model answers from what it knows: have it write that down first, and answer
     /// from the text; --verbalize=false takes the setting back [setting: verbalize]
@@ -168,6 +192,8 @@ impl AnsweringFlags {
         self.samples.onto(layer);
         self.router.onto(layer);
         self.kbm.onto(layer);
+        self.datastore.onto(layer);
+        layer.sources.clone_from(&self.sources);
         layer.verbalize = self.verbalize;
         self.search.onto(layer);
         self.answer.onto(layer);

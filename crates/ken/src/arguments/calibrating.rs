@@ -8,7 +8,7 @@ use ken_model::hub::ModelReference;
 use ken_route::{Goal, Measure};
 
 use super::CorpusFlag;
-use super::answering::{KbmFlags, RouterFlag};
+use super::answering::{DatastoreFlag, KbmFlags, RouterFlag};
 use crate::config::Layer;
 
 /// As many as `ken ask` draws where nobody says how many.
@@ -48,6 +48,13 @@ pub(crate) struct CalibrateArguments {
     kbm: KbmFlags,
 
     #[command(flatten)]
+    datastore: DatastoreFlag,
+
+    /// With --policy self-route: the adapter by which the model chooses [setting: adapter]
+    #[arg(long, value_name = "DIR")]
+    adapter: Option<PathBuf>,
+
+    #[command(flatten)]
     corpus: CorpusFlag,
 
     /// With --policy router: the model that was probed, where the router takes its hidden states
@@ -83,10 +90,12 @@ impl CalibrateArguments {
         let mut layer = Layer {
             model: self.model.clone(),
             embedder: self.embedder.clone(),
+            adapter: self.adapter.clone(),
             ..Layer::default()
         };
         self.router.onto(&mut layer);
         self.kbm.onto(&mut layer);
+        self.datastore.onto(&mut layer);
         self.corpus.onto(&mut layer);
         layer
     }

@@ -10,7 +10,9 @@ use ken_train::heads::Shape;
 use super::CorpusFlag;
 use super::answering::ModelFlags;
 use super::calibrating::open_share;
-use super::tuning::{TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments};
+use super::tuning::{
+    TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
+};
 use crate::config::Layer;
 
 /// `ken train`.
@@ -30,6 +32,8 @@ pub(crate) enum TrainVerb {
     NoiseTolerant(Box<TrainNoiseTolerantArguments>),
     /// A language model that says which answers a model knows
     Kbm(Box<TrainKbmArguments>),
+    /// A language model that chooses where its knowledge comes from
+    SelfRoute(Box<TrainSelfRouteArguments>),
     /// A router: which questions the language model answers right from memory
     Router(Box<TrainRouterArguments>),
     /// A pruner: which passages of a corpus say what the language model knows
@@ -43,6 +47,7 @@ impl TrainVerb {
             Self::Examples(examples) => examples.layer(),
             Self::NoiseTolerant(tuning) => tuning.layer(),
             Self::Kbm(kbm) => kbm.layer(),
+            Self::SelfRoute(routing) => routing.layer(),
             Self::Router(router) => router.layer(),
             Self::Pruner(pruner) => pruner.layer(),
         }

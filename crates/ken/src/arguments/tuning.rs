@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ken_model::decoder::PromptForm;
+use ken_study::LabelRule;
 
 use super::CorpusFlag;
 use super::answering::ModelFlags;
@@ -91,6 +92,72 @@ pub(crate) struct TuningFlags {
 
     #[command(flatten)]
     pub(crate) model: ModelFlags,
+}
+
+/// Which lessons make a model choose its source.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct SelfRouteLessonFlags {
+    /// A file of records of `ken label sources`
+    #[arg(value_name = "LABELS")]
+    pub(crate) labels: PathBuf,
+
+    /// By which rule a source is preferred: majority, or sum
+    #[arg(long, value_name = "RULE", default_value_t = LabelRule::Majority)]
+    pub(crate) rule: LabelRule,
+
+    /// Leave out a share of the questions, to evaluate on
+    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
+    pub(crate) held_out: f64,
+
+    /// How far the model may move for a preference, in the second stage
+    #[arg(long, value_name = "B", default_value_t = 0.3)]
+    pub(crate) beta: f64,
+
+    /// The highest learning rate of the second stage [default: a twentieth of the first's]
+    #[arg(long, value_name = "R")]
+    pub(crate) second_learning_rate: Option<f64>,
+
+    /// How often every example is seen in the second stage; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 1.0)]
+    pub(crate) second_epochs: f64,
+
+    /// Imitate in the second stage as in the first, instead of preferring
+    #[arg(long)]
+    pub(crate) no_preference: bool,
+}
+
+/// `ken train self-route`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken label sources questions.jsonl --corpus notes.ken --out labels.jsonl
+  ken train self-route labels.jsonl --out routing
+  ken train self-route labels.jsonl --rule sum --epochs 3 --out routing
+  ken ask --corpus notes.ken --adapter routing --policy self-route \"Who keeps the keys?\"
+
+LABELS is what `ken label sources` wrote of the model that is to be trained. In a first stage it
+learns to choose the source that helps most behind a question, to write the most helpful text
+where that is itself, and to answer from the most helpful context; in a second one to prefer that
+text to the least helpful (SR-RAG, Eq. 4 to 6). Sources, the end of the question and that of the
+knowledge are marked by tokens that no text has. `ken datastore make` then makes a datastore of
+neighbours, which makes the choice better.
+
+--held-out R of the questions are not taught, so that `ken eval` has some to go by; which ones
+goes by their words alone.")]
+pub(crate) struct TrainSelfRouteArguments {
+    #[command(flatten)]
+    pub(crate) lessons: SelfRouteLessonFlags,
+
+    #[command(flatten)]
+    pub(crate) tuning: TuningFlags,
+}
+
+impl TrainSelfRouteArguments {
+    pub(crate) fn layer(&self) -> Layer {
+        let mut layer = Layer::default();
+        self.tuning.model.onto(&mut layer);
+        layer
+    }
 }
 
 /// How lessons are put before the model, and where their passages come from.

@@ -30,6 +30,10 @@ pub(crate) fn run(
             let scores = train::kbm::scores(&records, measure, settings, stop)?;
             observe_scored(&records, measure, &scores)?
         }
+        Measure::SelfRoute => {
+            let scores = train::self_route::scores(&records, settings, stop)?;
+            observe_scored(&records, arguments.policy, &scores)?
+        }
         measure => observe(&records, measure, arguments.samples.get())?,
     };
     let goal = arguments.goal();
@@ -107,6 +111,10 @@ fn show(
             (Measure::Mastery | Measure::Certitude, _, Some(kbm)) => {
                 format!(" --kbm {}", kbm.display())
             }
+            (Measure::SelfRoute, ..) => settings
+                .datastore
+                .as_ref()
+                .map_or_else(String::new, |dir| format!(" --datastore {}", dir.display())),
             _ => String::new(),
         };
         output::line(format!("to use it: ken ask --policy {policy}{samples}{by}"))?;

@@ -13,10 +13,10 @@ use ken_study::{
     write_sources_parquet,
 };
 
-use crate::arguments::{CorpusSource, LabelVerb, SourcesArguments};
+use crate::arguments::{LabelVerb, SourcesArguments};
 use crate::commands::records::{self, share};
 use crate::commands::{open, rerank};
-use crate::config::Settings;
+use crate::config::{CorpusSource, Settings};
 use crate::output;
 use crate::progress::{Display, Unit};
 

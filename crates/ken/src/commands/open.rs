@@ -1,11 +1,12 @@
 //! Opening what the verbs work on: models, fetched where they are not yet, and the corpus.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::{AnswerError, Assessor, BackEnd, Boundary, Pipeline, Retriever};
+use ken_answer::{AnswerError, Assessor, BackEnd, Boundary, Datastore, Pipeline, Retriever};
 use ken_corpus::{Active, Corpus};
 use ken_index::Index;
 use ken_milvus::{Collection, MilvusAddress};
@@ -269,7 +270,23 @@ pub(crate) fn routed_pipeline(
     if let Some(assessor) = assessor {
         pipeline = pipeline.with_assessor(assessor)?;
     }
-    Ok(pipeline)
+    let chooses = |policy: &Policy| policy.measure() == Some(Measure::SelfRoute);
+    if let Some(folder) = &settings.datastore
+        && policies.iter().any(chooses)
+    {
+        pipeline = pipeline.with_datastore(Datastore::open(folder)?)?;
+    }
+    if settings.sources.is_empty() {
+        return Ok(pipeline);
+    }
+    let mut further = BTreeMap::new();
+    for source in &settings.sources {
+        let retriever = retriever_of(&source.address, settings, stop)?;
+        let model = || Ok(Arc::clone(pipeline.shared_model()));
+        let retriever = rerank::added(retriever, settings, model, stop)?;
+        further.insert(source.name.clone(), retriever);
+    }
+    Ok(pipeline.with_further(further))
 }
 
 /// The model of the policy `kbm`, and the share of questions that it was not trained on.

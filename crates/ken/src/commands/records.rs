@@ -88,17 +88,14 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .measure()
         .filter(|&measure| steps(measure).contains(&Step::Sample))
         .map(|_| ("samples", answering.samples.to_string()));
-    let router = pipeline
-        .router()
-        .filter(|_| answering.policy.measure() == Some(Measure::Router))
-        .map(|(_, fingerprint)| ("router", fingerprint.to_owned()));
-    let assessor = pipeline
-        .assessor()
-        .filter(|_| {
-            let measure = answering.policy.measure();
-            matches!(measure, Some(Measure::Mastery | Measure::Certitude))
-        })
-        .map(|by| ("kbm", by.to_owned()));
+    let deciders = pipeline.deciders();
+    let decider = match answering.policy.measure() {
+        Some(Measure::Router) => deciders.router.map(|by| ("router", by)),
+        Some(Measure::Mastery | Measure::Certitude) => deciders.assessor.map(|by| ("kbm", by)),
+        Some(Measure::SelfRoute) => deciders.datastore.map(|by| ("datastore", by)),
+        _ => None,
+    };
+    let decider = decider.map(|(name, by)| (name, by.to_owned()));
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),
@@ -118,8 +115,7 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .chain(reranking)
         .chain(answering.verbalize.then(|| ("verbalize", true.to_string())))
         .chain(samples)
-        .chain(router)
-        .chain(assessor)
+        .chain(decider)
         .map(|(name, value)| (name.to_owned(), value))
         .collect()
 }

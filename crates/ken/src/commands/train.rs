@@ -6,6 +6,7 @@ pub(crate) mod kbm;
 pub(crate) mod noise_tolerant;
 mod pruner;
 pub(crate) mod router;
+pub(crate) mod self_route;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,7 @@ pub(crate) fn run(
         TrainVerb::Examples(arguments) => examples::run(arguments, settings, json, stop),
         TrainVerb::NoiseTolerant(arguments) => noise_tolerant::run(arguments, settings, json, stop),
         TrainVerb::Kbm(arguments) => kbm::run(arguments, settings, json, stop),
+        TrainVerb::SelfRoute(arguments) => self_route::run(arguments, settings, json, stop),
         TrainVerb::Router(arguments) => router::run(arguments, settings, json, stop),
         TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json, stop),
     }

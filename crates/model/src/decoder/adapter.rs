@@ -10,14 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::config::DecoderConfig;
 use super::error::DecoderError;
-use super::prompt_form::PromptForm;
+use super::origin::Origin;
 
 /// The settings' file.
 pub const SETTINGS_FILE: &str = "adapter_config.json";
 /// The tensors' file.
 pub const TENSORS_FILE: &str = "adapter_model.safetensors";
-/// What ken knows of an adapter and PEFT does not ask for.
-pub const ORIGIN_FILE: &str = "ken.json";
 
 /// What stands before the name of a module in an adapter's tensors.
 const PREFIX: &str = "base_model.model.";
@@ -106,32 +104,6 @@ impl AdapterSettings {
     }
 }
 
-/// What ken keeps beside PEFT's files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Origin {
-    /// The fingerprint of the model that it was trained on.
-    pub base: String,
-    /// What it was trained for.
-    pub purpose: String,
-    /// How prompts were put before the model in training.
-    #[serde(default)]
-    pub prompt: PromptForm,
-    /// Whose knowledge it says something of, where it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boundary: Option<LearnedBoundary>,
-}
-
-/// What a model was trained to say of what another one knows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LearnedBoundary {
-    /// The fingerprint of the model that was probed.
-    pub model: String,
-    /// The fingerprint of the prompts that it answered.
-    pub prompt: String,
-    /// The share of all questions that it was not trained on.
-    pub held_out: f64,
-}
-
 /// The two matrices of a module.
 struct Pair {
     /// `[rank, inputs]`.
@@ -170,13 +142,7 @@ impl Adapter {
         if let Some(what) = settings.unsupported() {
             return Err(refuse(format!("it has {what}, which is not supported")));
         }
-        let origin = match std::fs::read_to_string(folder.join(ORIGIN_FILE)) {
-            Ok(text) => Some(
-                serde_json::from_str(&text)
-                    .map_err(|e| refuse(format!("`{ORIGIN_FILE}` cannot be read: {e}")))?,
-            ),
-            Err(_) => None,
-        };
+        let origin = Origin::read(folder)?;
         let tensors_path = folder.join(TENSORS_FILE);
         let bytes = std::fs::read(&tensors_path)
             .map_err(|source| DecoderError::io(&tensors_path, source))?;

@@ -49,6 +49,13 @@ pub(super) struct ChatTemplate {
 }
 
 impl ChatTemplate {
+    /// Whether a text stands in the template.
+    pub(super) fn mentions(&self, text: &str) -> bool {
+        [&self.source, &self.beginning, &self.end]
+            .iter()
+            .any(|part| part.contains(text))
+    }
+
     /// Reads the template from GGUF metadata; `None` where the model has none.
     pub(super) fn from_gguf(metadata: &Metadata<'_>) -> Option<Self> {
         let source = metadata

@@ -11,7 +11,9 @@ use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
+use super::origin::Origin;
 use super::prompt_form::PromptForm;
+use super::source_tokens::SourceTokens;
 use super::tokenizer::{Reading, TextTokenizer};
 use super::weights::{Part, WeightFile, Weights};
 use crate::language::Prompt;
@@ -24,6 +26,8 @@ pub struct Checkpoint {
     pub(super) chat: Option<ChatTemplate>,
     pub(super) end_tokens: Vec<u32>,
     pub(super) prompt_form: PromptForm,
+    /// What it was trained for, where ken did that.
+    pub(super) origin: Option<Origin>,
     pub(super) fingerprint: String,
 }
 
@@ -94,6 +98,7 @@ impl Checkpoint {
             chat,
             end_tokens,
             prompt_form: PromptForm::default(),
+            origin: None,
             fingerprint,
         })
     }
@@ -107,6 +112,7 @@ impl Checkpoint {
         }
         let config = DecoderConfig::from_hugging_face(&config_path)?;
         let prompt_form = PromptForm::from_hugging_face(&config_path)?;
+        let origin = Origin::read(folder)?;
         let tokenizer = TextTokenizer::from_file(&folder.join("tokenizer.json"))?;
         let chat = ChatTemplate::from_folder(folder);
         let mut end_tokens = end_tokens_of_folder(folder);
@@ -119,6 +125,10 @@ impl Checkpoint {
             let parts = [fingerprint.as_str(), prompt_form.name()];
             fingerprint = crate::fingerprint_of_texts(&parts);
         }
+        if let Some(sources) = origin.as_ref().and_then(|origin| origin.sources.as_ref()) {
+            let parts = [fingerprint.as_str(), &format!("{sources:?}")];
+            fingerprint = crate::fingerprint_of_texts(&parts);
+        }
         Ok(Self {
             config,
             weights: Weights::new(file),
@@ -126,6 +136,7 @@ impl Checkpoint {
             chat,
             end_tokens,
             prompt_form,
+            origin,
             fingerprint,
         })
     }
@@ -141,6 +152,7 @@ impl Checkpoint {
         let prompt_form = adapter.origin().map_or(self.prompt_form, |o| o.prompt);
         Ok(Self {
             prompt_form,
+            origin: adapter.origin().cloned().or(self.origin),
             weights: self.weights.with(adapter),
             fingerprint,
             ..self
@@ -182,6 +194,18 @@ impl Checkpoint {
         self.prompt_form
     }
 
+    /// What it was trained for last; `None` where another program trained it.
+    #[must_use]
+    pub fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+
+    /// The tokens by which it chooses a source, where it was trained to.
+    #[must_use]
+    pub fn sources(&self) -> Option<&SourceTokens> {
+        self.origin.as_ref()?.sources.as_ref()
+    }
+
     /// The tokens of a prompt in a form, and of what a model is to write after it, as a model that
     /// answers reads and writes them: the output stands behind a space and ends with the line.
     ///
@@ -194,7 +218,18 @@ impl Checkpoint {
         output: &str,
     ) -> Result<(Vec<u32>, Vec<u32>), DecoderError> {
         let (shared, input) = form.text(prompt);
-        self.continued(&format!("{shared}{input}"), &format!(" {output}\n"))
+        self.continued(&format!("{shared}{input}"), &completion(output))
+    }
+
+    /// The tokens of an output behind what asks for it, see [`Checkpoint::example`].
+    ///
+    /// # Errors
+    /// As [`Checkpoint::example`].
+    pub fn output(&self, output: &str) -> Result<Vec<u32>, DecoderError> {
+        let tokens = self
+            .tokenizer
+            .encode_continuation(&completion(output), Reading::Plain)?;
+        self.config.known(tokens)
     }
 
     /// The tokens of a text, and of another that goes on behind it.
@@ -244,6 +279,11 @@ impl Checkpoint {
             });
         ends.chain(matrices).chain(vectors)
     }
+}
+
+/// An output as it stands behind what asks for it.
+fn completion(output: &str) -> String {
+    format!(" {output}\n")
 }
 
 /// The projections of all blocks, `(layer, part, [rows, columns])`, as they are stored.

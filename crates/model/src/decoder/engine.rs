@@ -6,6 +6,7 @@ use super::backend::{Backend, Sequence};
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::graph::{Graph, Input};
+use super::prompt::{Course, Prompt};
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
@@ -27,7 +28,12 @@ pub(super) struct Engine<B: Backend> {
     budget: usize,
     /// The last used one at the end.
     prefixes: Mutex<Vec<Prefix<B::Sequence>>>,
+    /// What prompts go on from, the last one at the end.
+    held: Mutex<Vec<Prefix<B::Sequence>>>,
 }
+
+/// The share of the budget that may be held for prompts to go on from: one of so many.
+const HELD_SHARE: usize = 4;
 
 /// A beginning that prompts share, and what was computed of it.
 struct Prefix<S> {
@@ -50,6 +56,8 @@ pub(super) enum Depth {
     Final,
     /// The residual stream behind so many blocks. The sequences are of no use afterwards.
     Residual(usize),
+    /// Of each row the final one, and behind it the residual stream behind so many blocks.
+    FinalAndResidual(usize),
 }
 
 impl<B: Backend> Engine<B> {
@@ -60,6 +68,7 @@ impl<B: Backend> Engine<B> {
             hidden: config.hidden,
             vocabulary: config.vocabulary,
             prefixes: Mutex::default(),
+            held: Mutex::default(),
         }
     }
 
@@ -107,8 +116,13 @@ impl<B: Backend> Engine<B> {
             let states = match depth {
                 Depth::Final => self.graph.forward(&mut inputs, &selected)?,
                 Depth::Residual(blocks) => self.graph.residual(&mut inputs, &selected, blocks)?,
+                Depth::FinalAndResidual(blocks) => {
+                    self.graph
+                        .forward_with_residual(&mut inputs, &selected, blocks)?
+                }
             };
-            for (state, owner) in states.chunks(self.hidden).zip(owners) {
+            let width = states.len() / owners.len().max(1);
+            for (state, owner) in states.chunks(width.max(1)).zip(owners) {
                 hidden[owner].extend_from_slice(state);
             }
         }
@@ -132,6 +146,38 @@ impl<B: Backend> Engine<B> {
             return self.graph.empty(room);
         }
         self.prefix(prefix)?.branch(room)
+    }
+
+    /// A sequence that holds the beginning of a prompt, and how many of its tokens that are: what
+    /// was held last of those that the prompt goes on from, else what it shares with others.
+    pub(super) fn behind(&self, prompt: &Prompt, room: usize) -> Result<(B::Sequence, usize)> {
+        if prompt.course() != Course::Alone {
+            let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+            let tokens = prompt.tokens();
+            let begins = |one: &&Prefix<B::Sequence>| {
+                one.tokens.len() < tokens.len() && tokens.starts_with(&one.tokens)
+            };
+            let longest = held
+                .iter()
+                .filter(begins)
+                .max_by_key(|one| one.tokens.len());
+            if let Some(found) = longest {
+                return Ok((found.sequence.branch(room)?, found.tokens.len()));
+            }
+        }
+        let (shared, _) = prompt.parts();
+        Ok((self.after(shared, room)?, shared.len()))
+    }
+
+    /// Holds what was computed of some tokens, for prompts that go on from them.
+    pub(super) fn hold(&self, tokens: Vec<u32>, sequence: Arc<B::Sequence>) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|one| one.tokens != tokens);
+        held.push(Prefix { tokens, sequence });
+        let mut sum: usize = held.iter().map(|one| one.tokens.len()).sum();
+        while sum > self.budget / HELD_SHARE && !held.is_empty() {
+            sum -= held.remove(0).tokens.len();
+        }
     }
 
     fn prefix(&self, tokens: &[u32]) -> Result<Arc<B::Sequence>> {

@@ -110,6 +110,22 @@ pub enum DecoderError {
         /// What does not fit.
         reason: String,
     },
+    /// Nothing in the vocabulary is free to mark the knowledge of sources with.
+    #[error(
+        "the vocabulary of the model has no {needed} entries that are free to mark sources with"
+    )]
+    NoFreeTokens {
+        /// Entries that are needed.
+        needed: usize,
+    },
+    /// A corpus that the model was not trained to choose.
+    #[error("the model was not trained to choose the corpus {name:?}; it knows {}", known.join(", "))]
+    NoSuchCorpus {
+        /// The name given.
+        name: String,
+        /// The names that it knows.
+        known: Vec<String>,
+    },
     /// The chat template could not be rendered.
     #[error("the chat template of the model failed: {reason}")]
     ChatTemplate {
@@ -196,6 +212,8 @@ impl DecoderError {
             Self::Tokenizer { .. } => "tokenizer",
             Self::Adapter { .. } => "adapter",
             Self::OtherBase { .. } => "other_base",
+            Self::NoFreeTokens { .. } => "no_free_tokens",
+            Self::NoSuchCorpus { .. } => "no_such_corpus",
             Self::ChatTemplate { .. } => "chat_template",
             Self::ContextExceeded { .. } => "context_exceeded",
             Self::UnknownToken { .. } => "unknown_token",
@@ -233,6 +251,13 @@ impl DecoderError {
             }
             Self::Adapter { .. } => {
                 Some("give a folder with a LoRA adapter as PEFT writes it".to_owned())
+            }
+            Self::NoFreeTokens { .. } => Some(
+                "take a model with reserved tokens, or add some to its tokenizer and embedding"
+                    .to_owned(),
+            ),
+            Self::NoSuchCorpus { .. } => {
+                Some("name one that it knows, or train it with this one as a source".to_owned())
             }
             Self::OtherBase { .. } => Some(
                 "use it with the model that it was trained on, or train one on this model: `ken train`"

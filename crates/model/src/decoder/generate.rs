@@ -13,7 +13,7 @@ use super::certain::Certain;
 use super::engine::{Depth, Engine, Reading};
 use super::error::DecoderError;
 use super::graph::Input;
-use super::prompt::Prompt;
+use super::prompt::{Course, Prompt};
 use super::runtime::with_engine;
 use super::sampling::Sampler;
 use super::tokenizer::TextTokenizer;
@@ -215,7 +215,7 @@ impl<B: Backend> Engine<B> {
                 break;
             }
             hand_out(&mut active, on_piece);
-            retire(&mut active, on_piece, &mut done);
+            self.retire(requests, &mut active, on_piece, &mut done);
             self.step(&mut active, writer)?;
         }
         Ok(done
@@ -243,13 +243,17 @@ impl<B: Backend> Engine<B> {
         let mut indices: Vec<(usize, usize)> = Vec::new();
         for index in unread.clone() {
             let request = &requests[index];
-            let (shared, rest) = request.prompt.parts();
             // A prompt that is asked twice in a row is read once.
             let last = indices
                 .last()
                 .filter(|(last, _)| requests[*last].prompt.tokens() == request.prompt.tokens());
             let read = last.map(|(_, reading)| *reading);
-            let to_read = if read.is_some() { 0 } else { rest.len() };
+            let length = request.prompt.tokens().len();
+            let to_read = if read.is_some() {
+                0
+            } else {
+                request.prompt.parts().1.len()
+            };
             let more = to_read + request.samples.min(free) * writer.room(request);
             if places >= free || (held > 0 && held + more > self.budget()) {
                 break;
@@ -261,9 +265,10 @@ impl<B: Backend> Engine<B> {
             if read.is_some() {
                 continue;
             }
+            let (sequence, known) = self.behind(request.prompt, length)?;
             readings.push(Reading {
-                tokens: rest.to_vec(),
-                sequence: self.after(shared, rest.len())?,
+                tokens: request.prompt.tokens()[known..].to_vec(),
+                sequence,
                 wanted: 1,
             });
         }
@@ -295,6 +300,40 @@ impl<B: Backend> Engine<B> {
             }));
         }
         Ok(waiting)
+    }
+
+    /// Takes out the branches that have ended.
+    fn retire(
+        &self,
+        requests: &[GenerateRequest<'_>],
+        active: &mut Vec<Branch<'_, B::Sequence>>,
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+        done: &mut [Vec<Option<Generation>>],
+    ) {
+        for mut branch in active.extract_if(.., |branch| branch.finish.is_some()) {
+            let finish = branch.finish.unwrap_or(Finish::Length);
+            if finish != Finish::Cancelled {
+                let text = branch.text.finish();
+                if !text.is_empty() {
+                    // There is nothing left to break off.
+                    let _ = on_piece(Piece {
+                        request: branch.request,
+                        sample: branch.sample,
+                        text,
+                    });
+                }
+            }
+            let (request, sample) = (branch.request, branch.sample);
+            let prompt = requests[request].prompt;
+            let (sequence, written) = branch.end(finish);
+            if prompt.course() == Course::GoesOn {
+                let mut tokens = [prompt.tokens(), &written.tokens].concat();
+                // The last token was written and not read.
+                tokens.truncate(sequence.length());
+                self.hold(tokens, Arc::new(sequence));
+            }
+            done[request][sample] = Some(written);
+        }
     }
 
     /// Writes one more token of every branch.
@@ -376,8 +415,9 @@ impl<'a, S: Sequence> Branch<'a, S> {
         Ok(())
     }
 
-    fn end(self, finish: Finish) -> Generation {
-        Generation {
+    /// What was written, and the sequence that it was written in.
+    fn end(self, finish: Finish) -> (S, Generation) {
+        let written = Generation {
             text: self.text.released().to_owned(),
             tokens: self.tokens,
             logprobs: self.logprobs,
@@ -386,7 +426,8 @@ impl<'a, S: Sequence> Branch<'a, S> {
             prompt_tokens: self.prompt_tokens,
             prompt_time: self.prompt_time,
             write_time: self.started.elapsed(),
-        }
+        };
+        (self.sequence, written)
     }
 }
 
@@ -405,29 +446,5 @@ fn hand_out<S>(
         if !text.is_empty() && on_piece(piece).is_break() {
             branch.finish = Some(Finish::Cancelled);
         }
-    }
-}
-
-/// Takes out the branches that have ended.
-fn retire<S: Sequence>(
-    active: &mut Vec<Branch<'_, S>>,
-    on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    done: &mut [Vec<Option<Generation>>],
-) {
-    for mut branch in active.extract_if(.., |branch| branch.finish.is_some()) {
-        let finish = branch.finish.unwrap_or(Finish::Length);
-        if finish != Finish::Cancelled {
-            let text = branch.text.finish();
-            if !text.is_empty() {
-                // There is nothing left to break off.
-                let _ = on_piece(Piece {
-                    request: branch.request,
-                    sample: branch.sample,
-                    text,
-                });
-            }
-        }
-        let (request, sample) = (branch.request, branch.sample);
-        done[request][sample] = Some(branch.end(finish));
     }
 }

@@ -116,12 +116,61 @@ impl<B: Backend> Graph<B> {
         })
     }
 
+    /// As [`Graph::forward`], each row with its residual stream behind the first `blocks` blocks
+    /// after it.
+    ///
+    /// # Shapes
+    /// Returns `[selected, 2 * hidden]`.
+    pub(super) fn forward_with_residual(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+        blocks: usize,
+    ) -> Result<Vec<f32>> {
+        in_pool(|| {
+            let mut residual = None;
+            let mut tap = |behind: usize, x: &B::Rows, is_selected: bool| -> Result<()> {
+                if behind == blocks {
+                    residual = Some(if is_selected {
+                        self.backend
+                            .select(x, &(0..selected.len()).collect::<Vec<_>>())?
+                    } else {
+                        self.backend.select(x, selected)?
+                    });
+                }
+                Ok(())
+            };
+            let x = self.run_watched(inputs, selected, self.blocks.len(), &mut tap)?;
+            let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
+            let last = self.backend.download(x)?;
+            let residual = residual.map(|x| self.backend.download(x)).transpose()?;
+            let residual = residual.unwrap_or_default();
+            let width = last.len() / selected.len().max(1);
+            let rows = last.chunks(width.max(1)).zip(residual.chunks(width.max(1)));
+            Ok(rows
+                .flat_map(|(last, residual)| [last, residual].concat())
+                .collect())
+        })
+    }
+
     /// The residual stream of the selected rows behind the first `blocks` blocks.
     fn run(
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
         selected: &[usize],
         blocks: usize,
+    ) -> Result<B::Rows> {
+        self.run_watched(inputs, selected, blocks, &mut |_, _, _| Ok(()))
+    }
+
+    /// As [`Graph::run`]; `watch` is shown the stream behind each number of blocks, and whether only
+    /// the selected rows are left of it.
+    fn run_watched(
+        &self,
+        inputs: &mut [Input<'_, B::Sequence>],
+        selected: &[usize],
+        blocks: usize,
+        watch: &mut dyn FnMut(usize, &B::Rows, bool) -> Result<()>,
     ) -> Result<B::Rows> {
         let backend = &self.backend;
         let tokens: Vec<u32> = inputs.iter().flat_map(|i| i.tokens).copied().collect();
@@ -137,10 +186,12 @@ impl<B: Backend> Graph<B> {
         if blocks == 0 {
             x = backend.select(&x, selected)?;
         }
+        watch(0, &x, blocks == 0)?;
         for (layer, block) in self.blocks[..blocks].iter().enumerate() {
             // Behind the last attention no row needs the others.
             let selected = (layer + 1 == blocks).then_some(selected);
             x = block.forward(self, layer, x, &rotation, &mut runs, selected)?;
+            watch(layer + 1, &x, layer + 1 == blocks)?;
         }
         for run in runs {
             run.sequence.advance(run.tokens);

@@ -4,14 +4,23 @@ use std::ops::ControlFlow;
 
 use super::Decoder;
 use super::error::DecoderError;
-use super::prompt::Prompt as TokenPrompt;
+use super::prompt::{Course, Prompt as TokenPrompt};
+use super::prompt_form::PromptForm;
 use crate::language::{
-    Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
-    ScoreRequest,
+    Capabilities, GenerateRequest, Generation, Knowledge, LanguageError, LanguageModel, Piece,
+    Prompt, Score, ScoreRequest, SourceChoice,
 };
 
 impl Decoder {
     fn tokenized(&self, prompt: &Prompt) -> Result<TokenPrompt, DecoderError> {
+        if let (Some(tokens), Some(sourced)) = (&self.sources, &prompt.sourced) {
+            let read = tokens.read(sourced, &self.tokenizer)?.concat();
+            let course = match sourced.knowledge {
+                Knowledge::Unwritten => Course::GoesOn,
+                Knowledge::Unchosen | Knowledge::Own(_) | Knowledge::Found { .. } => Course::Goes,
+            };
+            return TokenPrompt::on_course(self.known(read)?, course);
+        }
         let (shared, input) = self.prompt_form.text(prompt);
         self.prompt(&shared, input)
     }
@@ -105,6 +114,26 @@ impl LanguageModel for Decoder {
             &prompts.iter().collect::<Vec<_>>(),
             layer,
         )?)
+    }
+
+    fn reads_examples(&self) -> bool {
+        self.prompt_form == PromptForm::Examples && self.sources.is_none()
+    }
+
+    fn corpora(&self) -> Vec<&str> {
+        let corpora = self.sources.iter().flat_map(|sources| &sources.corpora);
+        corpora.map(|corpus| corpus.name.as_str()).collect()
+    }
+
+    fn choose_sources(
+        &self,
+        prompts: &[&Prompt],
+        layer: usize,
+    ) -> Result<Vec<SourceChoice>, LanguageError> {
+        let sources = self.sources.as_ref().ok_or(LanguageError::DoesNotChoose)?;
+        let sources: Vec<u32> = sources.of_sources().collect();
+        let prompts = self.all_tokenized(prompts.iter().copied())?;
+        Ok(Self::choose_sources(self, &prompts, &sources, layer)?)
     }
 }
 

@@ -6,6 +6,7 @@ mod backend;
 mod certain;
 mod chat;
 mod checkpoint;
+mod choose_sources;
 mod config;
 mod cpu;
 mod engine;
@@ -18,12 +19,14 @@ mod graph;
 mod hidden;
 mod language;
 mod options;
+mod origin;
 mod prompt;
 mod prompt_form;
 mod quotation;
 mod runtime;
 mod sampling;
 mod score;
+mod source_tokens;
 mod tensors;
 mod tokenizer;
 mod untrained;
@@ -33,9 +36,7 @@ mod written;
 use std::path::Path;
 
 pub use crate::language::{Finish, GenerateOptions, Piece, Sampling, WorkedExample};
-pub use adapter::{
-    Adapter, AdapterSettings, LearnedBoundary, ORIGIN_FILE, Origin, SETTINGS_FILE, TENSORS_FILE,
-};
+pub use adapter::{Adapter, AdapterSettings, SETTINGS_FILE, TENSORS_FILE};
 pub use chat::{Message, Role};
 pub use checkpoint::Checkpoint;
 pub use config::{DecoderConfig, RopeScaling};
@@ -43,9 +44,11 @@ pub use error::DecoderError;
 pub use family::Family;
 pub use generate::{GenerateRequest, Generation};
 pub use options::{Device, LoadOptions};
+pub use origin::{LearnedBoundary, Origin};
 pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
 pub use score::{Score, ScoreRequest};
+pub use source_tokens::{CorpusToken, SourceTokens, SourcedTokens};
 pub use untrained::Untrained;
 pub use written::StoredAs;
 
@@ -61,6 +64,7 @@ pub struct Decoder {
     chat: Option<ChatTemplate>,
     end_tokens: Vec<u32>,
     prompt_form: PromptForm,
+    sources: Option<SourceTokens>,
     fingerprint: String,
 }
 
@@ -74,12 +78,19 @@ impl Decoder {
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
         let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
         let engines = Engines::load(&checkpoint.config, checkpoint.weights, options)?;
+        let sources = checkpoint.origin.and_then(|origin| origin.sources);
+        let mut end_tokens = checkpoint.end_tokens;
+        if let Some(sources) = &sources {
+            end_tokens.push(sources.end_of_knowledge);
+            end_tokens.sort_unstable();
+        }
         Ok(Self {
+            sources,
+            end_tokens,
             config: checkpoint.config,
             engines,
             tokenizer: checkpoint.tokenizer,
             chat: checkpoint.chat,
-            end_tokens: checkpoint.end_tokens,
             prompt_form: checkpoint.prompt_form,
             fingerprint: checkpoint.fingerprint,
         })

@@ -10,6 +10,20 @@ pub struct Prompt {
     shared: usize,
     /// How texts that continue the prompt are read.
     reading: Reading,
+    /// Whether it may go on from what was read before, and whether what is written behind it is
+    /// kept to go on from.
+    course: Course,
+}
+
+/// Where a prompt stands among others that go on from one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Course {
+    /// It stands alone.
+    Alone,
+    /// It goes on from one that was read before.
+    Goes,
+    /// The same, and another will go on from what is written behind it.
+    GoesOn,
 }
 
 impl Prompt {
@@ -29,7 +43,21 @@ impl Prompt {
             tokens,
             shared,
             reading: Reading::Plain,
+            course: Course::Alone,
         })
+    }
+
+    /// A prompt that is one of several that go on from one another.
+    pub(super) fn on_course(tokens: Vec<u32>, course: Course) -> Result<Self, DecoderError> {
+        Ok(Self {
+            course,
+            ..Self::new(tokens, &[])?
+        })
+    }
+
+    /// Where it stands among others.
+    pub(super) fn course(&self) -> Course {
+        self.course
     }
 
     /// A prompt that shares nothing, and whose continuations may hold markup as well.

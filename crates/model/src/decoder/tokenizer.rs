@@ -175,6 +175,22 @@ impl TextTokenizer {
             .map_err(|e| refuse(&self.path, &e.to_string()))
     }
 
+    /// The special tokens with their texts, by id.
+    pub(super) fn special(&self) -> Vec<(u32, String)> {
+        let mut special: Vec<u32> = self.special.iter().copied().collect();
+        special.sort_unstable();
+        let named = special.into_iter();
+        named
+            .filter_map(|id| Some((id, self.tokenizer.id_to_token(id)?)))
+            .collect()
+    }
+
+    /// One more than the greatest id that has a text.
+    pub(super) fn entries(&self) -> u32 {
+        let ids = self.tokenizer.get_vocab(true).into_values();
+        ids.max().map_or(0, |last| last + 1)
+    }
+
     /// The id of one token.
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)

@@ -91,6 +91,9 @@ impl Checkpoint {
         learned: &BTreeMap<String, Tensor>,
     ) -> Result<(), DecoderError> {
         std::fs::create_dir_all(folder).map_err(|source| DecoderError::io(folder, source))?;
+        if let Some(origin) = &self.origin {
+            origin.write(folder)?;
+        }
         let mut held: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
         for named in self.tensors() {
             let (name, tensor) = named?;

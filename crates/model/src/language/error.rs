@@ -16,6 +16,9 @@ pub enum LanguageError {
     /// The table of a model made for tests does not hold what was asked for.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// The model was not trained to choose where its knowledge comes from.
+    #[error("the model was not trained to choose between what it knows and a corpus")]
+    DoesNotChoose,
 }
 
 impl LanguageError {
@@ -26,6 +29,7 @@ impl LanguageError {
             Self::Decoder(error) => error.kind(),
             Self::Remote(error) => error.kind(),
             Self::Table(error) => error.kind(),
+            Self::DoesNotChoose => "does_not_choose",
         }
     }
 
@@ -36,6 +40,10 @@ impl LanguageError {
             Self::Decoder(error) => error.hint(),
             Self::Remote(error) => error.hint(),
             Self::Table(error) => error.hint(),
+            Self::DoesNotChoose => Some(
+                "train it by `ken train self-route LABELS --out DIR`, and name it by --adapter DIR"
+                    .to_owned(),
+            ),
         }
     }
 
@@ -48,7 +56,7 @@ impl LanguageError {
                 DecoderError::ContextExceeded { .. } | DecoderError::UnknownToken { .. }
             ),
             Self::Remote(error) => error.concerns_prompt(),
-            Self::Table(_) => false,
+            Self::Table(_) | Self::DoesNotChoose => false,
         }
     }
 }

@@ -5,6 +5,7 @@ mod first_line;
 mod prompt;
 mod request;
 mod response;
+mod sourced;
 
 use std::ops::ControlFlow;
 
@@ -14,6 +15,7 @@ pub(crate) use prompt::shared_text;
 pub use prompt::{Examples, Prompt, WorkedExample};
 pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
 pub use response::{Finish, Generation, Score, shares, total};
+pub use sourced::{Knowledge, SourceChoice, Sourced};
 
 /// What a model can do beside writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,4 +108,35 @@ pub trait LanguageModel: Send + Sync {
     /// # Errors
     /// A layer that the model does not have, a model that does not show its states or that fails.
     fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError>;
+
+    /// Whether it reads the worked examples of prompts; else prompts that differ in these alone are one
+    /// and the same to it.
+    fn reads_examples(&self) -> bool {
+        true
+    }
+
+    /// The names of the corpora that the model was trained to choose among, beside its own knowledge;
+    /// none where it was not trained to choose.
+    fn corpora(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Which source the model would choose behind each question, and the residual stream there behind
+    /// the first `layer` blocks (SR-RAG, section 3.4). What is then written behind the same question
+    /// goes on from there.
+    ///
+    /// # Shapes
+    /// Returns `[prompts]`.
+    ///
+    /// # Errors
+    /// A model that was not trained to choose, a layer that it does not have, a prompt that does not
+    /// fit.
+    fn choose_sources(
+        &self,
+        prompts: &[&Prompt],
+        layer: usize,
+    ) -> Result<Vec<SourceChoice>, LanguageError> {
+        let _ = (prompts, layer);
+        Err(LanguageError::DoesNotChoose)
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::sourced::Sourced;
+
 /// An input and the output wanted for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkedExample<'a> {
@@ -64,9 +66,26 @@ pub struct Prompt {
     pub examples: Examples,
     /// What it is to be done to.
     pub input: String,
+    /// The same for models that mark where knowledge comes from, which read this instead; `None`
+    /// where no knowledge is asked for.
+    pub sourced: Option<Sourced>,
 }
 
 impl Prompt {
+    /// The prompt with an output, or the beginning of one, behind it.
+    #[must_use]
+    pub fn continued(&self, output: &str) -> Self {
+        let behind = |text: &str| format!("{text} {output}");
+        Self {
+            input: behind(&self.input),
+            sourced: self.sourced.as_ref().map(|sourced| Sourced {
+                answer: behind(&sourced.answer),
+                ..sourced.clone()
+            }),
+            ..self.clone()
+        }
+    }
+
     /// The prompt as text that a model continues: what all prompts of its kind share, and the rest.
     /// The output follows after a space and ends with the line.
     #[must_use]
@@ -108,6 +127,7 @@ mod tests {
             instruction: "Answer.",
             examples,
             input: "Q: c\nA:".to_owned(),
+            sourced: None,
         };
         let expected = ("Answer.\n\nQ: a\nA: b\n\n".to_owned(), "Q: c\nA:");
         assert_eq!(prompt(found).text(), expected);

@@ -89,6 +89,7 @@ impl RemoteModel {
             instruction: "Continue.",
             examples: Examples::Fixed(&[]),
             input: "The sky is".to_owned(),
+            sourced: None,
         };
         let options = GenerateOptions {
             sampling: Sampling::Greedy,

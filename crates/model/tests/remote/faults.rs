@@ -23,6 +23,7 @@ pub(crate) fn prompt() -> Prompt {
         instruction: "Answer.",
         examples: Examples::Fixed(&EXAMPLES),
         input: "Q: c\nA:".to_owned(),
+        sourced: None,
     }
 }
 

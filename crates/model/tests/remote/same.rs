@@ -21,6 +21,7 @@ fn prompt(question: &str) -> Prompt {
         instruction: "Answer the question.",
         examples: Examples::Fixed(&EXAMPLES),
         input: format!("Question: {question}\nAnswer:"),
+        sourced: None,
     }
 }
 

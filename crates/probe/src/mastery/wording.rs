@@ -41,6 +41,7 @@ impl Task {
             instruction: self.instruction,
             examples: Examples::Fixed(self.examples),
             input,
+            sourced: None,
         }
     }
 }

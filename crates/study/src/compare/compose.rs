@@ -111,7 +111,10 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
         Decision::Spared | Decision::Dropped => Some(&signals.without),
         Decision::Kept => twice.then_some(&signals.with),
     };
-    if let Some(draft) = answer.filter(|_| steps(measure).contains(&Step::Draft)) {
+    // Behind what the model wrote of what it knows it is another answer.
+    let verbalized = record.timing_ms.contains_key("verbalize");
+    let drafted = steps(measure).contains(&Step::Draft) && !verbalized;
+    if let Some(draft) = answer.filter(|_| drafted) {
         forget_writing(&mut record, draft);
     }
     for step in steps(measure) {

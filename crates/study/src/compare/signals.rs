@@ -48,10 +48,9 @@ impl Signals {
 
     /// The same without what another router or assessor than the pipeline's held.
     fn by_those_of(self, pipeline: &Pipeline) -> Self {
-        let router = pipeline.router().map(|(_, fingerprint)| fingerprint);
         Self {
-            without: self.without.by(router, pipeline.assessor()),
-            with: self.with.by(router, pipeline.assessor()),
+            without: self.without.by(pipeline.deciders()),
+            with: self.with.by(pipeline.deciders()),
             ..self
         }
     }

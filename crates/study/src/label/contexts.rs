@@ -19,7 +19,7 @@ use super::record::{Context, LabelFingerprints, SourceRecord};
 use crate::dataset::Question;
 
 /// The name of the model as a source.
-pub const SELF: &str = "self";
+pub use ken_answer::datastore::SELF;
 
 /// Tokens left free, for those that come about where texts meet.
 const SPARE_TOKENS: usize = 8;
@@ -144,7 +144,13 @@ impl Labelling<'_> {
         let mut drafts = Vec::new();
         for (question, contexts) in contexts.into_iter().enumerate() {
             for context in contexts {
-                let prompt = prompt::from_text(posed[question], &context.title, &context.text);
+                let prompt = match context.source.as_str() {
+                    SELF => prompt::from_known(posed[question], &context.text),
+                    corpus => {
+                        let (title, text) = (&context.title, &context.text);
+                        prompt::from_passage(posed[question], corpus, title, text)
+                    }
+                };
                 if self.fits(&prompt, &golden[question])? {
                     drafts.push(Draft {
                         question,
@@ -206,7 +212,8 @@ impl Labelling<'_> {
 
     /// The likeliest text of each prompt; where a prompt comes up again, a sample.
     fn sampling(&self, id: &str, prompts: &[Prompt], number: usize) -> Sampling {
-        if !prompts[..number].contains(&prompts[number]) {
+        let is_new = !prompts[..number].contains(&prompts[number]);
+        if number == 0 || (is_new && self.model.reads_examples()) {
             return Sampling::Greedy;
         }
         Sampling::Random {

@@ -1,7 +1,9 @@
 //! Heads learned from what was measured, with how good they are on what they were not learned from:
 //! the query router from probe records ([`router`]), the corpus pruner from mastery records
-//! ([`pruner`]). How a head finds its weights is in `ken_train`, how it is applied in `ken_route`.
+//! ([`pruner`]), and the policy datastore from labelled sources
+//! ([`datastore`]). How a head finds its weights is in `ken_train`, how it is applied in `ken_route`.
 
+pub mod datastore;
 mod error;
 pub mod pruner;
 pub mod router;

@@ -4,6 +4,7 @@
 mod boundary;
 mod formats;
 mod noise_tolerant;
+mod self_routing;
 
 use std::fmt;
 
@@ -16,6 +17,9 @@ pub use formats::{
     llama_factory_list,
 };
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
+pub use self_routing::{
+    LabelRule, Routing, RoutingError, RoutingLesson, RoutingStage, routing_lessons,
+};
 
 use crate::dataset::Question;
 

@@ -21,8 +21,8 @@ const PATTERN: &str = r" ?[A-Za-z]+| ?[0-9]+|\n| ?[^\sA-Za-z0-9]|\s";
 
 /// What prompts hold beside the world's own words.
 const PROMPTS: [&str; 8] = [
-    "Question: Answer: Background: A search is needed:",
-    "Question:\nAnswer:\nBackground:\nA search is needed:",
+    "Question: Answer: Background: A search is needed: Mastered: Certain:",
+    "Question:\nAnswer:\nBackground:\nA search is needed:\nMastered:\nCertain:",
     "\nA. a\nB. b\nC. c\nD. d\n A B C D A. B. C. D.",
     "[1] [2] [3] [4] [5] [6] [7] [8] [9] 1 2 3 4 5 6 7 8 9",
     " True False Yes No yes no true false",

@@ -165,6 +165,7 @@ fn steps_and_their_adapter_are_those_of_torch_and_peft() {
         purpose: "test".to_owned(),
         prompt: PromptForm::Examples,
         boundary: None,
+        sources: None,
     };
     write_adapter(&model, "tiny", &origin, &written).unwrap();
     let read = |folder: &Path| {

@@ -165,6 +165,7 @@ fn an_adapter_answers_as_it_learned() {
             purpose: "test".to_owned(),
             prompt: PromptForm::Bare,
             boundary: None,
+            sources: None,
         };
         write_adapter(&model, "tiny", &origin, &folder).unwrap();
         let options = LoadOptions {

@@ -54,6 +54,8 @@ pub(crate) fn run(
         purpose: "examples".to_owned(),
         prompt: checkpoint.prompt_form(),
         boundary: None,
+        sources: None,
+        second: None,
         tokens: Vec::new(),
         training: training.into_iter().map(|(_, example)| example).collect(),
         validation: validation.into_iter().map(|(_, example)| example).collect(),

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use ken_model::decoder::{Checkpoint, LearnedBoundary, Origin, PromptForm, StoredAs};
+use ken_model::decoder::{Checkpoint, LearnedBoundary, Origin, PromptForm, SourceTokens, StoredAs};
 use ken_study::{Lesson, LessonKind};
 use ken_train::{
     Examples, History, LoraSettings, Objective, Outcome, Progress, Schedule, Sequence,
@@ -38,10 +38,23 @@ pub(super) struct Lessons {
     pub(super) prompt: PromptForm,
     /// Whose knowledge is taught to be told, where that is it.
     pub(super) boundary: Option<LearnedBoundary>,
+    /// The tokens by which sources are marked, where choosing one is taught.
+    pub(super) sources: Option<SourceTokens>,
     /// Tokens whose rows of the embedding learn too.
     pub(super) tokens: Vec<u32>,
     pub(super) training: Vec<Objective>,
     pub(super) validation: Vec<Objective>,
+    /// What is learned behind that, where it takes two stages.
+    pub(super) second: Option<Stage>,
+}
+
+/// A second stage of a training.
+pub(super) struct Stage {
+    pub(super) training: Vec<Objective>,
+    pub(super) validation: Vec<Objective>,
+    /// The highest learning rate.
+    pub(super) learning_rate: f64,
+    pub(super) epochs: f64,
 }
 
 /// How many lessons of each kind there are.
@@ -91,7 +104,7 @@ pub(super) fn fit(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let state = prepared(flags)?;
+    prepared(flags)?;
     let tuning = if flags.full {
         Tuning::Full
     } else {
@@ -104,45 +117,66 @@ pub(super) fn fit(
         })
     };
     let model = Trainable::new(checkpoint, tuning, settings.device, settings.seed)?;
+    let first = training(flags, settings.seed);
+    let mut stages = vec![(&lessons.training, &lessons.validation, first.clone())];
+    if let Some(stage) = &lessons.second {
+        let second = TrainSettings {
+            epochs: stage.epochs,
+            schedule: Schedule {
+                peak: stage.learning_rate,
+                ..first.schedule
+            },
+            ..first
+        };
+        stages.push((&stage.training, &stage.validation, second));
+    }
     let mut display = Display::new();
     let mut last = None;
-    let (outcome, history) = ken_train::train(
-        &model,
-        &Examples::Set(&lessons.training),
-        &lessons.validation,
-        &training(flags, settings.seed),
-        Some(&state),
-        &mut |progress| {
-            show(&mut display, &progress, &mut last);
-            if stop.load(Ordering::Relaxed) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        },
-    )?;
-    drop(display);
-    write_history(&flags.out.join(HISTORY), &history)?;
-    if outcome == Outcome::Stopped {
-        return Err(stopped(&history, &flags.out));
+    let mut outcome = Outcome::Finished;
+    let mut history = History::default();
+    for (number, (examples, validation, training)) in stages.into_iter().enumerate() {
+        let (ended, told) = ken_train::train(
+            &model,
+            &Examples::Set(examples),
+            validation,
+            &training,
+            Some(&state_of(&flags.out, number)),
+            &mut |progress| {
+                show(&mut display, &progress, &mut last);
+                if stop.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            },
+        )?;
+        outcome = ended;
+        history.then(told);
+        write_history(&flags.out.join(HISTORY), &history)?;
+        if outcome == Outcome::Stopped {
+            drop(display);
+            return Err(stopped(&history, &flags.out));
+        }
     }
+    drop(display);
+    let origin = Origin {
+        base: model.base().to_owned(),
+        purpose: lessons.purpose.clone(),
+        prompt: lessons.prompt,
+        boundary: lessons.boundary.clone(),
+        sources: lessons.sources.clone(),
+    };
     if flags.full {
         let learned = model.variables().iter();
         let learned = learned.map(|(name, variable)| (name.clone(), variable.as_tensor().clone()));
         checkpoint.write(&flags.out, StoredAs::F32, &learned.collect())?;
+        origin.write(&flags.out)?;
     } else {
-        let origin = Origin {
-            base: model.base().to_owned(),
-            purpose: lessons.purpose.clone(),
-            prompt: lessons.prompt,
-            boundary: lessons.boundary.clone(),
-        };
         ken_train::write_adapter(&model, &settings.model.to_string(), &origin, &flags.out)?;
     }
-    std::fs::remove_file(&state).or_else(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    })?;
+    for number in 0..STAGES {
+        removed(&state_of(&flags.out, number))?;
+    }
     report(&model, outcome, &history, lessons, flags, json)
 }
 
@@ -165,14 +199,34 @@ fn training(flags: &TuningFlags, seed: u64) -> TrainSettings {
     }
 }
 
-/// Makes the folder, or refuses one in which something else lies. Returns where the training is kept.
-fn prepared(flags: &TuningFlags) -> Result<std::path::PathBuf> {
+/// Stages that a training may have.
+const STAGES: usize = 2;
+
+/// What a stage goes on from, in the folder that it writes.
+fn state_of(out: &Path, stage: usize) -> PathBuf {
+    match stage {
+        0 => out.join(CHECKPOINT),
+        _ => out.join(format!("second-{CHECKPOINT}")),
+    }
+}
+
+/// Removes a file, where it is there.
+fn removed(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes the folder, or refuses one in which something else lies.
+fn prepared(flags: &TuningFlags) -> Result<()> {
     let out = &flags.out;
-    let state = out.join(CHECKPOINT);
+    let state = state_of(out, 0);
     if flags.overwrite {
-        if state.exists() {
-            std::fs::remove_file(&state)
-                .with_context(|| format!("cannot remove {}", state.display()))?;
+        for number in 0..STAGES {
+            removed(&state_of(out, number))?;
         }
     } else if out.exists() && !state.exists() {
         let entries = std::fs::read_dir(out)
@@ -184,8 +238,7 @@ fn prepared(flags: &TuningFlags) -> Result<std::path::PathBuf> {
                 .into());
         }
     }
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    Ok(state)
+    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))
 }
 
 /// A training that was stopped, and goes on from its folder.

@@ -41,6 +41,8 @@ pub(super) fn run(
         purpose: "kbm".to_owned(),
         prompt: form,
         boundary: Some(taught.boundary),
+        sources: None,
+        second: None,
         // A model may never have written these before.
         tokens: written(&training),
         training,

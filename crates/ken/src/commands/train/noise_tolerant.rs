@@ -30,6 +30,8 @@ pub(super) fn run(
         purpose: "noise-tolerant".to_owned(),
         prompt: form,
         boundary: None,
+        sources: None,
+        second: None,
         tokens: Vec::new(),
         training: objectives(&checkpoint, form, &training)?,
         validation: objectives(&checkpoint, form, &validation)?,

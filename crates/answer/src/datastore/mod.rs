@@ -1,0 +1,333 @@
+//! The policy datastore (SR-RAG, section 3.4): questions with the source that answers them best, found
+//! by what a tuned model makes of a question. People may read it, correct it and add to it; the next
+//! question uses what it says then.
+
+mod error;
+mod files;
+mod keys;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use ken_index::VectorSet;
+use serde::{Deserialize, Serialize};
+
+use crate::error::AnswerError;
+use crate::prompt;
+pub use error::DatastoreError;
+use files::Header;
+pub use keys::{mean_of, normalized};
+
+/// Neighbours that vote (SR-RAG, section 4.1).
+pub const NEIGHBOURS: usize = 30;
+
+/// The model itself as a source.
+pub const SELF: &str = "self";
+
+/// A question and the source that answers it best.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Tells it from others.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// `self`, or the name of a corpus.
+    pub source: String,
+    /// Who says so.
+    pub by: By,
+}
+
+/// Who says which source answers a question best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// It was measured.
+    Measured,
+    /// A person.
+    Person,
+}
+
+impl std::fmt::Display for By {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Measured => "measured",
+            Self::Person => "person",
+        })
+    }
+}
+
+/// What keys were taken with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeyedBy {
+    /// The fingerprint of the model.
+    pub model: String,
+    /// The fingerprint of the prompts.
+    pub prompt: String,
+    /// Keys are its residual streams behind so many blocks.
+    pub layer: usize,
+    /// The mean of the streams, which is taken from each: `[hidden]`.
+    pub center: Vec<f32>,
+}
+
+impl KeyedBy {
+    /// A residual stream as a key: less the mean, at length 1.
+    ///
+    /// # Shapes
+    /// `[hidden]`; returns the same.
+    #[must_use]
+    pub fn key(&self, state: &[f32]) -> Vec<f32> {
+        normalized(state, &self.center)
+    }
+}
+
+/// A datastore on disk, opened.
+pub struct Datastore {
+    folder: PathBuf,
+    header: Header,
+    /// In the order of their keys.
+    entries: Vec<Entry>,
+    /// The source of each key, by its place among the model and the corpora; `None` of keys whose
+    /// entry is removed. `[keys]`
+    votes: Vec<Option<usize>>,
+    is_live: Vec<bool>,
+    keys: VectorSet,
+    fingerprint: String,
+}
+
+impl std::fmt::Debug for Datastore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Datastore({}, {} entries)",
+            self.folder.display(),
+            self.entries.len()
+        )
+    }
+}
+
+impl Datastore {
+    /// Writes a new datastore into a folder, which must be missing or empty.
+    ///
+    /// # Shapes
+    /// `states`: `[entries][hidden]`, the residual streams behind the questions.
+    ///
+    /// # Errors
+    /// A folder that holds something, or cannot be written; entries of other sources, or that share
+    /// an id.
+    pub fn create(
+        folder: &Path,
+        keyed_by: KeyedBy,
+        corpora: &[&str],
+        entries: Vec<Entry>,
+        states: &[Vec<f32>],
+    ) -> Result<Self, DatastoreError> {
+        files::prepare(folder)?;
+        let mut header = Header::new(keyed_by, corpora);
+        check(&header, &entries)?;
+        let keys: Vec<Vec<f32>> = states.iter().map(|s| header.keyed_by.key(s)).collect();
+        header.add_part(folder, &keys)?;
+        let rows = 0..entries.len();
+        let rows = entries.into_iter().zip(rows).collect::<Vec<_>>();
+        header.commit(folder, &rows)?;
+        Self::open(folder)
+    }
+
+    /// Opens a datastore.
+    ///
+    /// # Errors
+    /// A file that is missing, damaged or of another version.
+    pub fn open(folder: &Path) -> Result<Self, DatastoreError> {
+        let (header, rows) = files::read(folder)?;
+        let keys = header.open_keys(folder)?;
+        let sources: HashMap<&str, usize> = header.sources().zip(0..).collect();
+        let mut votes = vec![None; header.keys()];
+        let mut texts = vec![header.keyed_by.model.as_str()];
+        for (entry, row) in &rows {
+            let source = sources.get(entry.source.as_str()).copied();
+            let vote = votes.get_mut(*row).zip(source);
+            let (vote, source) = vote.ok_or_else(|| DatastoreError::Damaged {
+                path: folder.to_path_buf(),
+                reason: format!("the entry {:?} has no key, or an unknown source", entry.id),
+            })?;
+            *vote = Some(source);
+            texts.extend([entry.id.as_str(), entry.source.as_str()]);
+        }
+        let fingerprint = ken_model::fingerprint_of_texts(&texts);
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            is_live: votes.iter().map(Option::is_some).collect(),
+            votes,
+            keys,
+            fingerprint,
+            entries: rows.into_iter().map(|(entry, _)| entry).collect(),
+            header,
+        })
+    }
+
+    /// Makes sure that its keys were taken with this model, by its fingerprint, and the prompts of
+    /// today.
+    ///
+    /// # Errors
+    /// [`AnswerError::OtherDatastore`].
+    pub fn check(&self, model: &str) -> Result<(), AnswerError> {
+        let keyed_by = self.keyed_by();
+        let prompt = prompt::fingerprint();
+        for (what, expected, received) in [
+            ("model", &keyed_by.model, model),
+            ("prompts", &keyed_by.prompt, prompt.as_str()),
+        ] {
+            if expected != received {
+                return Err(AnswerError::OtherDatastore {
+                    what,
+                    expected: expected.clone(),
+                    received: received.to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Its entries, in the order in which they came.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The names of the corpora that entries may name.
+    #[must_use]
+    pub fn corpora(&self) -> &[String] {
+        &self.header.corpora
+    }
+
+    /// What its keys were taken with.
+    #[must_use]
+    pub fn keyed_by(&self) -> &KeyedBy {
+        &self.header.keyed_by
+    }
+
+    /// Identifies its model, entries and sources.
+    #[must_use]
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// The share of each source among the nearest entries, the model itself first: p_D (SR-RAG,
+    /// Eq. 7). Even shares where there is no entry.
+    ///
+    /// # Shapes
+    /// `state`: `[hidden]`, the residual stream behind the question.
+    ///
+    /// # Errors
+    /// Keys that cannot be read.
+    pub fn shares(&self, state: &[f32]) -> Result<Vec<f64>, DatastoreError> {
+        let sources = 1 + self.header.corpora.len();
+        let key = self.header.keyed_by.key(state);
+        let nearest = self.keys.nearest(&key, NEIGHBOURS, &self.is_live)?;
+        if nearest.is_empty() {
+            return Ok(vec![1.0 / sources as f64; sources]);
+        }
+        let mut shares = vec![0.0; sources];
+        for neighbour in &nearest {
+            if let Some(source) = self.votes.get(neighbour.number).copied().flatten() {
+                shares[source] += 1.0 / nearest.len() as f64;
+            }
+        }
+        Ok(shares)
+    }
+
+    /// Gives entries other sources, as people say it, and adds new ones, all at once. A new one whose
+    /// id is there already takes that one's place.
+    ///
+    /// # Shapes
+    /// `sources`: by id. `states`: `[new][hidden]`, the residual streams behind the new questions.
+    ///
+    /// # Errors
+    /// An id or a source that there is not, two new entries of one id; files that cannot be written.
+    /// Then nothing is changed.
+    pub fn change(
+        &mut self,
+        sources: &BTreeMap<&str, &str>,
+        new: Vec<Entry>,
+        states: &[Vec<f32>],
+    ) -> Result<(), DatastoreError> {
+        self.known(sources.keys().copied())?;
+        let mut header = self.header.clone();
+        check(&header, &new)?;
+        let replaced: HashSet<&str> = new.iter().map(|entry| entry.id.as_str()).collect();
+        let kept = self
+            .rows()
+            .filter(|(entry, _)| !replaced.contains(entry.id.as_str()));
+        let changed = kept.map(|(entry, row)| {
+            let mut entry = entry.clone();
+            if let Some(source) = sources.get(entry.id.as_str()) {
+                (*source).clone_into(&mut entry.source);
+                entry.by = By::Person;
+            }
+            (entry, row)
+        });
+        let mut rows: Vec<(Entry, usize)> = changed.collect();
+        check(&header, rows.iter().map(|(entry, _)| entry))?;
+        let first = header.keys();
+        if !new.is_empty() {
+            let keys: Vec<Vec<f32>> = states.iter().map(|s| header.keyed_by.key(s)).collect();
+            header.add_part(&self.folder, &keys)?;
+        }
+        rows.extend(new.into_iter().zip(first..));
+        header.commit(&self.folder, &rows)?;
+        *self = Self::open(&self.folder)?;
+        Ok(())
+    }
+
+    /// Removes entries.
+    ///
+    /// # Errors
+    /// An id that there is not; files that cannot be written. Then nothing is removed.
+    pub fn remove(&mut self, ids: &[&str]) -> Result<(), DatastoreError> {
+        self.known(ids.iter().copied())?;
+        let kept = self
+            .rows()
+            .filter(|(entry, _)| !ids.contains(&entry.id.as_str()));
+        let rows: Vec<(Entry, usize)> = kept.map(|(entry, row)| (entry.clone(), row)).collect();
+        self.header.clone().commit(&self.folder, &rows)?;
+        *self = Self::open(&self.folder)?;
+        Ok(())
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&Entry, usize)> {
+        let live = self.is_live.iter().enumerate().filter(|(_, live)| **live);
+        self.entries.iter().zip(live.map(|(row, _)| row))
+    }
+
+    fn known<'i>(&self, mut ids: impl Iterator<Item = &'i str>) -> Result<(), DatastoreError> {
+        let there: HashSet<&str> = self.entries.iter().map(|entry| entry.id.as_str()).collect();
+        match ids.find(|id| !there.contains(id)) {
+            Some(id) => Err(DatastoreError::NoSuchEntry { id: id.to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Refuses entries of sources that there are not, and two of one id.
+fn check<'a>(
+    header: &Header,
+    entries: impl IntoIterator<Item = &'a Entry>,
+) -> Result<(), DatastoreError> {
+    let mut ids = HashSet::new();
+    for entry in entries {
+        if !header.sources().any(|source| source == entry.source) {
+            return Err(DatastoreError::NoSuchSource {
+                name: entry.source.clone(),
+                known: header.sources().map(str::to_owned).collect(),
+            });
+        }
+        if !ids.insert(entry.id.as_str()) {
+            return Err(DatastoreError::SameId {
+                id: entry.id.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+use super::*;
+
+const CORPORA: [&str; 2] = ["notes", "wiki"];
+
+fn entry(id: &str, source: &str) -> Entry {
+    Entry {
+        id: id.to_owned(),
+        question: format!("who is {id}?"),
+        source: source.to_owned(),
+        by: By::Measured,
+    }
+}
+
+fn keyed_by() -> KeyedBy {
+    KeyedBy {
+        model: "m".to_owned(),
+        prompt: prompt::fingerprint(),
+        layer: 2,
+        center: vec![1.0, 0.0, 0.0],
+    }
+}
+
+/// Three groups of questions, each around an axis of its own.
+fn states(count: usize) -> (Vec<Entry>, Vec<Vec<f32>>) {
+    let sources = ["self", "notes", "wiki"];
+    let each = (0..count).map(|number| {
+        let axis = number % 3;
+        let mut state = vec![1.0, 0.0, 0.0];
+        state[axis] += 5.0 + (number / 3) as f32;
+        state[(axis + 1) % 3] += (number % 7) as f32 / 70.0;
+        (entry(&format!("q{number}"), sources[axis]), state)
+    });
+    each.unzip()
+}
+
+fn made(folder: &Path, count: usize) -> Datastore {
+    let (entries, states) = states(count);
+    Datastore::create(folder, keyed_by(), &CORPORA, entries, &states).unwrap()
+}
+
+#[test]
+fn the_nearest_entries_vote() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = made(&folder.path().join("d"), 300);
+    assert_eq!(store.entries().len(), 300);
+    for (axis, expected) in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+        .iter()
+        .enumerate()
+    {
+        let mut state = vec![1.0, 0.0, 0.0];
+        state[axis] += 3.0;
+        let shares = store.shares(&state).unwrap();
+        assert!(
+            shares
+                .iter()
+                .zip(expected)
+                .all(|(x, y)| (x - y).abs() < 1e-9),
+            "{shares:?}"
+        );
+    }
+    store.check("m").unwrap();
+    assert_eq!(store.check("n").unwrap_err().kind(), "other_datastore");
+}
+
+#[test]
+fn shares_are_those_of_a_plain_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut entries, states) = states(90);
+    for (number, entry) in entries.iter_mut().enumerate() {
+        entry.source = if number % 5 == 0 { "self" } else { "wiki" }.to_owned();
+    }
+    let path = folder.path().join("d");
+    let store = Datastore::create(&path, keyed_by(), &CORPORA, entries, &states).unwrap();
+    let query = vec![1.3, 0.8, 0.4];
+    let key = keyed_by().key(&query);
+    let mut near: Vec<(f32, usize)> = states
+        .iter()
+        .enumerate()
+        .map(|(number, state)| {
+            let other = keyed_by().key(state);
+            (key.iter().zip(&other).map(|(x, y)| x * y).sum(), number)
+        })
+        .collect();
+    near.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let own = near
+        .iter()
+        .take(NEIGHBOURS)
+        .filter(|(_, number)| number % 5 == 0)
+        .count();
+    let shares = store.shares(&query).unwrap();
+    assert!((shares[0] - own as f64 / NEIGHBOURS as f64).abs() < 1e-9);
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_people_change_counts_from_then_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    let mut store = made(&path, 60);
+    let before = store.fingerprint().to_owned();
+    let own: Vec<String> = (0..60)
+        .step_by(3)
+        .map(|number| format!("q{number}"))
+        .collect();
+    let sources: BTreeMap<&str, &str> = own.iter().map(|id| (id.as_str(), "wiki")).collect();
+    store.change(&sources, Vec::new(), &[]).unwrap();
+    assert_ne!(store.fingerprint(), before);
+    let state = vec![9.0, 0.0, 0.0];
+    assert!(store.shares(&state).unwrap()[0] < 1e-9);
+    assert!(
+        store
+            .entries()
+            .iter()
+            .filter(|e| e.by == By::Person)
+            .count()
+            == 20
+    );
+
+    // Many small additions, some of which replace: keys are written together in time.
+    for round in 0..12 {
+        let new = vec![entry("q1", "self"), entry(&format!("new{round}"), "self")];
+        let states = [vec![0.0, 0.0, 3.0 + round as f32], vec![9.0, 0.0, 0.0]];
+        store.change(&BTreeMap::new(), new, &states).unwrap();
+    }
+    assert_eq!(store.entries().len(), 72);
+    assert!((store.shares(&state).unwrap()[0] - 12.0 / 30.0).abs() < 1e-9);
+
+    let gone: Vec<String> = (0..12).map(|round| format!("new{round}")).collect();
+    let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
+    store.remove(&gone).unwrap();
+    let again = Datastore::open(&path).unwrap();
+    assert_eq!(
+        (again.entries().len(), again.fingerprint()),
+        (60, store.fingerprint())
+    );
+    assert!(again.shares(&state).unwrap()[0] < 0.05);
+    // Nothing is left behind of what was replaced.
+    let entries = std::fs::read_dir(&path).unwrap().flatten();
+    let lists = entries.filter(|one| one.file_name().to_string_lossy().starts_with("entries-"));
+    assert_eq!(lists.count(), 1);
+}
+
+#[test]
+fn what_cannot_be_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    let mut store = made(&path, 6);
+    let before = store.entries().to_vec();
+    let kind = |result: Result<(), DatastoreError>| result.unwrap_err().kind();
+    let change = |id: &'static str, source: &'static str| BTreeMap::from([(id, source)]);
+    assert_eq!(
+        kind(store.change(&change("q9", "self"), Vec::new(), &[])),
+        "no_such_entry"
+    );
+    assert_eq!(
+        kind(store.change(&change("q1", "web"), Vec::new(), &[])),
+        "no_such_source"
+    );
+    let twice = vec![entry("a", "self"), entry("a", "wiki")];
+    let states = vec![vec![0.0; 3]; 2];
+    assert_eq!(
+        kind(store.change(&BTreeMap::new(), twice, &states)),
+        "same_id"
+    );
+    assert_eq!(kind(store.remove(&["q1", "q9"])), "no_such_entry");
+    assert_eq!(store.entries(), before);
+    assert_eq!(Datastore::open(&path).unwrap().entries(), before);
+
+    let (entries, states) = super::tests::states(3);
+    let again = Datastore::create(&path, keyed_by(), &CORPORA, entries, &states);
+    assert_eq!(again.unwrap_err().kind(), "out_not_empty");
+    std::fs::write(path.join("datastore.json"), "{").unwrap();
+    assert_eq!(
+        Datastore::open(&path).unwrap_err().kind(),
+        "not_a_datastore"
+    );
+    let nothing = Datastore::open(folder.path());
+    assert_eq!(nothing.unwrap_err().kind(), "not_a_datastore");
+}
+
+#[test]
+fn without_entries_no_source_is_ahead() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    let mut store = made(&path, 3);
+    store.remove(&["q0", "q1", "q2"]).unwrap();
+    assert_eq!(store.shares(&[1.0, 2.0, 3.0]).unwrap(), vec![1.0 / 3.0; 3]);
+}

@@ -1,0 +1,126 @@
+//! `ken train self-route`: a language model learns to choose where its knowledge comes from, to write
+//! what it knows, and to answer from either, from labelled sources.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use ken_answer::Taken;
+use ken_model::decoder::{Checkpoint, SourceTokens};
+use ken_route::{Measure, Policy};
+use ken_study::{
+    LearnError, ProbeRecord, RoutingLesson, RoutingStage, SourceRecord, place_in_split,
+    read_results, routing_lessons,
+};
+use ken_train::Objective;
+
+use super::fit::{Lessons, Stage, fit, opened};
+use crate::arguments::TrainSelfRouteArguments;
+use crate::commands::open;
+use crate::config::Settings;
+use crate::failure::Refusal;
+use crate::progress::{Display, Unit};
+
+pub(super) fn run(
+    arguments: &TrainSelfRouteArguments,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let lessons = &arguments.lessons;
+    let mut records: Vec<SourceRecord> = read_results(&lessons.labels)?;
+    records.retain(|record| place_in_split(&record.question) >= lessons.held_out);
+    let checkpoint = opened(settings, stop)?;
+    let routing = routing_lessons(&records, lessons.rule, checkpoint.fingerprint())?;
+    let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
+    let tokens = checkpoint.source_tokens(&corpora)?;
+    let border = lessons.held_out + arguments.tuning.validation * (1.0 - lessons.held_out);
+    let (validation, training): (Vec<_>, Vec<_>) = routing
+        .lessons
+        .into_iter()
+        .partition(|lesson| place_in_split(&lesson.question) < border);
+    let prefers = !lessons.no_preference;
+    let second = match prefers {
+        true => RoutingStage::Prefer { beta: lessons.beta },
+        false => RoutingStage::Imitate,
+    };
+    let of_stage =
+        |lessons: &[RoutingLesson], stage| objectives(&checkpoint, &tokens, lessons, stage);
+    let tuning = &arguments.tuning;
+    let stage = Stage {
+        training: of_stage(&training, second)?,
+        validation: of_stage(&validation, second)?,
+        learning_rate: lessons
+            .second_learning_rate
+            .unwrap_or(tuning.learning_rate / SECOND_SLOWER),
+        epochs: lessons.second_epochs,
+    };
+    let taught = Lessons {
+        kinds: std::collections::BTreeMap::new(),
+        purpose: "self-route".to_owned(),
+        prompt: checkpoint.prompt_form(),
+        boundary: None,
+        sources: Some(tokens.clone()),
+        tokens: tokens.all(),
+        training: of_stage(&training, RoutingStage::Imitate)?,
+        validation: of_stage(&validation, RoutingStage::Imitate)?,
+        second: (lessons.second_epochs > 0.0).then_some(stage),
+    };
+    fit(&checkpoint, &taught, tuning, settings, json, stop)
+}
+
+/// What the model of the settings makes of each recorded question: `[records]`.
+pub(crate) fn scores(
+    records: &[ProbeRecord],
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<f64>>> {
+    let policy = Policy::measured(Measure::SelfRoute);
+    let pipeline = open::routed_pipeline(false, &[policy], settings, stop)?;
+    let received = pipeline.model().fingerprint();
+    if let Some(record) = records
+        .iter()
+        .find(|record| record.fingerprint.model != received)
+    {
+        return Err(LearnError::OtherModel {
+            expected: record.fingerprint.model.clone(),
+            received: received.to_owned(),
+        }
+        .into());
+    }
+    let mut display = Display::new();
+    let mut scores = Vec::with_capacity(records.len());
+    for batch in records.chunks(BATCH) {
+        let (done, total) = (scores.len() as u64, Some(records.len() as u64));
+        display.show("chosen", Unit::Items, done, total);
+        if stop.load(Ordering::Relaxed) {
+            let message = "stopped before the last question; nothing was written";
+            return Err(Refusal::new("interrupted", message)
+                .hinting("run the same command again")
+                .into());
+        }
+        let questions: Vec<&str> = batch.iter().map(|record| record.question.trim()).collect();
+        let nothing = vec![Taken::default(); batch.len()];
+        let taken = pipeline.take(&[Measure::SelfRoute], &questions, nothing, None)?;
+        scores.extend(taken.iter().map(|taken| taken.need(Measure::SelfRoute)));
+    }
+    Ok(scores)
+}
+
+/// Questions between two looks at whether to stop.
+const BATCH: usize = 32;
+
+/// By what the learning rate of the second stage is smaller (SR-RAG, section 4.1).
+const SECOND_SLOWER: f64 = 20.0;
+
+fn objectives(
+    checkpoint: &Checkpoint,
+    tokens: &SourceTokens,
+    lessons: &[RoutingLesson],
+    stage: RoutingStage,
+) -> Result<Vec<Objective>> {
+    let mut objectives = Vec::new();
+    for lesson in lessons {
+        objectives.extend(lesson.objectives(checkpoint, tokens, stage)?);
+    }
+    Ok(objectives)
+}

@@ -1,0 +1,68 @@
+//! A corpus under a name. It opens none.
+
+use std::ffi::OsString;
+
+use ken_milvus::AddressError;
+
+use super::CorpusAddress;
+
+/// A corpus under the name by which labels and models know it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CorpusSource {
+    pub(crate) name: String,
+    pub(crate) address: CorpusAddress,
+}
+
+impl CorpusSource {
+    /// Under the name of its folder or collection.
+    pub(crate) fn unnamed(address: CorpusAddress) -> Self {
+        let name = match &address {
+            CorpusAddress::Folder(path) => path.file_stem().map_or_else(
+                || "corpus".to_owned(),
+                |stem| stem.to_string_lossy().into_owned(),
+            ),
+            CorpusAddress::Milvus(address) => address.collection().to_owned(),
+        };
+        Self { name, address }
+    }
+
+    /// Reads `DIR` or `NAME=DIR`. A path may be no text.
+    pub(crate) fn of_argument(given: OsString) -> Result<Self, AddressError> {
+        let named = given.to_str().and_then(|text| text.split_once('='));
+        match named {
+            Some((name, corpus)) if is_name(name) => Ok(Self {
+                name: name.to_owned(),
+                address: corpus.parse()?,
+            }),
+            _ => CorpusAddress::of_argument(given).map(Self::unnamed),
+        }
+    }
+}
+
+/// So that a path with a `=` somewhere is not mistaken for a named corpus.
+fn is_name(text: &str) -> bool {
+    let fits = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    !text.is_empty() && text.chars().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_corpus_is_named_by_its_folder_or_before_it() {
+        let read = |given: &str| {
+            let source = CorpusSource::of_argument(given.into()).unwrap();
+            (source.name, source.address.to_string())
+        };
+        let both = |name: &str, address: &str| (name.to_owned(), address.to_owned());
+        assert_eq!(read("sets/notes.ken"), both("notes", "sets/notes.ken"));
+        assert_eq!(read("wiki=sets/notes.ken"), both("wiki", "sets/notes.ken"));
+        assert_eq!(read("a/b=c"), both("b=c", "a/b=c"));
+        assert_eq!(read(".."), both("corpus", ".."));
+        let address = "milvus://box:19530/shelf";
+        assert_eq!(read(address), both("shelf", address));
+        assert_eq!(read(&format!("m={address}")), both("m", address));
+        assert!(CorpusSource::of_argument("m=milvus://box".into()).is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! What ken knows of what was trained and the formats of others do not ask for: a file beside the
+//! weights or the adapter.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::DecoderError;
+use super::prompt_form::PromptForm;
+use super::source_tokens::SourceTokens;
+
+/// The file.
+const FILE: &str = "ken.json";
+
+/// What was trained on what, and for what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The fingerprint of the model that it was trained on.
+    pub base: String,
+    /// What it was trained for.
+    pub purpose: String,
+    /// How prompts were put before the model in training.
+    #[serde(default)]
+    pub prompt: PromptForm,
+    /// Whose knowledge it says something of, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<LearnedBoundary>,
+    /// The tokens by which it chooses a source and marks knowledge, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources: Option<SourceTokens>,
+}
+
+/// What a model was trained to say of what another one knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LearnedBoundary {
+    /// The fingerprint of the model that was probed.
+    pub model: String,
+    /// The fingerprint of the prompts that it answered.
+    pub prompt: String,
+    /// The share of all questions that it was not trained on.
+    pub held_out: f64,
+}
+
+impl Origin {
+    /// Reads it from the folder of a model or an adapter; `None` where another program made that.
+    ///
+    /// # Errors
+    /// A file that cannot be understood.
+    pub(super) fn read(folder: &Path) -> Result<Option<Self>, DecoderError> {
+        let path = folder.join(FILE);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(DecoderError::io(&path, error)),
+        };
+        let origin = serde_json::from_str(&text);
+        Ok(Some(origin.map_err(|error| {
+            DecoderError::io(&path, std::io::Error::other(error))
+        })?))
+    }
+
+    /// Writes it into the folder of a model or an adapter.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), DecoderError> {
+        let path = folder.join(FILE);
+        let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other);
+        let written = text.and_then(|text| std::fs::write(&path, text + "\n"));
+        written.map_err(|error| DecoderError::io(&path, error))
+    }
+}

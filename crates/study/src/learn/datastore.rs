@@ -1,0 +1,210 @@
+//! Making a policy datastore from labelled questions (SR-RAG, section 3.4): a tuned model's states
+//! behind the questions as keys, and the layer whose keys tell the sources best apart.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBOURS, SELF, mean_of};
+use ken_answer::prompt::{self, Posed};
+use ken_answer::{AnswerError, Datastore, DatastoreError};
+use ken_model::language::{LanguageModel, Prompt};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::discrimination::auroc;
+use crate::label::SourceRecord;
+use crate::lessons::LabelRule;
+
+/// Questions whose states are taken together.
+const BATCH: usize = 64;
+
+/// Questions that a layer is judged by at most.
+const JUDGED: usize = 2000;
+
+/// How well the nearest other entries tell the sources apart, by the layer of the keys.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedLayer {
+    /// Behind so many blocks.
+    pub layer: usize,
+    /// The area under the curve of the corpora's share among the neighbours, as a sign that a corpus
+    /// answers best; each question without itself. `None` where all have one source.
+    pub auroc: Option<f64>,
+}
+
+/// What came of making a datastore.
+#[derive(Debug, Serialize)]
+pub struct MadeDatastore {
+    /// Entries.
+    pub entries: usize,
+    /// Entries by source.
+    pub sources: BTreeMap<String, usize>,
+    /// The layer of its keys.
+    pub layer: usize,
+    /// The layers that were tried.
+    pub tried: Vec<JudgedLayer>,
+}
+
+/// Why no datastore can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// No record has a label.
+    #[error("none of the {records} records says which source answers best")]
+    NoLabels {
+        /// Records.
+        records: usize,
+    },
+    /// The model failed.
+    #[error(transparent)]
+    Model(#[from] AnswerError),
+    /// It could not be written.
+    #[error(transparent)]
+    Datastore(#[from] DatastoreError),
+}
+
+impl MakeError {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NoLabels { .. } => "nothing_to_learn",
+            Self::Model(error) => error.kind(),
+            Self::Datastore(error) => error.kind(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoLabels { .. } => Some(
+                "label questions with golden answers first: `ken label sources QUESTIONS --out FILE`"
+                    .to_owned(),
+            ),
+            Self::Model(error) => error.hint(),
+            Self::Datastore(error) => error.hint(),
+        }
+    }
+}
+
+/// Makes a datastore in a folder from labelled questions; those without a label are left out. Of
+/// `layers` that one is taken whose keys tell the sources best apart. `progress` is given the
+/// questions done and all, over all layers; it returns whether to go on.
+///
+/// # Errors
+/// No labels, a model that was not trained to choose, a layer that it does not have, a folder that
+/// holds something. `None` where it was told to stop.
+pub fn make_datastore(
+    folder: &Path,
+    records: &[SourceRecord],
+    rule: LabelRule,
+    model: &dyn LanguageModel,
+    layers: &[usize],
+    progress: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<Option<MadeDatastore>, MakeError> {
+    let labelled: Vec<(&SourceRecord, &str)> = records
+        .iter()
+        .filter_map(|record| Some((record, record.preferred_by(rule)?)))
+        .collect();
+    if labelled.is_empty() {
+        return Err(MakeError::NoLabels {
+            records: records.len(),
+        });
+    }
+    let corpora = model.corpora();
+    let prompts: Vec<Prompt> = labelled
+        .iter()
+        .map(|(record, _)| {
+            prompt::choose_source(Posed {
+                question: &record.question,
+                choices: &record.choices,
+            })
+        })
+        .collect();
+    let is_outside: Vec<bool> = labelled.iter().map(|(_, source)| *source != SELF).collect();
+    let mut best: Option<(JudgedLayer, KeyedBy, Vec<Vec<f32>>)> = None;
+    let mut tried = Vec::new();
+    let total = layers.len() * prompts.len();
+    for (number, &layer) in layers.iter().enumerate() {
+        let mut states = Vec::with_capacity(prompts.len());
+        for batch in prompts.chunks(BATCH) {
+            if !progress(number * prompts.len() + states.len(), total) {
+                return Ok(None);
+            }
+            let batch: Vec<&Prompt> = batch.iter().collect();
+            let choices = model
+                .choose_sources(&batch, layer)
+                .map_err(AnswerError::from)?;
+            states.extend(choices.into_iter().map(|choice| choice.state));
+        }
+        let keyed_by = KeyedBy {
+            model: model.fingerprint().to_owned(),
+            prompt: prompt::fingerprint(),
+            layer,
+            center: mean_of(&states),
+        };
+        let judged = JudgedLayer {
+            layer,
+            auroc: judge(&keyed_by, &states, &is_outside),
+        };
+        tried.push(judged.clone());
+        if best
+            .as_ref()
+            .is_none_or(|(other, ..)| judged.auroc > other.auroc)
+        {
+            best = Some((judged, keyed_by, states));
+        }
+    }
+    let Some((judged, keyed_by, states)) = best else {
+        return Ok(None);
+    };
+    let entries: Vec<Entry> = labelled
+        .iter()
+        .map(|(record, source)| Entry {
+            id: record.id.clone(),
+            question: record.question.clone(),
+            source: (*source).to_owned(),
+            by: By::Measured,
+        })
+        .collect();
+    let mut sources = BTreeMap::new();
+    for entry in &entries {
+        *sources.entry(entry.source.clone()).or_insert(0) += 1;
+    }
+    let count = entries.len();
+    Datastore::create(folder, keyed_by, &corpora, entries, &states)?;
+    Ok(Some(MadeDatastore {
+        entries: count,
+        sources,
+        layer: judged.layer,
+        tried,
+    }))
+}
+
+/// How well the nearest others tell which questions a corpus answers best.
+fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option<f64> {
+    let keys: Vec<Vec<f32>> = states.iter().map(|state| keyed_by.key(state)).collect();
+    let every = keys.len().div_ceil(JUDGED).max(1);
+    let judged: Vec<usize> = (0..keys.len()).step_by(every).collect();
+    let foretold: Vec<(f64, bool)> = judged
+        .into_par_iter()
+        .map(|place| {
+            let mut near: Vec<(f32, usize)> = keys
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != place)
+                .map(|(other, key)| {
+                    let product: f32 = key.iter().zip(&keys[place]).map(|(x, y)| x * y).sum();
+                    (product, other)
+                })
+                .collect();
+            let wanted = NEIGHBOURS.min(near.len());
+            if wanted < near.len() {
+                near.select_nth_unstable_by(wanted, |one, other| other.0.total_cmp(&one.0));
+            }
+            let outside = near[..wanted]
+                .iter()
+                .filter(|(_, other)| is_outside[*other]);
+            let share = outside.count() as f64 / wanted.max(1) as f64;
+            (share, is_outside[place])
+        })
+        .collect();
+    auroc(&foretold)
+}

@@ -1,0 +1,285 @@
+//! Lessons that make a model choose where its knowledge comes from, write what it knows, and answer
+//! from either (SR-RAG, section 3.3).
+
+use std::collections::BTreeSet;
+
+use ken_answer::prompt::{Posed, choose_source, from_known, from_passage};
+use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
+use ken_model::language::{Prompt, Sourced};
+use ken_train::{Objective, Preference, Sequence};
+
+use crate::label::{Context, SELF, SourceRecord};
+
+/// By which rule the preferred source follows from what contexts are worth.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LabelRule {
+    /// The source of most of the helpful contexts (section 3.3).
+    #[default]
+    Majority,
+    /// The source with the largest sum of likelihoods (appendix B.1).
+    Sum,
+}
+
+impl std::str::FromStr for LabelRule {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "majority" => Ok(Self::Majority),
+            "sum" => Ok(Self::Sum),
+            _ => Err("majority or sum is wanted".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for LabelRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Majority => "majority",
+            Self::Sum => "sum",
+        })
+    }
+}
+
+impl SourceRecord {
+    /// The source that answers best by a rule; `None` where there is no label.
+    #[must_use]
+    pub fn preferred_by(&self, rule: LabelRule) -> Option<&str> {
+        let preferred = self.preferred.as_ref()?;
+        Some(match rule {
+            LabelRule::Majority => &preferred.majority,
+            LabelRule::Sum => &preferred.sum,
+        })
+    }
+
+    /// The most and the least helpful context of a source: c+ and c-.
+    fn extremes(&self, source: &str) -> Option<(&Context, &Context)> {
+        let label = self.sources.iter().find(|one| one.source == source)?;
+        let of = |place: Option<usize>| self.contexts.get(place?);
+        Some((of(label.best)?, of(label.worst)?))
+    }
+}
+
+/// A question with the source that answers it best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoutingLesson {
+    /// The question's id.
+    pub id: String,
+    /// The question.
+    pub question: String,
+    /// `self`, or the name of a corpus.
+    pub source: String,
+    /// The question alone.
+    asked: Sourced,
+    /// The question with the most helpful context of that source.
+    helped: Sourced,
+    /// The question with the least helpful text of the model's own, where that is the source and the
+    /// two differ.
+    unhelped: Option<Sourced>,
+    /// The golden answer.
+    answer: String,
+}
+
+/// Lessons, and what they are about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Routing {
+    /// The lessons.
+    pub lessons: Vec<RoutingLesson>,
+    /// The names of the corpora, in the order of the alphabet.
+    pub corpora: Vec<String>,
+}
+
+/// Why there is nothing to teach.
+#[derive(Debug, thiserror::Error)]
+pub enum RoutingError {
+    /// No label.
+    #[error("none of the {records} records says which source answers best")]
+    Nothing {
+        /// Records.
+        records: usize,
+    },
+    /// The records are of several models or prompts.
+    #[error("the records are of several models, corpora or prompts")]
+    Mixed,
+    /// The labels were measured with another model than the one that is to be trained.
+    #[error(
+        "the sources were labelled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
+    )]
+    OtherModel {
+        /// The fingerprint in the records.
+        expected: String,
+        /// That of the model.
+        received: String,
+    },
+    /// All questions have one source.
+    #[error("all {questions} questions are answered best by {source_name}")]
+    OneSource {
+        /// Questions with a label.
+        questions: usize,
+        /// Their source.
+        source_name: String,
+    },
+}
+
+impl RoutingError {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Nothing { .. } => "nothing_to_learn",
+            Self::Mixed => "mixed_records",
+            Self::OtherModel { .. } => "other_model",
+            Self::OneSource { .. } => "one_class",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(
+            match self {
+                Self::Nothing { .. } => {
+                    "label questions with golden answers first: `ken label sources QUESTIONS --out FILE`"
+                }
+                Self::Mixed => "label all questions with one model and the same corpora into one file",
+                Self::OtherModel { .. } => {
+                    "label with the model that is to be trained: `ken label sources QUESTIONS --model REF`"
+                }
+                Self::OneSource { .. } => "label more questions, or take the other rule: --rule",
+            }
+            .to_owned(),
+        )
+    }
+}
+
+/// The lessons of labelled questions. `model` is the fingerprint of the one that is to be trained.
+///
+/// # Errors
+/// Records without labels, of several models or of another one, or of which all name one source.
+pub fn routing_lessons(
+    records: &[SourceRecord],
+    rule: LabelRule,
+    model: &str,
+) -> Result<Routing, RoutingError> {
+    let mut lessons = Vec::new();
+    let mut fingerprint = None;
+    for record in records {
+        let Some(lesson) = lesson(record, rule) else {
+            continue;
+        };
+        match fingerprint {
+            None => fingerprint = Some(&record.fingerprint),
+            Some(first) if *first != record.fingerprint => return Err(RoutingError::Mixed),
+            Some(_) => {}
+        }
+        lessons.push(lesson);
+    }
+    let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
+        records: records.len(),
+    })?;
+    if fingerprint.model != model {
+        return Err(RoutingError::OtherModel {
+            expected: fingerprint.model.clone(),
+            received: model.to_owned(),
+        });
+    }
+    let sources: BTreeSet<&str> = lessons.iter().map(|one| one.source.as_str()).collect();
+    if let [only] = sources.into_iter().collect::<Vec<_>>().as_slice() {
+        return Err(RoutingError::OneSource {
+            questions: lessons.len(),
+            source_name: (*only).to_owned(),
+        });
+    }
+    Ok(Routing {
+        corpora: fingerprint.corpora.keys().cloned().collect(),
+        lessons,
+    })
+}
+
+fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
+    let posed = Posed {
+        question: &record.question,
+        choices: &record.choices,
+    };
+    let source = record.preferred_by(rule)?;
+    let (best, worst) = record.extremes(source)?;
+    let read = |context: &Context| -> Option<Sourced> {
+        let prompt: Prompt = match context.source.as_str() {
+            SELF => from_known(posed, &context.text),
+            corpus => from_passage(posed, corpus, &context.title, &context.text),
+        };
+        prompt.sourced
+    };
+    let is_choice = source == SELF && best.text.trim() != worst.text.trim();
+    Some(RoutingLesson {
+        id: record.id.clone(),
+        question: record.question.clone(),
+        source: source.to_owned(),
+        asked: choose_source(posed).sourced?,
+        helped: read(best)?,
+        unhelped: read(worst).filter(|_| is_choice),
+        answer: record.golden_answer.clone()?,
+    })
+}
+
+/// What of a lesson is learned at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RoutingStage {
+    /// To choose the source, to write the most helpful text where that is the model itself, and to
+    /// answer from it (Eq. 4).
+    Imitate,
+    /// To choose and to answer, and to prefer the most helpful text to the least helpful (Eq. 5).
+    Prefer {
+        /// How far the model may move for it.
+        beta: f64,
+    },
+}
+
+impl RoutingLesson {
+    /// The lesson as token sequences; none where it does not fit into the model.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses.
+    pub fn objectives(
+        &self,
+        checkpoint: &Checkpoint,
+        tokens: &SourceTokens,
+        stage: RoutingStage,
+    ) -> Result<Vec<Objective>, DecoderError> {
+        let helped = checkpoint.sourced(tokens, &self.helped)?;
+        let output = checkpoint.output(&self.answer)?;
+        let all = [helped.concat(), output.clone()].concat();
+        let context = checkpoint.config().context;
+        if all.len() > context {
+            return Ok(Vec::new());
+        }
+        let asked = checkpoint.sourced(tokens, &self.asked)?.question.len();
+        // The source, what the model knows with its end, and the answer.
+        let text = asked + 1..asked + 1 + helped.knowledge.len() + 1;
+        let is_own = self.source == SELF;
+        let weight = |place: usize| {
+            let is_source = place == asked;
+            let is_answer = place + output.len() >= all.len();
+            let is_text = is_own && text.contains(&place) && stage == RoutingStage::Imitate;
+            f32::from(u8::from(is_source || is_answer || is_text))
+        };
+        let mut objectives = vec![Objective::Imitate(Sequence {
+            weights: (0..all.len()).map(weight).collect(),
+            tokens: all,
+        })];
+        if let (RoutingStage::Prefer { beta }, Some(unhelped)) = (stage, &self.unhelped) {
+            let way = |sourced: &Sourced| -> Result<Sequence, DecoderError> {
+                let read = checkpoint.sourced(tokens, sourced)?;
+                let prompt = [read.question, read.source].concat();
+                let text = [read.knowledge, vec![tokens.end_of_knowledge]].concat();
+                Ok(Sequence::completion(&prompt, &text))
+            };
+            let preference = Preference {
+                chosen: way(&self.helped)?,
+                rejected: way(unhelped)?,
+            };
+            if preference.rejected.tokens.len() <= context {
+                objectives.push(Objective::Prefer { preference, beta });
+            }
+        }
+        Ok(objectives)
+    }
+}
