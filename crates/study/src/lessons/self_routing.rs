@@ -252,18 +252,25 @@ impl RoutingLesson {
             return Ok(Vec::new());
         }
         let asked = checkpoint.sourced(tokens, &self.asked)?.question.len();
-        // The source, what the model knows with its end, and the answer.
-        let text = asked + 1..asked + 1 + helped.knowledge.len() + 1;
-        let is_own = self.source == SELF;
-        let weight = |place: usize| {
-            let is_source = place == asked;
-            let is_answer = place + output.len() >= all.len();
-            let is_text = is_own && text.contains(&place) && stage == RoutingStage::Imitate;
-            f32::from(u8::from(is_source || is_answer || is_text))
+        // The source, what the model knows with its end, and the answer: three losses, of which each
+        // is a mean over its tokens.
+        let is_own = self.source == SELF && stage == RoutingStage::Imitate;
+        let text = if is_own {
+            helped.knowledge.len() + 1
+        } else {
+            0
         };
+        let mut weights = vec![0.0; all.len()];
+        for (first, length) in [
+            (asked, 1),
+            (asked + 1, text),
+            (all.len() - output.len(), output.len()),
+        ] {
+            weights[first..first + length].fill(1.0 / length as f32);
+        }
         let mut objectives = vec![Objective::Imitate(Sequence {
-            weights: (0..all.len()).map(weight).collect(),
             tokens: all,
+            weights,
         })];
         if let (RoutingStage::Prefer { beta }, Some(unhelped)) = (stage, &self.unhelped) {
             let way = |sourced: &Sourced| -> Result<Sequence, DecoderError> {

@@ -82,7 +82,7 @@ impl Trainable {
             tensors.insert(name, tensor.to_device(device)?.to_dtype(dtype)?);
         }
         let mut weights = Weights::new(tensors, &tuning, seed)?;
-        let embedding = weights.table("model.embed_tokens.weight")?;
+        let embedding = weights.table(EMBEDDING)?;
         let output = if checkpoint.is_tied() {
             Linear::tied(&embedding, &tuning)?
         } else {
@@ -203,6 +203,33 @@ impl Trainable {
         Ok(ops::log_probabilities(&logits, &tokens)?)
     }
 
+    /// Has the row of a token of the embedding begin as the mean of others' rows: a token that no text
+    /// has begins as what it stands for.
+    ///
+    /// # Errors
+    /// A token whose row does not learn.
+    pub fn begin_like(&self, token: u32, others: &[u32]) -> Result<(), TrainError> {
+        let (learned, place) = match (&self.rows, &self.tuning) {
+            (Some(rows), Tuning::Lora(settings)) => {
+                let place = settings.tokens.iter().position(|t| *t == token);
+                (Some(rows), place)
+            }
+            (None, Tuning::Full) => (self.variables.get(EMBEDDING), Some(token as usize)),
+            _ => (None, None),
+        };
+        let Some((learned, place)) = learned.zip(place).filter(|_| !others.is_empty()) else {
+            return Err(TrainError::NothingToLearn { what: "token" });
+        };
+        let index = |tokens: &[u32]| Tensor::new(tokens, &self.device);
+        let mean = self
+            .embedding
+            .index_select(&index(others)?, 0)?
+            .mean_keepdim(0)?;
+        let place = index(&[u32::try_from(place).unwrap_or(u32::MAX)])?;
+        let change = (mean - learned.as_tensor().index_select(&place, 0)?)?;
+        Ok(learned.set(&learned.as_tensor().index_add(&place, &change, 0)?)?)
+    }
+
     /// `[tokens, hidden]`.
     fn embed(&self, tokens: &[u32]) -> Result<Tensor, TrainError> {
         let index = Tensor::new(tokens, &self.device)?;
@@ -291,6 +318,8 @@ impl Trainable {
     }
 }
 
+/// The name of the embedding.
+const EMBEDDING: &str = "model.embed_tokens.weight";
 /// The name of the rows of the embedding that learn.
 pub(crate) const TOKEN_ROWS: &str = "model.embed_tokens.token_adapter.trainable_tokens_delta";
 

@@ -56,6 +56,7 @@ pub(crate) fn run(
         boundary: None,
         sources: None,
         second: None,
+        begin: Vec::new(),
         tokens: Vec::new(),
         training: training.into_iter().map(|(_, example)| example).collect(),
         validation: validation.into_iter().map(|(_, example)| example).collect(),

@@ -42,6 +42,8 @@ pub(super) struct Lessons {
     pub(super) sources: Option<SourceTokens>,
     /// Tokens whose rows of the embedding learn too.
     pub(super) tokens: Vec<u32>,
+    /// Of these those whose rows begin as the mean of others'.
+    pub(super) begin: Vec<(u32, Vec<u32>)>,
     pub(super) training: Vec<Objective>,
     pub(super) validation: Vec<Objective>,
     /// What is learned behind that, where it takes two stages.
@@ -117,6 +119,9 @@ pub(super) fn fit(
         })
     };
     let model = Trainable::new(checkpoint, tuning, settings.device, settings.seed)?;
+    for (token, others) in &lessons.begin {
+        model.begin_like(*token, others)?;
+    }
     let first = training(flags, settings.seed);
     let mut stages = vec![(&lessons.training, &lessons.validation, first.clone())];
     if let Some(stage) = &lessons.second {

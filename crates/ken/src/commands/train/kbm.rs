@@ -43,6 +43,7 @@ pub(super) fn run(
         boundary: Some(taught.boundary),
         sources: None,
         second: None,
+        begin: Vec::new(),
         // A model may never have written these before.
         tokens: written(&training),
         training,

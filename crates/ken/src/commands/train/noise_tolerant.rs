@@ -32,6 +32,7 @@ pub(super) fn run(
         boundary: None,
         sources: None,
         second: None,
+        begin: Vec::new(),
         tokens: Vec::new(),
         training: objectives(&checkpoint, form, &training)?,
         validation: objectives(&checkpoint, form, &validation)?,

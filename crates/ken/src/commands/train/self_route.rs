@@ -4,8 +4,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
-use ken_answer::Taken;
+use ken_answer::prompt::{from_memory, verbalize};
+use ken_answer::{Posed, Taken};
 use ken_model::decoder::{Checkpoint, SourceTokens};
+use ken_model::language::Prompt;
 use ken_route::{Measure, Policy};
 use ken_study::{
     LearnError, ProbeRecord, RoutingLesson, RoutingStage, SourceRecord, place_in_split,
@@ -61,6 +63,7 @@ pub(super) fn run(
         boundary: None,
         sources: Some(tokens.clone()),
         tokens: tokens.all(),
+        begin: beginnings(&checkpoint, &tokens)?,
         training: of_stage(&training, RoutingStage::Imitate)?,
         validation: of_stage(&validation, RoutingStage::Imitate)?,
         second: (lessons.second_epochs > 0.0).then_some(stage),
@@ -111,6 +114,27 @@ const BATCH: usize = 32;
 
 /// By what the learning rate of the second stage is smaller (SR-RAG, section 4.1).
 const SECOND_SLOWER: f64 = 20.0;
+
+/// What the tokens begin as: the end of the question as what asks for an answer, the model itself as
+/// what asks for what it knows, a corpus as the number of a passage, the end of the knowledge as the
+/// end of a line.
+fn beginnings(checkpoint: &Checkpoint, tokens: &SourceTokens) -> Result<Vec<(u32, Vec<u32>)>> {
+    let posed = Posed::open("");
+    let last_line = |prompt: Prompt| prompt.input.lines().last().unwrap_or_default().to_owned();
+    let read = |text: &str| -> Result<Vec<u32>> { Ok(checkpoint.continued("", text)?.1) };
+    let mut beginnings = vec![
+        (
+            tokens.end_of_question,
+            read(&last_line(from_memory(posed)))?,
+        ),
+        (tokens.own, read(&last_line(verbalize(posed, None)))?),
+        (tokens.end_of_knowledge, read("\n")?),
+    ];
+    for corpus in &tokens.corpora {
+        beginnings.push((corpus.token, read("[1]")?));
+    }
+    Ok(beginnings)
+}
 
 fn objectives(
     checkpoint: &Checkpoint,

@@ -1,0 +1,388 @@
+//! A model that learns to choose its source (SR-RAG), on a rule that is easily learned: what it makes
+//! of a question, that it goes on from what it has read, and the datastore that advises it.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use ken_answer::datastore::SELF;
+use ken_answer::{Datastore, Pipeline, Posed, Settings, Taken, prompt};
+use ken_index::Mode;
+use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
+use ken_model::language::{
+    GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
+};
+use ken_route::Measure;
+use ken_study::world::{Size, World, WorldSettings, write_untrained};
+use ken_study::{
+    LabelRule, RoutingError, RoutingLesson, RoutingStage, SourceRecord, auroc, make_datastore,
+    routing_lessons,
+};
+use ken_train::{
+    Examples, LoraSettings, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
+    write_adapter,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+const CORPUS: &str = "island";
+
+fn world() -> World {
+    World::new(WorldSettings {
+        people: 60,
+        unseen: 4,
+        strangers: 4,
+        sequences: 600,
+        seed: 2,
+        ..WorldSettings::default()
+    })
+    .unwrap()
+}
+
+fn question(name: &str, is_own: bool) -> String {
+    let what = if is_own { "town" } else { "year" };
+    format!("In which {what} was {name} born?")
+}
+
+/// Of every name two questions: the town is known to the model, the year stands in the corpus.
+fn records(world: &World, model: &str) -> Vec<SourceRecord> {
+    let names = world
+        .subjects()
+        .iter()
+        .map(|subject| &subject.name)
+        .take(60);
+    let record = |(number, (name, is_own)): (usize, (&String, bool))| {
+        let contexts = json!([
+            {"source": SELF, "text": format!("{name} was born in a town."), "logprob": -0.1},
+            {"source": SELF, "text": format!("{name} is by the a town."), "logprob": -3.0},
+            {"source": CORPUS, "title": name, "text": format!("{name} was born in the year."),
+             "passage_id": "p", "logprob": -1.0},
+        ]);
+        let preferred = if is_own { SELF } else { CORPUS };
+        let record = json!({
+            "id": format!("q{number}"), "question": question(name, is_own),
+            "golden_answers": ["town"], "golden_answer": "town", "contexts": contexts,
+            "sources": [
+                {"source": SELF, "best": 0, "worst": 1, "among_top": 1.0, "log_sum": -0.1},
+                {"source": CORPUS, "best": 2, "worst": 2, "among_top": 1.0, "log_sum": -1.0},
+            ],
+            "preferred": {"majority": preferred, "sum": preferred},
+            "unlabelled": null, "error": null,
+            "fingerprint": {
+                "model": model, "corpora": {CORPUS: "c"}, "prompt": "p", "verbalize": "v",
+            },
+        });
+        serde_json::from_value(record).unwrap()
+    };
+    let both = names.flat_map(|name| [(name, true), (name, false)]);
+    both.enumerate().map(record).collect()
+}
+
+fn objectives(
+    checkpoint: &Checkpoint,
+    lessons: &[RoutingLesson],
+    stage: RoutingStage,
+) -> Vec<Objective> {
+    let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
+    let each = lessons.iter();
+    each.flat_map(|lesson| lesson.objectives(checkpoint, &tokens, stage).unwrap())
+        .collect()
+}
+
+/// Trains an adapter on most of the records.
+fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
+    let checkpoint = Checkpoint::open(model, None).unwrap();
+    let routing = routing_lessons(records, LabelRule::Majority, checkpoint.fingerprint()).unwrap();
+    assert_eq!(routing.corpora, [CORPUS]);
+    let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
+    let tuning = Tuning::Lora(LoraSettings {
+        rank: 8,
+        alpha: 16.0,
+        tokens: tokens.all(),
+        ..LoraSettings::default()
+    });
+    let trained = Trainable::new(&checkpoint, tuning, Device::Cpu, 1).unwrap();
+    trained
+        .begin_like(tokens.own, &[tokens.end_of_question])
+        .unwrap();
+    let settings = TrainSettings {
+        epochs: 6.0,
+        schedule: Schedule {
+            peak: 0.004,
+            ..TrainSettings::default().schedule
+        },
+        ..TrainSettings::default()
+    };
+    let stages = [RoutingStage::Imitate, RoutingStage::Prefer { beta: 0.3 }];
+    for (stage, epochs) in stages.into_iter().zip([16.0, 1.0]) {
+        let examples = objectives(&checkpoint, &routing.lessons, stage);
+        let settings = TrainSettings {
+            epochs,
+            ..settings.clone()
+        };
+        let mut go_on = |_: ken_train::Progress<'_>| ControlFlow::Continue(());
+        train(
+            &trained,
+            &Examples::Set(&examples),
+            &[],
+            &settings,
+            None,
+            &mut go_on,
+        )
+        .unwrap();
+    }
+    let origin = Origin {
+        base: trained.base().to_owned(),
+        purpose: "test".to_owned(),
+        prompt: checkpoint.prompt_form(),
+        boundary: None,
+        sources: Some(tokens),
+    };
+    write_adapter(&trained, "small", &origin, adapter).unwrap();
+}
+
+fn loaded(model: &Path, adapter: &Path) -> Decoder {
+    let options = LoadOptions {
+        adapter: Some(adapter.to_path_buf()),
+        ..LoadOptions::default()
+    };
+    Decoder::load(model, &options).unwrap()
+}
+
+fn written(model: &Decoder, prompt: &Prompt) -> String {
+    let options = GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: 12,
+        stop: Vec::new(),
+    };
+    let request = GenerateRequest {
+        prompt,
+        samples: 1,
+        options: &options,
+    };
+    let mut go_on = |_: ken_model::language::Piece<'_>| ControlFlow::Continue(());
+    let written = LanguageModel::generate(model, &[request], &mut go_on).unwrap();
+    written[0][0].text.clone()
+}
+
+fn settings() -> Settings {
+    Settings {
+        policy: "self-route".parse().unwrap(),
+        mode: Mode::Lexical,
+        k: 1,
+        evidence_tokens: 40,
+        max_tokens: 8,
+        sampling: Sampling::Greedy,
+        verbalize: false,
+        samples: 2,
+        seed: 0,
+    }
+}
+
+/// The need of retrieval of each record's question.
+fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
+    let questions: Vec<&str> = records
+        .iter()
+        .map(|record| record.question.as_str())
+        .collect();
+    let nothing = vec![Taken::default(); questions.len()];
+    let taken = pipeline
+        .take(&[Measure::SelfRoute], &questions, nothing, None)
+        .unwrap();
+    let need = |taken: &Taken| taken.need(Measure::SelfRoute).unwrap();
+    taken.iter().map(need).collect()
+}
+
+#[test]
+fn a_rule_is_learned_and_advised() {
+    let folder = TempDir::new().unwrap();
+    let [model, adapter, store] =
+        ["model", "adapter", "store"].map(|name| folder.path().join(name));
+    let world = world();
+    write_untrained(&world, Size::Small, &model).unwrap();
+    let base = Checkpoint::open(&model, None)
+        .unwrap()
+        .fingerprint()
+        .to_owned();
+    let records = records(&world, &base);
+    let (learned, held_out) = records.split_at(90);
+    taught(&model, &adapter, learned);
+
+    let decoder = Arc::new(loaded(&model, &adapter));
+    assert_eq!(decoder.corpora(), [CORPUS]);
+    assert!(!decoder.reads_examples());
+    let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings());
+    let own = |record: &SourceRecord| record.preferred_by(LabelRule::Sum) == Some(SELF);
+    let alone = needs(&pipeline, held_out);
+    let foretold: Vec<(f64, bool)> = alone
+        .iter()
+        .zip(held_out)
+        .map(|(need, record)| (*need, !own(record)))
+        .collect();
+    assert!(auroc(&foretold).unwrap() > 0.95, "{foretold:?}");
+
+    // What was read to choose is gone on from, and gives what a model gives that has read nothing.
+    let fresh = loaded(&model, &adapter);
+    let posed = Posed::open(&held_out[0].question);
+    let write = prompt::verbalize(posed, None);
+    let text = written(&decoder, &write);
+    assert_eq!(text, written(&fresh, &write));
+    let answer = prompt::from_known(posed, &text);
+    assert_eq!(
+        written(&decoder, &answer),
+        written(&loaded(&model, &adapter), &answer)
+    );
+    let answered = |policy: &str| {
+        let settings = Settings {
+            policy: policy.parse().unwrap(),
+            ..settings()
+        };
+        let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings);
+        pipeline
+            .answer(posed.question, &mut |_| ControlFlow::Continue(()))
+            .unwrap()
+    };
+    let never = answered("never");
+    assert_eq!(
+        never.verbalized.as_ref().unwrap().text,
+        text.trim().lines().next().unwrap_or_default()
+    );
+    assert_eq!(answered("self-route@1").answer, never.answer);
+
+    // The nearest entries of the datastore advise it, and people may correct them.
+    let mut go_on = |_, _| true;
+    let model_of = decoder.as_ref();
+    let rule = LabelRule::Majority;
+    let made = make_datastore(&store, learned, rule, model_of, &[1, 2, 3], &mut go_on);
+    let made = made.unwrap().unwrap();
+    assert_eq!((made.entries, made.tried.len()), (90, 3));
+    let best = made.tried.iter().filter_map(|tried| tried.auroc);
+    assert!(best.fold(0.0, f64::max) > 0.95, "{made:?}");
+    let advised = |pipeline: Pipeline| {
+        let datastore = Datastore::open(&store).unwrap();
+        pipeline.with_datastore(datastore).unwrap()
+    };
+    let pipeline = advised(pipeline);
+    let together = needs(&pipeline, held_out);
+    for ((need, alone), record) in together.iter().zip(&alone).zip(held_out) {
+        assert!(need <= alone, "{need} {alone}");
+        assert_eq!(*need > 0.2, !own(record), "{}", record.question);
+    }
+    let mut datastore = Datastore::open(&store).unwrap();
+    let ids: Vec<String> = datastore
+        .entries()
+        .iter()
+        .map(|entry| entry.id.clone())
+        .collect();
+    let corrected: BTreeMap<&str, &str> = ids.iter().map(|id| (id.as_str(), SELF)).collect();
+    datastore.change(&corrected, Vec::new(), &[]).unwrap();
+    let pipeline = advised(Pipeline::new(Arc::clone(&decoder) as _, None, settings()));
+    assert!(needs(&pipeline, held_out).iter().all(|need| *need < 1e-9));
+
+    // Another model's keys say nothing of this one.
+    let plain = Decoder::load(&model, &LoadOptions::default()).unwrap();
+    let plain = Pipeline::new(Arc::new(plain), None, settings());
+    let error = plain
+        .with_datastore(Datastore::open(&store).unwrap())
+        .err()
+        .unwrap();
+    assert_eq!(error.kind(), "other_datastore");
+}
+
+#[test]
+fn each_stage_teaches_its_tokens() {
+    let folder = TempDir::new().unwrap();
+    let world = world();
+    write_untrained(&world, Size::Small, folder.path()).unwrap();
+    let checkpoint = Checkpoint::open(folder.path(), None).unwrap();
+    let records = records(&world, checkpoint.fingerprint());
+    let routing = routing_lessons(&records, LabelRule::Sum, checkpoint.fingerprint()).unwrap();
+    let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
+    let learned = |lesson: usize, stage| -> Vec<Vec<u32>> {
+        let objectives = routing.lessons[lesson]
+            .objectives(&checkpoint, &tokens, stage)
+            .unwrap();
+        let of = |sequence: &ken_train::Sequence| {
+            let both = sequence.tokens.iter().zip(&sequence.weights);
+            both.filter(|(_, weight)| **weight > 0.0)
+                .map(|(token, _)| *token)
+                .collect()
+        };
+        let each = objectives.iter().flat_map(|objective| match objective {
+            Objective::Imitate(sequence) => vec![of(sequence)],
+            Objective::Prefer { preference, .. } => {
+                vec![of(&preference.chosen), of(&preference.rejected)]
+            }
+        });
+        each.collect()
+    };
+    let text = |text: &str| checkpoint.continued("", text).unwrap().1;
+    let answer = checkpoint.output("town").unwrap();
+    let name = &world.subjects()[0].name;
+    let helpful = [
+        text(&format!(" {name} was born in a town.")),
+        vec![tokens.end_of_knowledge],
+    ];
+    let unhelpful = [
+        text(&format!(" {name} is by the a town.")),
+        vec![tokens.end_of_knowledge],
+    ];
+    let island = tokens.corpora[0].token;
+    assert_eq!(
+        learned(0, RoutingStage::Imitate),
+        [[vec![tokens.own], helpful.concat(), answer.clone()].concat()]
+    );
+    let choice = |source: u32| [vec![source], answer.clone()].concat();
+    assert_eq!(learned(1, RoutingStage::Imitate), [choice(island)]);
+    let prefer = RoutingStage::Prefer { beta: 0.3 };
+    assert_eq!(
+        learned(0, prefer),
+        [choice(tokens.own), helpful.concat(), unhelpful.concat()]
+    );
+    assert_eq!(learned(1, prefer), [choice(island)]);
+
+    let other = routing_lessons(&records, LabelRule::Sum, "another model");
+    assert!(matches!(other, Err(RoutingError::OtherModel { .. })));
+    let only: Vec<SourceRecord> = records.iter().step_by(2).cloned().collect();
+    let one = routing_lessons(&only, LabelRule::Sum, checkpoint.fingerprint());
+    assert!(matches!(one, Err(RoutingError::OneSource { .. })));
+    let none = routing_lessons(&[], LabelRule::Sum, checkpoint.fingerprint());
+    assert!(matches!(none, Err(RoutingError::Nothing { .. })));
+}
+
+#[test]
+fn no_text_can_hold_the_marks() {
+    let folder = TempDir::new().unwrap();
+    let world = world();
+    write_untrained(&world, Size::Small, folder.path()).unwrap();
+    let checkpoint = Checkpoint::open(folder.path(), None).unwrap();
+    let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
+    let several = checkpoint.source_tokens(&["notes", "wiki"]).unwrap();
+    assert_eq!(several.all().len(), 5);
+    assert_eq!(several.own, tokens.own);
+    let marks = "<EOQ> <EOK> <self> <corpus>";
+    let sourced = prompt::from_known(Posed::open(marks), marks)
+        .sourced
+        .unwrap();
+    let read = checkpoint.sourced(&tokens, &sourced).unwrap().concat();
+    for mark in tokens.all() {
+        let wanted = usize::from(mark != tokens.corpora[0].token);
+        assert_eq!(
+            read.iter().filter(|token| **token == mark).count(),
+            wanted,
+            "{mark}"
+        );
+    }
+    // A model that was not trained to choose refuses to.
+    let plain = Decoder::load(folder.path(), &LoadOptions::default()).unwrap();
+    let asked = prompt::choose_source(Posed::open("who?"));
+    let error = plain.choose_sources(&[&asked], 1);
+    assert!(error.is_err() && plain.corpora().is_empty());
+    let request = ScoreRequest {
+        prompt: &asked,
+        continuations: &[" a"],
+    };
+    assert!(LanguageModel::score(&plain, &[request]).is_ok());
+}
