@@ -297,3 +297,146 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     ken.refusal(&[&one[..], &MODEL].concat())
         .is("one_class", "one side", "--threshold");
 }
+
+#[test]
+fn a_model_chooses_its_source_and_people_correct_it() {
+    let ken = prepared();
+    let label = [
+        "label",
+        "sources",
+        "island/questions.jsonl",
+        "--limit",
+        "40",
+    ];
+    let by = [
+        "--corpus",
+        "island.ken",
+        "--mode",
+        "lexical",
+        "--contexts",
+        "2",
+    ];
+    ken.text(&[&label[..], &by, &["--out", "labels.jsonl"], &MODEL].concat());
+    let labels = ken.read("labels.jsonl");
+    // A model that knows nothing prefers by chance: what it is to prefer is set.
+    let both = labels.lines().enumerate().map(|(at, line)| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        if !record["preferred"].is_null() && record.get("question").is_some() {
+            let source = if at % 2 == 0 { "self" } else { "island" };
+            record["preferred"] = json!({"majority": source, "sum": source});
+        }
+        record.to_string()
+    });
+    ken.write("labels.jsonl", both.collect::<Vec<_>>().join("\n") + "\n");
+
+    let train = [
+        "train",
+        "self-route",
+        "labels.jsonl",
+        "--out",
+        "routing",
+        "--epochs",
+        "2",
+    ];
+    let report = ken.json(&[&train[..], &["--held-out", "0"], &MODEL, &SMALL].concat());
+    assert_eq!(report["purpose"], "self-route", "{report}");
+    let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
+    assert_eq!(
+        origin["sources"]["corpora"][0]["name"], "island",
+        "{origin}"
+    );
+    let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
+
+    let make = [
+        "datastore",
+        "make",
+        "labels.jsonl",
+        "--out",
+        "routes",
+        "--layer",
+        "auto",
+    ];
+    let made = ken.json(&[&make[..], &trained].concat());
+    let entries = number(&made["made"]["entries"]);
+    assert!(
+        entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1,
+        "{made}"
+    );
+
+    let ask = |policy: &'static str| -> Value {
+        let ask = ["ask", "Who?", "--corpus", "island.ken", "--mode", "lexical"];
+        let by = [
+            "--max-tokens",
+            "4",
+            "--datastore",
+            "routes",
+            "--policy",
+            policy,
+        ];
+        ken.json(&[&ask[..], &by, &trained].concat())
+    };
+    let own = ask("self-route@1");
+    assert_eq!(own["route"], "self", "{own}");
+    assert!(own["verbalized"]["text"].is_string(), "{own}");
+    assert!(own["timing_ms"]["choose source"].is_number(), "{own}");
+    assert_eq!(ask("self-route@-1")["route"], "corpus");
+
+    // All entries are told to be of one source: the corpus has no share any more.
+    let exported = ken.text(&["datastore", "export", "routes"]);
+    let all = exported.replace("\"source\":\"island\"", "\"source\":\"self\"");
+    ken.write(
+        "entries.jsonl",
+        all + "{\"question\": \"Who?\", \"source\": \"self\"}\n",
+    );
+    let import = ["datastore", "import", "routes", "entries.jsonl"];
+    let changed = ken.json(&[&import[..], &trained].concat());
+    assert_eq!(
+        (number(&changed["added"]), number(&changed["entries"])),
+        (1.0, entries + 1.0)
+    );
+    assert!(number(&changed["edited"]) > 3.0, "{changed}");
+    assert_eq!(ask("self-route@0")["route"], "self");
+    let listed = ken.text(&["datastore", "list", "routes", "--source", "self", "--json"]);
+    assert_eq!(listed.lines().count() as f64, entries + 1.0);
+    let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    let id = first["id"].as_str().unwrap();
+    let edited = ken.json(&["datastore", "edit", "routes", id, "--source", "island"]);
+    assert_eq!(edited["edited"], 1);
+    let removed = ken.json(&["datastore", "remove", "routes", id]);
+    assert_eq!(number(&removed["entries"]), entries);
+    let add = [
+        "datastore",
+        "add",
+        "routes",
+        "Where?",
+        "--source",
+        "island",
+        "--id",
+        "mine",
+    ];
+    assert_eq!(ken.json(&[&add[..], &trained].concat())["added"], 1);
+
+    ken.refusal(&[&add[..], &trained].concat())
+        .is("same_id", "mine", "ken datastore edit");
+    ken.refusal(&["datastore", "edit", "routes", "mine", "--source", "web"])
+        .is("no_such_source", "web", "");
+    ken.refusal(&["datastore", "remove", "routes", "nobody"])
+        .is("no_such_entry", "nobody", "ken datastore list");
+    ken.refusal(&[&add[..4], &["--source", "self"], &MODEL].concat())
+        .is("other_datastore", "another model", "ken datastore make");
+    let plain = [
+        "ask",
+        "Who?",
+        "--corpus",
+        "island.ken",
+        "--policy",
+        "self-route",
+    ];
+    ken.refusal(&[&plain[..], &MODEL].concat()).is(
+        "does_not_choose",
+        "not trained to choose",
+        "ken train self-route",
+    );
+    ken.refusal(&[&train[..3], &["--out", "again"], &trained].concat())
+        .is("other_model", "another model", "ken label sources");
+}

@@ -49,7 +49,10 @@ impl<'a> Certain<'a> {
     }
 
     pub(super) fn released(&self) -> &str {
-        &self.text[..self.released.min(self.text.len())]
+        // The tokenizer may have changed its mind about characters already given out.
+        let most = self.released.min(self.text.len());
+        let end = (0..=most).rev().find(|at| self.text.is_char_boundary(*at));
+        &self.text[..end.unwrap_or_default()]
     }
 
     fn release(&mut self, up_to: usize) -> &str {
@@ -93,6 +96,16 @@ mod tests {
         }
         out.push(certain.finish().to_owned());
         (out, certain.released().to_owned(), certain.stopped)
+    }
+
+    #[test]
+    fn characters_that_change_afterwards_break_nothing() {
+        let mut certain = Certain::new(&[]);
+        assert_eq!(certain.extend("ab\u{fffd}c"), "ab\u{fffd}c");
+        // The bytes of before and after have become one character: what was given out ends inside.
+        assert_eq!(certain.extend("abc\u{1f600}"), "");
+        assert_eq!(certain.released(), "abc");
+        assert_eq!(certain.finish(), "");
     }
 
     #[test]
