@@ -150,24 +150,24 @@ pub fn from_corpus(posed: Posed<'_>, corpus: Option<&str>, evidence: &[&Retrieve
     for (at, passage) in evidence.iter().enumerate().rev() {
         passages.push_str(&numbered(at + 1, passage));
     }
-    from_found(posed, corpus, passages)
+    from_found(posed, corpus, &passages)
 }
 
 /// Asks the model to answer from one passage of a corpus; the title may be empty.
 #[must_use]
 pub fn from_passage(posed: Posed<'_>, corpus: &str, title: &str, text: &str) -> Prompt {
-    from_found(posed, Some(corpus), line(1, title, text))
+    from_found(posed, Some(corpus), &line(1, title, text))
 }
 
-fn from_found(posed: Posed<'_>, corpus: Option<&str>, passages: String) -> Prompt {
-    let knowledge = match passages.as_str() {
+fn from_found(posed: Posed<'_>, corpus: Option<&str>, passages: &str) -> Prompt {
+    let knowledge = match passages {
         "" => Knowledge::Own(String::new()),
         passages => Knowledge::Found {
             corpus: corpus.map(str::to_owned),
             text: passages.to_owned(),
         },
     };
-    Wording::of(posed.question).prompt(&passages, knowledge, posed)
+    Wording::of(posed.question).prompt(passages, knowledge, posed)
 }
 
 /// Asks a model that was trained to choose where its knowledge comes from. Others are asked to answer

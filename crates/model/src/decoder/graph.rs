@@ -96,7 +96,7 @@ impl<B: Backend> Graph<B> {
         selected: &[usize],
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let x = self.run(inputs, selected, self.blocks.len())?;
+            let (x, _) = self.run(inputs, selected, self.blocks.len(), None)?;
             let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
             self.backend.download(x)
         })
@@ -111,7 +111,7 @@ impl<B: Backend> Graph<B> {
         blocks: usize,
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let x = self.run(inputs, selected, blocks)?;
+            let (x, _) = self.run(inputs, selected, blocks, None)?;
             self.backend.download(x)
         })
     }
@@ -128,50 +128,28 @@ impl<B: Backend> Graph<B> {
         blocks: usize,
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let mut residual = None;
-            let mut tap = |behind: usize, x: &B::Rows, is_selected: bool| -> Result<()> {
-                if behind == blocks {
-                    residual = Some(if is_selected {
-                        self.backend
-                            .select(x, &(0..selected.len()).collect::<Vec<_>>())?
-                    } else {
-                        self.backend.select(x, selected)?
-                    });
-                }
-                Ok(())
-            };
-            let x = self.run_watched(inputs, selected, self.blocks.len(), &mut tap)?;
+            let (x, residual) = self.run(inputs, selected, self.blocks.len(), Some(blocks))?;
             let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
             let last = self.backend.download(x)?;
             let residual = residual.map(|x| self.backend.download(x)).transpose()?;
             let residual = residual.unwrap_or_default();
-            let width = last.len() / selected.len().max(1);
-            let rows = last.chunks(width.max(1)).zip(residual.chunks(width.max(1)));
+            let width = (last.len() / selected.len().max(1)).max(1);
+            let rows = last.chunks(width).zip(residual.chunks(width));
             Ok(rows
                 .flat_map(|(last, residual)| [last, residual].concat())
                 .collect())
         })
     }
 
-    /// The residual stream of the selected rows behind the first `blocks` blocks.
+    /// The residual stream of the selected rows behind the first `blocks` blocks, and behind the
+    /// first `between` where that is wanted too.
     fn run(
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
-        selected: &[usize],
+        wanted: &[usize],
         blocks: usize,
-    ) -> Result<B::Rows> {
-        self.run_watched(inputs, selected, blocks, &mut |_, _, _| Ok(()))
-    }
-
-    /// As [`Graph::run`]; `watch` is shown the stream behind each number of blocks, and whether only
-    /// the selected rows are left of it.
-    fn run_watched(
-        &self,
-        inputs: &mut [Input<'_, B::Sequence>],
-        selected: &[usize],
-        blocks: usize,
-        watch: &mut dyn FnMut(usize, &B::Rows, bool) -> Result<()>,
-    ) -> Result<B::Rows> {
+        between: Option<usize>,
+    ) -> Result<(B::Rows, Option<B::Rows>)> {
         let backend = &self.backend;
         let tokens: Vec<u32> = inputs.iter().flat_map(|i| i.tokens).copied().collect();
         let rotation = self.rotation(inputs)?;
@@ -184,19 +162,30 @@ impl<B: Backend> Graph<B> {
             .collect();
         let mut x = backend.embed(&self.embedding, &tokens)?;
         if blocks == 0 {
-            x = backend.select(&x, selected)?;
+            x = backend.select(&x, wanted)?;
         }
-        watch(0, &x, blocks == 0)?;
+        let mut kept = match between {
+            Some(0) => Some(backend.select(&x, wanted)?),
+            _ => None,
+        };
         for (layer, block) in self.blocks[..blocks].iter().enumerate() {
             // Behind the last attention no row needs the others.
-            let selected = (layer + 1 == blocks).then_some(selected);
+            let selected = (layer + 1 == blocks).then_some(wanted);
             x = block.forward(self, layer, x, &rotation, &mut runs, selected)?;
-            watch(layer + 1, &x, layer + 1 == blocks)?;
+            if between == Some(layer + 1) {
+                let left: Vec<usize> = (0..wanted.len()).collect();
+                let rows = if selected.is_some() {
+                    left.as_slice()
+                } else {
+                    wanted
+                };
+                kept = Some(backend.select(&x, rows)?);
+            }
         }
         for run in runs {
             run.sequence.advance(run.tokens);
         }
-        Ok(x)
+        Ok((x, kept))
     }
 
     /// The logits of what comes next.

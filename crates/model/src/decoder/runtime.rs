@@ -20,7 +20,7 @@ const LARGE: usize = 2_000_000_000;
 /// A graph on its backend.
 pub(super) enum Runtime {
     Cpu(Box<Engine<Cpu>>),
-    Tensors(Engine<Tensors>),
+    Tensors(Box<Engine<Tensors>>),
 }
 
 /// What computes.
@@ -64,7 +64,7 @@ impl Engines {
             let device = options.device.opened()?;
             let graph = Graph::load(config, &weights, Tensors { device })?;
             return Ok(Self {
-                exact: Runtime::Tensors(Engine::new(graph, config, cache_bytes)),
+                exact: Runtime::Tensors(Box::new(Engine::new(graph, config, cache_bytes))),
                 drawing: None,
             });
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use ken_model::decoder::{Checkpoint, LearnedBoundary, Origin, PromptForm, SourceTokens, StoredAs};
-use ken_study::{Lesson, LessonKind};
+use ken_study::{Lesson, LessonKind, training_to_html};
 use ken_train::{
     Examples, History, LoraSettings, Objective, Outcome, Progress, Schedule, Sequence,
     TrainSettings, Trainable, Tuning,
@@ -26,7 +26,9 @@ use crate::progress::{Display, Unit};
 /// What a training goes on from, in the folder that it writes.
 pub(crate) const CHECKPOINT: &str = "training.safetensors";
 /// A line of JSON a step and a validation.
-pub(crate) const HISTORY: &str = "history.jsonl";
+const HISTORY: &str = "history.jsonl";
+/// The same as a page with curves.
+const PAGE: &str = "history.html";
 
 /// What is learned.
 pub(super) struct Lessons {
@@ -157,7 +159,7 @@ pub(super) fn fit(
         )?;
         outcome = ended;
         history.then(told);
-        write_history(&flags.out.join(HISTORY), &history)?;
+        write_history(&flags.out, &history)?;
         if outcome == Outcome::Stopped {
             drop(display);
             return Err(stopped(&history, &flags.out));
@@ -275,8 +277,8 @@ pub(crate) fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Op
     }
 }
 
-/// Writes what every step and validation was like, a line each.
-pub(crate) fn write_history(path: &Path, history: &History) -> Result<()> {
+/// Writes what every step and validation was like into a folder: a line each, and as a page.
+pub(crate) fn write_history(folder: &Path, history: &History) -> Result<()> {
     let mut lines = String::new();
     let mut add = |record: &dyn Fn() -> serde_json::Result<String>| -> Result<()> {
         lines.push_str(&record()?);
@@ -291,7 +293,13 @@ pub(crate) fn write_history(path: &Path, history: &History) -> Result<()> {
             serde_json::to_string(&json!({"step": record.step, "validation_loss": record.loss}))
         })?;
     }
-    std::fs::write(path, lines).with_context(|| format!("cannot write {}", path.display()))
+    put(&folder.join(HISTORY), &lines)?;
+    let page = training_to_html(&format!("Training of {}", folder.display()), history);
+    put(&folder.join(PAGE), &page)
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// What is told of a training.

@@ -56,7 +56,7 @@ pub(super) fn run(
     }
     let learned = model.variables().iter();
     let learned = learned.map(|(name, learned)| (name.clone(), learned.as_tensor().clone()));
-    fit::write_history(&out.join(fit::HISTORY), &history)?;
+    fit::write_history(out, &history)?;
     base.write(out, StoredAs::F32, &learned.collect())?;
     // What is left to do is done; what it took is not needed any more.
     fs::remove_dir_all(&untrained)?;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use ken_probe::Effect;
 
 use super::COLOURS;
-use super::diagram::{Axis, Diagram};
+use crate::page::{Axis, Diagram};
 use crate::probe::{Conditions, ProbeRecord};
 
 /// Bars of a distribution.

@@ -1,32 +1,24 @@
 //! A comparison as one page of HTML that needs nothing else: the table, accuracy against retrieval
 //! ratio, reliability diagrams, and the distributions of KBM's figure 3 where questions were probed.
 
-mod diagram;
 mod distributions;
 
 use std::fmt::Write;
 
 use super::comparison::{Comparison, Difference, PolicyResult};
+use crate::page::{Axis, Diagram, begin, escaped};
 use crate::probe::ProbeRecord;
-use diagram::{Axis, Diagram};
 
 /// Colours that can be told apart by most people, after Okabe and Ito.
 const COLOURS: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7a00",
 ];
 
-const STYLE: &str = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em;color:#222}\
-table{border-collapse:collapse;font-variant-numeric:tabular-nums}\
-th,td{padding:.25em .7em;text-align:right;border-bottom:1px solid #ddd}\
-th:first-child,td:first-child{text-align:left}\
-svg{max-width:100%}svg text{font:12px sans-serif;fill:#444}\
-.row{display:flex;flex-wrap:wrap;gap:1em}figure{margin:0}figcaption{color:#555}";
-
 /// The page.
 pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> String {
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
-         <style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n<p>{} questions. Exact match without \
+    let mut page = begin(title);
+    page += &format!(
+        "<p>{} questions. Exact match without \
          retrieval {}, with retrieval for all {}; retrieval turns {} of the questions from wrong to \
          right and {} from right to wrong. Seed {}.</p>\n",
         comparison.n,
@@ -35,7 +27,6 @@ pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> 
         share(comparison.beneficial),
         share(comparison.harmful),
         comparison.seed,
-        title = escaped(title),
     );
     page += &table(comparison);
     page += &stages(comparison);
@@ -44,11 +35,6 @@ pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> 
     page += &distributions::section(probed);
     page.push_str("</body></html>\n");
     page
-}
-
-fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
 fn share(value: Option<f64>) -> String {

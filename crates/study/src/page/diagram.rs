@@ -11,7 +11,7 @@ const MARGIN: f64 = 20.0;
 
 /// An axis with its range.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Axis<'a> {
+pub(crate) struct Axis<'a> {
     name: &'a str,
     low: f64,
     high: f64,
@@ -19,7 +19,7 @@ pub(super) struct Axis<'a> {
 
 impl<'a> Axis<'a> {
     /// From 0 to 1.
-    pub(super) fn share(name: &'a str) -> Self {
+    pub(crate) fn share(name: &'a str) -> Self {
         Self {
             name,
             low: 0.0,
@@ -28,7 +28,7 @@ impl<'a> Axis<'a> {
     }
 
     /// As far as some values go, and a little farther.
-    pub(super) fn around(name: &'a str, values: &[f64]) -> Self {
+    pub(crate) fn around(name: &'a str, values: &[f64]) -> Self {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         if !(low.is_finite() && high.is_finite()) {
@@ -49,7 +49,7 @@ impl<'a> Axis<'a> {
 }
 
 /// A diagram in the making.
-pub(super) struct Diagram<'a> {
+pub(crate) struct Diagram<'a> {
     width: f64,
     height: f64,
     across: Axis<'a>,
@@ -60,7 +60,7 @@ pub(super) struct Diagram<'a> {
 
 impl<'a> Diagram<'a> {
     /// An empty one, in pixels.
-    pub(super) fn new(width: f64, height: f64, across: Axis<'a>, up: Axis<'a>) -> Self {
+    pub(crate) fn new(width: f64, height: f64, across: Axis<'a>, up: Axis<'a>) -> Self {
         Self {
             width,
             height,
@@ -80,7 +80,7 @@ impl<'a> Diagram<'a> {
     }
 
     /// A line through points.
-    pub(super) fn line(&mut self, points: &[(f64, f64)], colour: &str, dashed: bool) {
+    pub(crate) fn line(&mut self, points: &[(f64, f64)], colour: &str, dashed: bool) {
         let mut path = String::new();
         for point in points {
             let (x, y) = self.at(*point);
@@ -99,7 +99,7 @@ impl<'a> Diagram<'a> {
     }
 
     /// A dot that tells its name where it is pointed at.
-    pub(super) fn dot(&mut self, point: (f64, f64), name: &str) {
+    pub(crate) fn dot(&mut self, point: (f64, f64), name: &str) {
         let (x, y) = self.at(point);
         let _ = write!(
             self.marks,
@@ -112,7 +112,7 @@ impl<'a> Diagram<'a> {
     }
 
     /// Says what a colour stands for.
-    pub(super) fn legend(&mut self, name: &str, colour: &str) {
+    pub(crate) fn legend(&mut self, name: &str, colour: &str) {
         let y = MARGIN + 14.0 + 16.0 * self.legends as f64;
         let x = LEFT + 10.0;
         self.legends += 1;
@@ -129,7 +129,7 @@ impl<'a> Diagram<'a> {
     }
 
     /// The whole.
-    pub(super) fn svg(&self) -> String {
+    pub(crate) fn svg(&self) -> String {
         let mut axes = String::new();
         for step in 0..=4 {
             let part = f64::from(step) / 4.0;
