@@ -42,8 +42,8 @@ pub(crate) use training::{
     VectorSource,
 };
 pub(crate) use tuning::{
-    KbmLessonFlags, NoiseTolerantFlags, TrainExamplesArguments, TrainKbmArguments,
-    TrainNoiseTolerantArguments, TrainSelfRouteArguments, TuningFlags,
+    KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags, TrainExamplesArguments,
+    TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments, TuningFlags,
 };
 pub(crate) use world::{
     WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,

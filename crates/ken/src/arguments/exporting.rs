@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ken_model::decoder::StoredAs;
+use ken_model::hub::ModelReference;
 use ken_study::lessons::LessonFormat;
 
 use super::answering::ModelFlags;
-use super::tuning::{KbmLessonFlags, NoiseTolerantFlags};
+use super::tuning::{KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags};
 use crate::config::Layer;
 
 /// `ken export`.
@@ -99,6 +100,26 @@ The lessons are those of `ken train kbm` with the same flags.")]
         #[command(flatten)]
         export: ExportFlags,
     },
+    /// To choose where its knowledge comes from
+    #[command(after_long_help = "\
+Examples:
+  ken export training-data self-route labels.jsonl --format trl --out lessons.jsonl
+  ken export training-data self-route labels.jsonl --preferences --format trl --out pairs.jsonl
+
+The lessons are those of the first stage of `ken train self-route` with the same flags, and with
+--preferences the pairs of the second. Marks are written as the model's vocabulary calls them.")]
+    SelfRoute {
+        #[command(flatten)]
+        lessons: SelfRouteLessonFlags,
+        /// Write what is preferred to what in the second stage (DPO)
+        #[arg(long)]
+        preferences: bool,
+        #[command(flatten)]
+        export: ExportFlags,
+        /// The model that is to be trained [setting: model]
+        #[arg(long, value_name = "REF")]
+        model: Option<ModelReference>,
+    },
 }
 
 impl TrainingData {
@@ -110,6 +131,10 @@ impl TrainingData {
             }
             Self::Kbm { lessons, export } => {
                 lessons.lesson.onto(layer);
+                export
+            }
+            Self::SelfRoute { export, model, .. } => {
+                layer.model.clone_from(model);
                 export
             }
         };

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use ken_model::decoder::{Checkpoint, PromptForm};
+use ken_model::decoder::Checkpoint;
 use ken_study::Lesson;
 use ken_study::lessons::{
     LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, lesson_as, llama_factory_list,
+    text_lesson_as,
 };
 use serde_json::{Value, json};
 
@@ -64,18 +65,38 @@ fn training_data(
 ) -> Result<()> {
     // What trains elsewhere splits for itself.
     const NONE_VALIDATES: f64 = 0.0;
-    let (lessons, form, export) = match &arguments.of {
+    let as_values = |lessons: &[Lesson], form, export: &ExportFlags| -> Vec<Value> {
+        let lessons = lessons.iter();
+        lessons
+            .map(|lesson| lesson_as(lesson, form, export.format))
+            .collect()
+    };
+    let mut prefers = false;
+    let (lessons, export) = match &arguments.of {
         TrainingData::NoiseTolerant { lessons, export } => {
             let (taught, _) =
                 train::noise_tolerant::taught(lessons, NONE_VALIDATES, settings, stop)?;
-            (taught, lessons.lesson.prompt, export)
+            (as_values(&taught, lessons.lesson.prompt, export), export)
         }
         TrainingData::Kbm { lessons, export } => {
             let taught = train::kbm::taught(lessons, NONE_VALIDATES, settings, stop)?;
-            (taught.training, lessons.lesson.prompt, export)
+            let values = as_values(&taught.training, lessons.lesson.prompt, export);
+            (values, export)
+        }
+        TrainingData::SelfRoute {
+            lessons,
+            preferences,
+            export,
+            ..
+        } => {
+            prefers = *preferences;
+            let texts = train::self_route::texts(lessons, prefers, settings, stop)?;
+            let values = texts.iter();
+            let values = values.flat_map(|text| text_lesson_as(text, export.format));
+            (values.collect(), export)
         }
     };
-    let written = write(&lessons, form, export)?;
+    let written = write(&lessons, prefers, export)?;
     if json {
         return output::json(&json!({"out": written, "lessons": lessons.len()}));
     }
@@ -86,20 +107,16 @@ fn training_data(
     ))
 }
 
-fn write(lessons: &[Lesson], form: PromptForm, export: &ExportFlags) -> Result<PathBuf> {
-    let values: Vec<Value> = lessons
-        .iter()
-        .map(|lesson| lesson_as(lesson, form, export.format))
-        .collect();
+fn write(values: &[Value], prefers: bool, export: &ExportFlags) -> Result<PathBuf> {
     let out = &export.out;
     if export.format == LessonFormat::LlamaFactory {
         std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
         put(
             &out.join(LLAMA_FACTORY_LIST),
-            &llama_factory_list().to_string(),
+            &llama_factory_list(prefers).to_string(),
         )?;
         let file = out.join(LLAMA_FACTORY_FILE);
-        put(&file, &Value::Array(values).to_string())?;
+        put(&file, &Value::Array(values.to_vec()).to_string())?;
         return Ok(file);
     }
     let lines: Vec<String> = values.iter().map(|value| format!("{value}\n")).collect();

@@ -329,6 +329,42 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     });
     ken.write("labels.jsonl", both.collect::<Vec<_>>().join("\n") + "\n");
 
+    let export = [
+        "export",
+        "training-data",
+        "self-route",
+        "labels.jsonl",
+        "--held-out",
+        "0",
+    ];
+    let to = ["--format", "trl", "--out", "lessons.jsonl"];
+    ken.json(&[&export[..], &to, &MODEL].concat());
+    let lessons = ken.read("lessons.jsonl");
+    let first: Value = serde_json::from_str(lessons.lines().next().unwrap()).unwrap();
+    assert!(
+        first["prompt"].as_str().unwrap().ends_with("\n<EOQ>"),
+        "{first}"
+    );
+    let completion = first["completion"].as_str().unwrap();
+    assert!(
+        completion.starts_with("<self>") && completion.ends_with("<EOK>"),
+        "{first}"
+    );
+    let to = [
+        "--preferences",
+        "--format",
+        "llama-factory",
+        "--out",
+        "pairs",
+    ];
+    ken.json(&[&export[..], &to, &MODEL].concat());
+    let pairs: Value = serde_json::from_str(&ken.read("pairs/ken.json")).unwrap();
+    assert_eq!(
+        keys(&pairs[0]),
+        ["instruction", "chosen", "rejected"],
+        "{pairs}"
+    );
+
     let train = [
         "train",
         "self-route",

@@ -48,7 +48,7 @@ pub use origin::{LearnedBoundary, Origin};
 pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
 pub use score::{Score, ScoreRequest};
-pub use source_tokens::{CorpusToken, SourceTokens, SourcedTokens};
+pub use source_tokens::{CorpusToken, SourceTokens, SourcedText, SourcedTokens};
 pub use untrained::Untrained;
 pub use written::StoredAs;
 

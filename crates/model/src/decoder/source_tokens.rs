@@ -58,6 +58,19 @@ impl SourcedTokens {
     }
 }
 
+/// A question and what stands behind it as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourcedText {
+    /// The question and its end.
+    pub question: String,
+    /// The source.
+    pub source: String,
+    /// The knowledge and its end.
+    pub knowledge: String,
+    /// What asks for the answer.
+    pub answer: String,
+}
+
 /// What stands in a vocabulary for uses to come is called so by those who make models.
 const RESERVED: [&str; 4] = ["reserved", "unused", "placeholder", "extra_id"];
 
@@ -209,6 +222,28 @@ impl Checkpoint {
         free.extend(nameless);
         free.extend(idle.map(|(id, _)| *id));
         free
+    }
+
+    /// A question and what stands behind it as text, with the marks written as the vocabulary calls
+    /// them: for tools that train elsewhere. `None` where a mark has no name.
+    #[must_use]
+    pub fn sourced_text(&self, tokens: &SourceTokens, sourced: &Sourced) -> Option<SourcedText> {
+        let name = |token: u32| self.tokenizer.name(token);
+        let (own, text) = match &sourced.knowledge {
+            Knowledge::Unchosen | Knowledge::Unwritten => return None,
+            Knowledge::Own(text) => (tokens.own, text),
+            Knowledge::Found { corpus, text } => (tokens.of_corpus(corpus.as_deref())?, text),
+        };
+        let knowledge = match text.trim() {
+            "" => String::new(),
+            text => format!(" {text}"),
+        };
+        Some(SourcedText {
+            question: format!("{}{}", sourced.question, name(tokens.end_of_question)?),
+            source: name(own)?,
+            knowledge: format!("{knowledge}{}", name(tokens.end_of_knowledge)?),
+            answer: format!("\n{}", sourced.answer),
+        })
     }
 
     /// The tokens of a question and of what stands behind it.

@@ -191,6 +191,11 @@ impl TextTokenizer {
         ids.max().map_or(0, |last| last + 1)
     }
 
+    /// The text of one token, as the vocabulary has it.
+    pub(super) fn name(&self, id: u32) -> Option<String> {
+        self.tokenizer.id_to_token(id)
+    }
+
     /// The id of one token.
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ken_model::decoder::PromptForm;
 use serde_json::{Value, json};
 
-use super::Lesson;
+use super::{Lesson, TextLesson};
 
 /// The name of the set of lessons in LLaMA-Factory's list.
 const NAME: &str = "ken";
@@ -83,15 +83,61 @@ pub fn lesson_as(lesson: &Lesson, form: PromptForm, format: LessonFormat) -> Val
     }
 }
 
-/// LLaMA-Factory's list, which names one set.
+/// A lesson in segments as JSON values: one, or, for tools that learn but one completion, one for each
+/// segment that is learned, with all before it as its prompt. A preference is always one.
 #[must_use]
-pub fn llama_factory_list() -> Value {
-    json!({
-        NAME: {
+pub fn text_lesson_as(lesson: &TextLesson, format: LessonFormat) -> Vec<Value> {
+    let segments = match lesson {
+        TextLesson::Prefer {
+            prompt,
+            chosen,
+            rejected,
+        } => {
+            let prompt_key = match format {
+                LessonFormat::LlamaFactory => "instruction",
+                LessonFormat::Trl | LessonFormat::Axolotl => "prompt",
+            };
+            return vec![json!({prompt_key: prompt, "chosen": chosen, "rejected": rejected})];
+        }
+        TextLesson::Imitate { segments } => segments,
+    };
+    if format == LessonFormat::Axolotl {
+        let segments = segments.iter();
+        let segments = segments.map(|(text, label)| json!({"label": label, "text": text}));
+        return vec![json!({"segments": segments.collect::<Vec<_>>()})];
+    }
+    let mut prompt = String::new();
+    let mut values = Vec::new();
+    for (text, is_learned) in segments {
+        if *is_learned {
+            values.push(match format {
+                LessonFormat::LlamaFactory => {
+                    json!({"instruction": prompt, "input": "", "output": text})
+                }
+                _ => json!({"prompt": prompt, "completion": text}),
+            });
+        }
+        prompt.push_str(text);
+    }
+    values
+}
+
+/// LLaMA-Factory's list, which names one set: of completions, or of preferences.
+#[must_use]
+pub fn llama_factory_list(prefers: bool) -> Value {
+    let set = if prefers {
+        json!({
+            "file_name": LLAMA_FACTORY_FILE,
+            "ranking": true,
+            "columns": {"prompt": "instruction", "chosen": "chosen", "rejected": "rejected"},
+        })
+    } else {
+        json!({
             "file_name": LLAMA_FACTORY_FILE,
             "columns": {"prompt": "instruction", "query": "input", "response": "output"},
-        },
-    })
+        })
+    };
+    json!({ NAME: set })
 }
 
 #[cfg(test)]

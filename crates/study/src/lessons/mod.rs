@@ -14,11 +14,11 @@ use serde::Serialize;
 pub use boundary::{Boundary, BoundaryError, BoundaryLessons, boundary_lessons};
 pub use formats::{
     LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, UnknownLessonFormat, lesson_as,
-    llama_factory_list,
+    llama_factory_list, text_lesson_as,
 };
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 pub use self_routing::{
-    LabelRule, Routing, RoutingError, RoutingLesson, RoutingStage, routing_lessons,
+    LabelRule, Routing, RoutingError, RoutingLesson, RoutingStage, TextLesson, routing_lessons,
 };
 
 use crate::dataset::Question;

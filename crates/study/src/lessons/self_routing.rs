@@ -220,6 +220,25 @@ fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
     })
 }
 
+/// A lesson as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextLesson {
+    /// A text in segments, of which some are learned.
+    Imitate {
+        /// The segments, each with whether it is learned.
+        segments: Vec<(String, bool)>,
+    },
+    /// Of two texts behind a prompt the first is to be preferred.
+    Prefer {
+        /// What stands before both.
+        prompt: String,
+        /// The preferred one.
+        chosen: String,
+        /// The other.
+        rejected: String,
+    },
+}
+
 /// What of a lesson is learned at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RoutingStage {
@@ -234,6 +253,45 @@ pub enum RoutingStage {
 }
 
 impl RoutingLesson {
+    /// The lesson of a stage for tools that train elsewhere, each with its prompt as text: first what
+    /// is to be written, and in the second stage, where the two differ, what is preferred to what.
+    /// `None` where the vocabulary has no names for the marks.
+    #[must_use]
+    pub fn texts(
+        &self,
+        checkpoint: &Checkpoint,
+        tokens: &SourceTokens,
+        stage: RoutingStage,
+    ) -> Option<Vec<TextLesson>> {
+        let helped = checkpoint.sourced_text(tokens, &self.helped)?;
+        let answer = format!(" {}\n", self.answer);
+        let (question, source) = (&helped.question, &helped.source);
+        let (knowledge, asks) = (&helped.knowledge, &helped.answer);
+        let segments = match (self.source == SELF, stage) {
+            // All behind the question is learned but what asks for the answer.
+            (true, RoutingStage::Imitate) => vec![
+                (question.clone(), false),
+                (format!("{source}{knowledge}"), true),
+                (asks.clone(), false),
+            ],
+            _ => vec![
+                (question.clone(), false),
+                (source.clone(), true),
+                (format!("{knowledge}{asks}"), false),
+            ],
+        };
+        let segments = [segments, vec![(answer, true)]].concat();
+        let mut lessons = vec![TextLesson::Imitate { segments }];
+        if let (RoutingStage::Prefer { .. }, Some(unhelped)) = (stage, &self.unhelped) {
+            lessons.push(TextLesson::Prefer {
+                prompt: format!("{question}{source}"),
+                chosen: knowledge.clone(),
+                rejected: checkpoint.sourced_text(tokens, unhelped)?.knowledge,
+            });
+        }
+        Some(lessons)
+    }
+
     /// The lesson as token sequences; none where it does not fit into the model.
     ///
     /// # Errors

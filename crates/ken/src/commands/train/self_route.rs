@@ -9,6 +9,7 @@ use ken_answer::{Posed, Taken};
 use ken_model::decoder::{Checkpoint, SourceTokens};
 use ken_model::language::Prompt;
 use ken_route::{Measure, Policy};
+use ken_study::lessons::{Routing, TextLesson};
 use ken_study::{
     LearnError, ProbeRecord, RoutingLesson, RoutingStage, SourceRecord, place_in_split,
     read_results, routing_lessons,
@@ -16,7 +17,7 @@ use ken_study::{
 use ken_train::Objective;
 
 use super::fit::{Lessons, Stage, fit, opened};
-use crate::arguments::TrainSelfRouteArguments;
+use crate::arguments::{SelfRouteLessonFlags, TrainSelfRouteArguments};
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
@@ -29,12 +30,7 @@ pub(super) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let lessons = &arguments.lessons;
-    let mut records: Vec<SourceRecord> = read_results(&lessons.labels)?;
-    records.retain(|record| place_in_split(&record.question) >= lessons.held_out);
-    let checkpoint = opened(settings, stop)?;
-    let routing = routing_lessons(&records, lessons.rule, checkpoint.fingerprint())?;
-    let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
-    let tokens = checkpoint.source_tokens(&corpora)?;
+    let (checkpoint, routing, tokens) = taught(lessons, settings, stop)?;
     let border = lessons.held_out + arguments.tuning.validation * (1.0 - lessons.held_out);
     let (validation, training): (Vec<_>, Vec<_>) = routing
         .lessons
@@ -69,6 +65,46 @@ pub(super) fn run(
         second: (lessons.second_epochs > 0.0).then_some(stage),
     };
     fit(&checkpoint, &taught, tuning, settings, json, stop)
+}
+
+/// The model, the lessons of the questions that are not held out, and the tokens that mark sources.
+fn taught(
+    flags: &SelfRouteLessonFlags,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<(Checkpoint, Routing, SourceTokens)> {
+    let mut records: Vec<SourceRecord> = read_results(&flags.labels)?;
+    records.retain(|record| place_in_split(&record.question) >= flags.held_out);
+    let checkpoint = opened(settings, stop)?;
+    let routing = routing_lessons(&records, flags.rule, checkpoint.fingerprint())?;
+    let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
+    let tokens = checkpoint.source_tokens(&corpora)?;
+    Ok((checkpoint, routing, tokens))
+}
+
+/// The lessons of the first stage as text, or the preferences of the second.
+pub(crate) fn texts(
+    flags: &SelfRouteLessonFlags,
+    preferences: bool,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Vec<TextLesson>> {
+    let (checkpoint, routing, tokens) = taught(flags, settings, stop)?;
+    let stage = match preferences {
+        true => RoutingStage::Prefer { beta: flags.beta },
+        false => RoutingStage::Imitate,
+    };
+    let mut texts = Vec::new();
+    for lesson in &routing.lessons {
+        let of_stage = lesson.texts(&checkpoint, &tokens, stage).ok_or_else(|| {
+            let message = "the vocabulary of the model has no names for the marks of sources";
+            Refusal::new("nameless_tokens", message)
+                .hinting("train it by `ken train self-route`, or take a model with reserved tokens")
+        })?;
+        texts.extend(of_stage);
+    }
+    texts.retain(|text| matches!(text, TextLesson::Prefer { .. }) == preferences);
+    Ok(texts)
 }
 
 /// What the model of the settings makes of each recorded question: `[records]`.
