@@ -7,6 +7,7 @@ mod batches;
 mod checkpoint;
 mod decoder;
 mod error;
+mod freed;
 pub mod heads;
 mod history;
 mod lora;

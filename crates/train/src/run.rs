@@ -12,6 +12,7 @@ use crate::batches::{passes, places, steps_in_epoch, tokens};
 use crate::checkpoint::{self, State};
 use crate::decoder::{Trainable, seed_of};
 use crate::error::TrainError;
+use crate::freed;
 use crate::history::{History, StepRecord, ValidationRecord};
 use crate::objective::{Loss, Reference, accumulate, measure, reference, sequences_of, weighed};
 use crate::optimizer::{AdamW, Gradients, Moments, norm};
@@ -213,6 +214,7 @@ pub fn train(
     on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<(Outcome, History), TrainError> {
     settings.check()?;
+    freed::keep();
     if let Examples::Set(examples) = examples {
         check(model, examples)?;
     }

@@ -7,19 +7,23 @@
 
 mod attention;
 mod dropout;
+mod fixed;
 mod gate;
 mod likelihood;
 mod memory;
 mod norm;
+mod pair;
 mod product;
 mod projection;
 
 pub(crate) use attention::{AttentionShape, attend};
 pub(crate) use dropout::Dropout;
+pub(crate) use fixed::Fixed;
 pub(crate) use gate::gate;
 pub(crate) use likelihood::log_probabilities;
 pub(crate) use norm::rms_norm;
-pub(crate) use projection::{Fixed, Pair, product, projected};
+pub(crate) use pair::Pair;
+pub(crate) use projection::{product, projected};
 
 /// Rows of a width that are worth a task of their own.
 fn task_rows(width: usize) -> usize {

@@ -42,13 +42,15 @@ pub(super) fn multiply(
     run(out, left, GemmInputB::Unpacked(right.view), factor, add)
 }
 
-/// `out = left * right`.
+/// As [`multiply`], with a right side that was laid out before.
 pub(super) fn multiply_packed(
     out: &mut [f32],
     left: Matrix<'_>,
     right: &PackedBMatrix<f32>,
+    factor: f32,
+    add: bool,
 ) -> Result<()> {
-    run(out, left, GemmInputB::Packed(right), 1.0, false)
+    run(out, left, GemmInputB::Packed(right), factor, add)
 }
 
 fn run(
