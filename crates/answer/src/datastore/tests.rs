@@ -1,3 +1,5 @@
+//! A datastore in a folder: what is near votes, what people change counts, what cannot be changes nothing.
+
 use super::*;
 
 const CORPORA: [&str; 2] = ["notes", "wiki"];
