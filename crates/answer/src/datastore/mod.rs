@@ -330,4 +330,6 @@ fn check<'a>(
 }
 
 #[cfg(test)]
+mod measurement;
+#[cfg(test)]
 mod tests;

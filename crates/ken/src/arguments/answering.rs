@@ -103,7 +103,7 @@ impl SamplesFlag {
 /// The model of the policy `kbm`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KbmFlags {
-    /// The adapter of --policy kbm, made by ken train kbm [setting: kbm]
+    /// The adapter of --policy kbm, or the model, made by ken train kbm [setting: kbm]
     #[arg(long, value_name = "DIR")]
     kbm: Option<PathBuf>,
 

@@ -74,6 +74,11 @@ pub struct SourcedText {
 /// What stands in a vocabulary for uses to come is called so by those who make models.
 const RESERVED: [&str; 4] = ["reserved", "unused", "placeholder", "extra_id"];
 
+/// Bytes that no text in UTF-8 has. Vocabularies of SentencePiece have an entry for each.
+const IMPOSSIBLE_BYTES: [u8; 13] = [
+    0xC0, 0xC1, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF,
+];
+
 impl SourceTokens {
     /// All of them, in the order of their ids.
     #[must_use]
@@ -202,7 +207,8 @@ impl Checkpoint {
     }
 
     /// Entries of the vocabulary that no text has: those that are kept for uses to come, those
-    /// without a text at all, and special tokens that neither end a text nor belong to a chat.
+    /// without a text at all, special tokens that neither end a text nor belong to a chat, and bytes
+    /// that no text has.
     fn free_tokens(&self) -> Vec<u32> {
         let special = self.tokenizer.special();
         let is_kept = |text: &str| RESERVED.iter().any(|name| text.contains(name));
@@ -221,6 +227,8 @@ impl Checkpoint {
         let mut free: Vec<u32> = kept.map(|(id, _)| *id).collect();
         free.extend(nameless);
         free.extend(idle.map(|(id, _)| *id));
+        let bytes = IMPOSSIBLE_BYTES.iter();
+        free.extend(bytes.filter_map(|byte| self.tokenizer.id(&format!("<0x{byte:02X}>"))));
         free
     }
 

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
 use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
 use ken_model::decoder::{
-    Decoder, DecoderError, Finish, GenerateOptions, LoadOptions, Prompt, Sampling,
+    Checkpoint, Decoder, DecoderError, Finish, GenerateOptions, LoadOptions, Prompt, Sampling,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -35,6 +36,12 @@ impl Described {
 
     /// A decoder with this tokenizer that writes the tokens of `writes` one after the other.
     fn decoder(&self, writes: &[u32]) -> Decoder {
+        let (_dir, path) = self.file(writes);
+        Decoder::load(&path, &LoadOptions::default()).unwrap()
+    }
+
+    /// The same as a file in a folder.
+    fn file(&self, writes: &[u32]) -> (TempDir, PathBuf) {
         let column = |of: &dyn Fn(&(String, i32, f32)) -> Gguf| {
             Gguf::Array(self.tokens.iter().map(of).collect())
         };
@@ -59,7 +66,7 @@ impl Described {
             gguf::bytes(&tiny, &weights, GgmlDType::F32, &metadata).0,
         )
         .unwrap();
-        Decoder::load(&path, &LoadOptions::default()).unwrap()
+        (dir, path)
     }
 
     /// The tokens of a text, written out.
@@ -386,6 +393,31 @@ fn sentence_piece_falls_back_to_bytes_and_back() {
         assert_eq!(*beginning, described.id("<|go|>"));
         assert_eq!(described.decode(tokens), text);
     }
+}
+
+#[test]
+fn sources_are_marked_by_what_no_text_has() {
+    let mut described = sentence_piece(&[]);
+    let marks = |described: &Described, corpora: &[&str]| -> Result<Vec<String>, DecoderError> {
+        let (_dir, path) = described.file(&[]);
+        let tokens = Checkpoint::open(&path, None)?.source_tokens(corpora)?;
+        let all = tokens.all().into_iter();
+        Ok(all
+            .map(|id| described.tokens[id as usize].0.clone())
+            .collect())
+    };
+    let bytes = marks(&described, &["notes", "wiki"]).unwrap();
+    assert_eq!(bytes, ["<0xC0>", "<0xC1>", "<0xF5>", "<0xF6>", "<0xF7>"]);
+    let many = ["a"; 11];
+    let error = marks(&described, &many).unwrap_err();
+    assert_eq!(error.kind(), "no_free_tokens");
+    // Entries that are kept for such uses come first, and those that are called so before all.
+    for name in ["<EOK>", "<|reserved_special_token_3|>"] {
+        described.tokens.push((name.to_owned(), CONTROL, 0.0));
+    }
+    let kept = marks(&described, &["notes"]).unwrap();
+    let expected = ["<0xC0>", "<0xC1>", "<EOK>", "<|reserved_special_token_3|>"];
+    assert_eq!(kept, expected);
 }
 
 #[test]
