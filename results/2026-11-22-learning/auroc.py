@@ -78,4 +78,5 @@ def main():
         print(json.dumps({"measure": name, "n": len(pairs), "known": known, "auroc": area}))
 
 
-main()
+if __name__ == "__main__":
+    main()
