@@ -150,12 +150,6 @@ impl Pipeline {
         }
     }
 
-    /// The fingerprint of what says whether the model knows, where there is any.
-    #[must_use]
-    pub fn assessor(&self) -> Option<&str> {
-        self.assessor.as_ref().map(Assessor::fingerprint)
-    }
-
     /// The router, where there is one, and its fingerprint.
     #[must_use]
     pub fn router(&self) -> Option<(&Head, &str)> {

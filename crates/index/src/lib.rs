@@ -16,9 +16,7 @@ mod tokenize;
 mod top_k;
 mod write;
 
-pub use dense::{
-    DenseLayout, DenseSearch, Neighbour, RowBuffer, SegmentVectors, VectorSet, VectorType,
-};
+pub use dense::{DenseLayout, DenseSearch, RowBuffer, SegmentVectors, VectorSet, VectorType};
 pub use error::IndexError;
 pub use fuse::{fused_depth, reciprocal_rank};
 pub use index::{Found, Hit, Index};

@@ -375,6 +375,23 @@ fn no_text_can_hold_the_marks() {
             "{mark}"
         );
     }
+    // Marks that somebody wrote into the file are checked before anything is read by them.
+    let mut changed = tokens.clone();
+    changed.own = 1_000_000;
+    let origin = Origin {
+        base: checkpoint.fingerprint().to_owned(),
+        purpose: "test".to_owned(),
+        prompt: checkpoint.prompt_form(),
+        boundary: None,
+        sources: Some(changed),
+    };
+    origin.write(folder.path()).unwrap();
+    let error = Checkpoint::open(folder.path(), None).err().unwrap();
+    assert_eq!(error.kind(), "unknown_token");
+    std::fs::write(folder.path().join("ken.json"), "{").unwrap();
+    let error = Checkpoint::open(folder.path(), None).err().unwrap();
+    assert!(error.to_string().contains("ken.json"), "{error}");
+    std::fs::remove_file(folder.path().join("ken.json")).unwrap();
     // A model that was not trained to choose refuses to.
     let plain = Decoder::load(folder.path(), &LoadOptions::default()).unwrap();
     let asked = prompt::choose_source(Posed::open("who?"));

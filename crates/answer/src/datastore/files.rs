@@ -130,8 +130,15 @@ impl Header {
             .collect()
     }
 
-    pub(super) fn open_keys(&self, folder: &Path) -> Result<VectorSet, DatastoreError> {
-        Ok(VectorSet::open(&self.folders(folder), self.dimensions())?)
+    /// # Shapes
+    /// `is_live`: `[keys]`, whether a key's entry is there.
+    pub(super) fn open_keys(
+        &self,
+        folder: &Path,
+        is_live: Vec<bool>,
+    ) -> Result<VectorSet, DatastoreError> {
+        let folders = self.folders(folder);
+        Ok(VectorSet::open(&folders, self.dimensions(), is_live)?)
     }
 
     /// Writes more keys; where there are many parts, all of them into one. The header names them,

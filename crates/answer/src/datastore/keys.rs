@@ -22,8 +22,7 @@ pub fn mean_of(vectors: &[Vec<f32>]) -> Vec<f32> {
 ///
 /// # Shapes
 /// `vector`, `center`: `[dimensions]`; returns the same.
-#[must_use]
-pub fn normalized(vector: &[f32], center: &[f32]) -> Vec<f32> {
+pub(super) fn normalized(vector: &[f32], center: &[f32]) -> Vec<f32> {
     let apart: Vec<f32> = vector
         .iter()
         .zip(center)

@@ -16,7 +16,8 @@ use crate::error::AnswerError;
 use crate::prompt;
 pub use error::DatastoreError;
 use files::Header;
-pub use keys::{mean_of, normalized};
+pub use keys::mean_of;
+use keys::normalized;
 
 /// Neighbours that vote (SR-RAG, section 4.1).
 pub const NEIGHBOURS: usize = 30;
@@ -89,7 +90,6 @@ pub struct Datastore {
     /// The source of each key, by its place among the model and the corpora; `None` of keys whose
     /// entry is removed. `[keys]`
     votes: Vec<Option<usize>>,
-    is_live: Vec<bool>,
     keys: VectorSet,
     fingerprint: String,
 }
@@ -138,7 +138,6 @@ impl Datastore {
     /// A file that is missing, damaged or of another version.
     pub fn open(folder: &Path) -> Result<Self, DatastoreError> {
         let (header, rows) = files::read(folder)?;
-        let keys = header.open_keys(folder)?;
         let sources: HashMap<&str, usize> = header.sources().zip(0..).collect();
         let mut votes = vec![None; header.keys()];
         let mut texts = vec![header.keyed_by.model.as_str()];
@@ -155,9 +154,8 @@ impl Datastore {
         let fingerprint = ken_model::fingerprint_of_texts(&texts);
         Ok(Self {
             folder: folder.to_path_buf(),
-            is_live: votes.iter().map(Option::is_some).collect(),
+            keys: header.open_keys(folder, votes.iter().map(Option::is_some).collect())?,
             votes,
-            keys,
             fingerprint,
             entries: rows.into_iter().map(|(entry, _)| entry).collect(),
             header,
@@ -222,13 +220,13 @@ impl Datastore {
     pub fn shares(&self, state: &[f32]) -> Result<Vec<f64>, DatastoreError> {
         let sources = 1 + self.header.corpora.len();
         let key = self.header.keyed_by.key(state);
-        let nearest = self.keys.nearest(&key, NEIGHBOURS, &self.is_live)?;
+        let nearest = self.keys.nearest(&key, NEIGHBOURS)?;
         if nearest.is_empty() {
             return Ok(vec![1.0 / sources as f64; sources]);
         }
         let mut shares = vec![0.0; sources];
-        for neighbour in &nearest {
-            if let Some(source) = self.votes.get(neighbour.number).copied().flatten() {
+        for number in &nearest {
+            if let Some(source) = self.votes.get(*number).copied().flatten() {
                 shares[source] += 1.0 / nearest.len() as f64;
             }
         }
@@ -284,9 +282,10 @@ impl Datastore {
     /// An id that there is not; files that cannot be written. Then nothing is removed.
     pub fn remove(&mut self, ids: &[&str]) -> Result<(), DatastoreError> {
         self.known(ids.iter().copied())?;
+        let ids: HashSet<&str> = ids.iter().copied().collect();
         let kept = self
             .rows()
-            .filter(|(entry, _)| !ids.contains(&entry.id.as_str()));
+            .filter(|(entry, _)| !ids.contains(entry.id.as_str()));
         let rows: Vec<(Entry, usize)> = kept.map(|(entry, row)| (entry.clone(), row)).collect();
         self.header.clone().commit(&self.folder, &rows)?;
         *self = Self::open(&self.folder)?;
@@ -294,7 +293,8 @@ impl Datastore {
     }
 
     fn rows(&self) -> impl Iterator<Item = (&Entry, usize)> {
-        let live = self.is_live.iter().enumerate().filter(|(_, live)| **live);
+        let live = self.votes.iter().enumerate();
+        let live = live.filter(|(_, vote)| vote.is_some());
         self.entries.iter().zip(live.map(|(row, _)| row))
     }
 

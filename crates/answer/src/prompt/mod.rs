@@ -249,7 +249,13 @@ pub(crate) fn frame(posed: Posed<'_>) -> Prompt {
         instruction: task.instruction,
         examples: Examples::Fixed(task.examples),
         input: wording.input("", "", posed.choices, wording.answer),
-        sourced: None,
+        sourced: Some(wording.sourced(
+            Posed {
+                question: "",
+                ..posed
+            },
+            Knowledge::Own(String::new()),
+        )),
     }
 }
 

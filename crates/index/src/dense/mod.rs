@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use self::graph::{Graph, Ranking, Wanted};
 pub use self::layout::{DenseLayout, DenseSearch, VectorType};
-pub use self::vector_set::{Neighbour, VectorSet};
+pub use self::vector_set::VectorSet;
 use self::vectors::Access;
 pub(crate) use self::vectors::VectorWriter;
 pub use self::vectors::{RowBuffer, SegmentVectors};

@@ -13,15 +13,10 @@ pub struct VectorSet {
     parts: Vec<DenseIndex>,
     /// Where each part begins, and where the last ends.
     starts: Vec<usize>,
-}
-
-/// A vector that was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Neighbour {
-    /// Its number.
-    pub number: usize,
-    /// Its dot product with the query.
-    pub similarity: f32,
+    /// Which vectors are found. `[vectors]`
+    is_live: Vec<bool>,
+    /// How many of each part are.
+    live_counts: Vec<usize>,
 }
 
 impl VectorSet {
@@ -58,53 +53,53 @@ impl VectorSet {
             .collect()
     }
 
-    /// Opens folders, each with the number of its vectors.
+    /// Opens folders, each with the number of its vectors, of which some are live: only these are
+    /// found.
+    ///
+    /// # Shapes
+    /// `is_live`: `[vectors]`.
     ///
     /// # Errors
     /// A file that is missing or damaged.
-    pub fn open(folders: &[(PathBuf, usize)], dimensions: usize) -> Result<Self, IndexError> {
+    pub fn open(
+        folders: &[(PathBuf, usize)],
+        dimensions: usize,
+        is_live: Vec<bool>,
+    ) -> Result<Self, IndexError> {
         let mut starts = vec![0];
         let mut parts = Vec::with_capacity(folders.len());
+        let mut live_counts = Vec::with_capacity(folders.len());
         for (dir, vectors) in folders {
             parts.push(DenseIndex::open(dir, *vectors, dimensions)?);
-            starts.push(starts.last().copied().unwrap_or_default() + vectors);
+            let start = starts.last().copied().unwrap_or_default();
+            let flags = is_live.get(start..start + vectors).unwrap_or_default();
+            live_counts.push(flags.iter().filter(|live| **live).count());
+            starts.push(start + vectors);
         }
-        Ok(Self { parts, starts })
+        Ok(Self {
+            parts,
+            starts,
+            is_live,
+            live_counts,
+        })
     }
 
-    /// The `k` vectors of those that are live with the largest dot product with the query, best
-    /// first; where they are many, nearly those.
+    /// The numbers of the `k` live vectors with the largest dot product with the query, best first;
+    /// where they are many, nearly those.
     ///
     /// # Shapes
-    /// `query`: `[dimensions]`. `is_live`: `[vectors]`.
+    /// `query`: `[dimensions]`.
     ///
     /// # Errors
     /// Vectors that cannot be read.
-    pub fn nearest(
-        &self,
-        query: &[f32],
-        k: usize,
-        is_live: &[bool],
-    ) -> Result<Vec<Neighbour>, IndexError> {
+    pub fn nearest(&self, query: &[f32], k: usize) -> Result<Vec<usize>, IndexError> {
         let number = |place: Place| {
             let start = self.starts.get(place.segment as usize).copied();
             start.unwrap_or_default() + place.ordinal as usize
         };
-        let live = |place: Place| is_live.get(number(place)).copied().unwrap_or(false);
-        let live_count = |part: u32| {
-            let bounds = self
-                .starts
-                .get(part as usize..)
-                .and_then(|at| at.first_chunk());
-            let [start, end] = *bounds.unwrap_or(&[0, 0]);
-            let flags = is_live.get(start..end).unwrap_or_default();
-            flags.iter().filter(|flag| **flag).count()
-        };
+        let live = |place: Place| self.is_live.get(number(place)).copied().unwrap_or(false);
+        let live_count = |part: u32| self.live_counts.get(part as usize).copied().unwrap_or(0);
         let found = search(&self.parts, query, k, &live, &live_count)?;
-        let found = found.into_iter().map(|candidate| Neighbour {
-            number: number(candidate.place),
-            similarity: candidate.score,
-        });
-        Ok(found.collect())
+        Ok(found.into_iter().map(|one| number(one.place)).collect())
     }
 }

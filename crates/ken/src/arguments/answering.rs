@@ -206,7 +206,9 @@ pub(crate) struct PipelineFlags {
     /// When a question retrieves: always, never, random:P, prompt (the model is asked
     /// whether it needs to look the question up), or above a threshold of what its own
     /// answers say: certainty@T (KBM), uncertainty:M@T; +double behind it judges again
-    /// with the evidence; or of what --router foretells: router@T [setting: policy]
+    /// with the evidence; or of what --router foretells: router@T, what a model says that was
+    /// trained on it: kbm@T with --kbm, or what the model itself chooses, if it was trained to:
+    /// self-route [setting: policy]
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
 
@@ -314,8 +316,8 @@ pub(crate) struct EvalArguments {
     pub(crate) records: Option<PathBuf>,
 
     /// One policy, or several with commas between: always, never, random:P, oracle, prompt,
-    /// router, certainty, uncertainty:M, the last four also with @THRESHOLD, the last two with
-    /// +double [setting: policy]
+    /// router, self-route, kbm, certainty, uncertainty:M, the last six also with @THRESHOLD, the
+    /// last three with +double [setting: policy]
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub(crate) policy: Vec<Policy>,
 

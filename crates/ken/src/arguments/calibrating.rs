@@ -36,7 +36,7 @@ pub(crate) struct CalibrateArguments {
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    /// What decides: prompt, router, certainty, or uncertainty:M with M one of perplexity,
+    /// What decides: prompt, router, kbm, self-route, certainty, or uncertainty:M with M one of perplexity,
     /// mean-token-entropy, max-token-entropy, semantic-entropy, lexical-similarity, eigenscore
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: Measure,

@@ -10,7 +10,7 @@ use ken_answer::Datastore;
 use ken_answer::datastore::{By, Entry};
 use ken_answer::prompt::{self, Posed};
 use ken_model::fingerprint_of_texts;
-use ken_model::language::{LanguageModel, Prompt};
+use ken_model::language::Prompt;
 use ken_study::{SourceRecord, make_datastore, place_in_split, read_results};
 use serde::Deserialize;
 use serde_json::json;
@@ -19,6 +19,7 @@ use crate::arguments::{
     DatastoreAddArguments, DatastoreExportArguments, DatastoreImportArguments,
     DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb, LayerChoice,
 };
+use crate::commands::batches::{in_batches, stopped};
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
@@ -90,13 +91,7 @@ fn make(
         },
     )?;
     drop(display);
-    let made = made.ok_or_else(|| {
-        Refusal::new(
-            "interrupted",
-            "stopped before the last question; nothing was written",
-        )
-        .hinting("run the same command again")
-    })?;
+    let made = made.ok_or_else(stopped)?;
     if json {
         return output::json(&json!({ "datastore": arguments.out, "made": made }));
     }
@@ -281,33 +276,15 @@ fn states(
 ) -> Result<Vec<Vec<f32>>> {
     let model = open::language_model(settings, stop)?;
     datastore.check(model.fingerprint())?;
-    let mut display = Display::new();
-    let mut states = Vec::with_capacity(questions.len());
-    for batch in questions.chunks(BATCH) {
-        let (done, total) = (states.len() as u64, Some(questions.len() as u64));
-        display.show("keys", Unit::Items, done, total);
-        if stop.load(Ordering::Relaxed) {
-            let message = "stopped before the last question; nothing was changed";
-            return Err(Refusal::new("interrupted", message)
-                .hinting("run the same command again")
-                .into());
-        }
-        states.extend(states_of(
-            model.as_ref(),
-            batch,
-            datastore.keyed_by().layer,
-        )?);
-    }
-    Ok(states)
-}
-
-fn states_of(model: &dyn LanguageModel, questions: &[&str], layer: usize) -> Result<Vec<Vec<f32>>> {
-    let prompts: Vec<Prompt> = questions
-        .iter()
-        .map(|question| prompt::choose_source(Posed::open(question)))
-        .collect();
-    let choices = model.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer)?;
-    Ok(choices.into_iter().map(|choice| choice.state).collect())
+    let layer = datastore.keyed_by().layer;
+    in_batches(questions, BATCH, "keys", stop, |batch| {
+        let prompts: Vec<Prompt> = batch
+            .iter()
+            .map(|question| prompt::choose_source(Posed::open(question)))
+            .collect();
+        let choices = model.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer)?;
+        Ok(choices.into_iter().map(|choice| choice.state).collect())
+    })
 }
 
 fn export(arguments: &DatastoreExportArguments) -> Result<()> {

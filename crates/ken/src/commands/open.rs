@@ -11,7 +11,7 @@ use ken_corpus::{Active, Corpus};
 use ken_index::Index;
 use ken_milvus::{Collection, MilvusAddress};
 use ken_model::Precision;
-use ken_model::decoder::{Adapter, Checkpoint, Decoder, LoadOptions, Sampling};
+use ken_model::decoder::{Decoder, LoadOptions, Origin, Sampling};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
@@ -292,20 +292,15 @@ pub(crate) fn routed_pipeline(
 /// The model of the policy `kbm`, and the share of questions that it was not trained on.
 pub(crate) fn assessor(settings: &Settings, stop: &AtomicBool) -> Result<(Assessor, f64)> {
     let folder = settings.kbm.as_ref().ok_or(AnswerError::NoAssessor)?;
-    // All weights of a model, or an adapter on top of one.
-    let is_whole = folder.join("config.json").exists();
-    let origin = match is_whole {
-        true => Checkpoint::open(folder, None)?.origin().cloned(),
-        false => Adapter::open(folder)?.origin().cloned(),
-    };
-    let Some(boundary) = origin.and_then(|origin| origin.boundary) else {
+    let Some(boundary) = Origin::read(folder)?.and_then(|origin| origin.boundary) else {
         let message = format!("{} was not trained on what a model knows", folder.display());
         return Err(Refusal::new("not_kbm", message)
             .hinting("`ken train kbm RECORDS --out DIR` makes one that was")
             .into());
     };
     let model = settings.kbm_model.as_ref().unwrap_or(&settings.model);
-    let model = match is_whole {
+    // All weights of a model, or an adapter on top of one.
+    let model = match folder.join("config.json").exists() {
         true => {
             let path = folder.clone();
             local_model(&ModelReference::Local { path }, settings, None, stop)?

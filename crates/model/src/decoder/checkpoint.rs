@@ -44,10 +44,15 @@ impl Checkpoint {
         } else {
             Self::open_gguf(path)
         }?;
-        match adapter {
-            Some(folder) => base.adapted(Adapter::open(folder)?),
-            None => Ok(base),
+        let opened = match adapter {
+            Some(folder) => base.adapted(Adapter::open(folder)?)?,
+            None => base,
+        };
+        if let Some(sources) = opened.sources() {
+            // A file that anybody may have changed names them.
+            opened.config.known(sources.all())?;
         }
+        Ok(opened)
     }
 
     fn open_gguf(path: &Path) -> Result<Self, DecoderError> {
@@ -207,7 +212,8 @@ impl Checkpoint {
     }
 
     /// The tokens of a prompt in a form, and of what a model is to write after it, as a model that
-    /// answers reads and writes them: the output stands behind a space and ends with the line.
+    /// answers reads and writes them: the output stands behind a space and ends with the line. One that
+    /// chooses its source reads knowledge between its marks, whatever the form.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, a token that the model does not know.
@@ -217,6 +223,10 @@ impl Checkpoint {
         form: PromptForm,
         output: &str,
     ) -> Result<(Vec<u32>, Vec<u32>), DecoderError> {
+        if let (Some(tokens), Some(sourced)) = (self.sources(), &prompt.sourced) {
+            let read = self.sourced(tokens, sourced)?;
+            return Ok((read.concat(), self.output(output)?));
+        }
         let (shared, input) = form.text(prompt);
         self.continued(&format!("{shared}{input}"), &completion(output))
     }

@@ -24,17 +24,7 @@ impl Decoder {
         sources: &[u32],
         layer: usize,
     ) -> Result<Vec<SourceChoice>, DecoderError> {
-        let layers = self.config.layers;
-        if layer > layers {
-            return Err(DecoderError::NoSuchLayer { layer, layers });
-        }
-        let context = self.context_tokens();
-        for prompt in prompts {
-            let received = prompt.tokens().len();
-            if received > context {
-                return Err(DecoderError::ContextExceeded { received, context });
-            }
-        }
+        self.check_states(prompts, layer)?;
         with_engine!(self.engines.exact(), |engine| engine
             .choose_sources(prompts, sources, layer))
     }
@@ -52,7 +42,7 @@ impl<B: Backend> Engine<B> {
             let mut readings = group
                 .iter()
                 .map(|prompt| {
-                    let (sequence, read) = self.behind(prompt, prompt.tokens().len())?;
+                    let (sequence, read) = self.behind(prompt)?;
                     Ok(Reading {
                         tokens: prompt.tokens()[read..].to_vec(),
                         sequence,

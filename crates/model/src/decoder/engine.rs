@@ -149,8 +149,9 @@ impl<B: Backend> Engine<B> {
     }
 
     /// A sequence that holds the beginning of a prompt, and how many of its tokens that are: what
-    /// was held last of those that the prompt goes on from, else what it shares with others.
-    pub(super) fn behind(&self, prompt: &Prompt, room: usize) -> Result<(B::Sequence, usize)> {
+    /// is held of those that the prompt goes on from, the longest, else what it shares with others.
+    /// There is room for the rest.
+    pub(super) fn behind(&self, prompt: &Prompt) -> Result<(B::Sequence, usize)> {
         if prompt.course() != Course::Alone {
             let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
             let tokens = prompt.tokens();
@@ -162,11 +163,12 @@ impl<B: Backend> Engine<B> {
                 .filter(begins)
                 .max_by_key(|one| one.tokens.len());
             if let Some(found) = longest {
-                return Ok((found.sequence.branch(room)?, found.tokens.len()));
+                let known = found.tokens.len();
+                return Ok((found.sequence.branch(tokens.len() - known)?, known));
             }
         }
-        let (shared, _) = prompt.parts();
-        Ok((self.after(shared, room)?, shared.len()))
+        let (shared, rest) = prompt.parts();
+        Ok((self.after(shared, rest.len())?, shared.len()))
     }
 
     /// Holds what was computed of some tokens, for prompts that go on from them.

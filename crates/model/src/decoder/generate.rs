@@ -248,7 +248,6 @@ impl<B: Backend> Engine<B> {
                 .last()
                 .filter(|(last, _)| requests[*last].prompt.tokens() == request.prompt.tokens());
             let read = last.map(|(_, reading)| *reading);
-            let length = request.prompt.tokens().len();
             let to_read = if read.is_some() {
                 0
             } else {
@@ -265,7 +264,7 @@ impl<B: Backend> Engine<B> {
             if read.is_some() {
                 continue;
             }
-            let (sequence, known) = self.behind(request.prompt, length)?;
+            let (sequence, known) = self.behind(request.prompt)?;
             readings.push(Reading {
                 tokens: request.prompt.tokens()[known..].to_vec(),
                 sequence,

@@ -20,6 +20,21 @@ impl Decoder {
     /// # Errors
     /// A layer that the model does not have, a prompt that does not fit into the context.
     pub fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, DecoderError> {
+        self.check_states(prompts.iter().copied(), layer)?;
+        let states = with_engine!(self.engines.exact(), |engine| engine.hidden(prompts, layer))?;
+        if states.iter().flatten().all(|number| number.is_finite()) {
+            Ok(states)
+        } else {
+            Err(DecoderError::NotFinite)
+        }
+    }
+
+    /// Refuses a layer that there is not, and prompts that do not fit.
+    pub(super) fn check_states<'p>(
+        &self,
+        prompts: impl IntoIterator<Item = &'p Prompt>,
+        layer: usize,
+    ) -> Result<(), DecoderError> {
         let layers = self.config.layers;
         if layer > layers {
             return Err(DecoderError::NoSuchLayer { layer, layers });
@@ -31,12 +46,7 @@ impl Decoder {
                 return Err(DecoderError::ContextExceeded { received, context });
             }
         }
-        let states = with_engine!(self.engines.exact(), |engine| engine.hidden(prompts, layer))?;
-        if states.iter().flatten().all(|number| number.is_finite()) {
-            Ok(states)
-        } else {
-            Err(DecoderError::NotFinite)
-        }
+        Ok(())
     }
 }
 

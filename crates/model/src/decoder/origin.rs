@@ -46,7 +46,7 @@ impl Origin {
     ///
     /// # Errors
     /// A file that cannot be understood.
-    pub(super) fn read(folder: &Path) -> Result<Option<Self>, DecoderError> {
+    pub fn read(folder: &Path) -> Result<Option<Self>, DecoderError> {
         let path = folder.join(FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -55,18 +55,25 @@ impl Origin {
         };
         let origin = serde_json::from_str(&text);
         Ok(Some(origin.map_err(|error| {
-            DecoderError::io(&path, std::io::Error::other(error))
+            DecoderError::InvalidConfig {
+                path,
+                reason: error.to_string(),
+            }
         })?))
     }
 
-    /// Writes it into the folder of a model or an adapter.
+    /// Writes it into the folder of a model or an adapter, whole or not at all.
     ///
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), DecoderError> {
         let path = folder.join(FILE);
         let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other);
-        let written = text.and_then(|text| std::fs::write(&path, text + "\n"));
+        let new = path.with_extension("json.new");
+        let written = text.and_then(|text| {
+            std::fs::write(&new, text + "\n")?;
+            std::fs::rename(&new, &path)
+        });
         written.map_err(|error| DecoderError::io(&path, error))
     }
 }

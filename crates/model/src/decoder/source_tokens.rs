@@ -263,6 +263,8 @@ impl Checkpoint {
         tokens: &SourceTokens,
         sourced: &Sourced,
     ) -> Result<SourcedTokens, DecoderError> {
-        tokens.read(sourced, &self.tokenizer)
+        let read = tokens.read(sourced, &self.tokenizer)?;
+        self.config.known(read.concat())?;
+        Ok(read)
     }
 }

@@ -141,6 +141,7 @@ pub(super) fn fit(
     let mut last = None;
     let mut outcome = Outcome::Finished;
     let mut history = History::default();
+    let mut last_stage = History::default();
     for (number, (examples, validation, training)) in stages.into_iter().enumerate() {
         let (ended, told) = ken_train::train(
             &model,
@@ -158,6 +159,7 @@ pub(super) fn fit(
             },
         )?;
         outcome = ended;
+        last_stage.clone_from(&told);
         history.then(told);
         write_history(&flags.out, &history)?;
         if outcome == Outcome::Stopped {
@@ -171,7 +173,11 @@ pub(super) fn fit(
         purpose: lessons.purpose.clone(),
         prompt: lessons.prompt,
         boundary: lessons.boundary.clone(),
-        sources: lessons.sources.clone(),
+        // What it can do already it is taught in the same form, and can still do.
+        sources: lessons
+            .sources
+            .clone()
+            .or_else(|| checkpoint.sources().cloned()),
     };
     if flags.full {
         let learned = model.variables().iter();
@@ -184,7 +190,8 @@ pub(super) fn fit(
     for number in 0..STAGES {
         removed(&state_of(&flags.out, number))?;
     }
-    report(&model, outcome, &history, lessons, flags, json)
+    let told = [&history, &last_stage];
+    report(&model, outcome, told, lessons, flags, json)
 }
 
 fn training(flags: &TuningFlags, seed: u64) -> TrainSettings {
@@ -323,11 +330,12 @@ struct Report<'a> {
 fn report(
     model: &Trainable,
     outcome: Outcome,
-    history: &History,
+    [whole, last_stage]: [&History; 2],
     lessons: &Lessons,
     flags: &TuningFlags,
     json: bool,
 ) -> Result<()> {
+    // Losses of several stages cannot be compared: those of the last are told.
     let report = Report {
         out: &flags.out,
         purpose: &lessons.purpose,
@@ -335,13 +343,13 @@ fn report(
         lessons: &lessons.kinds,
         examples: lessons.training.len(),
         validation_examples: lessons.validation.len(),
-        steps: history.steps.len(),
+        steps: whole.steps.len(),
         learning: model.learning(),
-        first_loss: history.steps.first().map(|step| step.loss),
-        last_loss: history.steps.last().map(|step| step.loss),
-        first_validation_loss: history.validations.first().map(|v| v.loss),
-        best_validation_loss: history.best().map(|best| best.loss),
-        tokens_per_s: history.tokens_per_second(),
+        first_loss: last_stage.steps.first().map(|step| step.loss),
+        last_loss: last_stage.steps.last().map(|step| step.loss),
+        first_validation_loss: last_stage.validations.first().map(|v| v.loss),
+        best_validation_loss: last_stage.best().map(|best| best.loss),
+        tokens_per_s: whole.tokens_per_second(),
     };
     if json {
         return output::json(&report);

@@ -2,7 +2,7 @@
 //! it says of recorded ones.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_answer::{Posed, prompt};
@@ -17,10 +17,9 @@ use ken_train::Objective;
 
 use super::fit::{Lessons, counted, fit, objectives, opened};
 use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
+use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::Refusal;
-use crate::progress::{Display, Unit};
 
 /// Questions between two looks at whether to stop.
 const BATCH: usize = 32;
@@ -147,17 +146,7 @@ pub(crate) fn scores(
     if let Some(&first) = unknown.first() {
         assessor.check(&records[first].fingerprint.model)?;
     }
-    let mut scores = vec![None; records.len()];
-    let mut display = Display::new();
-    for (done, batch) in unknown.chunks(BATCH).enumerate() {
-        let (done, total) = ((done * BATCH) as u64, Some(unknown.len() as u64));
-        display.show("assessed", Unit::Items, done, total);
-        if stop.load(Ordering::Relaxed) {
-            let message = "stopped before the last question; nothing was written";
-            return Err(Refusal::new("interrupted", message)
-                .hinting("run the same command again")
-                .into());
-        }
+    let needs = in_batches(&unknown, BATCH, "assessed", stop, |batch| {
         let questions: Vec<&str> = batch
             .iter()
             .map(|&at| records[at].question.as_str())
@@ -166,10 +155,11 @@ pub(crate) fn scores(
             .iter()
             .map(|question| prompt::from_memory(Posed::open(question)))
             .collect();
-        let needs = assessor.needs(&questions, &asked.iter().collect::<Vec<_>>(), indicator)?;
-        for (&at, need) in batch.iter().zip(needs) {
-            scores[at] = Some(need);
-        }
+        Ok(assessor.needs(&questions, &asked.iter().collect::<Vec<_>>(), indicator)?)
+    })?;
+    let mut scores = vec![None; records.len()];
+    for (at, need) in unknown.into_iter().zip(needs) {
+        scores[at] = Some(need);
     }
     Ok(scores)
 }

@@ -1,7 +1,7 @@
 //! `ken train router`, and what a router says of recorded questions.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_answer::{Representation, fits, prompt, represent};
@@ -16,12 +16,11 @@ use serde_json::json;
 
 use super::{learning, options, with_interval};
 use crate::arguments::{LayerChoice, TrainRouterArguments, VectorSource};
+use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::commands::records::share;
 use crate::config::Settings;
-use crate::failure::Refusal;
 use crate::output;
-use crate::progress::{Display, Unit};
 
 /// Questions between two looks at whether to stop.
 const BATCH: usize = 32;
@@ -115,29 +114,9 @@ fn vectors(
     questions: &[&str],
     stop: &AtomicBool,
 ) -> Result<Vec<Vec<f32>>> {
-    let mut display = Display::new();
-    let total = Some(questions.len() as u64);
-    let mut vectors = Vec::with_capacity(questions.len());
-    for batch in questions.chunks(BATCH) {
-        display.show(label, Unit::Items, vectors.len() as u64, total);
-        if stop.load(Ordering::Relaxed) {
-            return Err(stopped());
-        }
-        match represent(by, batch) {
-            Err(_) if stop.load(Ordering::Relaxed) => return Err(stopped()),
-            found => vectors.extend(found?),
-        }
-    }
-    Ok(vectors)
-}
-
-fn stopped() -> anyhow::Error {
-    Refusal::new(
-        "interrupted",
-        "stopped before the last question; nothing was written",
-    )
-    .hinting("run the same command again")
-    .into()
+    in_batches(questions, BATCH, label, stop, |batch| {
+        Ok(represent(by, batch)?)
+    })
 }
 
 /// Works with the embedder of the corpus, or, where none is named, with that of the settings.

@@ -1,7 +1,7 @@
 //! `ken train self-route`: a language model learns to choose where its knowledge comes from, to write
 //! what it knows, and to answer from either, from labelled sources.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_answer::prompt::{from_memory, verbalize};
@@ -18,10 +18,10 @@ use ken_train::Objective;
 
 use super::fit::{Lessons, Stage, fit, opened};
 use crate::arguments::{SelfRouteLessonFlags, TrainSelfRouteArguments};
+use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
-use crate::progress::{Display, Unit};
 
 pub(super) fn run(
     arguments: &TrainSelfRouteArguments,
@@ -126,23 +126,13 @@ pub(crate) fn scores(
         }
         .into());
     }
-    let mut display = Display::new();
-    let mut scores = Vec::with_capacity(records.len());
-    for batch in records.chunks(BATCH) {
-        let (done, total) = (scores.len() as u64, Some(records.len() as u64));
-        display.show("chosen", Unit::Items, done, total);
-        if stop.load(Ordering::Relaxed) {
-            let message = "stopped before the last question; nothing was written";
-            return Err(Refusal::new("interrupted", message)
-                .hinting("run the same command again")
-                .into());
-        }
+    in_batches(records, BATCH, "chosen", stop, |batch| {
         let questions: Vec<&str> = batch.iter().map(|record| record.question.trim()).collect();
         let nothing = vec![Taken::default(); batch.len()];
         let taken = pipeline.take(&[Measure::SelfRoute], &questions, nothing, None)?;
-        scores.extend(taken.iter().map(|taken| taken.need(Measure::SelfRoute)));
-    }
-    Ok(scores)
+        let needs = taken.iter().map(|taken| taken.need(Measure::SelfRoute));
+        Ok(needs.collect())
+    })
 }
 
 /// Questions between two looks at whether to stop.
