@@ -45,6 +45,9 @@ pub enum AnswerError {
     /// The policy decides by a router, and none is named.
     #[error("the policy `router` needs a router, and none is named")]
     NoRouter,
+    /// The router looks at the probabilities of the first token, which the model does not tell.
+    #[error("the router needs the entropy of the first token, which this model does not tell")]
+    NoFirstToken,
     /// The router was learned with something else than what answers now.
     #[error(
         "the router was learned with another {what}: its fingerprint was {expected}, and now is {received}"
@@ -125,6 +128,7 @@ impl AnswerError {
             Self::EmptyCorpus { .. } => "empty_corpus",
             Self::OtherEmbedder { .. } => "other_embedder",
             Self::NoRouter => "no_router",
+            Self::NoFirstToken => "no_first_token",
             Self::OtherRouter { .. } => "other_router",
             Self::NoAssessor => "no_assessor",
             Self::OtherAssessor { .. } => "other_assessor",
@@ -177,6 +181,10 @@ impl AnswerError {
             Self::Route(e) => Some(e.hint()),
             Self::NoRouter => Some(
                 "name it by --router FILE; `ken train router RECORDS --out FILE` makes one"
+                    .to_owned(),
+            ),
+            Self::NoFirstToken => Some(
+                "use a model on this machine, or a router of embeddings: `ken train router RECORDS --from embedding --out FILE`"
                     .to_owned(),
             ),
             Self::NoAssessor => Some(

@@ -345,7 +345,7 @@ impl Taking<'_> {
         for (&index, vector) in open.iter().zip(vectors) {
             let cost = match by {
                 Representation::Embedding(_) => cost(0, 0, 0, ms),
-                Representation::HiddenState { model, .. } => {
+                Representation::HiddenState { model, .. } | Representation::FirstToken(model) => {
                     cost(1, model.count_prompt_tokens(&prompts[index])?, 0, ms)
                 }
             };

@@ -3,9 +3,10 @@
 
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Role;
-use ken_model::language::{LanguageModel, Prompt};
+use ken_model::language::{GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling};
 use ken_route::{Head, Input};
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 use crate::error::AnswerError;
 use crate::prompt;
@@ -37,18 +38,27 @@ pub enum Representation<'a> {
         /// Behind so many blocks.
         layer: usize,
     },
+    /// How sure the model is of the first token of its answer from memory.
+    FirstToken(&'a dyn LanguageModel),
 }
 
 impl<'a> Representation<'a> {
     /// What a head takes, by the model and the embedder that there are.
-    pub(crate) fn of(
+    ///
+    /// # Errors
+    /// An embedding, and no embedder.
+    pub fn of(
         input: Input,
         model: &'a dyn LanguageModel,
         embedder: Option<&'a dyn Embedder>,
     ) -> Result<Self, AnswerError> {
         match input {
             Input::HiddenState { layer } => Ok(Self::HiddenState { model, layer }),
-            Input::QuestionEmbedding | Input::PassageEmbedding => {
+            Input::FirstToken => Ok(Self::FirstToken(model)),
+            Input::QuestionEmbedding
+            | Input::PassageEmbedding
+            | Input::PassageState { .. }
+            | Input::PassageLikelihood => {
                 embedder.map(Self::Embedding).ok_or(AnswerError::NoCorpus)
             }
         }
@@ -67,11 +77,53 @@ pub fn represent(by: Representation<'_>, questions: &[&str]) -> Result<Vec<Vec<f
     match by {
         Representation::Embedding(embedder) => Ok(embedder.embed(&questions, Role::Query)?),
         Representation::HiddenState { model, layer } => {
-            let posed = questions.into_iter().map(prompt::Posed::open);
-            let prompts: Vec<Prompt> = posed.map(prompt::from_memory).collect();
+            let prompts = from_memory(&questions);
             Ok(model.hidden(&prompts.iter().collect::<Vec<_>>(), layer)?)
         }
+        Representation::FirstToken(model) => first_token(model, &from_memory(&questions)),
     }
+}
+
+fn from_memory(questions: &[&str]) -> Vec<Prompt> {
+    let posed = questions.iter().copied().map(prompt::Posed::open);
+    posed.map(prompt::from_memory).collect()
+}
+
+/// Of a model that would write nothing: as of one that could begin with ten thousand tokens alike.
+const WRITES_NOTHING: [f32; 2] = [-9.2, 9.2];
+
+/// What the answer to each prompt would begin with, `[prompts][2]`: as [`Input::FirstToken`] says.
+fn first_token(
+    model: &dyn LanguageModel,
+    prompts: &[Prompt],
+) -> Result<Vec<Vec<f32>>, AnswerError> {
+    let options = GenerateOptions {
+        sampling: Sampling::Greedy,
+        max_tokens: 1,
+        stop: Vec::new(),
+    };
+    let requests = prompts.iter().map(|prompt| GenerateRequest {
+        prompt,
+        samples: 1,
+        options: &options,
+    });
+    let requests: Vec<_> = requests.collect();
+    let written = model.generate(&requests, &mut |_| ControlFlow::Continue(()))?;
+    let each = written.into_iter().map(|answers| {
+        let answer = answers
+            .into_iter()
+            .next()
+            .ok_or(AnswerError::NoFirstToken)?;
+        let (logprobs, entropies) = answer
+            .logprobs
+            .zip(answer.entropies)
+            .ok_or(AnswerError::NoFirstToken)?;
+        Ok(match (&logprobs[..], &entropies[..]) {
+            (&[logprob, ..], &[entropy, ..]) => vec![logprob, entropy],
+            _ => WRITES_NOTHING.to_vec(),
+        })
+    });
+    each.collect()
 }
 
 /// Makes sure that a router was learned with a model, an embedder, where there is one, and the prompts

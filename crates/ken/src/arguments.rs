@@ -38,8 +38,8 @@ pub(crate) use model::{ModelArguments, ModelVerb};
 pub(crate) use probing::ProbeArguments;
 pub(crate) use pruning::{PruneArguments, PruneMethod};
 pub(crate) use training::{
-    HeadFlags, LayerChoice, TrainArguments, TrainPrunerArguments, TrainRouterArguments, TrainVerb,
-    VectorSource,
+    HeadFlags, LayerChoice, PassageSource, TrainArguments, TrainPrunerArguments,
+    TrainRouterArguments, TrainVerb, VectorSource,
 };
 pub(crate) use tuning::{
     KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags, TrainExamplesArguments,

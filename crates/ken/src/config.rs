@@ -294,7 +294,7 @@ fn edits(a: &str, b: &str) -> usize {
 }
 
 /// What holds for this run.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Settings {
     /// The folder of what the model learned on top of its weights.
     pub(crate) adapter: Option<PathBuf>,

@@ -50,7 +50,7 @@ pub use lessons::{
 };
 pub use mastery::{
     Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,
-    label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
+    label_mastery, mastery_of_probed, sample_sentences, summarize_mastery, write_mastery_parquet,
 };
 pub use probe::{
     Probe, ProbeError, ProbeProgress, ProbeRecord, ProbeSummary, Probed, probe, summarize_probe,

@@ -20,8 +20,8 @@ use ken_route::Head;
 use ken_study::learn::LearnOptions;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::pruning::{
-    Asked, Kept, Method, Promise, REASON, Scored, Work, candidates, count, largest_ratio, order,
-    scored,
+    Asked, Kept, Method, PassageVectors, Promise, REASON, Scored, StoredVectors, Work, candidates,
+    count, largest_ratio, order, scored,
 };
 use ken_study::{LearnError, MasteryRecord};
 use ken_train::heads::{HeadOptions, Shape};
@@ -101,9 +101,13 @@ fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
     each.collect()
 }
 
+fn stored(corpus: &Corpus) -> [PassageVectors<'static>; 1] {
+    [PassageVectors::Stored(StoredVectors::open(corpus).unwrap())]
+}
+
 fn learned(corpus: &Corpus) -> (Head, PrunerReport) {
     let labels = pruner_labels(&records(&passages())).unwrap();
-    learn_pruner(&labels, corpus, OPTIONS, &mut go_on).unwrap()
+    learn_pruner(&labels, corpus, &stored(corpus), OPTIONS, &mut go_on).unwrap()
 }
 
 fn ordered(index: &Index, candidates: &Selection, method: Method<'_>) -> Vec<Scored> {
@@ -156,7 +160,14 @@ fn what_goes_is_what_is_known() {
     // At the share that is known indeed.
     let goes = count(1.0 / 3.0, all.total());
     assert_eq!(goes, 100);
-    let by_head = ordered(&index, &all, Method::Pruner(&head));
+    let by_head = ordered(
+        &index,
+        &all,
+        Method::Pruner {
+            head: &head,
+            reader: None,
+        },
+    );
     let known = known_share(corpus, &by_head[..goes]);
     assert!(known >= 0.9, "{known}");
     let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
@@ -181,7 +192,10 @@ fn equal_scores_go_by_their_ids_however_the_corpus_lies() {
             candidates: &selection,
         };
         let scored = scored(
-            Method::Pruner(&head),
+            Method::Pruner {
+                head: &head,
+                reader: None,
+            },
             work,
             &mut |_| {},
             &AtomicBool::new(false),
@@ -244,7 +258,14 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
         let mut writer = Writer::open(&dir).unwrap();
         let index = Index::open(Arc::new(Corpus::open(&dir).unwrap())).unwrap();
         let all = candidates(index.corpus()).unwrap();
-        let order = ordered(&index, &all, Method::Pruner(&head));
+        let order = ordered(
+            &index,
+            &all,
+            Method::Pruner {
+                head: &head,
+                reader: None,
+            },
+        );
         let marks: Vec<PlaceMark> = order[..count(ratio, order.len())]
             .iter()
             .map(|one| PlaceMark {
@@ -298,7 +319,14 @@ fn the_largest_ratio_keeps_the_promise_on_every_question_counted() {
     let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
     let (head, _) = learned(index.corpus());
     let all = candidates(index.corpus()).unwrap();
-    let by_head = ordered(&index, &all, Method::Pruner(&head));
+    let by_head = ordered(
+        &index,
+        &all,
+        Method::Pruner {
+            head: &head,
+            reader: None,
+        },
+    );
     // Of what the model does not know, which is what is asked.
     let unknown: Vec<_> = passages().into_iter().filter(|one| !one.2).collect();
     let kept = largest(&index, &by_head, &asked(&unknown), 0.05);
@@ -358,7 +386,9 @@ fn labels_of_something_else_are_refused() {
         change(&mut records);
         let labels = pruner_labels(&records);
         labels
-            .and_then(|labels| learn_pruner(&labels, &corpus, OPTIONS, &mut go_on))
+            .and_then(|labels| {
+                learn_pruner(&labels, &corpus, &stored(&corpus), OPTIONS, &mut go_on)
+            })
             .unwrap_err()
     };
     let check = |error: LearnError, kind: &str, hint: &str| {
@@ -405,7 +435,10 @@ fn labels_of_something_else_are_refused() {
         candidates: &all,
     };
     let error = scored(
-        Method::Pruner(&head),
+        Method::Pruner {
+            head: &head,
+            reader: None,
+        },
         work,
         &mut |_| {},
         &AtomicBool::new(false),

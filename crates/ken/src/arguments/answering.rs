@@ -151,12 +151,9 @@ impl DatastoreFlag {
     }
 }
 
-/// All that an answer depends on but the question and the policy.
+/// What policies decide by.
 #[derive(Debug, Clone, Args)]
-struct AnsweringFlags {
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
+pub(crate) struct DecidingFlags {
     #[command(flatten)]
     samples: SamplesFlag,
 
@@ -168,6 +165,26 @@ struct AnsweringFlags {
 
     #[command(flatten)]
     datastore: DatastoreFlag,
+}
+
+impl DecidingFlags {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        self.samples.onto(layer);
+        self.router.onto(layer);
+        self.kbm.onto(layer);
+        self.datastore.onto(layer);
+    }
+}
+
+/// All that an answer depends on but the question and the policy.
+#[derive(Debug, Clone, Args)]
+struct AnsweringFlags {
+    #[command(flatten)]
+    corpus: CorpusFlag,
+
+    #[command(flatten)]
+    deciding: DecidingFlags,
 
     /// A corpus beside --corpus, by the name under which a model that was trained to choose among
     /// several knows it; may be repeated
@@ -189,10 +206,7 @@ struct AnsweringFlags {
 impl AnsweringFlags {
     fn onto(&self, layer: &mut Layer) {
         self.corpus.onto(layer);
-        self.samples.onto(layer);
-        self.router.onto(layer);
-        self.kbm.onto(layer);
-        self.datastore.onto(layer);
+        self.deciding.onto(layer);
         layer.sources.clone_from(&self.sources);
         layer.verbalize = self.verbalize;
         self.search.onto(layer);

@@ -38,6 +38,7 @@ Examples:
   ken mastery label wiki.ken --limit 2000 --seed 7 --out mastery.jsonl
   ken mastery label wiki.ken --limit 2000 --writer http://127.0.0.1:8000/v1
   ken mastery label wiki.ken --limit 2000 --json
+  ken mastery label wiki.ken --questions dev.jsonl --records known.jsonl
 
 The passages of the sample are cut into sentences. For each sentence a model writes questions
 that the sentence answers, as many as there are numbers, names and phrases to ask for, and bad
@@ -46,7 +47,11 @@ right is its mastery of the sentence.
 
 One record per sentence goes to the --out file, and a table of all beside it (.parquet). Run
 the same command again to go on where it was stopped, or with a larger --limit to add to it:
-no question is paid for twice.")]
+no question is paid for twice.
+
+With --questions and --records nothing is written or answered: questions whose
+metadata.gold_passage names a passage or document stand for the sentence of it that holds a
+golden answer, and its mastery is the mean confidence that `ken probe` found in them.")]
 pub(crate) struct MasteryLabelArguments {
     /// The folder of the corpus [setting: corpus]
     #[arg(value_name = "CORPUS", value_parser = corpus_address())]
@@ -64,6 +69,19 @@ pub(crate) struct MasteryLabelArguments {
     /// Ask at most N questions about a sentence
     #[arg(long, value_name = "N", default_value = "4")]
     pub(crate) pairs: NonZeroUsize,
+
+    /// Take the questions of FILE, which `ken probe` has probed, instead of having some written
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "records",
+        conflicts_with_all = ["limit", "writer"]
+    )]
+    pub(crate) questions: Option<PathBuf>,
+
+    /// With --questions: what `ken probe` recorded of them
+    #[arg(long, value_name = "RECORDS", requires = "questions")]
+    pub(crate) records: Option<PathBuf>,
 
     /// Work on so many sentences at once. The records are the same with any number; a run that is
     /// stopped loses at most a batch

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::answering::ModelFlags;
+use ken_route::Policy;
+
+use super::answering::{DecidingFlags, ModelFlags};
 use super::calibrating::open_share;
 use super::{CorpusFlag, SearchFlags};
 use crate::config::Layer;
@@ -15,6 +17,8 @@ use crate::config::Layer;
 pub(crate) enum PruneMethod {
     /// The mastery that a pruner foretells, the highest first
     Pruner,
+    /// The mastery that was measured (--labels), the highest first
+    Measured,
     /// By lot
     Random,
     /// Of passages that say nearly the same, all but one
@@ -31,6 +35,8 @@ Examples:
   ken prune --corpus notes.ken --method random --seed 7 --ratio 0.3
   ken prune --corpus notes.ken --pruner pruner.json --report --questions dev.jsonl --limit 200
   ken prune --corpus notes.ken --method pruner,random,near-duplicates --pruner pruner.json --report --questions dev.jsonl
+  ken prune --corpus notes.ken --pruner pruner.json --labels mastery.jsonl --ratio 0.3
+  ken prune --corpus notes.ken --pruner pruner.json --report --questions dev.jsonl --policy router@0.5 --router router.json
   ken prune --corpus notes.ken --undo
 
 A ratio is taken of all passages but those that were pruned by other means, and replaces what
@@ -46,6 +52,11 @@ pub(crate) struct PruneArguments {
     /// A pruner, made by ken train pruner
     #[arg(long, value_name = "FILE")]
     pub(crate) pruner: Option<PathBuf>,
+
+    /// What ken mastery label measured: with it a passage goes by its own mastery, and by the
+    /// pruner where it was not measured
+    #[arg(long, value_name = "LABELS")]
+    pub(crate) labels: Option<PathBuf>,
 
     /// By what passages are pruned; with --report several with commas between
     #[arg(
@@ -110,6 +121,14 @@ pub(crate) struct PruneArguments {
     )]
     pub(crate) ratios: Vec<f64>,
 
+    /// With --report: answer under this policy, with --router, --kbm or --datastore where it needs
+    /// one
+    #[arg(long, value_name = "POLICY", default_value = "always")]
+    pub(crate) policy: Policy,
+
+    #[command(flatten)]
+    deciding: DecidingFlags,
+
     /// With --report: answer so many questions at once
     #[arg(long, value_name = "N", default_value = "16")]
     pub(crate) batch: NonZeroUsize,
@@ -128,8 +147,12 @@ pub(crate) struct PruneArguments {
 impl PruneArguments {
     /// What these flags say about settings.
     pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
+        let mut layer = Layer {
+            policy: Some(self.policy),
+            ..Layer::default()
+        };
         self.corpus.onto(&mut layer);
+        self.deciding.onto(&mut layer);
         self.search.onto(&mut layer);
         self.model.onto(&mut layer);
         layer

@@ -37,7 +37,7 @@ pub(crate) enum TrainVerb {
     /// A router: which questions the language model answers right from memory
     Router(Box<TrainRouterArguments>),
     /// A pruner: which passages of a corpus say what the language model knows
-    Pruner(TrainPrunerArguments),
+    Pruner(Box<TrainPrunerArguments>),
 }
 
 impl TrainVerb {
@@ -73,6 +73,19 @@ pub(crate) enum VectorSource {
     Embedding,
     /// The language model's hidden state behind the question
     Hidden,
+    /// How sure the language model is of the first token of its answer
+    FirstToken,
+}
+
+/// Which vectors of passages a pruner takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PassageSource {
+    /// Those that the corpus is searched by; no model is loaded
+    Embedding,
+    /// The language model's hidden state at the end of the passage
+    Hidden,
+    /// How likely the language model finds the passage, token by token
+    Likelihood,
 }
 
 /// Behind which blocks hidden states are taken.
@@ -106,7 +119,7 @@ impl FromStr for LayerChoice {
 #[command(after_long_help = "\
 Examples:
   ken train router known.jsonl --corpus notes.ken --out router.json
-  ken train router known.jsonl --from hidden --out router.json
+  ken train router known.jsonl --from first-token --out router.json
   ken train router known.jsonl --from hidden --layer auto --head mlp:16 --out router.json --json
   ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
 
@@ -123,8 +136,8 @@ pub(crate) struct TrainRouterArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// What it looks at: the question's embedding, or the model's hidden state at the end of the
-    /// prompt that asks it from memory (a model on this machine; one call a question)
+    /// What it looks at; all but the embedding cost a model on this machine one call a question,
+    /// which reads the prompt that asks it from memory
     #[arg(long, value_name = "VECTORS", value_enum, default_value = "embedding")]
     pub(crate) from: VectorSource,
 
@@ -166,11 +179,12 @@ impl TrainRouterArguments {
 Examples:
   ken train pruner mastery.jsonl --corpus notes.ken --out pruner.json
   ken train pruner mastery.jsonl --corpus notes.ken --head mlp:16 --out pruner.json --json
+  ken train pruner mastery.jsonl --corpus notes.ken --from likelihood --out pruner.json
   ken prune --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
 
 LABELS is what `ken mastery label` wrote about this corpus. The mastery of a passage, the mean
-of its sentences', is foretold from the vector that the corpus is searched by; no model is
-loaded. Whole documents are kept aside, and how well the order of what is foretold fits the
+of its sentences', is foretold from the vector that the corpus is searched by, or from what a
+language model makes of the passage, for which `ken prune` has it read them all. Whole documents are kept aside, and how well the order of what is foretold fits the
 order of what was measured there is printed.")]
 pub(crate) struct TrainPrunerArguments {
     /// A file of records of `ken mastery label`
@@ -181,24 +195,30 @@ pub(crate) struct TrainPrunerArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
+    /// What it looks at
+    #[arg(long, value_name = "VECTORS", value_enum, default_value = "embedding")]
+    pub(crate) from: PassageSource,
+
+    /// With --from hidden: behind how many blocks, middle, or auto (the best of four, judged without
+    /// the passages kept aside)
+    #[arg(long, value_name = "LAYER", default_value = "middle")]
+    pub(crate) layer: LayerChoice,
+
     #[command(flatten)]
     pub(crate) head: HeadFlags,
 
     #[command(flatten)]
     corpus: CorpusFlag,
 
-    /// The seed of what is kept aside, and of first weights [setting: seed]
-    #[arg(long, value_name = "SEED")]
-    seed: Option<u64>,
+    #[command(flatten)]
+    model: ModelFlags,
 }
 
 impl TrainPrunerArguments {
     fn layer(&self) -> Layer {
-        let mut layer = Layer {
-            seed: self.seed,
-            ..Layer::default()
-        };
+        let mut layer = Layer::default();
         self.corpus.onto(&mut layer);
+        self.model.onto(&mut layer);
         layer
     }
 }

@@ -8,7 +8,8 @@ use anyhow::Result;
 use ken_corpus::Corpus;
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
-    MasteryProgress, MasterySummary, MasteryWork, ResultsFile, label_mastery, sample_sentences,
+    MasteryProgress, MasterySummary, MasteryWork, ProbeRecord, Question, ResultsFile,
+    label_mastery, mastery_of_probed, read_questions, read_results, sample_sentences,
     summarize_mastery, write_mastery_parquet,
 };
 
@@ -40,6 +41,14 @@ fn label(
     stop: &AtomicBool,
 ) -> Result<()> {
     let corpus = Corpus::open_shards(settings.folder()?, settings.active)?;
+    let out = match &arguments.out {
+        Some(path) => path.clone(),
+        None => records::beside_here(corpus.dir(), "mastery.jsonl"),
+    };
+    if let (Some(questions), Some(probed)) = (&arguments.questions, &arguments.records) {
+        let (questions, probed) = (read_questions(questions)?, read_results(probed)?);
+        return of_probed(&corpus, &questions, &probed, &out, json);
+    }
     let limit = arguments.limit.map(Into::into);
     let sentences = sample_sentences(&corpus, limit, settings.seed)?;
     if sentences.is_empty() {
@@ -64,10 +73,6 @@ fn label(
         },
         max_tokens: settings.max_tokens,
     };
-    let out = match &arguments.out {
-        Some(path) => path.clone(),
-        None => records::beside_here(corpus.dir(), "mastery.jsonl"),
-    };
     let mut results = ResultsFile::open(&out, run_settings(&work, settings))?;
     let labelled = {
         let mut display = Display::new();
@@ -89,6 +94,49 @@ fn label(
     } else {
         show(&summarize_mastery(&labelled.records), &out, &table)
     }
+}
+
+/// Takes over what was probed. There is nothing to go on with: what a file of these very records
+/// holds already is not written again.
+fn of_probed(
+    corpus: &Corpus,
+    questions: &[Question],
+    probed: &[ProbeRecord],
+    out: &Path,
+    json: bool,
+) -> Result<()> {
+    let found = mastery_of_probed(corpus, questions, probed)?;
+    let Some(first) = found.records.first() else {
+        let message = format!(
+            "none of the {} questions was probed and stands in a passage that it names by metadata.gold_passage",
+            questions.len()
+        );
+        return Err(Refusal::new("no_labels", message)
+            .hinting("probe these very questions by `ken probe QUESTIONS --out RECORDS`, or leave --questions out to have some written")
+            .into());
+    };
+    let settings = [
+        ("model", first.fingerprint.model.clone()),
+        ("questions", first.fingerprint.writer.clone()),
+        ("corpus", first.fingerprint.corpus.clone()),
+    ];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value));
+    let mut results = ResultsFile::open(out, settings.into_iter().collect())?;
+    for record in &found.records {
+        if results.get(&record.id).is_none() {
+            results.append(record.clone())?;
+        }
+    }
+    let table = records::table_of(out);
+    write_mastery_parquet(&table, &found.records)?;
+    if json {
+        return found.records.iter().try_for_each(output::json);
+    }
+    show(&summarize_mastery(&found.records), out, &table)?;
+    output::line(format!(
+        "left out: {} questions that were not probed or could not be judged, {} whose answer stands in no sentence of the passage that they name",
+        found.unprobed, found.unplaced
+    ))
 }
 
 /// All that the records depend on. A file of records is resumed under the same only. The limit is

@@ -7,6 +7,7 @@ pub(crate) mod noise_tolerant;
 mod pruner;
 pub(crate) mod router;
 pub(crate) mod self_route;
+mod vectors;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};

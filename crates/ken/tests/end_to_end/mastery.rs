@@ -178,3 +178,70 @@ fn what_there_is_nothing_of_is_told() {
     let refusal = ken.refusal(&["mastery", "label", "milvus://127.0.0.1:9/notes"]);
     refusal.is("corpus_in_milvus", "Milvus", "folder");
 }
+
+#[test]
+fn questions_that_were_probed_are_taken_over() {
+    let ken = Ken::new();
+    ingest_facts(&ken);
+    let ask = |id: &str, question: &str, answer: &str, gold: &str| {
+        json!({"id": id, "question": question, "golden_answers": [answer],
+               "metadata": {"gold_passage": gold}})
+        .to_string()
+    };
+    let questions = [
+        ask("a", "What is the capital of France?", "Paris", "france"),
+        ask(
+            "b",
+            "Who is the keeper of the lighthouse of Orrin?",
+            "Ilse Marrow",
+            "harbour#0",
+        ),
+        ask(
+            "c",
+            "Who founded the lighthouse of Orrin?",
+            "Nobody Known",
+            "harbour",
+        ),
+    ];
+    ken.write("questions.jsonl", questions.join("\n"));
+    let take = [
+        "mastery",
+        "label",
+        "island",
+        "--questions",
+        "questions.jsonl",
+        "--records",
+        "known.jsonl",
+        "--out",
+        "taken.jsonl",
+    ];
+    let probe = ["--samples", "3", "--max-tokens", "4", "--out"];
+    ken.text(&[&["probe", "questions.jsonl"][..], &probe, &["known.jsonl"]].concat());
+    let text = ken.text(&take);
+    assert!(
+        text.contains("0 questions that were not probed") && text.contains("1 whose answer"),
+        "{text}"
+    );
+    let lines = ken.text(&[&take[..], &["--json"]].concat());
+    let taken = records(&lines);
+    let named: Vec<&str> = taken
+        .iter()
+        .map(|record| record["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(named, ["harbour#0/1", "france#0/0"], "{lines}");
+    let known = records(&ken.read("known.jsonl"));
+    let confidence = |id: &str| {
+        let record = known.iter().find(|record| record["id"] == id);
+        number(&record.unwrap()["confidence"]["self"])
+    };
+    for (record, id) in taken.iter().zip(["b", "a"]) {
+        assert_eq!(number(&record["mastery"]), confidence(id), "{record}");
+        assert_eq!(record["pairs"].as_array().unwrap().len(), 1);
+        let [low, high] = [0, 1].map(|at| number(&record["interval"][at]));
+        assert!(low < high, "{record}");
+    }
+    let other = ask("a", "Another question?", "Paris", "france");
+    ken.write("questions.jsonl", other);
+    ken.refusal(&take)
+        .is("no_labels", "none of the 1 questions", "ken probe");
+}

@@ -232,7 +232,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     let pruner = ken.read("pruner.json").replace("\"model\":\"m\"", &model);
     ken.write("pruner.json", pruner);
     let measured = ken.json(&prune(&report));
-    assert_eq!(keys(&measured), ["n", "k", "mode", "rows"]);
+    assert_eq!(keys(&measured), ["n", "k", "mode", "policy", "rows"]);
     let rows = measured["rows"].as_array().unwrap();
     let named: Vec<(&str, f64)> = rows
         .iter()
@@ -264,6 +264,104 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     assert!(
         again.contains("coverage") && again.contains("the corpus is as it was"),
         "{again}"
+    );
+}
+
+#[test]
+fn what_was_measured_goes_before_what_is_foretold() {
+    let ken = prepared();
+    let labels = ken.read("mastery.jsonl");
+    let few: Vec<&str> = labels.lines().take(1 + 20).collect();
+    ken.write("few.jsonl", few.join("\n") + "\n");
+    let dry = |more: &[&'static str]| {
+        let base = ["prune", "--corpus", "island", "--dry-run", "--ratio"];
+        [&base[..], more].concat()
+    };
+    let measured = ["--method", "measured", "--labels", "few.jsonl"];
+    let gone = ken.json(&dry(&[&["0.15"][..], &measured].concat()));
+    assert_eq!(
+        (&gone["pruned"], &gone["least_score"], &gone["method"]),
+        (&json!(9), &json!(1.0), &json!("measured")),
+        "ten of the twenty are known: {gone}"
+    );
+    ken.refusal(&dry(&[&["0.5"][..], &measured].concat())).is(
+        "too_few_labels",
+        "30 passages are to go, and the mastery of 20 was measured",
+        "--pruner",
+    );
+    ken.refusal(&dry(&["0.1", "--method", "measured"])).is(
+        "no_labels",
+        "no labels",
+        "ken mastery label",
+    );
+    // Told that the island is known and the countries are not, against what the pruner holds.
+    let other = labels
+        .replace("\"mastery\":1.0", "\"mastery\":2.0")
+        .replace("\"mastery\":0.0", "\"mastery\":1.0")
+        .replace("\"mastery\":2.0", "\"mastery\":0.0");
+    ken.write("other.jsonl", other);
+    ken.json(&prune(&["--labels", "other.jsonl", "--ratio", "0.5"]));
+    assert!(left(&ken).iter().all(|id| id.starts_with('c')));
+    ken.json(&prune(&["--ratio", "0.4"]));
+    assert!(left(&ken).iter().filter(|id| id.starts_with('c')).count() < 10);
+}
+
+#[test]
+fn a_pruner_may_have_passages_read() {
+    let ken = prepared();
+    let train = [&TRAIN[..], &["--head", "mlp:4", "--from", "likelihood"]].concat();
+    let learned = ken.json(&train);
+    let report = &learned["report"];
+    assert_eq!(report["input"], json!({"from": "passage_likelihood"}));
+    assert!(number(&report["rank_correlation"]) > 0.7, "{report}");
+    let gone = ken.json(&prune(&["--ratio", "0.4"]));
+    assert_eq!(gone["pruned"], 24);
+    let countries = |ken: &Ken| left(ken).iter().filter(|id| id.starts_with('c')).count();
+    assert!(countries(&ken) <= 8, "{:?}", left(&ken));
+    let states = [&TRAIN[..], &["--from", "hidden", "--layer", "auto"]].concat();
+    let learned = ken.json(&states);
+    let report = &learned["report"];
+    assert_eq!(report["input"]["from"], "passage_state", "{report}");
+    assert_eq!(report["candidates"].as_array().unwrap().len(), 4);
+    assert!(number(&report["rank_correlation"]) > 0.7, "{report}");
+    let head = ken.read("pruner.json");
+    let head: Value = serde_json::from_str(&head).unwrap();
+    let reader = head["measured_on"]["reader"].as_str().unwrap();
+    let other = ken.read("pruner.json").replace(reader, "0123456789");
+    ken.write("pruner.json", other);
+    ken.refusal(&prune(&["--ratio", "0.1"]))
+        .is("other_reader", "another model", "--model");
+}
+
+#[test]
+fn a_report_follows_a_policy() {
+    let ken = prepared();
+    let report = ken.json(&[
+        "prune",
+        "--corpus",
+        "island",
+        "--method",
+        "measured",
+        "--labels",
+        "mastery.jsonl",
+        "--report",
+        "--questions",
+        "questions.jsonl",
+        "--limit",
+        "3",
+        "--ratios",
+        "0.5",
+        "--max-tokens",
+        "4",
+        "--policy",
+        "random:0.5",
+        "--out",
+        "measured",
+    ]);
+    assert_eq!(report["policy"], "random:0.5", "{report}");
+    assert!(
+        number(&report["rows"][0]["retrieval_ratio"]) < 1.0,
+        "{report}"
     );
 }
 

@@ -251,6 +251,27 @@ fn a_router_may_look_at_hidden_states() {
         answer["calls"]["model"], 2,
         "one reads the question: {answer}"
     );
+    let first = ["--from", "first-token", "--out", "first.json"];
+    let learned = ken.json(&[&train[..], &first].concat());
+    let report = &learned["report"];
+    assert_eq!(report["input"], json!({"from": "first_token"}), "{report}");
+    assert_eq!(report["candidates"].as_array().unwrap().len(), 1);
+    assert!(report["auroc"].is_number(), "{report}");
+    let calibrate = [
+        "calibrate",
+        "known.jsonl",
+        "--policy",
+        "router",
+        "--router",
+        "first.json",
+        "--ratio",
+        "0.5",
+    ];
+    let chosen = ken.json(&calibrate);
+    assert_eq!(
+        chosen["auroc"], report["auroc"],
+        "the same questions are left, and the same is held of them: {chosen}"
+    );
     let refusal = ken.refusal(
         &[
             &train[..],

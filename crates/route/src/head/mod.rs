@@ -45,6 +45,16 @@ pub enum Input {
         /// Behind so many blocks.
         layer: usize,
     },
+    /// What the model's answer from memory would begin with: the natural logarithm of the probability
+    /// of the likeliest token, and the entropy in nats of what it is chosen from.
+    FirstToken,
+    /// The residual stream of a model that has read the passage, at its end.
+    PassageState {
+        /// Behind so many blocks.
+        layer: usize,
+    },
+    /// How likely a model finds the tokens of the passage.
+    PassageLikelihood,
 }
 
 /// What a head was learned with. Fingerprints; `None` for what it does not depend on.
@@ -58,6 +68,9 @@ pub struct MeasuredOn {
     pub prompt: Option<String>,
     /// The corpus whose passages it was learned from.
     pub corpus: Option<String>,
+    /// The model that reads passages for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reader: Option<String>,
 }
 
 /// A learned function, ready to be applied.

@@ -1,9 +1,10 @@
 //! Why no head can be learned, with the remedy beside the message.
 
 use ken_corpus::CorpusError;
-use ken_index::IndexError;
 use ken_route::Purpose;
 use ken_train::heads::HeadError;
+
+use crate::pruning::PruningError;
 
 /// Why no head can be learned.
 #[derive(Debug, thiserror::Error)]
@@ -52,9 +53,9 @@ pub enum LearnError {
     /// The corpus cannot be read.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
-    /// The vectors of the corpus cannot be read.
+    /// The vectors of passages cannot be had.
     #[error(transparent)]
-    Index(#[from] IndexError),
+    Vectors(#[from] PruningError),
 }
 
 impl LearnError {
@@ -76,7 +77,7 @@ impl LearnError {
                 }
             },
             Self::Corpus(error) => error.kind(),
-            Self::Index(error) => error.kind(),
+            Self::Vectors(error) => error.kind(),
         }
     }
 
@@ -101,7 +102,7 @@ impl LearnError {
             }
             Self::Head { purpose, source } => return Some(more_labels(*purpose, source)),
             Self::Corpus(error) => return error.hint(),
-            Self::Index(error) => return error.hint(),
+            Self::Vectors(error) => return error.hint(),
         };
         Some(remedy.to_owned())
     }

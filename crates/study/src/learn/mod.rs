@@ -11,7 +11,18 @@ pub mod router;
 pub use error::LearnError;
 
 use ken_answer::chance;
+use ken_route::Input;
 use ken_train::heads::HeadOptions;
+use serde::Serialize;
+
+/// How well vectors served.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CandidateLoss {
+    /// The vectors.
+    pub input: Input,
+    /// The smaller, the better.
+    pub loss: f64,
+}
 
 /// How a head is learned and judged.
 #[derive(Debug, Clone, Copy, PartialEq)]

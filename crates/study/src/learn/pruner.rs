@@ -1,25 +1,29 @@
-//! The corpus pruner (Zero-RAG, Eq. 4 and A.1): from the embedding of a passage, the mastery that the
-//! model has of it.
+//! The corpus pruner (Zero-RAG, Eq. 4 and A.1): from a vector of a passage, the mastery that the model
+//! has of it.
 //!
 //! The label of a passage is the mean mastery of its sentences; where a corpus is cut by sentence,
-//! that of its sentence. The vectors are those that the corpus is searched by.
+//! that of its sentence. The vectors are those that the corpus is searched by, or what a model makes
+//! of the passage.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_corpus::{Corpus, PassageId};
 use ken_probe::correlation;
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Watch, regress};
+use ken_train::heads::{Fitted, HeadError, Watch, regress};
 use serde::Serialize;
 
-use super::{LearnError, LearnOptions};
+use super::{CandidateLoss, LearnError, LearnOptions};
 use crate::bootstrap::interval;
 use crate::mastery::MasteryRecord;
-use crate::pruning::StoredVectors;
+use crate::pruning::{PassageVectors, place_of};
 use crate::statistics::{mean, ranks};
 
 /// Draws of the interval.
 const DRAWS: usize = 2000;
+
+/// Passages whose vectors are taken together.
+const READ_TOGETHER: usize = 32;
 
 /// Of fewer documents, passages are held out and not whole documents.
 const MANY_DOCUMENTS: usize = 20;
@@ -50,6 +54,8 @@ pub struct PrunerLabels {
 /// too few or all alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PrunerReport {
+    /// The vector that it takes.
+    pub input: Input,
     /// What it looks like inside.
     pub head: String,
     /// How strongly its weights were held back.
@@ -72,6 +78,9 @@ pub struct PrunerReport {
     pub squared_error: Option<f64>,
     /// The same of who foretells the mean of those that were learned from.
     pub squared_error_of_mean: Option<f64>,
+    /// The vectors that it was chosen among: the squared error of each on the passages that it was
+    /// learned from, each scored by a head that was not learned from it.
+    pub candidates: Vec<CandidateLoss>,
 }
 
 /// The labels that mastery records hold.
@@ -119,38 +128,60 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
     })
 }
 
-/// Learns a pruner from the labels that are not held out, and judges it on those that are: whole
-/// documents, where there are many.
+/// Learns a pruner from the labels that are not held out, on the vectors that serve best there, and
+/// judges it on those that are: whole documents, where there are many.
 ///
 /// # Errors
-/// A label whose sentence does not stand in the corpus, too few labels or all the same, a corpus that
-/// cannot be read, a `watch` that ended it.
+/// A label whose sentence does not stand in the corpus, too few labels or all the same, no vectors, a
+/// corpus that cannot be read, a `watch` that ended it.
 pub fn learn_pruner(
     labels: &PrunerLabels,
     corpus: &Corpus,
+    vectors: &[PassageVectors<'_>],
     options: LearnOptions,
     watch: Watch<'_>,
 ) -> Result<(Head, PrunerReport), LearnError> {
-    let vectors = vectors_of(labels, corpus)?;
-    let held_out = held_out(labels, options);
-    let side = |held: bool| -> (Vec<&[f32]>, Vec<f64>) {
-        let each = labels.labels.iter().zip(&vectors).zip(&held_out);
-        let own = each.filter(|(_, is_held)| **is_held == held);
-        own.map(|((label, vector), _)| (vector.as_slice(), label.mastery))
-            .unzip()
+    let no_pruner = |source| LearnError::Head {
+        purpose: Purpose::Pruner,
+        source,
     };
-    let (known_vectors, known) = side(false);
-    let fitted = regress(&known_vectors, &known, options.head, watch).map_err(|source| {
-        LearnError::Head {
-            purpose: Purpose::Pruner,
-            source,
+    let places = places_of(labels, corpus)?;
+    let held_out = held_out(labels, options);
+    let (kept, learned): (Vec<usize>, Vec<usize>) =
+        (0..held_out.len()).partition(|&at| held_out[at]);
+    let masteries =
+        |side: &[usize]| -> Vec<f64> { side.iter().map(|&at| labels.labels[at].mastery).collect() };
+    let (known, others) = (masteries(&learned), masteries(&kept));
+    let mut best: Option<(&PassageVectors<'_>, Vec<Vec<f32>>, Fitted)> = None;
+    let mut losses = Vec::new();
+    for candidate in vectors {
+        let mut found = Vec::with_capacity(places.len());
+        for some in places.chunks(READ_TOGETHER) {
+            if watch(found.len(), places.len()).is_break() {
+                return Err(no_pruner(HeadError::Interrupted));
+            }
+            found.extend(candidate.of(corpus, some)?);
         }
-    })?;
-    let (other_vectors, others) = side(true);
-    let foretold: Vec<(f64, f64)> = other_vectors
+        let own: Vec<&[f32]> = learned.iter().map(|&at| found[at].as_slice()).collect();
+        let fitted = regress(&own, &known, options.head, watch).map_err(no_pruner)?;
+        losses.push(CandidateLoss {
+            input: candidate.input(),
+            loss: fitted.loss,
+        });
+        if best
+            .as_ref()
+            .is_none_or(|(_, _, best)| fitted.loss < best.loss)
+        {
+            best = Some((candidate, found, fitted));
+        }
+    }
+    let Some((source, found, fitted)) = best else {
+        return Err(no_pruner(HeadError::Shapes));
+    };
+    let foretold: Vec<(f64, f64)> = kept
         .iter()
         .zip(&others)
-        .map(|(vector, &mastery)| (fitted.network.apply(vector), mastery))
+        .map(|(&at, &mastery)| (fitted.network.apply(&found[at]), mastery))
         .collect();
     let errors: Vec<f64> = foretold
         .iter()
@@ -162,6 +193,7 @@ pub fn learn_pruner(
         .map(|mastery| (mastery - middle).powi(2))
         .collect();
     let report = PrunerReport {
+        input: source.input(),
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         sentences: labels.sentences.len(),
@@ -173,22 +205,22 @@ pub fn learn_pruner(
         rank_correlation_interval: interval(&foretold, DRAWS, options.head.seed, rank_correlation),
         squared_error: mean(&errors),
         squared_error_of_mean: mean(&of_mean),
+        candidates: losses,
     };
+    let embedder = &corpus.embedder().fingerprint;
     let measured_on = MeasuredOn {
         model: labels.model.clone(),
-        embedder: Some(corpus.embedder().fingerprint.clone()),
+        embedder: source.reader().is_none().then(|| embedder.clone()),
         prompt: None,
         corpus: Some(corpus.fingerprint()),
+        reader: source.reader().map(str::to_owned),
     };
-    let learned_from = labels
-        .labels
+    let digests = learned
         .iter()
-        .zip(&held_out)
-        .filter(|(_, held)| !**held);
-    let digests = learned_from.map(|(label, _)| digest_of(label.passage_id.as_str()));
+        .map(|&at| digest_of(labels.labels[at].passage_id.as_str()));
     let head = Head::new(
         Purpose::Pruner,
-        Input::PassageEmbedding,
+        source.input(),
         measured_on,
         digests.collect(),
         fitted.network,
@@ -219,45 +251,33 @@ fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
     each.collect()
 }
 
-/// The vector of each label's passage: `[labels][dimensions]`, after every labelled sentence was found
-/// where it is said to stand.
-fn vectors_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<Vec<f32>>, LearnError> {
+/// Where each label's passage stands, `[labels]`, after every labelled sentence was found where it is
+/// said to stand.
+fn places_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<(usize, usize)>, LearnError> {
     let mut texts: BTreeMap<&PassageId, Vec<&(String, PassageId, String)>> = BTreeMap::new();
     for sentence in &labels.sentences {
         texts.entry(&sentence.1).or_default().push(sentence);
     }
-    let stored = StoredVectors::open(corpus)?;
-    let mut found = BTreeMap::new();
-    for (id, sentences) in texts {
-        let other = |sentence: &(String, PassageId, String)| LearnError::OtherCorpus {
-            id: sentence.0.clone(),
-        };
-        let mut place = None;
-        for (number, segment) in corpus.segments().iter().enumerate().rev() {
-            // What was pruned is still known by its label.
-            if let Some(ordinal) = segment.ordinal_of_any(id)? {
-                place = Some((number, ordinal));
-                break;
-            }
-        }
-        let Some((segment, ordinal)) = place else {
-            return Err(sentences.first().map_or_else(
-                || LearnError::OtherCorpus { id: id.to_string() },
-                |sentence| other(sentence),
-            ));
-        };
+    let places = labels.labels.iter().map(|label| {
+        let id = &label.passage_id;
+        let sentences = texts.get(id).map_or(&[][..], Vec::as_slice);
+        let other = |id: &str| LearnError::OtherCorpus { id: id.to_owned() };
+        // What was pruned is still known by its label.
+        let (segment, ordinal) = place_of(corpus, id)?.ok_or_else(|| {
+            other(
+                sentences
+                    .first()
+                    .map_or(id.as_str(), |(sentence, _, _)| sentence),
+            )
+        })?;
         let text = corpus.segments()[segment].passage(ordinal)?.text;
-        if let Some(sentence) = sentences
+        match sentences
             .iter()
             .find(|(_, _, words)| !text.contains(words.as_str()))
         {
-            return Err(other(sentence));
+            Some((sentence, _, _)) => Err(other(sentence)),
+            None => Ok((segment, ordinal)),
         }
-        found.insert(id, stored.row(segment, ordinal)?);
-    }
-    Ok(labels
-        .labels
-        .iter()
-        .map(|label| found.remove(&label.passage_id).unwrap_or_default())
-        .collect())
+    });
+    places.collect()
 }

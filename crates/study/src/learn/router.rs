@@ -8,7 +8,7 @@ use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
 use ken_train::heads::{Fitted, Watch, classify};
 use serde::Serialize;
 
-use super::{LearnError, LearnOptions};
+use super::{CandidateLoss, LearnError, LearnOptions};
 use crate::bootstrap::interval;
 use crate::discrimination::{Foretold, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
@@ -80,15 +80,6 @@ pub struct RouterReport {
     /// The vectors that it was chosen among: the mean cross entropy of each, in nats, on the
     /// questions that it was learned from, each scored by a head that was not learned from it.
     pub candidates: Vec<CandidateLoss>,
-}
-
-/// How well vectors served.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CandidateLoss {
-    /// The vectors.
-    pub input: Input,
-    /// The smaller, the better.
-    pub loss: f64,
 }
 
 /// The labels that probe records hold.
@@ -204,12 +195,15 @@ pub fn learn_router(
         ece: expected_calibration_error(&foretold, BINS),
         candidates: losses,
     };
-    let by_state = matches!(candidate.input, Input::HiddenState { .. });
+    let by_model = matches!(
+        candidate.input,
+        Input::HiddenState { .. } | Input::FirstToken
+    );
     let measured_on = MeasuredOn {
         model: labels.model.clone(),
-        embedder: embedder.filter(|_| !by_state).map(str::to_owned),
+        embedder: embedder.filter(|_| !by_model).map(str::to_owned),
         prompt: Some(labels.prompt.clone()),
-        corpus: None,
+        ..MeasuredOn::default()
     };
     let digests = learned_from
         .iter()

@@ -5,10 +5,12 @@
 //! batch by batch, `labelled` has pairs written and answered, each sentence becomes a
 //! [`MasteryRecord`] in a results file, and [`summarize_mastery`] averages those;
 //! [`write_mastery_parquet`] writes them as a table. Writing, filtering and counting pairs is done
-//! by `ken_probe::mastery`.
+//! by `ken_probe::mastery`. Where there are questions that were probed already, [`mastery_of_probed`]
+//! takes what was measured there.
 
 mod labelled;
 mod parquet;
+mod probed;
 mod record;
 mod run;
 mod sentences;
@@ -16,6 +18,7 @@ mod summary;
 
 pub use labelled::MasteryWork;
 pub use parquet::write_mastery_parquet;
+pub use probed::{MasteryOfProbed, mastery_of_probed};
 pub use record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 pub use run::{Mastered, MasteryError, MasteryProgress, label_mastery};
 pub use sentences::{Sentence, sample_sentences};

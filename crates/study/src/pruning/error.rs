@@ -1,5 +1,6 @@
 //! Why passages cannot be scored, with the remedy beside the message.
 
+use ken_answer::AnswerError;
 use ken_corpus::CorpusError;
 use ken_index::IndexError;
 
@@ -26,6 +27,19 @@ pub enum PruningError {
         /// The fingerprint of the model at hand.
         received: String,
     },
+    /// The pruner looks at what another model makes of passages than the one at hand.
+    #[error(
+        "the pruner has passages read by another model: its fingerprint was {expected}, and now is {received}"
+    )]
+    OtherReader {
+        /// The fingerprint that the pruner names.
+        expected: String,
+        /// The fingerprint of the model at hand.
+        received: String,
+    },
+    /// A model that reads passages failed.
+    #[error(transparent)]
+    Reading(#[from] AnswerError),
     /// There is nothing to prune.
     #[error("the corpus holds no passages that could be pruned")]
     NoPassages,
@@ -49,6 +63,8 @@ impl PruningError {
         match self {
             Self::OtherEmbedder { .. } => "other_pruner",
             Self::OtherModel { .. } => "other_model",
+            Self::OtherReader { .. } => "other_reader",
+            Self::Reading(error) => error.kind(),
             Self::NoPassages => "empty_corpus",
             Self::NoGoldenAnswers { .. } => "no_golden_answers",
             Self::Corpus(error) => error.kind(),
@@ -65,6 +81,10 @@ impl PruningError {
             Self::OtherModel { .. } => {
                 "name the model that was labelled by --model, or make a pruner for this one: `ken mastery label CORPUS`, then `ken train pruner LABELS --corpus DIR --out FILE`"
             }
+            Self::OtherReader { .. } => {
+                "name the model that read the passages when the pruner was learned by --model"
+            }
+            Self::Reading(error) => return error.hint(),
             Self::NoPassages => "add documents by `ken ingest PATH… --corpus DIR`",
             Self::NoGoldenAnswers { .. } => {
                 "each line is one object {\"id\", \"question\", \"golden_answers\": [..]}"

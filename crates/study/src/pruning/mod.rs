@@ -5,16 +5,19 @@
 
 mod error;
 mod likeness;
+mod measured;
 mod order;
 pub mod promise;
 mod score;
 mod vectors;
 
 pub use error::PruningError;
+pub use measured::measured_first;
+pub(crate) use measured::place_of;
 pub use order::{Scored, count, order};
 pub use promise::{Asked, Kept, Promise, largest_ratio};
 pub use score::{Method, Work, scored};
-pub use vectors::StoredVectors;
+pub use vectors::{PassageVectors, StoredVectors};
 
 use ken_corpus::{Corpus, CorpusError, Selection};
 

@@ -3,28 +3,39 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::chance;
+use ken_answer::{PassageView, chance};
 use ken_corpus::{Corpus, Selection};
 use ken_index::{Index, IndexError, RowBuffer};
+use ken_model::language::LanguageModel;
 use ken_route::Head;
 use rayon::prelude::*;
 
 use super::error::PruningError;
 use super::likeness::by_likeness;
 use super::order::{Scored, id_of};
-use super::vectors::StoredVectors;
+use super::vectors::{PassageVectors, StoredVectors};
 
 /// Passages that one thread scores in one go.
 const CHUNK: usize = 1024;
+
+/// Passages that a model reads together.
+const READ_TOGETHER: usize = 32;
 
 /// Passages between two looks at whether to stop.
 const BATCH: usize = 64 * CHUNK;
 
 /// By what passages are pruned.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum Method<'a> {
     /// The mastery that a pruner foretells.
-    Pruner(&'a Head),
+    Pruner {
+        /// The pruner.
+        head: &'a Head,
+        /// The model that reads passages for it, where it needs one.
+        reader: Option<&'a dyn LanguageModel>,
+    },
+    /// Nothing but what was measured: see [`super::measured_first`].
+    Measured,
     /// By lot, the same for one seed.
     Random {
         /// The seed.
@@ -39,7 +50,8 @@ impl Method<'_> {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Pruner(_) => "pruner",
+            Self::Pruner { .. } => "pruner",
+            Self::Measured => "measured",
             Self::Random { .. } => "random",
             Self::NearDuplicates => "near-duplicates",
         }
@@ -91,7 +103,13 @@ pub fn scored(
         return Err(PruningError::NoPassages);
     }
     match method {
-        Method::Pruner(head) => {
+        Method::Measured => Ok(Some(unmeasured(all))),
+        Method::Pruner { head, reader } => {
+            if let Some(view) = PassageView::of(head.input) {
+                let model = check_reader(head, reader)?;
+                let vectors = PassageVectors::Read { model, view };
+                return read(head, &vectors, work.corpus(), all, progress, cancel);
+            }
             check(head, work.corpus())?;
             let stored = StoredVectors::open(work.corpus())?;
             let score = |one: &Scored, buffer: &mut RowBuffer| {
@@ -109,6 +127,60 @@ pub fn scored(
         }
         Method::NearDuplicates => by_likeness(work, all, progress, cancel),
     }
+}
+
+/// What no label says anything of is no number, and goes last.
+fn unmeasured(mut all: Vec<Scored>) -> Vec<Scored> {
+    all.iter_mut().for_each(|one| one.score = f32::NAN);
+    all
+}
+
+/// Makes sure that the model at hand is the one that read the passages when the pruner was learned.
+fn check_reader<'a>(
+    head: &Head,
+    reader: Option<&'a dyn LanguageModel>,
+) -> Result<&'a dyn LanguageModel, PruningError> {
+    let expected = head.measured_on.reader.as_deref().unwrap_or_default();
+    let received = reader.map_or("none", LanguageModel::fingerprint);
+    reader
+        .filter(|_| expected == received)
+        .ok_or_else(|| PruningError::OtherReader {
+            expected: expected.to_owned(),
+            received: received.to_owned(),
+        })
+}
+
+/// Scores passages that a model has to read, some at a time.
+fn read(
+    head: &Head,
+    vectors: &PassageVectors<'_>,
+    corpus: &Corpus,
+    mut all: Vec<Scored>,
+    progress: &mut dyn FnMut(usize),
+    cancel: &AtomicBool,
+) -> Result<Option<Vec<Scored>>, PruningError> {
+    let mut done = 0;
+    for batch in all.chunks_mut(READ_TOGETHER) {
+        progress(done);
+        let places: Vec<(usize, usize)> = batch
+            .iter()
+            .map(|one| (one.segment as usize, one.ordinal as usize))
+            .collect();
+        let found = match vectors.of(corpus, &places) {
+            // A model that is stopped from outside fails.
+            Err(_) if cancel.load(Ordering::Relaxed) => return Ok(None),
+            found => found?,
+        };
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        for (one, vector) in batch.iter_mut().zip(found) {
+            one.score = head.apply(&vector).map_or(f32::NAN, |number| number as f32);
+        }
+        done += batch.len();
+    }
+    progress(done);
+    Ok(Some(all))
 }
 
 /// Makes sure that a pruner takes the vectors that the corpus has.

@@ -1,8 +1,73 @@
-//! The vectors that a corpus is searched by, read where they stand: passages need not be embedded
-//! again.
+//! The vectors of passages that a pruner takes: those that the corpus is searched by, read where they
+//! stand, or what a language model makes of each passage.
 
+use ken_answer::{PassageView, view_passages};
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer, SegmentVectors};
+use ken_model::language::LanguageModel;
+use ken_route::Input;
+
+use super::error::PruningError;
+
+/// Where the vectors of passages come from.
+pub enum PassageVectors<'a> {
+    /// The corpus is searched by them.
+    Stored(StoredVectors),
+    /// A language model reads the passages.
+    Read {
+        /// The model.
+        model: &'a dyn LanguageModel,
+        /// What is taken of what it makes of them.
+        view: PassageView,
+    },
+}
+
+impl PassageVectors<'_> {
+    /// What a head takes that is learned from them.
+    #[must_use]
+    pub fn input(&self) -> Input {
+        match self {
+            Self::Stored(_) => Input::PassageEmbedding,
+            Self::Read { view, .. } => view.input(),
+        }
+    }
+
+    /// The fingerprint of the model that reads the passages, where one does.
+    #[must_use]
+    pub fn reader(&self) -> Option<&str> {
+        match self {
+            Self::Stored(_) => None,
+            Self::Read { model, .. } => Some(model.fingerprint()),
+        }
+    }
+
+    /// The vectors of passages by their segments and their places in them: `[places][dimensions]`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a model that fails.
+    pub fn of(
+        &self,
+        corpus: &Corpus,
+        places: &[(usize, usize)],
+    ) -> Result<Vec<Vec<f32>>, PruningError> {
+        match self {
+            Self::Stored(stored) => {
+                let rows = places
+                    .iter()
+                    .map(|&(segment, ordinal)| stored.row(segment, ordinal));
+                Ok(rows.collect::<Result<_, _>>()?)
+            }
+            Self::Read { model, view } => {
+                let texts = places.iter().map(|&(segment, ordinal)| {
+                    Ok(corpus.segments()[segment].passage(ordinal)?.text)
+                });
+                let texts: Vec<String> = texts.collect::<Result<_, PruningError>>()?;
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                Ok(view_passages(*model, *view, &texts)?)
+            }
+        }
+    }
+}
 
 /// The vectors of all segments of a corpus, live or not.
 #[derive(Debug)]

@@ -4,15 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use ken_answer::Pipeline;
 use ken_corpus::{CorpusInfo, PlaceMark, Writer, join};
 use ken_ingest::compact;
-use ken_model::language::LanguageModel;
-use ken_route::{Head, Policy, digest_of};
+use ken_route::{Head, digest_of};
+use ken_study::learn::pruner::PrunerLabels;
 use ken_study::pruning;
 use ken_study::{PruningError, Question, ResultsFile, Summary, summarize};
 use serde::Serialize;
@@ -20,7 +18,7 @@ use serde_json::json;
 
 use super::{Pruned, questions, stopped};
 use crate::arguments::PruneArguments;
-use crate::commands::{open, records, rerank};
+use crate::commands::{open, records};
 use crate::config::{CorpusAddress, Settings};
 use crate::output;
 use crate::progress::{Display, Unit};
@@ -37,6 +35,8 @@ struct Row {
     coverage: Option<f64>,
     em: Option<f64>,
     f1: Option<f64>,
+    /// The share of questions that retrieved.
+    retrieval_ratio: Option<f64>,
     /// All files of the corpus, compacted.
     bytes: u64,
     search_p50_ms: Option<f64>,
@@ -70,6 +70,7 @@ impl Drop for Copy {
 pub(super) fn run(
     arguments: &PruneArguments,
     head: Option<&Head>,
+    labels: Option<&PrunerLabels>,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
@@ -82,26 +83,27 @@ pub(super) fn run(
     };
     fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the folder {}", out.display()))?;
-    let model = open::language_model(settings, stop)?;
-    if let Some(head) = head.filter(|head| head.measured_on.model != model.fingerprint()) {
-        return Err(PruningError::OtherModel {
-            expected: head.measured_on.model.clone(),
-            received: model.fingerprint().to_owned(),
+    if let Some(head) = head {
+        let model = open::language_model(settings, stop)?;
+        if head.measured_on.model != model.fingerprint() {
+            return Err(PruningError::OtherModel {
+                expected: head.measured_on.model.clone(),
+                received: model.fingerprint().to_owned(),
+            }
+            .into());
         }
-        .into());
     }
     let measuring = Measuring {
         corpus,
         out: &out,
         questions: &questions,
-        model,
         batch: arguments.batch.get(),
         settings,
         stop,
     };
     let mut rows: Vec<Row> = Vec::new();
     for &method in &arguments.method {
-        let pruned = Pruned::new(corpus, method, head, settings, stop)?;
+        let pruned = Pruned::new(corpus, method, head, labels, settings, stop)?;
         for &ratio in &arguments.ratios {
             // Without pruning all methods are the same.
             let known = rows.iter().find(|row| ratio == 0.0 && row.pruned == 0);
@@ -121,6 +123,7 @@ pub(super) fn run(
             "n": questions.len(),
             "k": answering.k,
             "mode": answering.mode.to_string(),
+            "policy": settings.policy.to_string(),
             "rows": rows,
         }));
     }
@@ -132,7 +135,6 @@ struct Measuring<'a> {
     corpus: &'a Path,
     out: &'a Path,
     questions: &'a [Question],
-    model: Arc<dyn LanguageModel>,
     batch: usize,
     settings: &'a Settings,
     stop: &'a AtomicBool,
@@ -141,7 +143,7 @@ struct Measuring<'a> {
 impl Measuring<'_> {
     fn row(&self, pruned: &Pruned, ratio: f64) -> Result<Row> {
         let copy = Copy::new(self.corpus, self.out.join("copy"))?;
-        let marks = pruned.marks(ratio);
+        let marks = pruned.marks(ratio)?;
         let identity = identity(pruned, &marks);
         {
             let mut writer = Writer::open(&copy.0)?;
@@ -168,25 +170,22 @@ impl Measuring<'_> {
             coverage: summary.gold_coverage,
             em: summary.em,
             f1: summary.f1,
+            retrieval_ratio: summary.retrieval_ratio,
             bytes: info.bytes,
             search_p50_ms: search.and_then(|latency| latency.p50),
             search_p95_ms: search.and_then(|latency| latency.p95),
         })
     }
 
-    /// Has the questions answered from a copy, always with retrieval.
+    /// Has the questions answered from a copy, under the policy.
     fn answered(&self, copy: &Path, name: &str, identity: &str) -> Result<Summary> {
-        let address = CorpusAddress::Folder(copy.to_owned());
-        let retriever = open::retriever_of(&address, self.settings, self.stop)?;
-        let model = || Ok(Arc::clone(&self.model));
-        let retriever = rerank::added(retriever, self.settings, model, self.stop)?;
-        let answering = ken_answer::Settings {
-            policy: Policy::Always,
-            ..open::answering(self.settings)
+        let settings = Settings {
+            corpus: Some(CorpusAddress::Folder(copy.to_owned())),
+            ..self.settings.clone()
         };
-        let pipeline = Pipeline::new(Arc::clone(&self.model), Some(retriever), answering);
+        let pipeline = open::pipeline(&settings, self.stop)?;
         let path = self.out.join(format!("{name}.jsonl"));
-        let mut run_settings = records::run_settings(&pipeline, self.settings);
+        let mut run_settings = records::run_settings(&pipeline, &settings);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
         let mut results = ResultsFile::open(&path, run_settings)?;
         let evaluation = records::answers(
@@ -200,7 +199,7 @@ impl Measuring<'_> {
             let (done, total) = (evaluation.records.len(), self.questions.len());
             return Err(records::stopped(done, total, "questions", &path));
         }
-        Ok(summarize("always", &evaluation.records))
+        Ok(summarize(&settings.policy.to_string(), &evaluation.records))
     }
 }
 
@@ -224,6 +223,7 @@ fn show(rows: &[Row], questions: &[Question], out: &Path) -> Result<()> {
         "coverage",
         "EM",
         "F1",
+        "retrieves",
         "size",
         "search p50 ms",
         "p95",
@@ -237,6 +237,7 @@ fn show(rows: &[Row], questions: &[Question], out: &Path) -> Result<()> {
             records::share(row.coverage),
             records::share(row.em),
             records::share(row.f1),
+            records::share(row.retrieval_ratio),
             output::size(row.bytes),
             ms(row.search_p50_ms),
             ms(row.search_p95_ms),

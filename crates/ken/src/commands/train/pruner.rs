@@ -4,13 +4,17 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_answer::PassageView;
 use ken_corpus::Corpus;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
+use ken_study::pruning::{PassageVectors, StoredVectors};
 use ken_study::{MasteryRecord, read_results};
 use serde_json::json;
 
+use super::vectors::{layers, looks_at, losses};
 use super::{learning, options, with_interval};
-use crate::arguments::TrainPrunerArguments;
+use crate::arguments::{PassageSource, TrainPrunerArguments};
+use crate::commands::open;
 use crate::commands::records::share;
 use crate::config::Settings;
 use crate::output;
@@ -26,7 +30,31 @@ pub(super) fn run(
     let records: Vec<MasteryRecord> = read_results(&arguments.labels)?;
     let labels = pruner_labels(&records)?;
     let options = options(&arguments.head, settings);
-    let (head, report) = learning(stop, |watch| learn_pruner(&labels, &corpus, options, watch))?;
+    let learn = |vectors: &[PassageVectors<'_>]| {
+        learning(stop, |watch| {
+            learn_pruner(&labels, &corpus, vectors, options, watch)
+        })
+    };
+    let (head, report) = match arguments.from {
+        PassageSource::Embedding => {
+            learn(&[PassageVectors::Stored(StoredVectors::open(&corpus)?)])?
+        }
+        PassageSource::Hidden | PassageSource::Likelihood => {
+            let model = open::language_model(settings, stop)?;
+            let model = model.as_ref();
+            let views = match arguments.from {
+                PassageSource::Likelihood => vec![PassageView::Likelihood],
+                _ => layers(model, arguments.layer)
+                    .into_iter()
+                    .map(|layer| PassageView::State { layer })
+                    .collect(),
+            };
+            let vectors = views
+                .into_iter()
+                .map(|view| PassageVectors::Read { model, view });
+            learn(&vectors.collect::<Vec<_>>())?
+        }
+    };
     head.write(&arguments.out)?;
     if json {
         return output::json(&json!({ "pruner": arguments.out, "report": report }));
@@ -36,8 +64,9 @@ pub(super) fn run(
 
 fn show(report: &PrunerReport, out: &Path) -> Result<()> {
     let error = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.4}"));
-    let rows = [
+    let mut rows = vec![
         ("pruner", out.display().to_string()),
+        ("looks at", looks_at(report.input)),
         (
             "head",
             format!("{}, weights held back by {}", report.head, report.decay),
@@ -70,5 +99,10 @@ fn show(report: &PrunerReport, out: &Path) -> Result<()> {
             ),
         ),
     ];
-    output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))
+    rows.extend(losses(&report.candidates));
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    output::table(&rows)
 }

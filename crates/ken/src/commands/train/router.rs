@@ -9,11 +9,12 @@ use ken_model::embedder::Embedder;
 use ken_model::language::LanguageModel;
 use ken_route::{Head, Input};
 use ken_study::learn::router::{
-    Candidate, CandidateLoss, RouterLabels, RouterReport, learn_router, router_labels,
+    Candidate, RouterLabels, RouterReport, learn_router, router_labels,
 };
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
+use super::vectors::{layers, looks_at, losses};
 use super::{learning, options, with_interval};
 use crate::arguments::{LayerChoice, TrainRouterArguments, VectorSource};
 use crate::commands::batches::in_batches;
@@ -53,7 +54,7 @@ pub(super) fn run(
                 Some(embedder.fingerprint()),
             )?)
         })?,
-        VectorSource::Hidden => {
+        VectorSource::Hidden | VectorSource::FirstToken => {
             let model = open::language_model(settings, stop)?;
             if model.fingerprint() != labels.model {
                 return Err(LearnError::OtherModel {
@@ -62,7 +63,15 @@ pub(super) fn run(
                 }
                 .into());
             }
-            let candidates = states(model.as_ref(), arguments.layer, &questions(&labels), stop)?;
+            let model = model.as_ref();
+            let questions = questions(&labels);
+            let candidates = match arguments.from {
+                VectorSource::FirstToken => vec![Candidate {
+                    input: Input::FirstToken,
+                    vectors: vectors(Representation::FirstToken(model), "read", &questions, stop)?,
+                }],
+                _ => states(model, arguments.layer, &questions, stop)?,
+            };
             learn(&candidates, None)?
         }
     };
@@ -85,18 +94,7 @@ fn states(
     questions: &[&str],
     stop: &AtomicBool,
 ) -> Result<Vec<Candidate>> {
-    // A model that shows none says so when it is asked.
-    let all = model.capabilities().hidden_layers.unwrap_or(0);
-    let layers = match layer {
-        LayerChoice::Behind(layer) => vec![layer],
-        LayerChoice::Middle => vec![all / 2],
-        LayerChoice::Auto => {
-            let mut quarters: Vec<usize> = (1..=4).map(|quarter| all * quarter / 4).collect();
-            quarters.dedup();
-            quarters
-        }
-    };
-    let each = layers.into_iter().map(|layer| {
+    let each = layers(model, layer).into_iter().map(|layer| {
         let by = Representation::HiddenState { model, layer };
         let label = format!("read, behind {layer} blocks");
         Ok(Candidate {
@@ -148,29 +146,22 @@ pub(crate) fn scores(
         .map(|&at| records[at].question.as_str())
         .collect();
     let found = match head.input {
-        Input::HiddenState { layer } => {
+        Input::HiddenState { .. } | Input::FirstToken => {
             let model = open::language_model(settings, stop)?;
             fits(&head, &labels.model, None)?;
             fits(&head, model.fingerprint(), None)?;
-            let model = model.as_ref();
+            let by = Representation::of(head.input, model.as_ref(), None)?;
+            vectors(by, "read", &questions, stop)?
+        }
+        _ => with_embedder(settings, stop, |embedder| {
+            fits(&head, &labels.model, Some(embedder.fingerprint()))?;
             vectors(
-                Representation::HiddenState { model, layer },
-                "read",
+                Representation::Embedding(embedder),
+                "embedded",
                 &questions,
                 stop,
-            )?
-        }
-        Input::QuestionEmbedding | Input::PassageEmbedding => {
-            with_embedder(settings, stop, |embedder| {
-                fits(&head, &labels.model, Some(embedder.fingerprint()))?;
-                vectors(
-                    Representation::Embedding(embedder),
-                    "embedded",
-                    &questions,
-                    stop,
-                )
-            })?
-        }
+            )
+        })?,
     };
     let mut scores = vec![None; records.len()];
     for (at, vector) in unknown.into_iter().zip(found) {
@@ -184,13 +175,9 @@ fn apply(head: &Head, vector: &[f32]) -> Option<f64> {
 }
 
 fn show(report: &RouterReport, out: &Path) -> Result<()> {
-    let input = |input: &Input| match input {
-        Input::QuestionEmbedding | Input::PassageEmbedding => "the question's embedding".to_owned(),
-        Input::HiddenState { layer } => format!("the hidden state behind {layer} blocks"),
-    };
     let mut rows = vec![
         ("router", out.display().to_string()),
-        ("looks at", input(&report.input)),
+        ("looks at", looks_at(report.input)),
         (
             "head",
             format!("{}, weights held back by {}", report.head, report.decay),
@@ -207,14 +194,7 @@ fn show(report: &RouterReport, out: &Path) -> Result<()> {
         ("AUPRC of the known", share(report.auprc)),
         ("calibration error", share(report.ece)),
     ];
-    if report.candidates.len() > 1 {
-        let each = report.candidates.iter();
-        let losses = each.map(|CandidateLoss { input, loss }| match input {
-            Input::HiddenState { layer } => format!("{layer}: {loss:.4}"),
-            Input::QuestionEmbedding | Input::PassageEmbedding => format!("{loss:.4}"),
-        });
-        rows.push(("loss by layer", losses.collect::<Vec<_>>().join(", ")));
-    }
+    rows.extend(losses(&report.candidates));
     let rows: Vec<Vec<String>> = rows
         .into_iter()
         .map(|(name, value)| vec![name.to_owned(), value])

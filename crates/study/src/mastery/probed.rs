@@ -1,0 +1,121 @@
+//! The mastery of sentences by questions that were probed already: nothing is written, judged or
+//! answered anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ken_corpus::{Corpus, CorpusError, PassageId};
+use ken_model::fingerprint_of_texts;
+use ken_probe::mastery::Dropped;
+use ken_probe::{covers, wilson_interval_of};
+
+use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
+use super::sentences::sample_sentences;
+use crate::dataset::Question;
+use crate::in_batches::RecordOf;
+use crate::probe::ProbeRecord;
+use crate::statistics::mean;
+
+/// What probed questions say of a corpus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MasteryOfProbed {
+    /// One record for each sentence that a question asks for, in the order of the corpus.
+    pub records: Vec<MasteryRecord>,
+    /// Questions that were not probed, or whose answers could not be judged.
+    pub unprobed: usize,
+    /// Probed questions whose answer stands in no sentence of the passage that they name.
+    pub unplaced: usize,
+}
+
+/// Puts each probed question to the first sentence of its gold passage, or document, in which one of
+/// its golden answers stands. The mastery of a sentence is the mean confidence in its questions: what
+/// the mean exact match of Zero-RAG's equation 3 comes to where each question is answered many times.
+///
+/// # Errors
+/// A passage that cannot be read.
+pub fn mastery_of_probed(
+    corpus: &Corpus,
+    questions: &[Question],
+    probed: &[ProbeRecord],
+) -> Result<MasteryOfProbed, CorpusError> {
+    let by_id: BTreeMap<&str, &ProbeRecord> =
+        probed.iter().map(|one| (one.id.as_str(), one)).collect();
+    let mut asked: BTreeMap<&str, Vec<(&Question, &ProbeRecord, f64)>> = BTreeMap::new();
+    let mut unprobed = 0;
+    for question in questions {
+        let record = by_id.get(question.id.as_str()).copied();
+        let record = record.filter(|record| record.is_of(question));
+        let measured = record.and_then(|record| Some((record, record.confidence.from_self?)));
+        match (measured, question.gold_passage()) {
+            (Some((record, confidence)), Some(gold)) => {
+                let of_gold = asked.entry(gold).or_default();
+                of_gold.push((question, record, confidence));
+            }
+            (Some(_), None) => {}
+            (None, _) => unprobed += 1,
+        }
+    }
+    let texts: Vec<&str> = questions.iter().map(|one| one.question.as_str()).collect();
+    let writer = fingerprint_of_texts(&texts);
+    let corpus_fingerprint = corpus.fingerprint();
+    let mut placed = BTreeSet::new();
+    let mut records = Vec::new();
+    for sentence in sample_sentences(corpus, None, 0)? {
+        let passage = PassageId(sentence.passage_id.clone());
+        let document = passage.split().map_or("", |(document, _)| document);
+        let named = [document, sentence.passage_id.as_str()].into_iter();
+        let own: Vec<&(&Question, &ProbeRecord, f64)> = named
+            .filter_map(|name| asked.get(name))
+            .flatten()
+            .filter(|(question, _, _)| {
+                !placed.contains(question.id.as_str())
+                    && covers(&sentence.text, &question.golden_answers) == Some(true)
+            })
+            .collect();
+        let Some((_, first, _)) = own.first() else {
+            continue;
+        };
+        placed.extend(own.iter().map(|(question, _, _)| question.id.as_str()));
+        let fingerprint = MasteryFingerprints {
+            model: first.fingerprint.model.clone(),
+            writer: writer.clone(),
+            corpus: corpus_fingerprint.clone(),
+            prompt: first.fingerprint.prompt.clone(),
+        };
+        let pairs = own
+            .iter()
+            .map(|(question, record, _)| pair(question, record));
+        let confidences: Vec<f64> = own.iter().map(|one| one.2).collect();
+        let samples: usize = own
+            .iter()
+            .map(|(_, record, _)| record.samples.from_self.as_ref().map_or(0, Vec::len))
+            .sum();
+        let share = mean(&confidences);
+        records.push(MasteryRecord {
+            mastery: share,
+            interval: share.map(|share| wilson_interval_of(share, samples.max(1) as f64)),
+            ..MasteryRecord::new(
+                &sentence,
+                own.len(),
+                Dropped::default(),
+                pairs.collect(),
+                fingerprint,
+            )
+        });
+    }
+    Ok(MasteryOfProbed {
+        records,
+        unprobed,
+        unplaced: questions.len() - unprobed - placed.len(),
+    })
+}
+
+fn pair(question: &Question, record: &ProbeRecord) -> AnsweredPair {
+    let likeliest = record.likeliest.from_self.as_ref();
+    AnsweredPair {
+        question: question.question.clone(),
+        answer: question.golden_answers.first().cloned().unwrap_or_default(),
+        prediction: likeliest.map_or_else(String::new, |one| one.answer.text.clone()),
+        correct: likeliest.and_then(|one| one.correct).unwrap_or_default(),
+        validity: None,
+    }
+}
