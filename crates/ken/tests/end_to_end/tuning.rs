@@ -298,36 +298,102 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         .is("one_class", "one side", "--threshold");
 }
 
-#[test]
-fn a_model_chooses_its_source_and_people_correct_it() {
-    let ken = prepared();
-    let label = [
+/// Labels of which source helps, `labels.jsonl`. A model that knows nothing prefers by chance: what it is
+/// to prefer is set, one source after the other.
+fn write_source_labels(ken: &Ken, corpora: &[&str], preferred: &[&str]) {
+    let mut label = vec![
         "label",
         "sources",
         "island/questions.jsonl",
         "--limit",
         "40",
-    ];
-    let by = [
-        "--corpus",
-        "island.ken",
         "--mode",
         "lexical",
         "--contexts",
         "2",
+        "--out",
+        "labels.jsonl",
     ];
-    ken.text(&[&label[..], &by, &["--out", "labels.jsonl"], &MODEL].concat());
+    label.extend(corpora.iter().flat_map(|corpus| ["--corpus", corpus]));
+    label.extend(MODEL);
+    ken.text(&label);
     let labels = ken.read("labels.jsonl");
-    // A model that knows nothing prefers by chance: what it is to prefer is set.
-    let both = labels.lines().enumerate().map(|(at, line)| {
+    let set = labels.lines().enumerate().map(|(at, line)| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if !record["preferred"].is_null() && record.get("question").is_some() {
-            let source = if at % 2 == 0 { "self" } else { "island" };
+            let source = preferred[at % preferred.len()];
             record["preferred"] = json!({"majority": source, "sum": source});
         }
         record.to_string()
     });
-    ken.write("labels.jsonl", both.collect::<Vec<_>>().join("\n") + "\n");
+    ken.write("labels.jsonl", set.collect::<Vec<_>>().join("\n") + "\n");
+}
+
+#[test]
+fn of_two_corpora_the_one_is_searched_that_was_chosen() {
+    let ken = prepared();
+    ken.write(
+        "tower.jsonl",
+        "{\"id\": \"tower\", \"contents\": \"The tower is kept by a Quunx, who asked for it.\"}",
+    );
+    ken.json(&["ingest", "tower.jsonl", "--corpus", "tower.ken"]);
+    write_source_labels(
+        &ken,
+        &["island.ken", "tower.ken"],
+        &["self", "island", "tower"],
+    );
+    let train = ["train", "self-route", "labels.jsonl", "--out", "routing"];
+    ken.json(&[&train[..], &["--held-out", "0"], &MODEL, &SMALL].concat());
+    let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
+    let corpora = origin["sources"]["corpora"].as_array().unwrap();
+    let named: Vec<&str> = corpora
+        .iter()
+        .map(|corpus| corpus["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(named, ["island", "tower"], "{origin}");
+    let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
+    let make = ["datastore", "make", "labels.jsonl", "--out", "routes"];
+    ken.json(&[&make[..], &trained].concat());
+
+    // The votes of all neighbours go to one corpus, and then to the other.
+    for (chosen, document) in [("tower", "tower"), ("island", "p")] {
+        let entries = ken.text(&["datastore", "export", "routes"]);
+        let all = entries.lines().map(|line| {
+            let mut entry: Value = serde_json::from_str(line).unwrap();
+            entry["source"] = json!(chosen);
+            entry.to_string()
+        });
+        ken.write("entries.jsonl", all.collect::<Vec<_>>().join("\n"));
+        let import = ["datastore", "import", "routes", "entries.jsonl"];
+        ken.json(&[&import[..], &trained].concat());
+        let ask = [
+            "ask",
+            "Who asked for the tower?",
+            "--corpus",
+            "island.ken",
+            "--source",
+            "tower=tower.ken",
+            "--mode",
+            "dense",
+            "--policy",
+            "self-route@0",
+            "--datastore",
+            "routes",
+            "--max-tokens",
+            "4",
+        ];
+        let answer = ken.json(&[&ask[..], &trained].concat());
+        assert_eq!(answer["route"], "corpus", "{answer}");
+        let first = answer["retrieved"][0]["passage_id"].as_str().unwrap();
+        assert!(first.starts_with(document), "{chosen}: {answer}");
+        assert_eq!(first.starts_with("tower"), chosen == "tower", "{answer}");
+    }
+}
+
+#[test]
+fn a_model_chooses_its_source_and_people_correct_it() {
+    let ken = prepared();
+    write_source_labels(&ken, &["island.ken"], &["self", "island"]);
 
     let export = [
         "export",
