@@ -79,3 +79,100 @@ impl<B: Backend> Engine<B> {
         Ok(choices)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::decoder::prompt::Course;
+    use crate::decoder::{LoadOptions, PromptForm, Untrained};
+
+    const WORDS: u32 = 32;
+    const SOURCES: [u32; 3] = [5, 6, 7];
+
+    /// A small model with weights of which no two are alike.
+    fn decoder(folder: &Path) -> Decoder {
+        let words: serde_json::Map<_, _> = (0..WORDS)
+            .map(|word| (format!("w{word}"), json!(word)))
+            .collect();
+        let tokenizer = json!({
+            "version": "1.0", "added_tokens": [],
+            "pre_tokenizer": {"type": "Whitespace"},
+            "model": {"type": "WordLevel", "vocab": words, "unk_token": "w1"},
+        });
+        let untrained = Untrained {
+            vocabulary: WORDS as usize,
+            hidden: 16,
+            intermediate: 32,
+            layers: 2,
+            heads: 2,
+            context: 64,
+            end_token: 0,
+            prompt: PromptForm::Bare,
+        };
+        let mut number = 0.0_f32;
+        let mut normal = || {
+            number += 1.0;
+            20.0 * (number * 0.7).sin()
+        };
+        untrained.write(folder, &tokenizer, &mut normal).unwrap();
+        Decoder::load(folder, &LoadOptions::default()).unwrap()
+    }
+
+    fn going(tokens: &[u32]) -> Prompt {
+        Prompt::on_course(tokens.to_vec(), Course::Goes).unwrap()
+    }
+
+    /// How many of a prompt's tokens need not be read again.
+    fn known(decoder: &Decoder, prompt: &Prompt) -> usize {
+        with_engine!(decoder.engines.exact(), |engine| engine
+            .behind(prompt)
+            .unwrap()
+            .1)
+    }
+
+    #[test]
+    fn what_goes_on_from_a_question_does_not_read_it_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let decoder = decoder(folder.path());
+        let asked = going(&[1, 2, 3, 4]);
+        assert_eq!(known(&decoder, &asked), 0);
+        decoder
+            .choose_sources(std::slice::from_ref(&asked), &SOURCES, 1)
+            .unwrap();
+        let behind = going(&[1, 2, 3, 4, 8, 9]);
+        assert_eq!(known(&decoder, &behind), 4);
+        assert_eq!(
+            known(&decoder, &going(&[1, 2, 9, 4, 8])),
+            0,
+            "another question"
+        );
+        let alone = Prompt::new(behind.tokens().to_vec(), &[]).unwrap();
+        assert_eq!(known(&decoder, &alone), 0, "another kind of prompt");
+
+        // And it comes to the same as reading all of it.
+        let going_on = decoder
+            .choose_sources(std::slice::from_ref(&behind), &SOURCES, 2)
+            .unwrap();
+        assert_eq!(known(&decoder, &going(&[1, 2, 3, 4, 8, 9, 3])), 6);
+        let fresh = self::decoder(folder.path());
+        let whole = fresh.choose_sources(&[behind], &SOURCES, 2).unwrap();
+        assert!((whole[0].shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert_ne!(whole[0].shares[0], whole[0].shares[1]);
+        let pairs = whole[0].shares.iter().zip(&going_on[0].shares);
+        assert!(
+            pairs
+                .into_iter()
+                .all(|(one, other)| (one - other).abs() < 1e-5)
+        );
+        let pairs = whole[0].state.iter().zip(&going_on[0].state);
+        assert!(
+            pairs
+                .into_iter()
+                .all(|(one, other)| (one - other).abs() < 1e-4)
+        );
+    }
+}
