@@ -1,24 +1,22 @@
 //! `ken prune`: leaves out of a corpus what the language model knows without it.
 
+mod basis;
+mod pruned;
 mod report;
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_corpus::{Active, Corpus, CorpusInfo, PlaceMark, Selection, Writer};
-use ken_index::{Index, Mode};
+use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
+use ken_index::Mode;
 use ken_model::encoder::Role;
-use ken_route::{Head, Purpose};
-use ken_study::learn::pruner::{PrunerLabels, pruner_labels};
-use ken_study::pruning::{
-    self, Asked, Kept, Method, Promise, Scored, Work, candidates, count, largest_ratio,
-    measured_first, order,
-};
-use ken_study::{MasteryRecord, Question, read_questions, read_results, sample};
+use ken_study::pruning::{self, Asked, Kept, Promise, largest_ratio};
+use ken_study::{Question, read_questions, sample};
 use serde_json::json;
 
-use crate::arguments::{PruneArguments, PruneMethod};
+use self::basis::Basis;
+use self::pruned::Pruned;
+use crate::arguments::PruneArguments;
 use crate::commands::{corpus, open};
 use crate::config::Settings;
 use crate::failure::Refusal;
@@ -45,17 +43,9 @@ pub(crate) fn run(
         Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
         return corpus::show_info(&CorpusInfo::read(folder)?, json);
     }
-    let head = pruner(arguments)?;
-    let labels = labels(arguments)?;
+    let basis = Basis::read(arguments)?;
     if arguments.report {
-        return report::run(
-            arguments,
-            head.as_ref(),
-            labels.as_ref(),
-            settings,
-            json,
-            stop,
-        );
+        return report::run(arguments, &basis, settings, json, stop);
     }
     let [method] = arguments.method[..] else {
         return Err(
@@ -76,14 +66,7 @@ pub(crate) fn run(
         true => None,
         false => Some(Writer::open(folder)?),
     };
-    let pruned = Pruned::new(
-        folder,
-        method,
-        head.as_ref(),
-        labels.as_ref(),
-        settings,
-        stop,
-    )?;
+    let pruned = Pruned::new(folder, method, &basis, settings, stop)?;
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {
             let kept = promised(&pruned, max_loss, arguments, settings, stop)?;
@@ -105,133 +88,6 @@ pub(crate) fn run(
         arguments.dry_run,
         json,
     )
-}
-
-/// The pruner, where a method needs it.
-fn pruner(arguments: &PruneArguments) -> Result<Option<Head>> {
-    if !arguments.method.contains(&PruneMethod::Pruner) {
-        return Ok(None);
-    }
-    let path = arguments.pruner.as_ref().ok_or_else(|| {
-        Refusal::new("no_pruner", "no pruner is named").hinting(
-            "add --pruner FILE, which `ken train pruner LABELS --corpus DIR --out FILE` makes, or take another --method",
-        )
-    })?;
-    Ok(Some(Head::read(path, Purpose::Pruner)?))
-}
-
-/// What was measured, where it is named.
-fn labels(arguments: &PruneArguments) -> Result<Option<PrunerLabels>> {
-    match &arguments.labels {
-        Some(path) => {
-            let records: Vec<MasteryRecord> = read_results(path)?;
-            Ok(Some(pruner_labels(&records)?))
-        }
-        None if arguments.method.contains(&PruneMethod::Measured) => {
-            Err(Refusal::new("no_labels", "no labels are named")
-                .hinting("add --labels FILE, which `ken mastery label CORPUS --out FILE` makes")
-                .into())
-        }
-        None => Ok(None),
-    }
-}
-
-/// The passages of a corpus in the order in which they go.
-struct Pruned {
-    index: Index,
-    candidates: Selection,
-    order: Vec<Scored>,
-    /// How many can go at most.
-    most: usize,
-    method: &'static str,
-    /// What stands on every mark.
-    reason: String,
-}
-
-impl Pruned {
-    fn new(
-        folder: &Path,
-        method: PruneMethod,
-        head: Option<&Head>,
-        labels: Option<&PrunerLabels>,
-        settings: &Settings,
-        stop: &AtomicBool,
-    ) -> Result<Self> {
-        let index = Index::open(Corpus::open(folder)?.into())?;
-        let candidates = candidates(index.corpus())?;
-        let reader = match head {
-            Some(head) if head.measured_on.reader.is_some() && method == PruneMethod::Pruner => {
-                Some(open::language_model(settings, stop)?)
-            }
-            _ => None,
-        };
-        let by = method;
-        let method = match (method, head) {
-            (PruneMethod::Pruner, Some(head)) => Method::Pruner {
-                head,
-                reader: reader.as_deref(),
-            },
-            (PruneMethod::Measured, _) => Method::Measured,
-            (PruneMethod::NearDuplicates, _) => Method::NearDuplicates,
-            (PruneMethod::Random | PruneMethod::Pruner, _) => Method::Random {
-                seed: settings.seed,
-            },
-        };
-        let work = Work {
-            index: &index,
-            candidates: &candidates,
-        };
-        let mut scored = {
-            let mut display = Display::new();
-            let total = Some(candidates.total() as u64);
-            let mut progress = |done: usize| {
-                display.show("scored", Unit::Items, done as u64, total);
-            };
-            pruning::scored(method, work, &mut progress, stop)?.ok_or_else(stopped)?
-        };
-        let mut most = scored.len();
-        if let Some(labels) = labels
-            && matches!(by, PruneMethod::Pruner | PruneMethod::Measured)
-        {
-            let each = labels.labels.iter();
-            let each = each.map(|label| (&label.passage_id, label.mastery));
-            let measured = measured_first(index.corpus(), each, &mut scored)?;
-            if by == PruneMethod::Measured {
-                most = measured;
-            }
-        }
-        Ok(Self {
-            most,
-            order: order(index.corpus(), scored)?,
-            candidates,
-            index,
-            method: method.name(),
-            reason: format!("{}{}", pruning::REASON, method.name()),
-        })
-    }
-
-    /// The marks at a ratio.
-    ///
-    /// # Errors
-    /// More than can go.
-    fn marks(&self, ratio: f64) -> Result<Vec<PlaceMark>> {
-        let wanted = count(ratio, self.order.len());
-        if wanted > self.most {
-            let message = format!(
-                "{wanted} passages are to go, and the mastery of {} was measured",
-                self.most
-            );
-            return Err(Refusal::new("too_few_labels", message)
-                .hinting("take a smaller ratio, or a pruner, which foretells the mastery of the others: --method pruner --pruner FILE")
-                .into());
-        }
-        let marks = self.order[..wanted].iter().map(|one| PlaceMark {
-            segment: one.segment as usize,
-            ordinal: one.ordinal as usize,
-            score: f64::from(one.score),
-        });
-        Ok(marks.collect())
-    }
 }
 
 fn stopped() -> anyhow::Error {

@@ -93,6 +93,24 @@ fn pruned(ken: &Ken) -> (u64, u64) {
     )
 }
 
+/// The field of the model, as it stands in files of what was measured on it.
+fn real_model(ken: &Ken) -> String {
+    let probe = [
+        "--limit",
+        "1",
+        "--samples",
+        "1",
+        "--max-tokens",
+        "2",
+        "--out",
+        "probed.jsonl",
+    ];
+    ken.text(&[&["probe", "questions.jsonl"][..], &probe].concat());
+    let probed = ken.read("probed.jsonl");
+    let record: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
+    format!("\"model\":{}", record["fingerprint"]["model"])
+}
+
 /// The ids of the passages that are left.
 fn left(ken: &Ken) -> Vec<String> {
     let lines = ken.text(&["corpus", "export", "--corpus", "island"]);
@@ -215,20 +233,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     ];
     let refusal = ken.refusal(&prune(&report));
     refusal.is("other_model", "another model", "ken mastery label");
-    let probe = [
-        "--limit",
-        "1",
-        "--samples",
-        "1",
-        "--max-tokens",
-        "2",
-        "--out",
-        "probed.jsonl",
-    ];
-    ken.text(&[&["probe", "questions.jsonl"][..], &probe].concat());
-    let probed = ken.read("probed.jsonl");
-    let record: Value = serde_json::from_str(probed.lines().nth(1).unwrap()).unwrap();
-    let model = format!("\"model\":{}", record["fingerprint"]["model"]);
+    let model = real_model(&ken);
     let pruner = ken.read("pruner.json").replace("\"model\":\"m\"", &model);
     ken.write("pruner.json", pruner);
     let measured = ken.json(&prune(&report));
@@ -336,6 +341,11 @@ fn a_pruner_may_have_passages_read() {
 #[test]
 fn a_report_follows_a_policy() {
     let ken = prepared();
+    let labels = ken.read("mastery.jsonl");
+    let labels = labels.replace("\"model\":\"m\"", &real_model(&ken));
+    ken.write("own.jsonl", labels);
+    ken.refusal(&prune(&["--labels", "own.jsonl", "--ratio", "0.1"]))
+        .is("other_model", "another model", "--model");
     let report = ken.json(&[
         "prune",
         "--corpus",
@@ -343,7 +353,7 @@ fn a_report_follows_a_policy() {
         "--method",
         "measured",
         "--labels",
-        "mastery.jsonl",
+        "own.jsonl",
         "--report",
         "--questions",
         "questions.jsonl",

@@ -9,14 +9,15 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 use ken_corpus::{CorpusInfo, PlaceMark, Writer, join};
 use ken_ingest::compact;
-use ken_route::{Head, digest_of};
-use ken_study::learn::pruner::PrunerLabels;
+use ken_route::digest_of;
 use ken_study::pruning;
-use ken_study::{PruningError, Question, ResultsFile, Summary, summarize};
+use ken_study::{Question, ResultsFile, Summary, summarize};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Pruned, questions, stopped};
+use super::basis::Basis;
+use super::pruned::Pruned;
+use super::{questions, stopped};
 use crate::arguments::PruneArguments;
 use crate::commands::{open, records};
 use crate::config::{CorpusAddress, Settings};
@@ -69,8 +70,7 @@ impl Drop for Copy {
 /// Runs `ken prune --report`.
 pub(super) fn run(
     arguments: &PruneArguments,
-    head: Option<&Head>,
-    labels: Option<&PrunerLabels>,
+    basis: &Basis,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
@@ -83,15 +83,8 @@ pub(super) fn run(
     };
     fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the folder {}", out.display()))?;
-    if let Some(head) = head {
-        let model = open::language_model(settings, stop)?;
-        if head.measured_on.model != model.fingerprint() {
-            return Err(PruningError::OtherModel {
-                expected: head.measured_on.model.clone(),
-                received: model.fingerprint().to_owned(),
-            }
-            .into());
-        }
+    if basis.head.is_some() || basis.labels.is_some() {
+        basis.check(open::language_model(settings, stop)?.fingerprint())?;
     }
     let measuring = Measuring {
         corpus,
@@ -103,7 +96,7 @@ pub(super) fn run(
     };
     let mut rows: Vec<Row> = Vec::new();
     for &method in &arguments.method {
-        let pruned = Pruned::new(corpus, method, head, labels, settings, stop)?;
+        let pruned = Pruned::new(corpus, method, basis, settings, stop)?;
         for &ratio in &arguments.ratios {
             // Without pruning all methods are the same.
             let known = rows.iter().find(|row| ratio == 0.0 && row.pruned == 0);
