@@ -345,8 +345,11 @@ impl Taking<'_> {
         for (&index, vector) in open.iter().zip(vectors) {
             let cost = match by {
                 Representation::Embedding(_) => cost(0, 0, 0, ms),
-                Representation::HiddenState { model, .. } | Representation::FirstToken(model) => {
+                Representation::HiddenState { model, .. } => {
                     cost(1, model.count_prompt_tokens(&prompts[index])?, 0, ms)
+                }
+                Representation::FirstToken(model) => {
+                    cost(1, model.count_prompt_tokens(&prompts[index])?, 1, ms)
                 }
             };
             if let Some(taken) = &mut all[index] {

@@ -122,9 +122,9 @@ pub(crate) struct PruneArguments {
     pub(crate) ratios: Vec<f64>,
 
     /// With --report: answer under this policy, with --router, --kbm or --datastore where it needs
-    /// one
-    #[arg(long, value_name = "POLICY", default_value = "always")]
-    pub(crate) policy: Policy,
+    /// one [default: always]
+    #[arg(long, value_name = "POLICY", requires = "report")]
+    policy: Option<Policy>,
 
     #[command(flatten)]
     deciding: DecidingFlags,
@@ -148,7 +148,7 @@ impl PruneArguments {
     /// What these flags say about settings.
     pub(crate) fn layer(&self) -> Layer {
         let mut layer = Layer {
-            policy: Some(self.policy),
+            policy: Some(self.policy.unwrap_or(Policy::Always)),
             ..Layer::default()
         };
         self.corpus.onto(&mut layer);

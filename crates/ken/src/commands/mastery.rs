@@ -119,6 +119,7 @@ fn of_probed(
         ("model", first.fingerprint.model.clone()),
         ("questions", first.fingerprint.writer.clone()),
         ("corpus", first.fingerprint.corpus.clone()),
+        ("records", found.identity()),
     ];
     let settings = settings.map(|(name, value)| (name.to_owned(), value));
     let mut results = ResultsFile::open(out, settings.into_iter().collect())?;

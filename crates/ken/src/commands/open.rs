@@ -248,6 +248,26 @@ pub(crate) fn routed_pipeline(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Pipeline> {
+    routed(None, needs_corpus, policies, settings, stop)
+}
+
+/// Everything that answering by a language model takes that is loaded already.
+pub(crate) fn pipeline_by(
+    model: Arc<dyn LanguageModel>,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Pipeline> {
+    settings.policy.check().map_err(AnswerError::from)?;
+    routed(Some(model), true, &[settings.policy], settings, stop)
+}
+
+fn routed(
+    model: Option<Arc<dyn LanguageModel>>,
+    needs_corpus: bool,
+    policies: &[Policy],
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Pipeline> {
     let by_router = |policy: &Policy| policy.measure() == Some(Measure::Router);
     let router = match policies.iter().any(by_router) {
         true => Some(router(settings)?),
@@ -263,7 +283,7 @@ pub(crate) fn routed_pipeline(
         true => Some(assessor(settings, stop)?.0),
         false => None,
     };
-    let mut pipeline = pipeline_with(needs_corpus, settings, stop)?;
+    let mut pipeline = pipeline_of(model, needs_corpus, settings, stop)?;
     if let Some(router) = router {
         pipeline = pipeline.with_router(router)?;
     }
@@ -326,10 +346,23 @@ pub(crate) fn pipeline_with(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Pipeline> {
+    pipeline_of(None, needs_corpus, settings, stop)
+}
+
+/// The same with a language model that is loaded already, where there is one.
+fn pipeline_of(
+    model: Option<Arc<dyn LanguageModel>>,
+    needs_corpus: bool,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Pipeline> {
     let retriever = needs_corpus
         .then(|| retriever(settings, stop))
         .transpose()?;
-    let model = language_model(settings, stop)?;
+    let model = match model {
+        Some(model) => model,
+        None => language_model(settings, stop)?,
+    };
     let retriever = retriever
         .map(|retriever| rerank::added(retriever, settings, || Ok(Arc::clone(&model)), stop))
         .transpose()?;

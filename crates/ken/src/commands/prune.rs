@@ -66,7 +66,11 @@ pub(crate) fn run(
         true => None,
         false => Some(Writer::open(folder)?),
     };
-    let pruned = Pruned::new(folder, method, &basis, settings, stop)?;
+    let reader = match basis.has_passages_read() {
+        true => Some(open::language_model(settings, stop)?),
+        false => None,
+    };
+    let pruned = Pruned::new(folder, method, &basis, reader.as_deref(), settings, stop)?;
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {
             let kept = promised(&pruned, max_loss, arguments, settings, stop)?;

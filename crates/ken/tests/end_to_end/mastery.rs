@@ -240,6 +240,15 @@ fn questions_that_were_probed_are_taken_over() {
         let [low, high] = [0, 1].map(|at| number(&record["interval"][at]));
         assert!(low < high, "{record}");
     }
+    let probed = ken.read("known.jsonl");
+    let was = format!("\"confidence\":{{\"self\":{:?}", confidence("a"));
+    assert!(probed.contains(&was), "{probed}");
+    ken.write(
+        "known.jsonl",
+        probed.replace(&was, "\"confidence\":{\"self\":0.5"),
+    );
+    ken.refusal(&take)
+        .is("other_settings", "records was", "new file");
     let other = ask("a", "Another question?", "Paris", "france");
     ken.write("questions.jsonl", other);
     ken.refusal(&take)

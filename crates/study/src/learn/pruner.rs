@@ -16,14 +16,11 @@ use serde::Serialize;
 use super::{CandidateLoss, LearnError, LearnOptions};
 use crate::bootstrap::interval;
 use crate::mastery::MasteryRecord;
-use crate::pruning::{PassageVectors, place_of};
+use crate::pruning::{PassageVectors, READ_TOGETHER, place_of};
 use crate::statistics::{mean, ranks};
 
 /// Draws of the interval.
 const DRAWS: usize = 2000;
-
-/// Passages whose vectors are taken together.
-const READ_TOGETHER: usize = 32;
 
 /// Of fewer documents, passages are held out and not whole documents.
 const MANY_DOCUMENTS: usize = 20;

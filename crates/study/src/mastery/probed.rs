@@ -26,6 +26,19 @@ pub struct MasteryOfProbed {
     pub unplaced: usize,
 }
 
+impl MasteryOfProbed {
+    /// Tells what was measured from what another probing measured. 32 hex digits.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        let measured = self
+            .records
+            .iter()
+            .map(|one| format!("{} {:?} {:?}", one.id, one.mastery, one.interval));
+        let measured: Vec<String> = measured.collect();
+        fingerprint_of_texts(&measured.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+}
+
 /// Puts each probed question to the first sentence of its gold passage, or document, in which one of
 /// its golden answers stands. The mastery of a sentence is the mean confidence in its questions: what
 /// the mean exact match of Zero-RAG's equation 3 comes to where each question is answered many times.

@@ -17,6 +17,7 @@ pub(crate) use measured::place_of;
 pub use order::{Scored, count, order};
 pub use promise::{Asked, Kept, Promise, largest_ratio};
 pub use score::{Method, Work, scored};
+pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};
 
 use ken_corpus::{Corpus, CorpusError, Selection};

@@ -13,13 +13,10 @@ use rayon::prelude::*;
 use super::error::PruningError;
 use super::likeness::by_likeness;
 use super::order::{Scored, id_of};
-use super::vectors::{PassageVectors, StoredVectors};
+use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
 
 /// Passages that one thread scores in one go.
 const CHUNK: usize = 1024;
-
-/// Passages that a model reads together.
-const READ_TOGETHER: usize = 32;
 
 /// Passages between two looks at whether to stop.
 const BATCH: usize = 64 * CHUNK;

@@ -9,6 +9,9 @@ use ken_route::Input;
 
 use super::error::PruningError;
 
+/// Passages that a model reads together.
+pub(crate) const READ_TOGETHER: usize = 32;
+
 /// Where the vectors of passages come from.
 pub enum PassageVectors<'a> {
     /// The corpus is searched by them.

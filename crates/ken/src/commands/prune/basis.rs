@@ -30,6 +30,12 @@ impl Basis {
         Ok(basis)
     }
 
+    /// Whether the pruner looks at what a model makes of passages.
+    pub(super) fn has_passages_read(&self) -> bool {
+        let head = self.head.as_ref();
+        head.is_some_and(|head| head.measured_on.reader.is_some())
+    }
+
     /// Makes sure that it is of the model at hand.
     ///
     /// # Errors

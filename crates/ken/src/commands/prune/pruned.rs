@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use ken_corpus::{Corpus, PlaceMark, Selection};
 use ken_index::Index;
+use ken_model::language::LanguageModel;
 use ken_study::pruning::{self, Method, Scored, Work, candidates, count, measured_first, order};
 
 use super::basis::Basis;
 use super::stopped;
 use crate::arguments::PruneMethod;
-use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::progress::{Display, Unit};
@@ -29,7 +29,7 @@ pub(super) struct Pruned {
 }
 
 impl Pruned {
-    /// Scores them by a method.
+    /// Scores them by a method; `reader` reads them where the pruner has them read.
     ///
     /// # Errors
     /// What does not fit the corpus or the model, or a run that was stopped.
@@ -37,21 +37,15 @@ impl Pruned {
         folder: &Path,
         by: PruneMethod,
         basis: &Basis,
+        reader: Option<&dyn LanguageModel>,
         settings: &Settings,
         stop: &AtomicBool,
     ) -> Result<Self> {
         let index = Index::open(Corpus::open(folder)?.into())?;
         let candidates = candidates(index.corpus())?;
         let head = basis.head.as_ref().filter(|_| by == PruneMethod::Pruner);
-        let reader = match head.and_then(|head| head.measured_on.reader.as_ref()) {
-            Some(_) => Some(open::language_model(settings, stop)?),
-            None => None,
-        };
         let method = match (by, head) {
-            (PruneMethod::Pruner, Some(head)) => Method::Pruner {
-                head,
-                reader: reader.as_deref(),
-            },
+            (PruneMethod::Pruner, Some(head)) => Method::Pruner { head, reader },
             (PruneMethod::Measured, _) => Method::Measured,
             (PruneMethod::NearDuplicates, _) => Method::NearDuplicates,
             (PruneMethod::Random | PruneMethod::Pruner, _) => Method::Random {

@@ -4,11 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use ken_corpus::{CorpusInfo, PlaceMark, Writer, join};
 use ken_ingest::compact;
+use ken_model::language::LanguageModel;
 use ken_route::digest_of;
 use ken_study::pruning;
 use ken_study::{Question, ResultsFile, Summary, summarize};
@@ -83,20 +85,20 @@ pub(super) fn run(
     };
     fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the folder {}", out.display()))?;
-    if basis.head.is_some() || basis.labels.is_some() {
-        basis.check(open::language_model(settings, stop)?.fingerprint())?;
-    }
+    let model = open::language_model(settings, stop)?;
+    basis.check(model.fingerprint())?;
     let measuring = Measuring {
         corpus,
         out: &out,
         questions: &questions,
+        model: &model,
         batch: arguments.batch.get(),
         settings,
         stop,
     };
     let mut rows: Vec<Row> = Vec::new();
     for &method in &arguments.method {
-        let pruned = Pruned::new(corpus, method, basis, settings, stop)?;
+        let pruned = Pruned::new(corpus, method, basis, Some(model.as_ref()), settings, stop)?;
         for &ratio in &arguments.ratios {
             // Without pruning all methods are the same.
             let known = rows.iter().find(|row| ratio == 0.0 && row.pruned == 0);
@@ -128,6 +130,7 @@ struct Measuring<'a> {
     corpus: &'a Path,
     out: &'a Path,
     questions: &'a [Question],
+    model: &'a Arc<dyn LanguageModel>,
     batch: usize,
     settings: &'a Settings,
     stop: &'a AtomicBool,
@@ -176,7 +179,7 @@ impl Measuring<'_> {
             corpus: Some(CorpusAddress::Folder(copy.to_owned())),
             ..self.settings.clone()
         };
-        let pipeline = open::pipeline(&settings, self.stop)?;
+        let pipeline = open::pipeline_by(Arc::clone(self.model), &settings, self.stop)?;
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = records::run_settings(&pipeline, &settings);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
