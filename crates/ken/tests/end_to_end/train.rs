@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, number};
+use crate::model_server::{Manner, start};
 
 /// As many questions of each kind.
 const EACH: usize = 30;
@@ -281,6 +282,31 @@ fn a_router_may_look_at_hidden_states() {
     );
     assert!(refusal.message.contains("99"), "{}", refusal.message);
     assert!(!ken.path("x").exists());
+}
+
+#[test]
+fn an_endpoint_does_not_tell_how_sure_it_is_of_a_first_token() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    write_records(&ken, "here.jsonl");
+    let server = start(Manner::Vllm);
+    let there = ["--model", &server.url, "--model-name", "smollm2"];
+    let probe = ["probe", "questions.jsonl", "--samples", "1"];
+    let more = ["--max-tokens", "1", "--out", "there.jsonl"];
+    ken.text(&[&probe[..], &there, &more].concat());
+    let model = |records: &str| {
+        let second = ken.read(records).lines().nth(1).map(str::to_owned);
+        let record: Value = serde_json::from_str(&second.unwrap()).unwrap();
+        record["fingerprint"]["model"].as_str().unwrap().to_owned()
+    };
+    let records = ken.read("here.jsonl");
+    let records = records.replace(&model("here.jsonl"), &model("there.jsonl"));
+    ken.write("known.jsonl", records);
+    let first = ["--from", "first-token", "--out", "first.json"];
+    let train = ["train", "router", "known.jsonl"];
+    let refusal = ken.refusal(&[&train[..], &first, &there].concat());
+    refusal.is("no_first_token", "first token", "--from embedding");
+    assert!(!ken.path("first.json").exists());
 }
 
 #[test]
