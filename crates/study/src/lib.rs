@@ -44,9 +44,9 @@ pub use label::{
 };
 pub use learn::{LearnError, LearnOptions, datastore::make_datastore};
 pub use lessons::{
-    BoundaryError, BoundaryLessons, LabelRule, Lesson, LessonKind, NoiseTolerant, RoutingError,
-    RoutingLesson, RoutingStage, boundary_lessons, is_held_out, noise_tolerant, place_in_split,
-    routing_lessons,
+    BoundaryError, BoundaryLessons, LabelRule, Labels, Lesson, LessonKind, NoiseTolerant,
+    RoutingError, RoutingLesson, RoutingStage, boundary_lessons, is_held_out, noise_tolerant,
+    place_in_split, routing_lessons,
 };
 pub use mastery::{
     Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,

@@ -87,8 +87,12 @@ fn objectives(
 ) -> Vec<Objective> {
     let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
     let each = lessons.iter();
-    each.flat_map(|lesson| lesson.objectives(checkpoint, &tokens, stage).unwrap())
-        .collect()
+    each.flat_map(|lesson| {
+        lesson
+            .objectives(checkpoint, &tokens, stage, false)
+            .unwrap()
+    })
+    .collect()
 }
 
 /// Trains an adapter on most of the records.
@@ -302,7 +306,7 @@ fn each_stage_teaches_its_tokens() {
     let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
     let learned = |lesson: usize, stage| -> Vec<Vec<u32>> {
         let objectives = routing.lessons[lesson]
-            .objectives(&checkpoint, &tokens, stage)
+            .objectives(&checkpoint, &tokens, stage, false)
             .unwrap();
         let of = |sequence: &ken_train::Sequence| {
             let both = sequence.tokens.iter().zip(&sequence.weights);
@@ -342,6 +346,30 @@ fn each_stage_teaches_its_tokens() {
         [choice(tokens.own), helpful.concat(), unhelpful.concat()]
     );
     assert_eq!(learned(1, prefer), [choice(island)]);
+
+    // Each source with its share of the sum of likelihoods, and all else as before.
+    let chosen = |soft: bool| {
+        let lesson = &routing.lessons[0];
+        let objectives = lesson.objectives(&checkpoint, &tokens, RoutingStage::Imitate, soft);
+        let asked = |objective: &Objective| match objective {
+            Objective::Imitate(sequence) => {
+                let mark = |token: &u32| *token == tokens.end_of_question;
+                let place = sequence.tokens.iter().position(mark).unwrap() + 1;
+                (sequence.tokens[place], sequence.weights[place])
+            }
+            Objective::Prefer { .. } => unreachable!("the first stage prefers nothing"),
+        };
+        objectives.unwrap().iter().map(asked).collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(false), [(tokens.own, 1.0)]);
+    let share = 1.0 / (1.0 + (-0.9f64).exp());
+    let (own, of_corpus) = (chosen(true)[0], chosen(true)[1]);
+    assert_eq!((own.0, of_corpus.0), (tokens.own, island));
+    assert!((f64::from(own.1) - share).abs() < 1e-6, "{own:?}");
+    assert!(
+        (f64::from(of_corpus.1) - (1.0 - share)).abs() < 1e-6,
+        "{of_corpus:?}"
+    );
 
     let other = routing_lessons(&records, LabelRule::Sum, "another model");
     assert!(matches!(other, Err(RoutingError::OtherModel { .. })));

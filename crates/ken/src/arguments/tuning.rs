@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ken_model::decoder::PromptForm;
-use ken_study::LabelRule;
+use ken_study::{LabelRule, Labels};
 
 use super::CorpusFlag;
 use super::answering::ModelFlags;
@@ -133,6 +133,7 @@ Examples:
   ken label sources questions.jsonl --corpus notes.ken --out labels.jsonl
   ken train self-route labels.jsonl --out routing
   ken train self-route labels.jsonl --rule sum --epochs 3 --out routing
+  ken train self-route labels.jsonl --rule sum --soft --out routing
   ken ask --corpus notes.ken --adapter routing --policy self-route \"Who keeps the keys?\"
 
 LABELS is what `ken label sources` wrote of the model that is to be trained. In a first stage it
@@ -147,6 +148,10 @@ goes by their words alone.")]
 pub(crate) struct TrainSelfRouteArguments {
     #[command(flatten)]
     pub(crate) lessons: SelfRouteLessonFlags,
+
+    /// Teach each source with its share of the sum of likelihoods, instead of the preferred one alone
+    #[arg(long)]
+    pub(crate) soft: bool,
 
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,
@@ -309,18 +314,27 @@ pub(crate) struct KbmLessonFlags {
     pub(crate) lesson: LessonFlags,
 }
 
+impl KbmLessonFlags {
+    pub(crate) fn labels(&self) -> Labels {
+        Labels::Hard {
+            threshold: self.threshold,
+        }
+    }
+}
+
 /// `ken train kbm`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
   ken train kbm known.jsonl --out kbm
   ken train kbm known.jsonl --corpus notes.ken --out kbm --threshold 0.8
+  ken train kbm known.jsonl --out kbm --soft
   ken calibrate known.jsonl --policy kbm --kbm kbm
   ken ask --corpus notes.ken --policy kbm@0.5 --kbm kbm \"Who keeps the keys?\"
 
 RECORDS is what `ken probe` wrote. The model learns to say of a question whether its answer is
 mastered (the confidence that was probed reaches the threshold) and whether answers agree (the
-certainty does); with --corpus also of the question with the evidence that it was probed with,
+certainty does), or with --soft how likely either is; with --corpus also of the question with the evidence that it was probed with,
 which +double asks for (KBM, section 4.1). The model that learns need not be the one that was
 probed: that may be an endpoint, and this one a small one beside it.
 
@@ -329,6 +343,11 @@ go by; which ones goes by their words alone.")]
 pub(crate) struct TrainKbmArguments {
     #[command(flatten)]
     pub(crate) lessons: KbmLessonFlags,
+
+    /// Teach each indicator itself, as the probability of what is to be said, instead of the side of
+    /// the threshold it is on
+    #[arg(long, conflicts_with = "threshold")]
+    pub(crate) soft: bool,
 
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,

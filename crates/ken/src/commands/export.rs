@@ -79,7 +79,8 @@ fn training_data(
             (as_values(&taught, lessons.lesson.prompt, export), export)
         }
         TrainingData::Kbm { lessons, export } => {
-            let taught = train::kbm::taught(lessons, NONE_VALIDATES, settings, stop)?;
+            let taught =
+                train::kbm::taught(lessons, lessons.labels(), NONE_VALIDATES, settings, stop)?;
             let values = as_values(&taught.training, lessons.lesson.prompt, export);
             (values, export)
         }

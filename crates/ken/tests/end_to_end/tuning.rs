@@ -296,6 +296,19 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     ];
     ken.refusal(&[&one[..], &MODEL].concat())
         .is("one_class", "one side", "--threshold");
+    assert!(!ken.path("none").exists());
+    // A certainty between 0 and 1 teaches both verdicts, each with its probability.
+    let labels = |more: &[&'static str], out: &'static str| {
+        let train = ["train", "kbm", "known.jsonl", "--out", out];
+        let report = ken.json(&[&train[..], more, &MODEL, &SMALL].concat());
+        report["examples"].clone()
+    };
+    assert_ne!(
+        labels(&["--soft"], "soft"),
+        labels(&["--threshold", "0.9"], "hard")
+    );
+    ken.refusal(&[&one[..], &["--soft"], &MODEL].concat())
+        .is("usage", "--soft", "--help");
 }
 
 /// Labels of which source helps, `labels.jsonl`. A model that knows nothing prefers by chance: what it is
@@ -343,7 +356,8 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
         &["self", "island", "tower"],
     );
     let train = ["train", "self-route", "labels.jsonl", "--out", "routing"];
-    ken.json(&[&train[..], &["--held-out", "0"], &MODEL, &SMALL].concat());
+    let all = ["--held-out", "0", "--soft"];
+    ken.json(&[&train[..], &all, &MODEL, &SMALL].concat());
     let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
     let corpora = origin["sources"]["corpora"].as_array().unwrap();
     let named: Vec<&str> = corpora

@@ -10,6 +10,28 @@ use ken_index::Mode;
 use super::{Lesson, LessonKind};
 use crate::probe::ProbeRecord;
 
+/// What of an indicator is taught.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Labels {
+    /// Which side of a threshold it is on: one of so much or more counts as known. The paper's tau.
+    Hard {
+        /// In `[0, 1]`.
+        threshold: f64,
+    },
+    /// The indicator itself, as the probability of what is to be said.
+    Soft,
+}
+
+impl Labels {
+    /// The probability of the verdict that an indicator is high.
+    fn of(self, indicator: f64) -> f64 {
+        match self {
+            Self::Hard { threshold } => f64::from(u8::from(indicator >= threshold)),
+            Self::Soft => indicator.clamp(0.0, 1.0),
+        }
+    }
+}
+
 /// How the lessons are made.
 #[derive(Clone, Copy)]
 pub struct BoundaryLessons<'a> {
@@ -18,8 +40,8 @@ pub struct BoundaryLessons<'a> {
     pub retriever: Option<&'a Retriever>,
     /// How passages are searched.
     pub mode: Mode,
-    /// An indicator of so much or more counts as known; in `[0, 1]`. The paper's tau.
-    pub threshold: f64,
+    /// What of each indicator is taught.
+    pub labels: Labels,
 }
 
 /// Lessons, and what they are about.
@@ -46,12 +68,10 @@ pub enum BoundaryError {
     #[error("the records are of several models or prompts")]
     Mixed,
     /// All are known, or none.
-    #[error("all {questions} questions are on one side of the threshold {threshold}")]
+    #[error("all {questions} questions are on one side: they are labelled alike")]
     OneSide {
         /// Questions with an indicator.
         questions: usize,
-        /// The threshold.
-        threshold: f64,
     },
     /// The evidence could not be found again.
     #[error(transparent)]
@@ -89,8 +109,8 @@ impl BoundaryError {
 /// The lessons of probed questions.
 ///
 /// # Errors
-/// Records that say nothing, or are of several models; a threshold on whose one side all lie; a
-/// search that fails.
+/// Records that say nothing, or are of several models; labels that are all alike; a search that
+/// fails.
 pub fn boundary_lessons(
     records: &[ProbeRecord],
     making: BoundaryLessons<'_>,
@@ -109,7 +129,7 @@ pub fn boundary_lessons(
         return Err(BoundaryError::Mixed);
     }
     let mut lessons = Vec::new();
-    let mut sides = BTreeMap::new();
+    let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
     for record in &usable {
         let posed = Posed {
             question: &record.question,
@@ -136,15 +156,19 @@ pub fn boundary_lessons(
             ];
             for (indicator, value) in indicators {
                 let Some(value) = value else { continue };
-                let known = value >= making.threshold;
-                *sides.entry((indicator, known)).or_insert(0usize) += 1;
-                let [yes, no] = verdicts(&record.question);
-                lessons.push(Lesson {
-                    id: record.id.clone(),
-                    kind: LessonKind::Boundary,
-                    prompt: assess(&record.question, &asked, indicator),
-                    output: if known { yes } else { no }.to_owned(),
-                });
+                let label = making.labels.of(value);
+                labels.entry(indicator).or_default().push(label);
+                let chances = [label, 1.0 - label];
+                let verdicts = verdicts(&record.question).into_iter().zip(chances);
+                lessons.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
+                    |(verdict, chance)| Lesson {
+                        id: record.id.clone(),
+                        kind: LessonKind::Boundary,
+                        prompt: assess(&record.question, &asked, indicator),
+                        output: verdict.to_owned(),
+                        weight: chance as f32,
+                    },
+                ));
             }
         }
     }
@@ -153,17 +177,10 @@ pub fn boundary_lessons(
             records: records.len(),
         });
     }
-    let told_apart = [Indicator::Mastery, Indicator::Certainty]
-        .into_iter()
-        .any(|indicator| {
-            [true, false]
-                .into_iter()
-                .all(|known| sides.contains_key(&(indicator, known)))
-        });
-    if !told_apart {
+    let alike = |labels: &Vec<f64>| labels.windows(2).all(|pair| pair[0] == pair[1]);
+    if labels.values().all(alike) {
         return Err(BoundaryError::OneSide {
             questions: usable.len(),
-            threshold: making.threshold,
         });
     }
     Ok(Boundary {
@@ -188,4 +205,69 @@ fn evidence(
         .map(|passage| passage.passage_id.as_str())
         .eq(record.evidence.iter().map(String::as_str));
     Ok(if same { found } else { Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn record(confidence: &f64) -> ProbeRecord {
+        let none = json!({"self": null, "corpus": null, "masked": null});
+        let record = json!({
+            "id": confidence.to_string(), "question": format!("who is {confidence}"),
+            "golden_answers": ["Ann"], "confidence": {"self": confidence, "corpus": null, "masked": null},
+            "certainty": none, "effect": {"confidence": null, "certainty": null}, "likeliest": none,
+            "judgment": null, "eigenscore": null, "samples": none, "evidence": [], "masked_places": 0,
+            "unjudged": null, "error": null,
+            "fingerprint": {"model": "m", "corpus": null, "prompt": "p"},
+        });
+        serde_json::from_value(record).unwrap()
+    }
+
+    fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, BoundaryError> {
+        let records: Vec<ProbeRecord> = confidences.iter().map(record).collect();
+        let making = BoundaryLessons {
+            retriever: None,
+            mode: Mode::Lexical,
+            labels,
+        };
+        let lessons = boundary_lessons(&records, making)?.lessons;
+        let each = lessons.into_iter();
+        Ok(each.map(|one| (one.output, one.weight)).collect())
+    }
+
+    #[test]
+    fn hard_labels_are_a_side_and_soft_ones_a_probability() {
+        let said = |verdicts: &[(&str, f32)]| -> Vec<(String, f32)> {
+            let each = verdicts.iter();
+            each.map(|(said, weight)| ((*said).to_owned(), *weight))
+                .collect()
+        };
+        let confidences = [0.0, 0.25, 1.0];
+        let hard = Labels::Hard { threshold: 0.25 };
+        assert_eq!(
+            taught(&confidences, hard).unwrap(),
+            said(&[("no", 1.0), ("yes", 1.0), ("yes", 1.0)])
+        );
+        assert_eq!(
+            taught(&confidences, Labels::Soft).unwrap(),
+            said(&[("no", 1.0), ("yes", 0.25), ("no", 0.75), ("yes", 1.0)])
+        );
+    }
+
+    #[test]
+    fn labels_that_are_all_alike_teach_nothing() {
+        let alike = |confidences: &[f64], labels| {
+            matches!(
+                taught(confidences, labels),
+                Err(BoundaryError::OneSide { .. })
+            )
+        };
+        let hard = Labels::Hard { threshold: 0.5 };
+        assert!(alike(&[0.1, 0.2], hard));
+        assert!(!alike(&[0.1, 0.2], Labels::Soft));
+        assert!(alike(&[0.2, 0.2], Labels::Soft));
+        assert!(!alike(&[0.1, 0.9], hard));
+    }
 }

@@ -153,6 +153,7 @@ mod tests {
             kind: LessonKind::FromMemory,
             prompt: from_memory(Posed::open("who")),
             output: "Ann".to_owned(),
+            weight: 1.0,
         };
         let of = |format| lesson_as(&lesson, PromptForm::Bare, format);
         let expected = json!({"prompt": "Question: who\nAnswer:", "completion": " Ann\n"});

@@ -11,7 +11,7 @@ use std::fmt;
 use ken_model::language::Prompt;
 use serde::Serialize;
 
-pub use boundary::{Boundary, BoundaryError, BoundaryLessons, boundary_lessons};
+pub use boundary::{Boundary, BoundaryError, BoundaryLessons, Labels, boundary_lessons};
 pub use formats::{
     LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, UnknownLessonFormat, lesson_as,
     llama_factory_list, text_lesson_as,
@@ -34,6 +34,9 @@ pub struct Lesson {
     pub prompt: Prompt,
     /// What it is to write.
     pub output: String,
+    /// How much its loss counts, in `(0, 1]`: less than 1 where other lessons with the same prompt
+    /// teach to write something else.
+    pub weight: f32,
 }
 
 /// What a lesson teaches.

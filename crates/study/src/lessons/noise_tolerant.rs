@@ -73,6 +73,7 @@ pub fn noise_tolerant(
                 kind,
                 prompt,
                 output: output.clone(),
+                weight: 1.0,
             });
         };
         let known = settings.known.as_ref();

@@ -1,14 +1,14 @@
 //! Lessons that make a model choose where its knowledge comes from, write what it knows, and answer
 //! from either (SR-RAG, section 3.3).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::prompt::{Posed, choose_source, from_known, from_passage};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
 use ken_model::language::{Prompt, Sourced};
 use ken_train::{Objective, Preference, Sequence};
 
-use crate::label::{Context, SELF, SourceRecord};
+use crate::label::{Context, SELF, SourceLabel, SourceRecord};
 
 /// By which rule the preferred source follows from what contexts are worth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub struct RoutingLesson {
     unhelped: Option<Sourced>,
     /// The golden answer.
     answer: String,
+    /// Of the sum of all likelihoods, the share of each source.
+    shares: BTreeMap<String, f64>,
 }
 
 /// Lessons, and what they are about.
@@ -217,7 +219,21 @@ fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
         helped: read(best)?,
         unhelped: read(worst).filter(|_| is_choice),
         answer: record.golden_answer.clone()?,
+        shares: shares(&record.sources),
     })
+}
+
+/// Of the sum of likelihoods, the share of each source; the same for all where none is likely.
+fn shares(sources: &[SourceLabel]) -> BTreeMap<String, f64> {
+    let most = sources.iter().map(|source| source.log_sum);
+    let most = most.fold(f64::NEG_INFINITY, f64::max);
+    let likelihood = |source: &SourceLabel| match most.is_finite() {
+        true => (source.log_sum - most).exp(),
+        false => 1.0,
+    };
+    let total: f64 = sources.iter().map(likelihood).sum();
+    let share = |source: &SourceLabel| (source.source.clone(), likelihood(source) / total);
+    sources.iter().map(share).collect()
 }
 
 /// A lesson as text.
@@ -292,7 +308,8 @@ impl RoutingLesson {
         Some(lessons)
     }
 
-    /// The lesson as token sequences; none where it does not fit into the model.
+    /// The lesson as token sequences; none where it does not fit into the model. With `soft` each
+    /// source is taught with its share of the sum of likelihoods, else the preferred one alone.
     ///
     /// # Errors
     /// A text that the tokenizer refuses.
@@ -301,6 +318,7 @@ impl RoutingLesson {
         checkpoint: &Checkpoint,
         tokens: &SourceTokens,
         stage: RoutingStage,
+        soft: bool,
     ) -> Result<Vec<Objective>, DecoderError> {
         let helped = checkpoint.sourced(tokens, &self.helped)?;
         let output = checkpoint.output(&self.answer)?;
@@ -309,7 +327,9 @@ impl RoutingLesson {
         if all.len() > context {
             return Ok(Vec::new());
         }
-        let asked = checkpoint.sourced(tokens, &self.asked)?.question.len();
+        let question = checkpoint.sourced(tokens, &self.asked)?.question;
+        let asked = question.len();
+        let share = |source: &str| self.shares.get(source).copied().unwrap_or_default() as f32;
         // The source, what the model knows with its end, and the answer: three losses, of which each
         // is a mean over its tokens.
         let is_own = self.source == SELF && stage == RoutingStage::Imitate;
@@ -326,10 +346,24 @@ impl RoutingLesson {
         ] {
             weights[first..first + length].fill(1.0 / length as f32);
         }
+        if soft {
+            weights[asked] = share(&self.source);
+        }
         let mut objectives = vec![Objective::Imitate(Sequence {
             tokens: all,
             weights,
         })];
+        let of_corpora = tokens
+            .corpora
+            .iter()
+            .map(|one| (one.name.as_str(), one.token));
+        let others = std::iter::once((SELF, tokens.own)).chain(of_corpora);
+        let others = others.filter(|&(source, _)| soft && source != self.source);
+        for (source, token) in others {
+            let mut sequence = Sequence::completion(&question, &[token]);
+            sequence.weights[asked] = share(source);
+            objectives.push(Objective::Imitate(sequence));
+        }
         if let (RoutingStage::Prefer { beta }, Some(unhelped)) = (stage, &self.unhelped) {
             let way = |sourced: &Sourced| -> Result<Sequence, DecoderError> {
                 let read = checkpoint.sourced(tokens, sourced)?;

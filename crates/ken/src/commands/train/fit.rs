@@ -84,7 +84,7 @@ pub(super) fn objectives(
     for lesson in lessons {
         let (prompt, output) = checkpoint.example(&lesson.prompt, form, &lesson.output)?;
         if prompt.len() + output.len() <= context {
-            let weight = even / kinds[&lesson.kind] as f32;
+            let weight = lesson.weight * even / kinds[&lesson.kind] as f32;
             let mut sequence = Sequence::completion(&prompt, &output);
             sequence.weights.iter_mut().for_each(|w| *w *= weight);
             objectives.push(Objective::Imitate(sequence));

@@ -9,7 +9,7 @@ use ken_answer::{Posed, prompt};
 use ken_model::decoder::LearnedBoundary;
 use ken_route::Measure;
 use ken_study::{
-    BoundaryLessons, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
+    BoundaryLessons, Labels, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
     read_results,
 };
 
@@ -31,7 +31,11 @@ pub(super) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let share = arguments.tuning.validation;
-    let taught = taught(&arguments.lessons, share, settings, stop)?;
+    let labels = match arguments.soft {
+        true => Labels::Soft,
+        false => arguments.lessons.labels(),
+    };
+    let taught = taught(&arguments.lessons, labels, share, settings, stop)?;
     let checkpoint = opened(settings, stop)?;
     let form = arguments.lessons.lesson.prompt;
     let training = objectives(&checkpoint, form, &taught.training)?;
@@ -86,6 +90,7 @@ pub(crate) struct Taught {
 /// The lessons of the questions that are not held out, and those of the share that validates.
 pub(crate) fn taught(
     flags: &KbmLessonFlags,
+    labels: Labels,
     validation: f64,
     settings: &Settings,
     stop: &AtomicBool,
@@ -100,7 +105,7 @@ pub(crate) fn taught(
     let making = BoundaryLessons {
         retriever: retriever.as_ref(),
         mode: settings.mode,
-        threshold: flags.threshold,
+        labels,
     };
     let taught = boundary_lessons(&records, making)?;
     if taught.prompt != prompt::fingerprint() {

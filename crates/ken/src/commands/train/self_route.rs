@@ -41,8 +41,9 @@ pub(super) fn run(
         true => RoutingStage::Prefer { beta: lessons.beta },
         false => RoutingStage::Imitate,
     };
+    let soft = arguments.soft;
     let of_stage =
-        |lessons: &[RoutingLesson], stage| objectives(&checkpoint, &tokens, lessons, stage);
+        |lessons: &[RoutingLesson], stage| objectives(&checkpoint, &tokens, lessons, stage, soft);
     let tuning = &arguments.tuning;
     let stage = Stage {
         training: of_stage(&training, second)?,
@@ -167,10 +168,11 @@ fn objectives(
     tokens: &SourceTokens,
     lessons: &[RoutingLesson],
     stage: RoutingStage,
+    soft: bool,
 ) -> Result<Vec<Objective>> {
     let mut objectives = Vec::new();
     for lesson in lessons {
-        objectives.extend(lesson.objectives(checkpoint, tokens, stage)?);
+        objectives.extend(lesson.objectives(checkpoint, tokens, stage, soft)?);
     }
     Ok(objectives)
 }
