@@ -40,6 +40,9 @@ for record in lines(f"{folder}/signals.jsonl"):
     taken = record["without"]
     if taken.get("routed"):
         needs.setdefault("router", {})[record["id"]] = taken["routed"]["need"]
+    assessed = taken.get("assessed") or {}
+    if assessed.get("mastery") is not None:
+        needs.setdefault("kbm", {})[record["id"]] = assessed["mastery"]
     if taken.get("chosen"):
         needs.setdefault("self-route", {})[record["id"]] = taken["chosen"]["need"]
     draft = taken.get("draft")
