@@ -334,9 +334,9 @@ Examples:
 
 RECORDS is what `ken probe` wrote. The model learns to say of a question whether its answer is
 mastered (the confidence that was probed reaches the threshold) and whether answers agree (the
-certainty does), or with --soft how likely either is; with --corpus also of the question with the evidence that it was probed with,
-which +double asks for (KBM, section 4.1). The model that learns need not be the one that was
-probed: that may be an endpoint, and this one a small one beside it.
+certainty does), or with --soft how likely either is; with --corpus also of the question with the
+evidence that it was probed with, which +double asks for (KBM, section 4.1). The model that learns
+need not be the one that was probed: that may be an endpoint, and this one a small one beside it.
 
 --held-out R of the questions are not taught, so that `ken calibrate` and `ken eval` have some to
 go by; which ones goes by their words alone.")]

@@ -67,7 +67,7 @@ pub enum BoundaryError {
     /// The records are of several models or prompts.
     #[error("the records are of several models or prompts")]
     Mixed,
-    /// All are known, or none.
+    /// All have the same label: all are known, or none.
     #[error("all {questions} questions are on one side: they are labelled alike")]
     OneSide {
         /// Questions with an indicator.
@@ -98,7 +98,8 @@ impl BoundaryError {
             ),
             Self::Mixed => Some("probe all questions with one model into one file".to_owned()),
             Self::OneSide { .. } => Some(
-                "take a threshold between what the model knows and what it does not: --threshold"
+                "take a threshold between what the model knows and what it does not: --threshold; \
+                 where even --soft finds nothing to tell apart, probe other questions"
                     .to_owned(),
             ),
             Self::Find(error) => error.hint(),
