@@ -318,8 +318,12 @@ impl Taking<'_> {
         for (&index, drawn) in open.iter().zip(drawn) {
             match (&mut all[index], drawn) {
                 (Some(taken), Some(drawn)) => {
-                    let written = drawn.samples.iter().map(|sample| sample.tokens).sum();
-                    let cost = cost(drawn.samples.len(), drawn.prompt_tokens, written, ms);
+                    let Drawn {
+                        prompt_tokens,
+                        written_tokens,
+                        ..
+                    } = drawn;
+                    let cost = cost(drawn.samples.len(), prompt_tokens, written_tokens, ms);
                     taken.costs.insert(step, cost);
                     keep(taken, drawn);
                 }
@@ -480,7 +484,8 @@ fn chosen_of<'c>(shares: &[f64], votes: Option<&[f64]>, corpora: &[&'c str]) -> 
             best = (product, name);
         }
     }
-    (sum, best.1)
+    // Rounding may take a sum of shares past 1, where no threshold could follow it.
+    (sum.clamp(0.0, 1.0), best.1)
 }
 
 fn cost(calls: usize, read: usize, written: usize, ms: f64) -> Cost {

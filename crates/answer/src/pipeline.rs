@@ -174,6 +174,12 @@ impl Pipeline {
         self.retriever.as_ref()
     }
 
+    /// The corpora beside the first, by name.
+    #[must_use]
+    pub fn further(&self) -> &BTreeMap<String, Retriever> {
+        &self.further
+    }
+
     /// The language model, to be shared.
     #[must_use]
     pub fn shared_model(&self) -> &Arc<dyn LanguageModel> {

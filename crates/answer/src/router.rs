@@ -119,7 +119,8 @@ fn first_token(
             .zip(answer.entropies)
             .ok_or(AnswerError::NoFirstToken)?;
         Ok(match (&logprobs[..], &entropies[..]) {
-            (&[logprob, ..], &[entropy, ..]) => vec![logprob, entropy],
+            // A lone end is no first token.
+            (&[logprob, ..], &[entropy, ..]) if answer.tokens > 0 => vec![logprob, entropy],
             _ => WRITES_NOTHING.to_vec(),
         })
     });

@@ -136,11 +136,19 @@ impl Filter {
             Value::Number(_) | Value::Bool(_) => value.to_string(),
             Value::Null | Value::Array(_) | Value::Object(_) => return None,
         };
-        match (text.trim().parse::<f64>(), self.value.parse::<f64>()) {
-            (Ok(one), Ok(other)) => one.partial_cmp(&other),
+        match (number_in(&text), number_in(&self.value)) {
+            (Some(one), Some(other)) => one.partial_cmp(&other),
             _ => Some(text.as_str().cmp(&self.value)),
         }
     }
+}
+
+/// The number that a filter reads in a text, spaces around it aside. `nan` is a text: there are
+/// people of that name.
+#[must_use]
+pub fn number_in(text: &str) -> Option<f64> {
+    let number = text.trim().parse::<f64>().ok();
+    number.filter(|number| !number.is_nan())
 }
 
 /// Some passages of a corpus, such as the live ones that filters leave: for each segment which and
@@ -266,6 +274,25 @@ mod tests {
             "ok=false",
         ] {
             assert!(!fits(filter), "{filter}");
+        }
+    }
+
+    #[test]
+    fn the_name_nan_is_a_text() {
+        let metadata = serde_json::json!({"author": "Nan", "year": 2020});
+        for (filter, expected) in [
+            ("author=Nan", true),
+            ("author!=Nan", false),
+            ("author>=Nan", true),
+            ("author=nan", false),
+            ("author<Nap", true),
+            ("author>3", true),
+            ("year<nan", true),
+            ("year=nan", false),
+        ] {
+            let filter: Filter = filter.parse().unwrap();
+            let fits = filter.fits(metadata.as_object().unwrap());
+            assert_eq!(fits, expected, "{filter}");
         }
     }
 

@@ -18,6 +18,9 @@ pub fn io_hint(kind: ErrorKind, path: &Path) -> Option<String> {
         ErrorKind::ReadOnlyFilesystem => Some(format!(
             "{path} is on a read-only file system: choose another folder"
         )),
+        ErrorKind::NotFound => Some(format!(
+            "check the path: {path}, or the folder that it stands in, is not there"
+        )),
         _ => None,
     }
 }

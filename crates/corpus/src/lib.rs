@@ -15,7 +15,7 @@ mod sentence;
 mod store;
 
 pub use document::{Digest, Document};
-pub use filter::{Comparison, Filter, FilterError, Selection};
+pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId, titled};
 pub use read::{
@@ -28,5 +28,5 @@ pub use store::{
     Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
     EmbedderIdentity, JoinProgress, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published,
     Segment, Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer, history, join,
-    verify,
+    sync_dir, sync_tree, verify,
 };

@@ -37,7 +37,9 @@ pub enum Segmentation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentationError {
     /// No such segmentation.
-    #[error("unknown segmentation {given:?}")]
+    #[error(
+        "unknown segmentation {given:?} (whole, sentence, words:N[/M] and tokens:N[/M] are known)"
+    )]
     Unknown {
         /// What was written.
         given: String,

@@ -98,13 +98,15 @@ pub enum IndexError {
         source: Box<tantivy::TantivyError>,
     },
     /// A name that is no search mode.
-    #[error("unknown search mode {received:?}")]
+    #[error("unknown search mode {received:?} (dense, lexical and hybrid are known)")]
     UnknownMode {
         /// The name that was given.
         received: String,
     },
     /// A name that says nothing about how vectors are stored and searched.
-    #[error("unknown way to store and search vectors {received:?}")]
+    #[error(
+        "unknown way to store and search vectors {received:?} (auto, exact, graph and disk are known, each also with :f16 or :int8)"
+    )]
     UnknownDenseLayout {
         /// The name that was given.
         received: String,
@@ -152,14 +154,12 @@ impl IndexError {
             Self::VectorNotFinite { .. } | Self::QueryNotFinite => {
                 Some("the embedder is broken: verify its files".to_owned())
             }
-            Self::UnknownMode { .. } => Some("the modes are dense, lexical and hybrid".to_owned()),
-            Self::UnknownDenseLayout { .. } => Some(
-                "it is auto, exact, graph or disk, with :f16 or :int8 for smaller numbers"
-                    .to_owned(),
-            ),
             Self::Io { path, source } => io_hint(source.kind(), path),
             Self::Corpus(error) => error.hint(),
-            Self::LexicalWrite { .. } | Self::VectorLength { .. } => None,
+            Self::LexicalWrite { .. }
+            | Self::VectorLength { .. }
+            | Self::UnknownMode { .. }
+            | Self::UnknownDenseLayout { .. } => None,
         }
     }
 }

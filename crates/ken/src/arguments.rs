@@ -21,8 +21,8 @@ mod world;
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
 pub(crate) use corpus::{
-    CorpusArguments, CorpusFlag, CorpusVerb, FindingFlags, IngestArguments, SearchArguments,
-    SearchFlags,
+    CorpusArguments, CorpusFlag, CorpusVerb, FindingFlags, FolderFlag, IngestArguments,
+    SearchArguments, SearchFlags,
 };
 pub(crate) use datastore::{
     DatastoreAddArguments, DatastoreArguments, DatastoreExportArguments, DatastoreImportArguments,
@@ -55,6 +55,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+
+use crate::config::count;
 
 /// Answers questions over your documents, and retrieves only when the language
 /// model does not already know.
@@ -101,14 +103,14 @@ pub(crate) struct GlobalFlags {
     pub(crate) config: Option<PathBuf>,
 
     /// Use N threads [default: one per core]
-    #[arg(long, global = true, value_name = "N", help_heading = "Global options")]
+    #[arg(long, global = true, value_name = "N", help_heading = "Global options", value_parser = count::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// What `ken` can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// See ken work: small models, a small corpus, every policy side by side
+    /// See ken work: small models, a small corpus, three policies side by side
     Demo(DemoArguments),
     /// Fetch, list, check and try models
     Model(ModelArguments),

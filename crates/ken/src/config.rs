@@ -8,7 +8,7 @@ mod values;
 
 pub(crate) use address::CorpusAddress;
 pub(crate) use source::CorpusSource;
-pub(crate) use values::{SamplingTemperature, Temperature};
+pub(crate) use values::{SamplingTemperature, Temperature, count, seed};
 
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -118,6 +118,12 @@ enum Rejection {
     BadValue(String),
 }
 
+impl From<String> for Rejection {
+    fn from(reason: String) -> Self {
+        Self::BadValue(reason)
+    }
+}
+
 impl Layer {
     /// This layer where it speaks, the lower one where it does not.
     fn over(self, lower: Self) -> Self {
@@ -168,11 +174,11 @@ impl Layer {
             "datastore" => self.datastore = Some(value.into()),
             "device" => self.device = Some(read(value)?),
             "embedder" => self.embedder = Some(read(value)?),
-            "evidence_tokens" => self.evidence_tokens = Some(read(value)?),
-            "k" => self.k = Some(read(value)?),
+            "evidence_tokens" => self.evidence_tokens = Some(count(value)?),
+            "k" => self.k = Some(count(value)?),
             "kbm" => self.kbm = Some(PathBuf::from(value)),
             "kbm_model" => self.kbm_model = Some(read(value)?),
-            "max_tokens" => self.max_tokens = Some(read(value)?),
+            "max_tokens" => self.max_tokens = Some(count(value)?),
             "mode" => self.mode = Some(read(value)?),
             "model" => self.model = Some(read(value)?),
             "model_name" => self.model_name = Some(value.to_owned()),
@@ -180,15 +186,15 @@ impl Layer {
             "precision" => self.precision = Some(read(value)?),
             "rerank" => self.rerank = Some(read(value)?),
             "rerank_chunk" => self.rerank_chunk = Some(read(value)?),
-            "rerank_depth" => self.rerank_depth = Some(read(value)?),
+            "rerank_depth" => self.rerank_depth = Some(count(value)?),
             "router" => self.router = Some(value.into()),
-            "samples" => self.samples = Some(read(value)?),
-            "scale" => self.scale = Some(read(value)?),
-            "seed" => self.seed = Some(read(value)?),
+            "samples" => self.samples = Some(count(value)?),
+            "scale" => self.scale = Some(count(value)?),
+            "seed" => self.seed = Some(seed(value)?),
             "segment" => self.segment = Some(read(value)?),
             "temperature" => self.temperature = Some(read(value)?),
-            "threads" => self.threads = Some(read(value)?),
-            "verbalize" => self.verbalize = Some(read(value)?),
+            "threads" => self.threads = Some(count(value)?),
+            "verbalize" => self.verbalize = Some(values::truth(value)?),
             _ => return Err(Rejection::UnknownKey),
         }
         Ok(())
@@ -410,7 +416,9 @@ pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Settings> {
         }
         Err(cause) => {
             let message = format!("cannot read the settings {}: {cause}", path.display());
-            return Err(Refusal::config(message).into());
+            return Err(Refusal::config(message)
+                .hinting("check the path after --config")
+                .into());
         }
     };
     let from_environment = Layer::of_environment(|name| std::env::var(name).ok())?;

@@ -87,12 +87,10 @@ pub(crate) fn report(error: &Error, json: bool) -> ExitCode {
 /// Shows what clap says: help and version on stdout, a usage error on stderr.
 pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
     if error.use_stderr() && json {
-        let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default();
         show(
             &Shown {
                 kind: "usage".to_owned(),
-                message: message.trim_start_matches("error: ").to_owned(),
+                message: usage_message(&error.render().to_string()),
                 hint: Some("`ken --help` shows the verbs, `ken VERB --help` the flags".to_owned()),
             },
             json,
@@ -105,6 +103,17 @@ pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
         true => ExitCode::from(USAGE),
         false => ExitCode::SUCCESS,
     }
+}
+
+/// Of what clap says the first line, with what it lists below it.
+fn usage_message(text: &str) -> String {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let listed = lines.take_while(|line| line.starts_with(' '));
+    let words: Vec<&str> = std::iter::once(first.trim_start_matches("error: "))
+        .chain(listed.map(str::trim))
+        .collect();
+    words.join(" ")
 }
 
 fn show(shown: &Shown, json: bool) {
@@ -196,6 +205,15 @@ fn kind_and_hint(
     let io = cause.downcast_ref::<std::io::Error>()?;
     Some(match io.kind() {
         std::io::ErrorKind::StorageFull => ("disk_full", Some("free some space".to_owned())),
+        std::io::ErrorKind::NotFound => {
+            let remedy =
+                "check the path: a file to read has to be there, and of one to write the folder";
+            ("io", Some(remedy.to_owned()))
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            let remedy = "check who owns the file or folder, and its permissions";
+            ("io", Some(remedy.to_owned()))
+        }
         _ => ("io", None),
     })
 }
@@ -247,6 +265,27 @@ mod tests {
         assert_eq!(shown.kind, "no_corpus");
         assert!(shown.message.contains("\"q1\""), "{}", shown.message);
         assert!(shown.hint.is_some());
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_has_a_remedy() {
+        let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let shown = describe(&Error::new(gone).context("cannot write /nodir/x"));
+        assert_eq!(shown.kind, "io");
+        assert!(shown.hint.unwrap().starts_with("check the path"));
+    }
+
+    #[test]
+    fn what_is_missing_on_the_command_line_is_named() {
+        let text = "error: the following required arguments were not provided:\n  --out <DIR>\n  <FILE>\n\nUsage: ken train examples --out <DIR> <FILE>\n";
+        assert_eq!(
+            usage_message(text),
+            "the following required arguments were not provided: --out <DIR> <FILE>"
+        );
+        assert_eq!(
+            usage_message("error: no such verb\n\n  tip: another\n"),
+            "no such verb"
+        );
     }
 
     #[test]

@@ -92,6 +92,22 @@ fn an_unknown_policy_is_a_usage_error() {
 }
 
 #[test]
+fn what_a_flag_takes_is_said() {
+    let folder = folder();
+    for (flag, value, wanted) in [
+        ("--k", "0", "at least 1"),
+        ("--max-tokens", "many", "at least 1"),
+        ("--temperature", "-1", "a temperature is a number from 0 up"),
+        ("--mode", "deep", "dense, lexical and hybrid are known"),
+        ("--policy", "certainty@1.5", "a threshold from 0 to 1"),
+    ] {
+        let outcome = ken(folder.path(), &["ask", "Why?", flag, value]);
+        assert_eq!(outcome.code, 2, "{flag}");
+        assert!(outcome.stderr.contains(wanted), "{}", outcome.stderr);
+    }
+}
+
+#[test]
 fn standard_input_needs_a_known_format() {
     let arguments = ["ingest", "-", "--corpus", "c"];
     let outcome = ken(folder().path(), &arguments);
@@ -119,6 +135,10 @@ fn a_usage_error_is_json_where_json_was_asked_for() {
     assert_eq!(outcome.json()["error"]["kind"], "usage");
     let message = outcome.json()["error"]["message"].to_string();
     assert!(message.contains("serch"), "{message}");
+
+    let outcome = ken(folder().path(), &["train", "examples", "--json"]);
+    let message = outcome.json()["error"]["message"].to_string();
+    assert!(message.contains("--out <DIR> <FILE>"), "{message}");
 }
 
 #[test]

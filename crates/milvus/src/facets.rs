@@ -15,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 
-use ken_corpus::{Comparison, Filter};
+use ken_corpus::{Comparison, Filter, number_in};
 use serde_json::{Map, Value};
 
 use crate::error::MilvusError;
@@ -66,14 +66,12 @@ impl Facets {
             for text in values.iter().filter_map(as_text) {
                 facets.insert(facet(key, Among::Texts, &hexadecimal(text.as_bytes())));
                 let kept = hexadecimal(&text.as_bytes()[..text.len().min(KEPT)]);
-                match text.trim().parse::<f64>() {
-                    Ok(number) => {
-                        if let Some(number) = ordered(number) {
-                            facets.insert(facet(key, Among::Numbers, &number));
-                            widen(&mut bounds, key, Among::Numbers, &number);
-                        }
+                match number_in(&text).map(ordered) {
+                    Some(number) => {
+                        facets.insert(facet(key, Among::Numbers, &number));
+                        widen(&mut bounds, key, Among::Numbers, &number);
                     }
-                    Err(_) => widen(&mut bounds, key, Among::Words, &kept),
+                    None => widen(&mut bounds, key, Among::Words, &kept),
                 }
                 widen(&mut bounds, key, Among::Texts, &kept);
             }
@@ -109,15 +107,12 @@ fn widen(bounds: &mut BTreeMap<String, String>, key: &str, among: Among, value: 
     }
 }
 
-/// A number as a text of 16 digits that is ordered as the numbers are; `None` for what is none.
-fn ordered(number: f64) -> Option<String> {
-    if number.is_nan() {
-        return None;
-    }
+/// A number as a text of 16 digits that is ordered as the numbers are.
+fn ordered(number: f64) -> String {
     let bits = (number + 0.0).to_bits(); // makes -0.0 equal to 0.0
     let sign = 1 << 63;
     let bits = if bits & sign == 0 { bits | sign } else { !bits };
-    Some(format!("{bits:016x}"))
+    format!("{bits:016x}")
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
@@ -196,10 +191,12 @@ impl Condition {
     /// [`MilvusError::FilterTooLong`].
     pub(crate) fn of(filter: &Filter) -> Result<Self, MilvusError> {
         let (key, value) = (filter.key(), filter.value());
-        let number = value.parse::<f64>().ok();
+        let number = number_in(value).map(ordered);
         let (sign, end) = match filter.comparison() {
-            Comparison::Equal => return Ok(Self::Has(equality(key, value, number))),
-            Comparison::NotEqual => return Ok(Self::HasNot(equality(key, value, number))),
+            Comparison::Equal => return Ok(Self::Has(equality(key, value, number.as_deref()))),
+            Comparison::NotEqual => {
+                return Ok(Self::HasNot(equality(key, value, number.as_deref())));
+            }
             Comparison::Less => ("<", End::Least),
             Comparison::LessOrEqual => ("<=", End::Least),
             Comparison::Greater => (">", End::Greatest),
@@ -222,20 +219,15 @@ impl Condition {
             return Ok(compared(Among::Texts, text));
         };
         let words = compared(Among::Words, text);
-        Ok(match ordered(number) {
-            Some(number) => {
-                Self::Either(Box::new(compared(Among::Numbers, number)), Box::new(words))
-            }
-            None => words,
-        })
+        let numbers = compared(Among::Numbers, number);
+        Ok(Self::Either(Box::new(numbers), Box::new(words)))
     }
 }
 
 /// The facet of a filter's value. One that is a number equals no text that is none.
-fn equality(key: &str, value: &str, number: Option<f64>) -> String {
+fn equality(key: &str, value: &str, number: Option<&str>) -> String {
     match number {
-        // No passage has a facet for what is no number.
-        Some(number) => facet(key, Among::Numbers, &ordered(number).unwrap_or_default()),
+        Some(number) => facet(key, Among::Numbers, number),
         None => facet(key, Among::Texts, &hexadecimal(value.as_bytes())),
     }
 }

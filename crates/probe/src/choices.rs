@@ -1,7 +1,7 @@
 //! Multiple choice: which of the choices an answer names. How choices are shown to a model is not
 //! decided here.
 
-use crate::scores::score;
+use crate::scores::{covers, score};
 
 /// The letter of each choice: `A` is the first.
 #[must_use]
@@ -12,41 +12,69 @@ pub fn letter(choice: usize) -> Option<char> {
         .and_then(|choice| char::from_u32(u32::from('A') + choice))
 }
 
-/// The choice that an answer names, by its text or by its letter: `B`, `(b)`, `B. four`.
+/// The choice that a model's answer names, by its letter or by its text: `B`, `(b)`, `B. four`. A
+/// model is shown the choices behind their letters, so a letter is one, alone or before its choice,
+/// even where another choice has it as its text.
 #[must_use]
 pub fn named_choice(answer: &str, choices: &[String]) -> Option<usize> {
-    let by_text = choices
+    let shown = by_letter(answer, choices).filter(|(at, rest)| {
+        rest.is_empty() || rest.to_lowercase() == choices[*at].trim().to_lowercase()
+    });
+    let shown = shown.map(|(at, _)| at);
+    shown.or_else(|| by_text_or_letter(answer, choices))
+}
+
+fn by_text_or_letter(answer: &str, choices: &[String]) -> Option<usize> {
+    by_text(answer, choices).or_else(|| Some(by_letter(answer, choices)?.0))
+}
+
+/// By its text: as it stands, else in other letter case, else after normalization, to which `5` and
+/// `-5` are the same; of these two where it is that of one choice only.
+fn by_text(answer: &str, choices: &[String]) -> Option<usize> {
+    let answer = answer.trim();
+    if answer.is_empty() {
+        return None;
+    }
+    let only = |is_it: &dyn Fn(&String) -> bool| {
+        let mut found = (0..choices.len()).filter(|&at| is_it(&choices[at]));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let lower = answer.to_lowercase();
+    choices
         .iter()
-        .position(|choice| !choice.trim().is_empty() && is_same(answer, choice));
-    by_text.or_else(|| by_letter(answer, choices))
+        .position(|choice| choice.trim() == answer)
+        .or_else(|| only(&|choice| choice.trim().to_lowercase() == lower))
+        .or_else(|| only(&|choice| is_same(answer, choice)))
 }
 
 fn is_same(answer: &str, choice: &String) -> bool {
-    score(answer, std::slice::from_ref(choice)).exact_match
+    let choice = std::slice::from_ref(choice);
+    // Of a choice such as `A` or `+` normalization leaves nothing.
+    covers("", choice).is_some() && score(answer, choice).exact_match
 }
 
-fn by_letter(answer: &str, choices: &[String]) -> Option<usize> {
+/// What may follow the letter of a choice. An article is followed by a space, and so it is none.
+const BEHIND_LETTERS: [char; 9] = ['.', ')', ':', ',', '）', '：', '、', '，', '。'];
+
+/// By the letter that it begins with, and what stands behind that.
+fn by_letter<'a>(answer: &'a str, choices: &[String]) -> Option<(usize, &'a str)> {
     let answer = answer.trim().trim_start_matches(['(', '（']);
     let mut letters = answer.chars();
     let first = letters.next()?.to_ascii_uppercase();
-    let alone = match letters.next() {
-        None => true,
-        // An article is followed by a space, and so it is no letter of a choice.
-        Some(next) => matches!(
-            next,
-            '.' | ')' | ':' | ',' | '）' | '：' | '、' | '，' | '。'
-        ),
-    };
+    let behind = letters.as_str();
+    let alone = behind.is_empty() || behind.starts_with(BEHIND_LETTERS);
     let at = (u32::from(first)).checked_sub(u32::from('A'))? as usize;
-    (alone && at < choices.len().min(26)).then_some(at)
+    let rest = behind.trim_start_matches(BEHIND_LETTERS).trim();
+    (alone && at < choices.len().min(26)).then_some((at, rest))
 }
 
-/// The choices that golden answers name; none where they name none.
+/// The choices that golden answers name, by their texts or else by their letters; none where they
+/// name none.
 #[must_use]
 pub fn right_choices(golden_answers: &[String], choices: &[String]) -> Vec<usize> {
     let mut right: Vec<usize> = golden_answers
         .iter()
-        .filter_map(|answer| named_choice(answer, choices))
+        .filter_map(|answer| by_text_or_letter(answer, choices))
         .collect();
     right.sort_unstable();
     right.dedup();
@@ -84,9 +112,35 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_a_letter_is_read_as_text() {
-        assert_eq!(named("A", &["B", "A"]), Some(1));
+    fn texts_that_are_letters_are_golden_answers_and_letters_are_what_models_write() {
+        let groups = ["O", "A", "B", "AB"].map(String::from);
+        for (at, text) in groups.iter().enumerate() {
+            assert_eq!(right_choices(std::slice::from_ref(text), &groups), [at]);
+        }
+        for (answer, at) in [
+            ("A", 0),
+            ("b", 1),
+            ("B. A", 1),
+            ("(D)", 3),
+            ("O", 0),
+            ("ab", 3),
+        ] {
+            assert_eq!(named_choice(answer, &groups), Some(at), "{answer}");
+        }
         assert_eq!(named("C", &["B", "A", "D"]), Some(2));
+    }
+
+    #[test]
+    fn numbers_that_differ_by_a_sign_or_a_point_are_different_choices() {
+        let numbers = ["-5", "5", "1.5", "15"];
+        for (at, text) in numbers.iter().enumerate() {
+            assert_eq!(named(text, &numbers), Some(at), "{text}");
+        }
+        // It is no choice of these, and what is left of it is two.
+        assert_eq!(named("+5", &numbers), None);
+        assert_eq!(named("5.", &["-5", "7"]), Some(0));
+        assert_eq!(named("mg", &["Mg", "MG", "Na"]), None);
+        assert_eq!(named("MG", &["Mg", "MG", "Na"]), Some(1));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Sample {
     pub text: String,
     /// Natural-log probability at temperature 1 of the answer and of its end, where the model tells.
     pub logprob: Option<f64>,
-    /// How many tokens that are.
+    /// How many tokens that are; where the model does not tell, those of the answer.
     pub tokens: usize,
     /// How open each of them was, where the model tells.
     pub entropy: Option<TokenEntropy>,
@@ -88,6 +88,8 @@ pub struct Drawn {
     pub samples: Vec<Sample>,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
+    /// Tokens of all answers, without their ends.
+    pub written_tokens: usize,
 }
 
 /// Draws answers to prompts, all in one batch; a prompt that is asked twice in a row is read once.
@@ -143,6 +145,7 @@ pub fn draw(
                 .collect::<Option<_>>()?;
             Some(Drawn {
                 prompt_tokens: written.first()?.prompt_tokens,
+                written_tokens: written.iter().map(|written| written.tokens).sum(),
                 samples,
             })
             .filter(|drawn| drawn.samples.len() == asked.samples)
@@ -179,7 +182,7 @@ fn read(written: &Generation, line: &FirstLine) -> Option<Sample> {
     (!stopped).then(|| Sample {
         text: line.answer().to_owned(),
         logprob: written.logprobs.as_deref().map(total),
-        tokens: written.tokens,
+        tokens: written.logprobs.as_ref().map_or(written.tokens, Vec::len),
         entropy: written.entropies.as_deref().map(token_entropy),
     })
 }

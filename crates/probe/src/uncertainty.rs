@@ -8,12 +8,15 @@ use crate::indicators::entropy;
 use crate::normalize::{Rules, normalize};
 use crate::sample::Sample;
 
-/// The perplexity of an answer: e to the negative mean log probability of its tokens. At least 1;
-/// the larger, the less certain. `None` where log probabilities are missing or nothing was written.
+/// The perplexity of an answer: e to the negative mean log probability of its tokens and its end. At
+/// least 1; the larger, the less certain. Infinite for an answer without words of which the model
+/// tells nothing; `None` where log probabilities of words are missing.
 #[must_use]
 pub fn perplexity(answer: &Sample) -> Option<f64> {
-    let logprob = answer.logprob?;
-    (answer.tokens > 0).then(|| (-logprob / answer.tokens as f64).exp())
+    match answer.logprob {
+        Some(logprob) if answer.tokens > 0 => Some((-logprob / answer.tokens as f64).exp()),
+        _ => answer.text.is_empty().then_some(f64::INFINITY),
+    }
 }
 
 /// How alike the samples are in their words: the mean ROUGE-L F1 over all pairs, in `[0, 1]`; the
@@ -183,7 +186,11 @@ mod tests {
         let answer = sample("a", Some(6.0 * half), 6);
         assert!((perplexity(&answer).unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(perplexity(&sample("a", None, 2)), None);
-        assert_eq!(perplexity(&sample("", Some(0.0), 0)), None);
+        // The end alone, and an answer of which nothing is told.
+        assert!((perplexity(&sample("", Some(half), 1)).unwrap() - 2.0).abs() < 1e-12);
+        for told in [None, Some(0.0)] {
+            assert_eq!(perplexity(&sample("", told, 0)), Some(f64::INFINITY));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The choice of a source for one question.
 
+use crate::policy::DOUBLE;
 use crate::{Measure, Policy, Source};
 
 /// A source and why it was chosen.
@@ -46,9 +47,13 @@ impl CannotChoose {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::NoThreshold { policy } => format!(
-                "write `{policy}@THRESHOLD`; `ken calibrate RECORDS --policy {policy}` finds one"
-            ),
+            Self::NoThreshold { policy } => {
+                let once = policy.judging_once();
+                let double = if policy.judges_twice() { DOUBLE } else { "" };
+                format!(
+                    "write `{once}@THRESHOLD{double}`; `ken calibrate RECORDS --policy {once}` finds one"
+                )
+            }
             Self::NoGoldenAnswers => {
                 "only `ken eval` with several policies has them to compare with".to_owned()
             }
@@ -176,5 +181,9 @@ mod tests {
         let policy = Policy::measured(Measure::Certainty);
         let hint = policy.check().unwrap_err().hint();
         assert!(hint.contains("certainty@THRESHOLD"), "{hint}");
+        let twice: Policy = "certainty+double".parse().unwrap();
+        let hint = twice.check().unwrap_err().hint();
+        assert!(hint.contains("`certainty@THRESHOLD+double`"), "{hint}");
+        assert!(hint.contains("--policy certainty`"), "{hint}");
     }
 }

@@ -40,7 +40,7 @@ const JUDGMENT_THRESHOLD: f64 = 0.5;
 const SELF_ROUTE_THRESHOLD: f64 = 0.2;
 
 /// What follows the name of a policy that judges twice.
-const DOUBLE: &str = "+double";
+pub(crate) const DOUBLE: &str = "+double";
 
 impl Policy {
     /// The policy of a measure, with the threshold that it has without being told.
@@ -70,6 +70,22 @@ impl Policy {
     #[must_use]
     pub fn judges_twice(self) -> bool {
         matches!(self, Self::Measured { double: true, .. })
+    }
+
+    /// The same without judging again: a threshold is chosen for this one, since it decides before
+    /// there is evidence.
+    #[must_use]
+    pub fn judging_once(self) -> Self {
+        match self {
+            Self::Measured {
+                measure, threshold, ..
+            } => Self::Measured {
+                measure,
+                threshold,
+                double: false,
+            },
+            other => other,
+        }
     }
 }
 
@@ -153,9 +169,7 @@ impl FromStr for Policy {
             _ => {}
         }
         if let Some(share) = text.strip_prefix("random:") {
-            let share = number(share, "a share from 0 to 1", |share| {
-                (0.0..=1.0).contains(&share)
-            })?;
+            let share = number(share, "a share from 0 to 1", is_share)?;
             return Ok(Self::Random { share });
         }
         let (rest, double) = match text.strip_suffix(DOUBLE) {
@@ -175,7 +189,10 @@ impl FromStr for Policy {
             });
         }
         let given = given
-            .map(|threshold| number(threshold, "a threshold", f64::is_finite))
+            .map(|threshold| match measure.is_share() {
+                true => number(threshold, "a threshold from 0 to 1", is_share),
+                false => number(threshold, "a threshold", f64::is_finite),
+            })
             .transpose()?;
         let default = match Self::measured(measure) {
             Self::Measured { threshold, .. } => threshold,
@@ -187,6 +204,10 @@ impl FromStr for Policy {
             double,
         })
     }
+}
+
+fn is_share(number: f64) -> bool {
+    (0.0..=1.0).contains(&number)
 }
 
 #[cfg(test)]
@@ -225,6 +246,10 @@ mod tests {
             ("random:", "``"),
             ("certainty@high", "`high`"),
             ("certainty@inf", "`inf`"),
+            ("certainty@1.5", "from 0 to 1"),
+            ("prompt@-1", "from 0 to 1"),
+            ("self-route@1.01", "from 0 to 1"),
+            ("uncertainty:perplexity@nan", "is not a threshold"),
             ("prompt+double", "cannot judge twice"),
             ("router@0.4+double", "cannot judge twice"),
         ] {

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Step, Taken, Tokens, Verdicts, steps};
-use ken_probe::Sample;
+use ken_probe::{Sample, types_by_string};
 use ken_route::{Measure, Observation};
 
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
+use crate::results::Settings;
 
 /// The probed questions that a threshold can be chosen on.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +21,7 @@ pub struct Observed {
 }
 
 /// Why no threshold can be chosen on some records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CalibrationError {
     /// No question was answered both with and without evidence and has golden answers.
     #[error(
@@ -38,6 +39,12 @@ pub enum CalibrationError {
         /// Samples that the policy draws.
         wanted: usize,
     },
+    /// The samples were drawn in another way than the policy would draw them.
+    #[error("the answers were sampled at temperature {drawn}, and policies sample at 1")]
+    OtherTemperature {
+        /// The temperature in the file.
+        drawn: String,
+    },
     /// The measure needs what was not recorded.
     #[error("{measure} cannot be told from these records")]
     NotMeasured {
@@ -53,6 +60,7 @@ impl CalibrationError {
             Self::NothingToCompare { .. } => "nothing_to_compare",
             Self::NotMeasured { .. } => "not_measured",
             Self::OtherSamples { .. } => "other_samples",
+            Self::OtherTemperature { .. } => "other_temperature",
         }
     }
 
@@ -66,12 +74,14 @@ impl CalibrationError {
                 measure: Measure::Eigenscore,
             } => "probe again with --eigenscore",
             Self::NotMeasured {
-                measure: Measure::Router,
-            } => {
-                "probe other questions than the router was learned from: `ken probe QUESTIONS --corpus DIR`"
-            }
+                measure:
+                    Measure::Router | Measure::Mastery | Measure::Certitude | Measure::SelfRoute,
+            } => "probe other questions than were learned from: `ken probe QUESTIONS --corpus DIR`",
             Self::NotMeasured { .. } => {
                 "use --policy certainty with 2 samples or more, which needs no log probabilities"
+            }
+            Self::OtherTemperature { .. } => {
+                "probe again at the temperature of policies: `ken probe QUESTIONS --corpus DIR --temperature 1`"
             }
             Self::OtherSamples { drawn, .. } => {
                 return Some(format!(
@@ -83,9 +93,23 @@ impl CalibrationError {
     }
 }
 
+/// Makes sure that a run of probing, of these settings, drew its samples as policies do.
+///
+/// # Errors
+/// [`CalibrationError::OtherTemperature`].
+pub fn check_sampling(probed: &Settings) -> Result<(), CalibrationError> {
+    match probed.get("temperature").map_or("unknown", String::as_str) {
+        "1" => Ok(()),
+        drawn => Err(CalibrationError::OtherTemperature {
+            drawn: drawn.to_owned(),
+        }),
+    }
+}
+
 /// What was taken of a probed question from memory, with no more than the first `samples`, so that
-/// measures come out as they would with so many. Of the costs calls and written tokens are known;
-/// prompt tokens and times are zero.
+/// measures come out as they would with so many. Answers are of one type where policies hold them to
+/// be, however they were grouped in probing. Of the costs calls and written tokens are known; prompt
+/// tokens and times are zero.
 pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
     let drawn = record.samples.from_self.iter().flatten().take(samples);
     let draft = record.likeliest.from_self.as_ref();
@@ -117,13 +141,13 @@ pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
     }
     let whole = record.samples.from_self.as_ref().map_or(0, Vec::len) == samples;
     if record.eigenscore.is_some() && whole {
-        let distinct: BTreeSet<&str> = texts.into_iter().collect();
+        let distinct: BTreeSet<&str> = texts.iter().copied().collect();
         paid(Step::Inspect, distinct.len(), 0);
     }
     Taken {
         judgment: record.judgment,
         draft: draft.map(|likeliest| likeliest.answer.clone()),
-        types: drawn.clone().map(|sample| sample.answer_type).collect(),
+        types: types_by_string(&texts),
         samples: drawn.map(sample).collect(),
         eigenscore: record.eigenscore,
         routed: None,
@@ -299,6 +323,33 @@ mod tests {
         let error = score(Measure::Certainty, 4).unwrap_err();
         assert_eq!(error.kind(), "other_samples");
         assert!(error.hint().unwrap().contains("--samples 3"));
+    }
+
+    #[test]
+    fn answers_are_grouped_and_drawn_as_policies_do() {
+        let mut record = record(&["red fox", "The red fox.", "whale"], false, Some(true));
+        let certainty = |record: &ProbeRecord| {
+            let observed = observe(std::slice::from_ref(record), Measure::Certainty, 3);
+            observed.unwrap().observations[0].score
+        };
+        let by_string = certainty(&record);
+        for sample in record.samples.from_self.iter_mut().flatten() {
+            sample.answer_type = 0;
+        }
+        assert_eq!(certainty(&record), by_string);
+        // Two of three agree: H / ln I.
+        let (two, one) = (2.0_f64 / 3.0, 1.0_f64 / 3.0);
+        let entropy = -two * two.ln() - one * one.ln();
+        assert!((by_string - entropy / 3.0_f64.ln()).abs() < 1e-12);
+
+        let probed = |temperature: &str| {
+            let settings = [("temperature".to_owned(), temperature.to_owned())];
+            check_sampling(&settings.into())
+        };
+        assert_eq!(probed("1"), Ok(()));
+        let error = probed("0.3").unwrap_err();
+        assert_eq!(error.kind(), "other_temperature");
+        assert!(error.hint().unwrap().contains("--temperature 1"));
     }
 
     #[test]

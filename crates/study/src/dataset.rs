@@ -51,6 +51,14 @@ impl Question {
         self
     }
 
+    /// What a file has under this id that is not this question, for errors; `recorded` are its words.
+    pub(crate) fn other_than(&self, recorded: &str) -> String {
+        match recorded == self.question {
+            true => format!("other golden answers or choices of {recorded:?}"),
+            false => format!("another question: {recorded:?}"),
+        }
+    }
+
     /// The passage (`doc#3`) or document (`doc`) that answers the question, where the file names it.
     pub fn gold_passage(&self) -> Option<&str> {
         self.metadata.get("gold_passage").and_then(Value::as_str)
@@ -133,8 +141,8 @@ impl DatasetError {
             Self::Read { .. } => "check that the file is complete and that you may read it",
             Self::NotUtf8 { .. } => "convert the file to UTF-8, for instance with iconv",
             Self::NotAQuestion { .. } | Self::NoQuestions { .. } => {
-                "each line is one object {\"id\", \"question\", \"golden_answers\": [..], \
-                 \"metadata\": {..}}"
+                "each line is one object {\"id\", \"question\", \"golden_answers\": [..]}, with [] \
+                 where no answer is known; docs/reference/formats.md, Questions, has all fields"
             }
             Self::DuplicateId { .. } => "give every question an id of its own",
         };

@@ -28,6 +28,8 @@ pub struct Progress {
 pub struct Evaluation {
     /// The results in the order of the questions; fewer than the questions if interrupted.
     pub records: Vec<Record>,
+    /// How many of them an earlier run had left in the file.
+    pub resumed: usize,
     /// Whether it was cancelled before the last question.
     pub interrupted: bool,
 }
@@ -44,11 +46,11 @@ pub enum EvaluationError {
         source: Box<AnswerError>,
     },
     /// The results file holds an answer to a question of this id with other words or gold answers.
-    #[error("the results file answers another question under the id {id:?}: {recorded:?}")]
+    #[error("the results file has under the id {id:?} {recorded}")]
     OtherQuestion {
         /// The shared id.
         id: String,
-        /// The question in the results file.
+        /// What the results file has.
         recorded: String,
     },
     /// A result could not be kept.
@@ -71,7 +73,7 @@ impl EvaluationError {
         match self {
             Self::Answer { source, .. } => source.hint(),
             Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new results file".to_owned())
+                Some("use the question file of that run, or name a new file by --out".to_owned())
             }
             Self::Results(error) => error.hint(),
         }
@@ -115,7 +117,7 @@ pub fn evaluate(
         {
             return Err(EvaluationError::OtherQuestion {
                 id: question.id.clone(),
-                recorded: record.question.clone(),
+                recorded: question.other_than(&record.question),
             });
         }
         state.done += 1;
@@ -170,6 +172,7 @@ pub fn evaluate(
     let answered = questions.iter().filter_map(|q| results.get(&q.id));
     Ok(Evaluation {
         records: answered.cloned().collect(),
+        resumed: state.resumed,
         interrupted,
     })
 }

@@ -25,8 +25,8 @@ pub(crate) trait RecordOf<T>: Line {
     /// Whether this is the record of `item` as it is now.
     fn is_of(&self, item: &T) -> bool;
 
-    /// The recorded question or sentence.
-    fn recorded(&self) -> &str;
+    /// What is recorded instead of `item`.
+    fn recorded(&self, item: &T) -> String;
 }
 
 /// Why work stopped. All records before it are kept.
@@ -113,7 +113,7 @@ pub(crate) fn without_record<'i, T: Item, L: RecordOf<T>>(
             Some(record) => {
                 return Err(Stopped::Other {
                     id: item.id().to_owned(),
-                    recorded: record.recorded().to_owned(),
+                    recorded: record.recorded(item),
                 });
             }
         }

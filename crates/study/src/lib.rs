@@ -33,7 +33,7 @@ mod table;
 mod training_page;
 pub mod world;
 
-pub use calibration::{CalibrationError, Observed, observe, observe_scored, taken};
+pub use calibration::{CalibrationError, Observed, check_sampling, observe, observe_scored, taken};
 pub use compare::{Comparison, SignalsError, compare};
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;
@@ -58,7 +58,7 @@ pub use probe::{
 };
 pub use pruning::PruningError;
 pub use record::Record;
-pub use results::{ResultsError, ResultsFile, Settings, read_results};
+pub use results::{ResultsError, ResultsFile, Settings, read_results, read_settings};
 pub use summary::{Summary, summarize};
 pub use table::ExportError;
 pub use training_page::training_to_html;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -21,6 +21,12 @@ pub type Settings = BTreeMap<String, String>;
 pub trait Line: Clone + Serialize + DeserializeOwned {
     /// The question's id.
     fn id(&self) -> &str;
+}
+
+/// A line that other commands read.
+pub trait Recorded: Line {
+    /// The command that writes files of such lines.
+    const WRITTEN_BY: &'static str;
 }
 
 /// How the first line of every results file begins.
@@ -71,6 +77,14 @@ pub enum ResultsError {
         /// What is wrong with it.
         reason: String,
     },
+    /// What another command was to have written cannot be read.
+    #[error("{source}")]
+    Unread {
+        /// The command that writes such a file.
+        written_by: &'static str,
+        /// Why it cannot be read.
+        source: Box<Self>,
+    },
 }
 
 /// A setting that differs between the file and the run that wants to resume it.
@@ -102,6 +116,7 @@ impl ResultsError {
             Self::NotResults { .. } => "not_results",
             Self::OtherSettings { .. } => "other_settings",
             Self::BadLine { .. } => "bad_result_line",
+            Self::Unread { source, .. } => source.kind(),
         }
     }
 
@@ -113,10 +128,18 @@ impl ResultsError {
             Self::NotResults { .. } => {
                 "name a file that such a run wrote, or a new one to write to"
             }
-            Self::OtherSettings { .. } => {
-                "use the settings of the file to resume it, or name a new file for this run"
+            Self::OtherSettings { path, .. } => {
+                return Some(format!(
+                    "use the settings of the file to resume it; else delete {} to start anew, or name a new file for this run by --out",
+                    path.display()
+                ));
             }
             Self::BadLine { .. } => "remove that line, and its question is answered again",
+            Self::Unread { written_by, .. } => {
+                return Some(format!(
+                    "a file is wanted that `{written_by}` wrote, as that left it"
+                ));
+            }
         };
         Some(remedy.to_owned())
     }
@@ -255,18 +278,51 @@ impl<L: Line> ResultsFile<L> {
 /// The results of a finished or stopped run, whatever its settings, sorted by id.
 ///
 /// # Errors
-/// Where the file cannot be read, is no results file or has a broken line other than the last.
-pub fn read_results<L: Line>(path: &Path) -> Result<Vec<L>, ResultsError> {
-    let bytes = std::fs::read(path).map_err(|source| ResultsError::File {
-        action: "read",
-        path: path.to_owned(),
-        source,
+/// Where the file cannot be read, holds other records or has a broken line other than the last: all
+/// [`ResultsError::Unread`].
+pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
+    let unread = |source| ResultsError::Unread {
+        written_by: L::WRITTEN_BY,
+        source: Box::new(source),
+    };
+    let bytes = std::fs::read(path).map_err(|source| {
+        unread(ResultsError::File {
+            action: "read",
+            path: path.to_owned(),
+            source,
+        })
     })?;
     let complete = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
-    let records = parse(path, &bytes[..complete], None)?;
+    let records = parse(path, &bytes[..complete], None).map_err(unread)?;
     let mut records: Vec<L> = records.into_values().collect();
     records.sort_by(|one: &L, other| one.id().cmp(other.id()));
     Ok(records)
+}
+
+/// The settings of a finished or stopped run.
+///
+/// # Errors
+/// Where the file cannot be read or is no results file.
+pub fn read_settings(path: &Path) -> Result<Settings, ResultsError> {
+    let failed = |source| ResultsError::File {
+        action: "read",
+        path: path.to_owned(),
+        source,
+    };
+    let mut line = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    BufReader::new(file)
+        .read_until(b'\n', &mut line)
+        .map_err(failed)?;
+    header(path, &line)
+}
+
+/// The settings that the first line of a file holds.
+fn header(path: &Path, line: &[u8]) -> Result<Settings, ResultsError> {
+    let header = serde_json::from_slice(line).map(|header: Header| header.settings);
+    header.map_err(|_| ResultsError::NotResults {
+        path: path.to_owned(),
+    })
 }
 
 /// Reads complete lines: the header, which must have the `settings` where there are any, and the
@@ -277,13 +333,8 @@ fn parse<L: Line>(
     settings: Option<&Settings>,
 ) -> Result<HashMap<String, L>, ResultsError> {
     let mut numbered = lines.split_inclusive(|&b| b == b'\n').zip(1..);
-    let header: Header = numbered
-        .next()
-        .and_then(|(line, _)| serde_json::from_slice(line).ok())
-        .ok_or_else(|| ResultsError::NotResults {
-            path: path.to_owned(),
-        })?;
-    let differences = settings.map_or(Vec::new(), |now| compare(&header.settings, now));
+    let recorded = header(path, numbered.next().map_or(&[], |(line, _)| line))?;
+    let differences = settings.map_or(Vec::new(), |now| compare(&recorded, now));
     if !differences.is_empty() {
         return Err(ResultsError::OtherSettings {
             path: path.to_owned(),

@@ -10,8 +10,8 @@ use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
-    Evaluation, EvaluationError, Progress, Question, Record, ResultsError, ResultsFile, Settings,
-    Summary, evaluate, summarize,
+    Evaluation, EvaluationError, ProbeRecord, Progress, Question, Record, ResultsError,
+    ResultsFile, Settings, Summary, evaluate, read_results, summarize,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -222,7 +222,9 @@ fn a_cancelled_run_resumes_without_asking_again() {
     };
     assert_eq!(last, Some(expected));
     assert!(!second.interrupted);
-    assert_eq!(second, run(&folder.path().join("other.jsonl"), &questions));
+    assert_eq!(second.resumed, 4);
+    let whole = run(&folder.path().join("other.jsonl"), &questions);
+    assert_eq!((second.records, whole.resumed), (whole.records, 0));
 }
 
 #[test]
@@ -289,7 +291,9 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
     )
     .unwrap();
     drop(file);
-    assert_eq!(run(&path, &questions), outcome, "it is not asked again");
+    let again = run(&path, &questions);
+    assert_eq!(again.records, outcome.records);
+    assert_eq!(again.resumed, 5, "it is not asked again");
     let record = serde_json::to_value(&outcome.records[1]).unwrap();
     assert_eq!(record["error"]["kind"], "question_too_long");
     assert!(record["error"]["message"].as_str().unwrap().contains('9'));
@@ -349,7 +353,11 @@ fn another_question_under_the_same_id_is_refused() {
         &mut |_| {},
         &cancel,
     );
-    assert!(matches!(error, Err(EvaluationError::OtherQuestion { id, .. }) if id == "q1"));
+    let error = error.unwrap_err();
+    let message = error.to_string();
+    assert!(matches!(error, EvaluationError::OtherQuestion { id, .. } if id == "q1"));
+    let expected = "under the id \"q1\" other golden answers or choices of \"Which number is 1?\"";
+    assert!(message.ends_with(expected), "{message}");
 }
 
 #[test]
@@ -413,6 +421,26 @@ fn a_broken_line_before_the_last_is_named() {
 }
 
 #[test]
+fn a_file_that_is_only_read_is_wanted_from_its_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("r.jsonl");
+    let hint = |kind: &str| {
+        let error = read_results::<ProbeRecord>(&path).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains("r.jsonl"), "{error}");
+        error.hint().unwrap()
+    };
+    let wanted = "a file is wanted that `ken probe QUESTIONS --out FILE` wrote, as that left it";
+    assert_eq!(hint("results_file"), wanted);
+    std::fs::write(&path, "my notes\n").unwrap();
+    assert_eq!(hint("not_results"), wanted);
+    // The results of an evaluation are no records of a probe.
+    std::fs::remove_file(&path).unwrap();
+    run(&path, &questions(2));
+    assert_eq!(hint("bad_result_line"), wanted);
+}
+
+#[test]
 fn one_file_has_one_writer() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("r.jsonl");
@@ -439,7 +467,7 @@ proptest! {
             summarize("prompt", &resumed.records),
             summarize("prompt", &uninterrupted.records)
         );
-        prop_assert_eq!(resumed, uninterrupted);
+        prop_assert_eq!(resumed.records, uninterrupted.records);
         prop_assert_eq!(std::fs::read(&broken).unwrap(), bytes);
     }
 }

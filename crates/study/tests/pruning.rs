@@ -300,11 +300,23 @@ fn asked(passages: &[(String, String, bool)]) -> Vec<Asked> {
 }
 
 fn largest(index: &Index, order: &[Scored], asked: &[Asked], max_loss: f64) -> Kept {
+    largest_of(index, order, order.len(), asked, max_loss)
+}
+
+/// Where no more than `most` can go.
+fn largest_of(
+    index: &Index,
+    order: &[Scored],
+    most: usize,
+    asked: &[Asked],
+    max_loss: f64,
+) -> Kept {
     let promise = Promise {
         max_loss,
         confidence: 0.95,
         mode: Mode::Lexical,
         k: 1,
+        most,
     };
     let all = candidates(index.corpus()).unwrap();
     let cancel = AtomicBool::new(false);
@@ -341,6 +353,10 @@ fn the_largest_ratio_keeps_the_promise_on_every_question_counted() {
     let gone = ids(index.corpus(), &by_head[..count(ratio, by_head.len())]);
     let lost = unknown.iter().filter(|one| gone.contains(&one.0)).count();
     assert!((kept.loss - lost as f64 / 200.0).abs() < 1e-12, "{kept:?}");
+    // No more go than can, and the ratio is one of all passages.
+    let most = by_head.len() / 10;
+    let kept = largest_of(&index, &by_head, most, &asked(&unknown), 0.05);
+    assert_eq!(kept.ratio, Some(0.1), "{kept:?}");
     // By lot every hundredth loses a hundredth.
     let by_lot = ordered(&index, &all, Method::Random { seed: 1 });
     let ratio = largest(&index, &by_lot, &asked(&unknown), 0.05)
@@ -368,6 +384,7 @@ fn a_promise_that_cannot_be_kept_says_how_many_questions_would_do() {
         confidence: 0.9,
         mode: Mode::Lexical,
         k: 1,
+        most: by_lot.len(),
     };
     let cancel = AtomicBool::new(false);
     let error = largest_ratio(&index, &all, &by_lot, &open, promise, &mut |_| {}, &cancel);

@@ -21,7 +21,7 @@ use ken_study::{
     routing_lessons,
 };
 use ken_train::{
-    Examples, LoraSettings, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
+    Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
     write_adapter,
 };
 use serde_json::json;
@@ -113,6 +113,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
         .unwrap();
     let settings = TrainSettings {
         epochs: 6.0,
+        mean_over: MeanOver::Examples,
         schedule: Schedule {
             peak: 0.004,
             ..TrainSettings::default().schedule
@@ -143,6 +144,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
         prompt: checkpoint.prompt_form(),
         boundary: None,
         sources: Some(tokens),
+        held_out: None,
     };
     write_adapter(&trained, "small", &origin, adapter).unwrap();
 }
@@ -412,6 +414,7 @@ fn no_text_can_hold_the_marks() {
         prompt: checkpoint.prompt_form(),
         boundary: None,
         sources: Some(changed),
+        held_out: None,
     };
     origin.write(folder.path()).unwrap();
     let error = Checkpoint::open(folder.path(), None).err().unwrap();

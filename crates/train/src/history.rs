@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct StepRecord {
     /// Counted from 1.
     pub step: usize,
-    /// The mean loss over the tokens with loss, in nats, and over preferences on top.
+    /// The mean loss in nats, see [`crate::MeanOver`].
     pub loss: f64,
     /// The learning rate.
     pub learning_rate: f64,

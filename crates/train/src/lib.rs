@@ -23,6 +23,7 @@ pub use decoder::{Trainable, Tuning};
 pub use error::TrainError;
 pub use history::{History, StepRecord, ValidationRecord};
 pub use lora::LoraSettings;
+pub use objective::MeanOver;
 pub use run::{Examples, Outcome, Progress, TrainSettings, train};
 pub use schedule::Schedule;
 pub use sequence::{Objective, Preference, Sequence};

@@ -3,68 +3,124 @@
 use std::collections::BTreeMap;
 
 use candle_core::{DType, Tensor};
+use serde::{Deserialize, Serialize};
 
 use crate::decoder::{Batch, Trainable};
 use crate::error::TrainError;
 use crate::optimizer::Gradients;
 use crate::sequence::{Objective, Sequence};
 
+/// What the losses of examples are a mean over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MeanOver {
+    /// Over the tokens with loss; the mean over preferences stands on top.
+    #[default]
+    Tokens,
+    /// Over examples of either kind, however many tokens they have.
+    Examples,
+}
+
+/// What examples are, all together.
+#[derive(Default)]
+struct Counted {
+    examples: f64,
+    pairs: f64,
+    /// Tokens with loss, and their weights, of what is imitated.
+    tokens: f64,
+    weight: f64,
+}
+
+impl Counted {
+    fn of(objectives: &[Objective]) -> Self {
+        let mut counted = Self::default();
+        for objective in objectives {
+            counted.examples += 1.0;
+            match objective {
+                Objective::Imitate(sequence) => {
+                    let learned = sequence.weights.iter().skip(1);
+                    counted.weight += learned.map(|&w| f64::from(w)).sum::<f64>();
+                    counted.tokens += sequence.learned() as f64;
+                }
+                Objective::Prefer { .. } => counted.pairs += 1.0,
+            }
+        }
+        counted
+    }
+}
+
+impl MeanOver {
+    /// The mean weight of what is counted, over a whole set.
+    pub(crate) fn mean_weight(self, set: &[Objective]) -> f64 {
+        let counted = Counted::of(set);
+        let (weight, count) = match self {
+            Self::Tokens => (counted.weight, counted.tokens),
+            Self::Examples => (counted.weight + counted.pairs, counted.examples),
+        };
+        if weight > 0.0 { weight / count } else { 1.0 }
+    }
+
+    /// By what the losses of a step's examples are divided, where what is counted weighs
+    /// `mean_weight` over the whole set. By the step's own weights it would not do: where there are
+    /// few examples in a step they cancel out, and all are learned alike.
+    pub(crate) fn divisors(self, step: &[Objective], mean_weight: f64) -> Divisors {
+        let counted = Counted::of(step);
+        match self {
+            Self::Tokens => Divisors {
+                imitated: counted.tokens.max(1.0) * mean_weight,
+                preferred: counted.pairs.max(1.0),
+            },
+            Self::Examples => {
+                let both = counted.examples.max(1.0) * mean_weight;
+                Divisors {
+                    imitated: both,
+                    preferred: both,
+                }
+            }
+        }
+    }
+}
+
+/// By what sums of losses are divided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Divisors {
+    /// That of tokens.
+    imitated: f64,
+    /// That of preferences.
+    preferred: f64,
+}
+
 /// What examples cost under the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Loss {
     /// The weighted negative log-likelihood of tokens, summed.
-    pub(crate) imitated: f64,
-    /// The weights of these tokens.
-    pub(crate) weight: f64,
+    imitated: f64,
     /// The losses of preferences, summed.
-    pub(crate) preferred: f64,
-    /// Preferences.
-    pub(crate) pairs: usize,
+    preferred: f64,
 }
 
 impl Loss {
-    /// The mean over tokens, and over preferences on top.
-    pub(crate) fn mean(&self) -> f64 {
-        let share = |sum: f64, count: f64| if count > 0.0 { sum / count } else { 0.0 };
-        share(self.imitated, self.weight) + share(self.preferred, self.pairs as f64)
+    pub(crate) fn mean(&self, by: Divisors) -> f64 {
+        self.imitated / by.imitated + self.preferred / by.preferred
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
         self.imitated += other.imitated;
-        self.weight += other.weight;
         self.preferred += other.preferred;
-        self.pairs += other.pairs;
     }
-}
-
-/// What the examples of a step weigh together, by which each is divided.
-pub(crate) fn weighed(objectives: &[Objective]) -> (f64, usize) {
-    let mut weight = 0.0;
-    let mut pairs = 0;
-    for objective in objectives {
-        match objective {
-            Objective::Imitate(sequence) => {
-                let learned = sequence.weights.iter().skip(1);
-                weight += learned.map(|&w| f64::from(w)).sum::<f64>();
-            }
-            Objective::Prefer { .. } => pairs += 1,
-        }
-    }
-    (weight, pairs)
 }
 
 /// The log probability of both sequences of a preference under the model that training began with.
 pub(crate) type Reference = [f64; 2];
 
-/// The loss of examples that are computed together; with `scale`, as in [`weighed`], the gradients
-/// of its share of the step's mean too.
+/// The loss of examples that are computed together; with the step's `divisors` the gradients of its
+/// share of the step's mean too.
 ///
 /// `references` holds one entry an example, `None` where it is no preference.
 pub(crate) fn measure(
     model: &Trainable,
     objectives: &[&Objective],
     references: &[Option<Reference>],
-    scale: Option<(f64, usize)>,
+    divisors: Option<Divisors>,
     noise: Option<u64>,
 ) -> Result<(Loss, Gradients), TrainError> {
     let sequences: Vec<&Sequence> = objectives.iter().flat_map(|o| sequences_of(o)).collect();
@@ -102,14 +158,8 @@ pub(crate) fn measure(
     let mut place = 0;
     for (objective, reference) in objectives.iter().zip(references) {
         match objective {
-            Objective::Imitate(sequence) => {
+            Objective::Imitate(_) => {
                 imitated[place] = 1.0;
-                loss.weight += sequence
-                    .weights
-                    .iter()
-                    .skip(1)
-                    .map(|&w| f64::from(w))
-                    .sum::<f64>();
                 place += 1;
             }
             Objective::Prefer { beta, .. } => {
@@ -124,9 +174,8 @@ pub(crate) fn measure(
                 // -log sigmoid(x) = softplus(-x), which is computed without overflow.
                 let term = softplus(&margin.neg()?)?;
                 loss.preferred += scalar(&term)?;
-                loss.pairs += 1;
-                if let Some((_, pairs)) = scale {
-                    add((term / pairs.max(1) as f64)?)?;
+                if let Some(divisors) = divisors {
+                    add((term / divisors.preferred)?)?;
                 }
                 place += 2;
             }
@@ -135,8 +184,8 @@ pub(crate) fn measure(
     if imitated.iter().any(|&x| x > 0.0) {
         let negative = sum(&weights_of(&|sequence| -imitated[sequence])?)?;
         loss.imitated += scalar(&negative)?;
-        if let Some((weight, _)) = scale {
-            add((negative / weight.max(f64::MIN_POSITIVE))?)?;
+        if let Some(divisors) = divisors {
+            add((negative / divisors.imitated)?)?;
         }
     }
     let mut gradients = Gradients::new();

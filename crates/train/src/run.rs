@@ -14,7 +14,7 @@ use crate::decoder::{Trainable, seed_of};
 use crate::error::TrainError;
 use crate::freed;
 use crate::history::{History, StepRecord, ValidationRecord};
-use crate::objective::{Loss, Reference, accumulate, measure, reference, sequences_of, weighed};
+use crate::objective::{Loss, MeanOver, Reference, accumulate, measure, reference, sequences_of};
 use crate::optimizer::{AdamW, Gradients, Moments, norm};
 use crate::schedule::Schedule;
 use crate::sequence::Objective;
@@ -28,6 +28,8 @@ pub struct TrainSettings {
     pub batch: usize,
     /// Tokens that are computed together at most; a step of more adds up gradients.
     pub tokens_per_pass: usize,
+    /// What a step's loss is a mean over.
+    pub mean_over: MeanOver,
     /// The learning rate by step.
     pub schedule: Schedule,
     /// What matrices shrink by in each step, times the learning rate.
@@ -50,6 +52,7 @@ impl Default for TrainSettings {
             epochs: 1.0,
             batch: 16,
             tokens_per_pass: 4096,
+            mean_over: MeanOver::Tokens,
             schedule: Schedule {
                 peak: 3e-4,
                 warm_up: 0.03,
@@ -136,6 +139,14 @@ impl Examples<'_> {
         }
     }
 
+    /// The mean weight of what a step's loss is a mean over; that of a stream's examples is 1.
+    fn mean_weight(&self, settings: &TrainSettings) -> f64 {
+        match self {
+            Self::Set(examples) => settings.mean_over.mean_weight(examples),
+            Self::Stream { .. } => 1.0,
+        }
+    }
+
     fn identity(&self) -> String {
         match self {
             Self::Set(examples) => identity_of(examples),
@@ -153,7 +164,11 @@ fn identity_of(examples: &[Objective]) -> String {
                 .iter()
                 .map(|s| format!("{:?}{:?}", s.tokens, s.weights))
                 .collect();
-            parts.join("/")
+            let kind = match objective {
+                Objective::Imitate(_) => "imitate".to_owned(),
+                Objective::Prefer { beta, .. } => format!("prefer by {beta}"),
+            };
+            format!("{kind} {}", parts.join("/"))
         })
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -226,7 +241,8 @@ pub fn train(
         &examples.identity(),
         &identity_of(validation),
     ]);
-    let mut training = Training::begin(model, identity, checkpoint)?;
+    let mean_weight = examples.mean_weight(settings);
+    let mut training = Training::begin(model, identity, mean_weight, checkpoint)?;
     let steps = examples.steps(settings);
     let validate_every = match (settings.validate_every, examples) {
         (0, Examples::Set(examples)) => steps_in_epoch(examples.len(), settings.batch),
@@ -239,7 +255,11 @@ pub fn train(
             return Ok((Outcome::Stopped, training.state.history));
         }
     }
-    if training.refer(examples, validation, on)?.is_break() {
+    let every = settings.checkpoint_every.max(1);
+    if training
+        .refer(examples, validation, every, checkpoint, on)?
+        .is_break()
+    {
         return Ok((Outcome::Stopped, training.state.history));
     }
     while training.state.step < steps {
@@ -259,7 +279,7 @@ pub fn train(
             let _ = on(Progress::Validated(&record));
         }
         let stopped = told.is_break() && step < steps;
-        if stopped || step.is_multiple_of(settings.checkpoint_every.max(1)) || step == steps {
+        if stopped || step.is_multiple_of(every) || step == steps {
             training.save(checkpoint)?;
         }
         if stopped {
@@ -301,6 +321,8 @@ fn check_lengths(model: &Trainable, examples: &[Objective]) -> Result<(), TrainE
 struct Training<'a> {
     model: &'a Trainable,
     state: State,
+    /// See [`Examples::mean_weight`].
+    mean_weight: f64,
     best: BTreeMap<String, Tensor>,
     moments: BTreeMap<String, Moments>,
 }
@@ -309,6 +331,7 @@ impl<'a> Training<'a> {
     fn begin(
         model: &'a Trainable,
         identity: String,
+        mean_weight: f64,
         checkpoint: Option<&PathBuf>,
     ) -> Result<Self, TrainError> {
         let mut training = Self {
@@ -317,6 +340,7 @@ impl<'a> Training<'a> {
                 identity,
                 ..State::default()
             },
+            mean_weight,
             best: BTreeMap::new(),
             moments: BTreeMap::new(),
         };
@@ -334,11 +358,14 @@ impl<'a> Training<'a> {
     }
 
     /// Asks the model, before it learns, how likely it finds what is to be preferred: examples by
-    /// their places, those of the validation behind them.
+    /// their places, those of the validation behind them. What it said is kept after `every` so many,
+    /// and where it is stopped.
     fn refer(
         &mut self,
         examples: &Examples<'_>,
         validation: &[Objective],
+        every: usize,
+        checkpoint: Option<&PathBuf>,
         on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, TrainError> {
         let Examples::Set(examples) = examples else {
@@ -358,6 +385,9 @@ impl<'a> Training<'a> {
                 done: done + 1,
                 all: open.len(),
             });
+            if told.is_break() || (done + 1).is_multiple_of(every) {
+                self.save(checkpoint)?;
+            }
             if told.is_break() {
                 return Ok(told);
             }
@@ -379,7 +409,7 @@ impl<'a> Training<'a> {
             .iter()
             .map(|place| self.state.references.get(place).copied())
             .collect();
-        let scale = weighed(&objectives);
+        let divisors = settings.mean_over.divisors(&objectives, self.mean_weight);
         let mut loss = Loss::default();
         let mut gradients = Gradients::new();
         for (pass, group) in passes(&objectives, settings.tokens_per_pass)
@@ -392,14 +422,14 @@ impl<'a> Training<'a> {
                 self.model,
                 &together,
                 &references[group],
-                Some(scale),
+                Some(divisors),
                 Some(noise),
             )?;
             loss.add(&cost);
             accumulate(&mut gradients, more)?;
         }
         let gradient_norm = norm(&gradients)?;
-        let mean = loss.mean();
+        let mean = loss.mean(divisors);
         if !mean.is_finite() || !gradient_norm.is_finite() {
             return Err(TrainError::NotFinite { step: at + 1 });
         }
@@ -452,9 +482,11 @@ impl<'a> Training<'a> {
                 .collect();
             loss.add(&measure(self.model, &together, &references, None, None)?.0);
         }
+        let mean_over = settings.mean_over;
+        let divisors = mean_over.divisors(validation, mean_over.mean_weight(validation));
         let record = ValidationRecord {
             step: self.state.step,
-            loss: loss.mean(),
+            loss: loss.mean(divisors),
         };
         let best = self.state.history.best().map(|best| best.loss);
         if best.is_none_or(|best| record.loss < best) {

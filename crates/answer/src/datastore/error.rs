@@ -23,6 +23,18 @@ pub enum DatastoreError {
         /// What is wrong.
         reason: String,
     },
+    /// Someone else is changing it.
+    #[error("{} is being changed by another process", path.display())]
+    Locked {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// It was changed since it was opened.
+    #[error("{} was changed by another process in the meantime", path.display())]
+    Changed {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Something else lies in the folder.
     #[error("{} is not empty", path.display())]
     NotEmpty {
@@ -52,6 +64,9 @@ pub enum DatastoreError {
     /// The keys cannot be read or written.
     #[error(transparent)]
     Keys(#[from] ken_index::IndexError),
+    /// What was written cannot be brought to the disk.
+    #[error(transparent)]
+    Disk(#[from] ken_corpus::CorpusError),
 }
 
 impl DatastoreError {
@@ -61,11 +76,14 @@ impl DatastoreError {
         match self {
             Self::File { .. } => "datastore_file",
             Self::Damaged { .. } => "not_a_datastore",
+            Self::Locked { .. } => "datastore_locked",
+            Self::Changed { .. } => "datastore_changed",
             Self::NotEmpty { .. } => "out_not_empty",
             Self::NoSuchEntry { .. } => "no_such_entry",
             Self::SameId { .. } => "same_id",
             Self::NoSuchSource { .. } => "no_such_source",
             Self::Keys(error) => error.kind(),
+            Self::Disk(error) => error.kind(),
         }
     }
 
@@ -79,11 +97,16 @@ impl DatastoreError {
             Self::Damaged { .. } => {
                 Some("make one by `ken datastore make LABELS --out DIR`".to_owned())
             }
+            Self::Locked { .. } => {
+                Some("wait until it is done; answering is possible meanwhile".to_owned())
+            }
+            Self::Changed { .. } => Some("run it again".to_owned()),
             Self::NotEmpty { .. } => Some("name another folder".to_owned()),
             Self::NoSuchEntry { .. } => Some("`ken datastore list DIR` shows them".to_owned()),
             Self::SameId { .. } => Some("give each an id of its own".to_owned()),
             Self::NoSuchSource { .. } => None,
             Self::Keys(error) => error.hint(),
+            Self::Disk(error) => error.hint(),
         }
     }
 }

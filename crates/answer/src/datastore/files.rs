@@ -1,11 +1,12 @@
 //! The files of a datastore: `datastore.json`, which names all others, entries as JSON Lines, and
 //! folders of keys. Files are never changed: new ones are written beside them, and what the first one
-//! no longer names is removed.
+//! no longer names is removed. `LOCK` is held by the one who changes it.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use ken_corpus::{sync_dir, sync_tree};
 use ken_index::VectorSet;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use super::error::DatastoreError;
 use super::{Entry, KeyedBy, SELF};
 
 const FILE: &str = "datastore.json";
+const LOCK: &str = "LOCK";
 const FORMAT: &str = "ken-datastore";
 const VERSION: u32 = 1;
 
@@ -61,22 +63,10 @@ pub(super) fn prepare(folder: &Path) -> Result<(), DatastoreError> {
 
 /// Reads all but the keys: the entries with the numbers of their keys, in that order.
 pub(super) fn read(folder: &Path) -> Result<(Header, Vec<(Entry, usize)>), DatastoreError> {
-    let damaged = |reason: String| DatastoreError::Damaged {
-        path: folder.to_path_buf(),
-        reason,
-    };
-    let text = fs::read(folder.join(FILE))
-        .map_err(|error| damaged(format!("`{FILE}` cannot be read: {error}")))?;
-    let header: Header = serde_json::from_slice(&text)
-        .map_err(|error| damaged(format!("`{FILE}` cannot be read: {error}")))?;
-    if header.format != FORMAT || header.version != VERSION {
-        return Err(damaged(format!(
-            "it is of the format {} {}, and this ken reads {FORMAT} {VERSION}",
-            header.format, header.version
-        )));
-    }
+    let damaged = |reason| damaged(folder, reason);
+    let header = Header::read(folder)?;
     let path = folder.join(header.entries_file());
-    let file = fs::File::open(&path).map_err(|source| failed("read", &path, source))?;
+    let file = File::open(&path).map_err(|source| failed("read", &path, source))?;
     let mut rows = Vec::new();
     for (number, line) in BufReader::new(file).lines().enumerate() {
         let line = line.map_err(|source| failed("read", &path, source))?;
@@ -94,6 +84,48 @@ pub(super) fn read(folder: &Path) -> Result<(Header, Vec<(Entry, usize)>), Datas
 }
 
 impl Header {
+    fn read(folder: &Path) -> Result<Self, DatastoreError> {
+        let unread = |error: &dyn std::fmt::Display| {
+            damaged(folder, format!("`{FILE}` cannot be read: {error}"))
+        };
+        let text = fs::read(folder.join(FILE)).map_err(|error| unread(&error))?;
+        let header: Self = serde_json::from_slice(&text).map_err(|error| unread(&error))?;
+        if header.format != FORMAT || header.version != VERSION {
+            let reason = format!(
+                "it is of the format {} {}, and this ken reads {FORMAT} {VERSION}",
+                header.format, header.version
+            );
+            return Err(damaged(folder, reason));
+        }
+        Ok(header)
+    }
+
+    /// Keeps others from changing the datastore until what is returned is dropped.
+    ///
+    /// # Errors
+    /// One who changes it, or has changed it since this header was read.
+    pub(super) fn lock(&self, folder: &Path) -> Result<File, DatastoreError> {
+        let path = folder.join(LOCK);
+        let mut options = File::options();
+        let options = options.create(true).truncate(false).write(true);
+        let file = options
+            .open(&path)
+            .map_err(|source| failed("open", &path, source))?;
+        file.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => DatastoreError::Locked {
+                path: folder.to_path_buf(),
+            },
+            TryLockError::Error(source) => failed("lock", &path, source),
+        })?;
+        if Self::read(folder)?.generation == self.generation {
+            Ok(file)
+        } else {
+            Err(DatastoreError::Changed {
+                path: folder.to_path_buf(),
+            })
+        }
+    }
+
     pub(super) fn new(keyed_by: KeyedBy, corpora: &[&str]) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -164,6 +196,7 @@ impl Header {
             fs::remove_dir_all(&dir).map_err(|source| failed("remove", &dir, source))?;
         }
         VectorSet::write(&dir, &all, dimensions)?;
+        sync_tree(&dir)?;
         self.parts.push(Part {
             folder: name,
             keys: all.len(),
@@ -172,7 +205,8 @@ impl Header {
     }
 
     /// Writes the entries and then the header, by which the change is made, and removes what it does
-    /// not name.
+    /// not name. What the header names is on the disk before the header is, and that before anything
+    /// is removed.
     pub(super) fn commit(
         &mut self,
         folder: &Path,
@@ -181,7 +215,7 @@ impl Header {
         self.generation += 1;
         let path = folder.join(self.entries_file());
         let write = || -> std::io::Result<()> {
-            let mut file = std::io::BufWriter::new(fs::File::create(&path)?);
+            let mut file = std::io::BufWriter::new(File::create(&path)?);
             for (entry, key) in rows {
                 serde_json::to_writer(&mut file, &Line { entry, key: *key })?;
                 file.write_all(b"\n")?;
@@ -189,14 +223,16 @@ impl Header {
             file.into_inner()?.sync_all()
         };
         write().map_err(|source| failed("write", &path, source))?;
+        sync_dir(folder)?;
         let (path, new) = (folder.join(FILE), folder.join(format!("{FILE}.new")));
         let write = || -> std::io::Result<()> {
-            let file = fs::File::create(&new)?;
+            let file = File::create(&new)?;
             serde_json::to_writer(&file, self)?;
             file.sync_all()?;
             fs::rename(&new, &path)
         };
         write().map_err(|source| failed("write", &path, source))?;
+        sync_dir(folder)?;
         self.sweep(folder);
         Ok(())
     }
@@ -221,6 +257,13 @@ impl Header {
                 fs::remove_file(path)
             };
         }
+    }
+}
+
+fn damaged(folder: &Path, reason: String) -> DatastoreError {
+    DatastoreError::Damaged {
+        path: folder.to_path_buf(),
+        reason,
     }
 }
 

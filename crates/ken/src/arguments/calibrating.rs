@@ -9,7 +9,7 @@ use ken_route::{Goal, Measure};
 
 use super::CorpusFlag;
 use super::answering::{DatastoreFlag, KbmFlags, RouterFlag};
-use crate::config::Layer;
+use crate::config::{Layer, count};
 
 /// As many as `ken ask` draws where nobody says how many.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
@@ -68,7 +68,7 @@ pub(crate) struct CalibrateArguments {
     embedder: Option<ModelReference>,
 
     /// How many answers the policy is to sample, at most as many as were probed
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]
     pub(crate) samples: NonZeroUsize,
 
     /// Let at most this share of the questions retrieve, from 0 to 1

@@ -13,7 +13,7 @@ use ken_milvus::{IndexKind, MilvusAddress};
 use ken_model::Precision;
 use ken_model::hub::ModelReference;
 
-use crate::config::{CorpusAddress, Layer};
+use crate::config::{CorpusAddress, Layer, count, seed};
 
 /// Where the corpus lies.
 #[derive(Debug, Clone, Args)]
@@ -36,11 +36,26 @@ impl CorpusFlag {
     }
 }
 
+/// Where the corpus lies, for what is done with its files.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FolderFlag {
+    /// The folder of the corpus [setting: corpus]
+    #[arg(long, value_name = "DIR", value_parser = corpus_address())]
+    corpus: Option<CorpusAddress>,
+}
+
+impl FolderFlag {
+    /// Writes what was given over a layer of settings.
+    pub(crate) fn onto(&self, layer: &mut Layer) {
+        layer.corpus.clone_from(&self.corpus);
+    }
+}
+
 /// How many passages are found, and how.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SearchFlags {
     /// How many passages to find; with --rerank, how many chunks to keep [setting: k]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) k: Option<NonZeroUsize>,
 
     #[command(flatten)]
@@ -61,7 +76,7 @@ pub(crate) struct FindingFlags {
     pub(crate) rerank: Option<Rerank>,
 
     /// With --rerank: how many passages are found and cut [default: 10] [setting: rerank_depth]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) rerank_depth: Option<NonZeroUsize>,
 
     /// With --rerank: how they are cut, as for --segment of ken ingest [default: words:100/50]
@@ -70,7 +85,7 @@ pub(crate) struct FindingFlags {
     pub(crate) rerank_chunk: Option<Segmentation>,
 
     /// Search the first N shards only [setting: scale]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroU32>)]
     pub(crate) scale: Option<NonZeroU32>,
 
     /// With --scale: the last N shards
@@ -138,7 +153,7 @@ pub(crate) struct IngestArguments {
     pub(crate) format: Option<Format>,
 
     #[command(flatten)]
-    pub(crate) corpus: CorpusFlag,
+    pub(crate) corpus: FolderFlag,
 
     /// The sentence embedder; fixed when the corpus is made [setting: embedder]
     #[arg(long, value_name = "REF")]
@@ -161,11 +176,11 @@ pub(crate) struct IngestArguments {
     pub(crate) skip_broken: bool,
 
     /// Split the documents into N equal random parts; fixed when the corpus is made [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroU32>)]
     pub(crate) shards: Option<NonZeroU32>,
 
     /// Another seed splits in another way
-    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "shards")]
+    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "shards", value_parser = seed)]
     pub(crate) shard_seed: u64,
 
     /// How vectors are searched: auto (by size), exact, graph (in memory) or disk (a small graph in
@@ -287,7 +302,7 @@ the rest can be searched again, and ingesting the documents once more brings bac
 was lost.")]
     Verify {
         #[command(flatten)]
-        corpus: CorpusFlag,
+        corpus: FolderFlag,
         /// Go on without the segments that are damaged
         #[arg(long)]
         repair: bool,
@@ -296,7 +311,7 @@ was lost.")]
     #[command(after_long_help = "\
 Examples:
   ken corpus history --corpus notes.ken")]
-    History(CorpusFlag),
+    History(FolderFlag),
     /// Return to an earlier generation
     #[command(after_long_help = "\
 Examples:
@@ -308,7 +323,7 @@ It becomes a new generation, so that a rollback can be taken back too.")]
         #[arg(value_name = "GENERATION")]
         generation: u64,
         #[command(flatten)]
-        corpus: CorpusFlag,
+        corpus: FolderFlag,
     },
     /// Delete documents
     #[command(after_long_help = "\
@@ -322,7 +337,7 @@ They are found no more. Their bytes go with the next compaction.")]
         #[arg(long = "doc", value_name = "ID", required = true)]
         documents: Vec<String>,
         #[command(flatten)]
-        corpus: CorpusFlag,
+        corpus: FolderFlag,
     },
     /// Leave passages out of every result
     #[command(after_long_help = "\
@@ -336,7 +351,7 @@ rollback brings pruned passages back, a compaction drops them for good.")]
         #[arg(long, value_name = "FILE")]
         ids: PathBuf,
         #[command(flatten)]
-        corpus: CorpusFlag,
+        corpus: FolderFlag,
     },
     /// Drop from the files what was deleted, replaced or pruned
     #[command(after_long_help = "\
@@ -345,7 +360,7 @@ Examples:
 
 Earlier generations cannot be returned to afterwards. Stop it at any time: shards that
 are done stay done.")]
-    Compact(CorpusFlag),
+    Compact(FolderFlag),
     /// Put the corpora of jobs for single shards together into one
     #[command(after_long_help = "\
 Examples:
@@ -358,7 +373,7 @@ number of shards and seed, and each shard comes from one part.")]
         #[arg(value_name = "PART", required = true)]
         parts: Vec<PathBuf>,
         #[command(flatten)]
-        corpus: CorpusFlag,
+        corpus: FolderFlag,
     },
     /// Bring a corpus to Milvus, or a collection there up to date
     #[command(after_long_help = "\
@@ -380,7 +395,7 @@ KEN_MILVUS_TOKEN.")]
         #[arg(long, value_name = "INDEX")]
         index: Option<IndexKind>,
         #[command(flatten)]
-        corpus: CorpusFlag,
+        corpus: FolderFlag,
     },
     /// Write all passages as JSON Lines, to stdout or a file
     #[command(after_long_help = "\
@@ -394,25 +409,26 @@ A line is {\"id\", \"title\", \"contents\", \"doc_id\", \"metadata\"}. Pruned pa
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
         #[command(flatten)]
-        corpus: CorpusFlag,
+        corpus: FolderFlag,
     },
 }
 
 impl CorpusVerb {
     /// What these flags say about settings.
     pub(crate) fn layer(&self) -> Layer {
-        let (Self::Info(corpus)
-        | Self::History(corpus)
-        | Self::Compact(corpus)
-        | Self::Verify { corpus, .. }
-        | Self::Rollback { corpus, .. }
-        | Self::Delete { corpus, .. }
-        | Self::Prune { corpus, .. }
-        | Self::Join { corpus, .. }
-        | Self::Push { corpus, .. }
-        | Self::Export { corpus, .. }) = self;
         let mut layer = Layer::default();
-        corpus.onto(&mut layer);
+        match self {
+            Self::Info(corpus) => corpus.onto(&mut layer),
+            Self::History(corpus)
+            | Self::Compact(corpus)
+            | Self::Verify { corpus, .. }
+            | Self::Rollback { corpus, .. }
+            | Self::Delete { corpus, .. }
+            | Self::Prune { corpus, .. }
+            | Self::Join { corpus, .. }
+            | Self::Push { corpus, .. }
+            | Self::Export { corpus, .. } => corpus.onto(&mut layer),
+        }
         layer
     }
 }

@@ -9,7 +9,7 @@ use ken_study::LabelRule;
 use super::answering::ModelFlags;
 use super::calibrating::share;
 use super::training::LayerChoice;
-use crate::config::Layer;
+use crate::config::{Layer, count};
 
 /// `ken datastore`.
 #[derive(Debug, Args)]
@@ -80,8 +80,8 @@ pub(crate) struct DatastoreMakeArguments {
     #[arg(long, value_name = "N", default_value = "auto")]
     pub(crate) layer: LayerChoice,
 
-    /// Leave out a share of the questions, to evaluate on
-    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.0)]
+    /// Leave out a share of the questions, to calibrate and evaluate on; that of the training
+    #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub(crate) struct DatastoreListArguments {
     pub(crate) contains: Option<String>,
 
     /// Show N entries at most
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 }
 

@@ -9,7 +9,7 @@ use ken_study::lessons::LessonFormat;
 
 use super::answering::ModelFlags;
 use super::tuning::{KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags};
-use crate::config::Layer;
+use crate::config::{Layer, seed};
 
 /// `ken export`.
 #[derive(Debug, Args)]
@@ -93,7 +93,8 @@ Examples:
   ken export training-data kbm known.jsonl --format axolotl --out lessons.jsonl
   ken export training-data kbm known.jsonl --corpus notes.ken --format trl --out lessons.jsonl
 
-The lessons are those of `ken train kbm` with the same flags.")]
+The lessons are those of `ken train kbm` with the same flags, except --soft: these tools know no
+weights of examples.")]
     Kbm {
         #[command(flatten)]
         lessons: KbmLessonFlags,
@@ -106,8 +107,9 @@ Examples:
   ken export training-data self-route labels.jsonl --format trl --out lessons.jsonl
   ken export training-data self-route labels.jsonl --preferences --format trl --out pairs.jsonl
 
-The lessons are those of the first stage of `ken train self-route` with the same flags, and with
---preferences the pairs of the second. Marks are written as the model's vocabulary calls them.")]
+The lessons are those of the first stage of `ken train self-route` with the same flags, except
+--soft, as these tools know no weights of examples; with --preferences they are the pairs of the
+second. Marks are written as the model's vocabulary calls them.")]
     SelfRoute {
         #[command(flatten)]
         lessons: SelfRouteLessonFlags,
@@ -154,6 +156,6 @@ pub(crate) struct ExportFlags {
     pub(crate) out: PathBuf,
 
     /// The seed of what is drawn [setting: seed]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = seed)]
     seed: Option<u64>,
 }

@@ -9,7 +9,7 @@ use ken_study::label::GoldenChoice;
 
 use super::FindingFlags;
 use super::answering::ModelFlags;
-use crate::config::{CorpusSource, Layer};
+use crate::config::{CorpusSource, Layer, count};
 
 /// `ken label`.
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ pub(crate) struct SourcesArguments {
     pub(crate) corpora: Vec<CorpusSource>,
 
     /// How many texts the model writes, and how many passages are found in each corpus
-    #[arg(long, value_name = "N", default_value = "5")]
+    #[arg(long, value_name = "N", default_value = "5", value_parser = count::<NonZeroUsize>)]
     pub(crate) contexts: NonZeroUsize,
 
     /// Which of several golden answers is scored: first, or likeliest (after all texts together)
@@ -73,15 +73,16 @@ pub(crate) struct SourcesArguments {
     pub(crate) golden: GoldenChoice,
 
     /// Take a random sample of N questions, chosen by the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
     /// Label so many questions at once. The labels are the same with any number; a run that is
     /// stopped loses at most a batch
-    #[arg(long, value_name = "N", default_value = "4")]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>)]
     pub(crate) batch: NonZeroUsize,
 
-    /// Write the record of each question to FILE
+    /// Write the record of each question to FILE [default: NAME.sources.jsonl in the working
+    /// directory, where QUESTIONS is NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 

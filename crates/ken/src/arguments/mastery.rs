@@ -8,7 +8,7 @@ use ken_model::hub::ModelReference;
 
 use super::answering::ModelFlags;
 use super::corpus::corpus_address;
-use crate::config::{CorpusAddress, Layer};
+use crate::config::{CorpusAddress, Layer, count};
 
 /// `ken mastery`.
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ pub(crate) struct MasteryLabelArguments {
     corpus: Option<CorpusAddress>,
 
     /// Take a random sample of N passages, chosen by the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
     /// The model that writes the questions and judges them, as --model; an endpoint's model may be
@@ -67,7 +67,7 @@ pub(crate) struct MasteryLabelArguments {
     pub(crate) writer: Option<ModelReference>,
 
     /// Ask at most N questions about a sentence
-    #[arg(long, value_name = "N", default_value = "4")]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>)]
     pub(crate) pairs: NonZeroUsize,
 
     /// Take the questions of FILE, which `ken probe` has probed, instead of having some written
@@ -85,10 +85,11 @@ pub(crate) struct MasteryLabelArguments {
 
     /// Work on so many sentences at once. The records are the same with any number; a run that is
     /// stopped loses at most a batch
-    #[arg(long, value_name = "N", default_value = "8")]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = count::<NonZeroUsize>)]
     pub(crate) batch: NonZeroUsize,
 
-    /// Write the record of each sentence to FILE
+    /// Write the record of each sentence to FILE [default: NAME.mastery.jsonl in the working
+    /// directory, where the corpus is NAME.ken]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 

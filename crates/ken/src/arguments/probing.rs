@@ -9,7 +9,7 @@ use ken_probe::{Correctness, Grouping};
 
 use super::answering::ModelFlags;
 use super::{CorpusFlag, SearchFlags};
-use crate::config::{Layer, SamplingTemperature};
+use crate::config::{Layer, SamplingTemperature, count};
 
 /// `ken probe`.
 #[derive(Debug, Args)]
@@ -33,15 +33,20 @@ pub(crate) struct ProbeArguments {
     pub(crate) questions: PathBuf,
 
     /// Take a random sample of N questions, chosen by the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
     /// How many answers to sample under each condition
-    #[arg(long, value_name = "I", default_value = "30")]
+    #[arg(long, value_name = "I", default_value = "30", value_parser = count::<NonZeroUsize>)]
     pub(crate) samples: NonZeroUsize,
 
     /// The temperature of the samples, above 0; 1 takes them from the model as it is
-    #[arg(long, value_name = "T", default_value = "1")]
+    #[arg(
+        long,
+        value_name = "T",
+        default_value = "1",
+        allow_negative_numbers = true
+    )]
     pub(crate) temperature: SamplingTemperature,
 
     /// When an answer is right: exact, contains (a golden answer stands in it), or judge (a model
@@ -65,10 +70,11 @@ pub(crate) struct ProbeArguments {
 
     /// Probe so many questions at once. The records are the same with any number; one that is
     /// stopped loses at most a batch
-    #[arg(long, value_name = "N", default_value = "4")]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>)]
     pub(crate) batch: NonZeroUsize,
 
-    /// Write the record of each question to FILE
+    /// Write the record of each question to FILE [default: NAME.probe.jsonl in the working directory,
+    /// where QUESTIONS is NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 

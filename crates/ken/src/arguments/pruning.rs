@@ -9,8 +9,8 @@ use ken_route::Policy;
 
 use super::answering::{DecidingFlags, ModelFlags};
 use super::calibrating::open_share;
-use super::{CorpusFlag, SearchFlags};
-use crate::config::Layer;
+use super::{FolderFlag, SearchFlags};
+use crate::config::{Layer, count};
 
 /// By what passages are pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,7 +47,7 @@ like these lose the passage with their answer. --report measures copies, and lea
 corpus as it is.")]
 pub(crate) struct PruneArguments {
     #[command(flatten)]
-    corpus: CorpusFlag,
+    corpus: FolderFlag,
 
     /// A pruner, made by ken train pruner
     #[arg(long, value_name = "FILE")]
@@ -92,7 +92,7 @@ pub(crate) struct PruneArguments {
     pub(crate) questions: Option<PathBuf>,
 
     /// Take a random sample of N questions, chosen by the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
     /// Say what would be pruned, and change nothing
@@ -130,10 +130,11 @@ pub(crate) struct PruneArguments {
     deciding: DecidingFlags,
 
     /// With --report: answer so many questions at once
-    #[arg(long, value_name = "N", default_value = "16")]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
     pub(crate) batch: NonZeroUsize,
 
-    /// With --report: keep the answers in DIR
+    /// With --report: keep the answers in DIR [default: NAME.prune-report in the working directory,
+    /// where the corpus is NAME.ken]
     #[arg(long, value_name = "DIR", requires = "report")]
     pub(crate) out: Option<PathBuf>,
 

@@ -7,12 +7,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use ken_model::hub::ModelReference;
 use ken_train::heads::Shape;
 
-use super::CorpusFlag;
 use super::answering::ModelFlags;
 use super::calibrating::open_share;
 use super::tuning::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
+use super::{CorpusFlag, FolderFlag};
 use crate::config::Layer;
 
 /// `ken train`.
@@ -208,7 +208,7 @@ pub(crate) struct TrainPrunerArguments {
     pub(crate) head: HeadFlags,
 
     #[command(flatten)]
-    corpus: CorpusFlag,
+    corpus: FolderFlag,
 
     #[command(flatten)]
     model: ModelFlags,

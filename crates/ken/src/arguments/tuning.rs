@@ -11,7 +11,7 @@ use super::CorpusFlag;
 use super::answering::ModelFlags;
 use super::calibrating::share;
 use super::corpus::FindingFlags;
-use crate::config::Layer;
+use crate::config::{Layer, count};
 
 /// How a language model is trained, and what is written.
 #[derive(Debug, Clone, Args)]
@@ -30,7 +30,7 @@ pub(crate) struct TuningFlags {
     pub(crate) full: bool,
 
     /// The rank of the matrices
-    #[arg(long, value_name = "N", default_value = "16")]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
     pub(crate) rank: NonZeroUsize,
 
     /// What they add is multiplied by this over the rank
@@ -59,11 +59,11 @@ pub(crate) struct TuningFlags {
     pub(crate) epochs: f64,
 
     /// Examples a step
-    #[arg(long, value_name = "N", default_value = "16")]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
     pub(crate) batch: NonZeroUsize,
 
     /// Tokens that are computed together at most; a step of more adds up gradients
-    #[arg(long, value_name = "N", default_value = "4096")]
+    #[arg(long, value_name = "N", default_value = "4096", value_parser = count::<NonZeroUsize>)]
     pub(crate) pass_tokens: NonZeroUsize,
 
     /// Shorten gradients of a greater norm to this one; 0 for never
@@ -79,15 +79,15 @@ pub(crate) struct TuningFlags {
     pub(crate) validation: f64,
 
     /// Steps between validations [default: one an epoch]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) validate_every: Option<NonZeroUsize>,
 
     /// End after so many validations in a row without a lower loss
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) patience: Option<NonZeroUsize>,
 
     /// Steps between checkpoints
-    #[arg(long, value_name = "N", default_value = "50")]
+    #[arg(long, value_name = "N", default_value = "50", value_parser = count::<NonZeroUsize>)]
     pub(crate) checkpoint_every: NonZeroUsize,
 
     #[command(flatten)]
@@ -143,8 +143,8 @@ text to the least helpful (SR-RAG, Eq. 4 to 6). Sources, the end of the question
 knowledge are marked by tokens that no text has. `ken datastore make` then makes a datastore of
 neighbours, which makes the choice better.
 
---held-out R of the questions are not taught, so that `ken eval` has some to go by; which ones
-goes by their words alone.")]
+--held-out R of the questions are not taught, so that `ken calibrate` and `ken eval` have some to
+go by; which ones goes by their words alone. Give `ken datastore make` the same share.")]
 pub(crate) struct TrainSelfRouteArguments {
     #[command(flatten)]
     pub(crate) lessons: SelfRouteLessonFlags,
@@ -194,13 +194,15 @@ impl LessonFlags {
 Examples:
   ken train examples lessons.jsonl --out tuned
   ken train examples lessons.jsonl --out tuned --rank 8 --learning-rate 1e-4 --epochs 3
-  ken train examples pairs.jsonl --out aligned --adapter tuned --beta 0.3
   ken ask --adapter tuned --policy never \"Who wrote it?\"
+  ken export model --adapter tuned --out merged
+  ken train examples pairs.jsonl --model ./merged --out aligned --beta 0.3
+  ken ask --model ./merged --adapter aligned --policy never \"Who wrote it?\"
 
 Each line of FILE is {\"prompt\", \"completion\"}, of which the completion is learned, or
 {\"prompt\", \"chosen\", \"rejected\"}, of which the first is to be preferred (DPO); these are the
-formats of TRL. With --adapter, training begins with what that adapter adds to the model, and
-what is learned stands on top of it.
+formats of TRL. An adapter cannot stand on another one: to go on from what was learned, merge it
+into the model first, as above, or train all weights (--full) with --adapter.
 
 Stop it with Ctrl-C and run it again to go on: every step is the same as without the stop.")]
 pub(crate) struct TrainExamplesArguments {
@@ -232,11 +234,11 @@ pub(crate) struct NoiseTolerantFlags {
     pub(crate) questions: PathBuf,
 
     /// Passages in a prompt
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = count::<NonZeroUsize>)]
     pub(crate) k: NonZeroUsize,
 
     /// Passages that are found for a question, among which distractors are sought
-    #[arg(long, value_name = "N", default_value = "20")]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = count::<NonZeroUsize>)]
     pub(crate) depth: NonZeroUsize,
 
     /// The share of distractors that come from other questions
@@ -254,7 +256,7 @@ pub(crate) struct NoiseTolerantFlags {
     pub(crate) held_out: f64,
 
     /// Take a random sample of N questions, chosen by the seed
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
     #[command(flatten)]

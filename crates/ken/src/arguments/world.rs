@@ -7,7 +7,7 @@ use ken_model::decoder::Device;
 use ken_model::hub::ModelReference;
 use ken_study::world::{Size, WorldSettings};
 
-use crate::config::Layer;
+use crate::config::{Layer, seed};
 
 /// `ken world`.
 #[derive(Debug, Args)]
@@ -93,7 +93,7 @@ pub(crate) struct WorldMakeArguments {
     pub(crate) sequences: usize,
 
     /// The seed of all that is drawn [setting: seed]
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", value_parser = seed)]
     pub(crate) seed: Option<u64>,
 }
 
@@ -174,7 +174,8 @@ pub(crate) struct WorldTrainArguments {
     #[arg(long, value_name = "RATE")]
     pub(crate) learning_rate: Option<f64>,
 
-    /// Where it computes: cpu, cuda or metal, as ken was built for [setting: device]
+    /// Where it computes: cpu, cuda or metal, as ken was built for, or reference (on the CPU as a
+    /// GPU would, slowly) [setting: device]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<Device>,
 }
@@ -204,7 +205,8 @@ pub(crate) struct WorldTruthArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) adapter: Option<PathBuf>,
 
-    /// Where it computes: cpu, cuda or metal, as ken was built for [setting: device]
+    /// Where it computes: cpu, cuda or metal, as ken was built for, or reference (on the CPU as a
+    /// GPU would, slowly) [setting: device]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<Device>,
 

@@ -106,7 +106,7 @@ fn show(answer: &Answer) -> Result<()> {
         "route: {} ({}: {})",
         answer.route, answer.policy, answer.reason
     ))?;
-    if !answer.retrieved.is_empty() {
+    if answer.calls.retriever > 0 {
         let read = answer
             .retrieved
             .iter()

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use ken_answer::{Step, steps};
 use ken_route::{Calibration, Goal, Measure, Observation, Policy, calibrate};
-use ken_study::{ProbeRecord, auroc, observe, observe_scored, read_results};
+use ken_study::{
+    ProbeRecord, auroc, check_sampling, observe, observe_scored, read_results, read_settings,
+};
 use serde_json::json;
 
 use crate::arguments::CalibrateArguments;
@@ -34,7 +36,12 @@ pub(crate) fn run(
             let scores = train::self_route::scores(&records, settings, stop)?;
             observe_scored(&records, arguments.policy, &scores)?
         }
-        measure => observe(&records, measure, arguments.samples.get())?,
+        measure => {
+            if steps(measure).contains(&Step::Sample) {
+                check_sampling(&read_settings(&arguments.records)?)?;
+            }
+            observe(&records, measure, arguments.samples.get())?
+        }
     };
     let goal = arguments.goal();
     let chosen = calibrate(&observed.observations, goal);

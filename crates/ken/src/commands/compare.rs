@@ -11,7 +11,10 @@ use ken_study::compare::{
     Answered, Comparison, Difference, Known, SignalWork, Signals, Wanted, take_signals, to_csv,
     to_html,
 };
-use ken_study::{ProbeRecord, Question, Record, ResultsFile, compare, read_results};
+use ken_study::{
+    ProbeRecord, Question, Record, ResultsFile, check_sampling, compare, read_results,
+    read_settings,
+};
 
 use crate::arguments::EvalArguments;
 use crate::commands::{open, records};
@@ -36,8 +39,20 @@ pub(crate) fn run(
             .hinting("add --verbalize=false, or name one policy")
             .into());
     }
+    if !settings.sources.is_empty() {
+        // What `always` answers is always from the first.
+        let message = "several policies cannot be compared with several corpora";
+        return Err(Refusal::new("sources_compared", message)
+            .hinting("leave --source out, or name one policy")
+            .into());
+    }
     let probed: Vec<ProbeRecord> = match &arguments.records {
-        Some(path) => read_results(path)?,
+        Some(path) => {
+            let probed = read_results(path)?;
+            // Samples are kept for later policies too, so those of these need not take any.
+            check_sampling(&read_settings(path)?)?;
+            probed
+        }
         None => Vec::new(),
     };
     let mut pipeline = open::routed_pipeline(true, policies, settings, stop)?;

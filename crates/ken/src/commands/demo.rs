@@ -69,7 +69,7 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     if let Some(policy) = arguments.policy {
-        policy.check().map_err(AnswerError::from)?;
+        check(policy)?;
     }
     let retriever = open_corpus(settings, stop)?;
     let model = open::language_model(settings, stop)?;
@@ -117,6 +117,26 @@ pub(crate) fn run(
         return output::json(&serde_json::json!({ "questions": rows, "summary": summaries }));
     }
     show(&rows, &summaries)
+}
+
+/// Refuses what the demo cannot answer under: it has no head and no model that was trained.
+fn check(policy: Policy) -> Result<()> {
+    let trained = policy.measure().is_some_and(|measure| {
+        matches!(
+            measure,
+            Measure::Router | Measure::Mastery | Measure::Certitude | Measure::SelfRoute
+        )
+    });
+    if trained {
+        let message =
+            format!("the policy `{policy}` decides by what was trained, which the demo has not");
+        return Err(Refusal::new("untrained_demo", message)
+            .hinting(format!(
+                "try it on your own documents: `ken ask --corpus DIR --policy {policy} QUESTION`"
+            ))
+            .into());
+    }
+    Ok(policy.check().map_err(AnswerError::from)?)
 }
 
 /// The texts of the demo's documents.
@@ -306,6 +326,22 @@ mod tests {
             kinds,
             ["public", "invented", "public", "invented", "public"]
         );
+    }
+
+    #[test]
+    fn policies_that_need_training_are_refused() {
+        for policy in [
+            "router@0.5",
+            "kbm@0.5",
+            "kbm:certainty@0.5+double",
+            "self-route",
+        ] {
+            let error = check(policy.parse().unwrap()).unwrap_err();
+            let refusal = error.downcast_ref::<Refusal>().unwrap();
+            assert!(refusal.hint().unwrap().contains("ken ask"), "{policy}");
+        }
+        assert!(check("certainty@0.5".parse().unwrap()).is_ok());
+        assert!(check("certainty".parse().unwrap()).is_err());
     }
 
     #[test]

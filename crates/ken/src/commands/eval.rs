@@ -5,11 +5,22 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_study::{ResultsFile, Summary, is_held_out, read_questions, sample, summarize};
+use serde::Serialize;
 
 use crate::arguments::EvalArguments;
 use crate::commands::{compare, open, records};
 use crate::config::Settings;
+use crate::failure::Refusal;
 use crate::output;
+
+/// What is printed of one policy.
+#[derive(Serialize)]
+struct Evaluated {
+    #[serde(flatten)]
+    summary: Summary,
+    /// Questions whose answers, and times, are those of an earlier run.
+    resumed: usize,
+}
 
 /// Runs `ken eval`.
 pub(crate) fn run(
@@ -32,6 +43,12 @@ pub(crate) fn run(
             return compare::run(arguments, several, &questions, settings, json, stop);
         }
     }
+    if arguments.records.is_some() {
+        let message = "--records spares policies that are compared what they sample, and one alone samples for itself";
+        return Err(Refusal::new("records_of_one_policy", message)
+            .hinting("leave --records out, or compare several: --policy always,certainty")
+            .into());
+    }
     let pipeline = open::pipeline(settings, stop)?;
     let policy = settings.policy.to_string();
     let out = match &arguments.out {
@@ -50,15 +67,18 @@ pub(crate) fn run(
         let (done, total) = (evaluation.records.len(), questions.len());
         return Err(records::stopped(done, total, "questions", &out));
     }
-    let summary = summarize(&policy, &evaluation.records);
+    let evaluated = Evaluated {
+        summary: summarize(&policy, &evaluation.records),
+        resumed: evaluation.resumed,
+    };
     if json {
-        output::json(&summary)
+        output::json(&evaluated)
     } else {
-        show(&summary, &out)
+        show(&evaluated, &out)
     }
 }
 
-fn show(summary: &Summary, out: &Path) -> Result<()> {
+fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
     let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = summary.em_interval.map_or_else(String::new, |[low, high]| {
@@ -92,6 +112,10 @@ fn show(summary: &Summary, out: &Path) -> Result<()> {
         .map(|(stage, latency)| format!("{stage} {} / {}", ms(latency.p50), ms(latency.p95)))
         .collect();
     rows.push(("by stage", stages.join(", ")));
+    if *resumed > 0 {
+        let of_earlier = format!("{resumed} answers of an earlier run, with their times");
+        rows.push(("from the file", of_earlier));
+    }
     rows.push(("per question", out.display().to_string()));
     let rows: Vec<Vec<String>> = rows
         .into_iter()

@@ -155,6 +155,12 @@ pub(crate) fn retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retrie
     retriever_of(settings.corpus()?, settings, stop)
 }
 
+/// As [`retriever`], with the reranking of the settings, for work that has no language model at hand.
+pub(crate) fn reranked_retriever(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
+    let model = || language_model(settings, stop);
+    rerank::added(retriever(settings, stop)?, settings, model, stop)
+}
+
 /// As [`retriever`], of a corpus other than that of the settings.
 pub(crate) fn retriever_of(
     corpus: &CorpusAddress,

@@ -7,10 +7,11 @@ mod report;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_answer::Rerank;
 use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
 use ken_model::encoder::Role;
-use ken_study::pruning::{self, Asked, Kept, Promise, largest_ratio};
+use ken_study::pruning::{self, Asked, Kept, LEAST_RATIO, Promise, largest_ratio};
 use ken_study::{Question, read_questions, sample};
 use serde_json::json;
 
@@ -122,6 +123,15 @@ fn promised(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Kept> {
+    if settings.rerank != Rerank::None {
+        let message =
+            "what is promised is promised of passages as they are found, not as they are reranked";
+        return Err(Refusal::new("rerank_promised", message)
+            .hinting("add --rerank none, or see what a ratio does with it: --report")
+            .into());
+    }
+    // Where not even the smallest ratio can go, that is why none is found.
+    pruned.marks(LEAST_RATIO)?;
     let questions = questions(arguments, settings)?;
     let texts: Vec<&str> = questions
         .iter()
@@ -149,6 +159,7 @@ fn promised(
         confidence: arguments.confidence,
         mode: settings.mode,
         k: open::answering(settings).k,
+        most: pruned.most,
     };
     let kept = {
         let mut display = Display::new();

@@ -14,11 +14,15 @@ use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::progress::{Display, Unit};
 
+/// The endings of files of questions, and of corpora.
+const ENDINGS: [&str; 3] = [".jsonl.gz", ".jsonl", ".ken"];
+
 /// Where results go if nobody says: into the working directory, named after the file of questions, or
-/// the corpus, and what was done with it.
+/// the corpus, without its ending, and what was done with it.
 pub(crate) fn beside_here(source: &Path, what: &str) -> PathBuf {
     let name = source.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.split('.').next().unwrap_or_default();
+    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+    let stem = stem.unwrap_or(&name);
     PathBuf::from(format!("{stem}.{what}"))
 }
 
@@ -67,17 +71,19 @@ pub(crate) fn answers(
 /// counts by what it holds, not by where it lies.
 pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings {
     let answering = pipeline.settings();
-    let corpus = pipeline.retriever().map_or_else(
-        || "none".to_owned(),
-        |retriever| {
-            let searched = retriever.back_end();
-            format!(
-                "generation {} of fingerprint {}",
-                searched.generation(),
-                searched.fingerprint()
-            )
-        },
-    );
+    let searched = |retriever: &Retriever| {
+        let searched = retriever.back_end();
+        format!(
+            "generation {} of fingerprint {}",
+            searched.generation(),
+            searched.fingerprint()
+        )
+    };
+    let corpus = pipeline
+        .retriever()
+        .map_or_else(|| "none".to_owned(), searched);
+    let sources = pipeline.further().iter();
+    let sources = sources.map(|(name, retriever)| (format!("source {name}"), searched(retriever)));
     let filters: Vec<String> = settings.filters.iter().map(ToString::to_string).collect();
     let reranking = pipeline
         .retriever()
@@ -117,6 +123,7 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .chain(samples)
         .chain(decider)
         .map(|(name, value)| (name.to_owned(), value))
+        .chain(sources)
         .collect()
 }
 
@@ -142,8 +149,13 @@ mod tests {
 
     #[test]
     fn records_are_named_after_the_questions() {
-        let name = beside_here(Path::new("sets/nq.questions.jsonl.gz"), "probe.jsonl");
-        assert_eq!(name, Path::new("nq.probe.jsonl"));
-        assert_eq!(table_of(&name), Path::new("nq.probe.jsonl.parquet"));
+        let named = |source: &str| beside_here(Path::new(source), "probe.jsonl");
+        assert_eq!(named("sets/nq.jsonl.gz"), Path::new("nq.probe.jsonl"));
+        assert_eq!(named("a/nq.dev.jsonl"), Path::new("nq.dev.probe.jsonl"));
+        assert_eq!(named("b/nq.test.jsonl"), Path::new("nq.test.probe.jsonl"));
+        assert_eq!(named("notes.ken"), Path::new("notes.probe.jsonl"));
+        assert_eq!(named("questions"), Path::new("questions.probe.jsonl"));
+        let table = table_of(Path::new("nq.probe.jsonl"));
+        assert_eq!(table, Path::new("nq.probe.jsonl.parquet"));
     }
 }

@@ -88,7 +88,12 @@ fn an_unknown_key_is_named_with_its_file_and_its_neighbours() {
 
 #[test]
 fn a_bad_value_is_named_with_its_key_and_file() {
-    assert!(message("k = 0").starts_with("`k = 0` in shelf/ken.toml: "));
+    assert!(
+        message("k = 0")
+            .starts_with("`k = 0` in shelf/ken.toml: it must be a whole number, at least 1")
+    );
+    assert!(message("seed = -1").contains("a seed is a whole number from 0 up"));
+    assert!(message("verbalize = 1").contains("true or false"));
     assert!(message("rerank = \"bm25\"").contains("cross-encoder:REF"));
     assert!(message("mode = \"deep\"").starts_with("`mode = deep` in shelf/ken.toml: "));
     assert!(message("k = true").starts_with("`k` in shelf/ken.toml is of type boolean"));
@@ -99,7 +104,7 @@ fn a_bad_value_is_named_with_its_key_and_file() {
         refusal
             .unwrap_err()
             .to_string()
-            .starts_with("the variable KEN_K=ten: ")
+            .starts_with("the variable KEN_K=ten: it must be a whole number")
     );
 }
 

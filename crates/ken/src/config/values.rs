@@ -6,6 +6,24 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+/// A number of things, of which there has to be one.
+pub(crate) fn count<N: FromStr>(text: &str) -> Result<N, String> {
+    text.parse()
+        .map_err(|_| "it must be a whole number, at least 1".to_owned())
+}
+
+/// What begins all that is random.
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "a seed is a whole number from 0 up".to_owned())
+}
+
+/// Whether or not.
+pub(super) fn truth(text: &str) -> Result<bool, String> {
+    text.parse()
+        .map_err(|_| "it must be true or false".to_owned())
+}
+
 /// The temperature of sampling: 0 is greedy. Finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub(crate) struct Temperature(f64);
@@ -56,7 +74,22 @@ impl FromStr for SamplingTemperature {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroUsize;
+
     use super::*;
+
+    #[test]
+    fn counts_begin_at_one_and_seeds_at_zero() {
+        assert_eq!(count::<NonZeroUsize>("1").map(NonZeroUsize::get), Ok(1));
+        assert_eq!(seed("0"), Ok(0));
+        for bad in ["0", "-1", "many", ""] {
+            let reason = count::<NonZeroUsize>(bad).unwrap_err();
+            assert!(reason.contains("at least 1"), "{bad}: {reason}");
+        }
+        for bad in ["-1", "0.5", "now"] {
+            assert!(seed(bad).unwrap_err().contains("from 0 up"), "{bad}");
+        }
+    }
 
     #[test]
     fn a_temperature_is_a_number_from_zero_up() {

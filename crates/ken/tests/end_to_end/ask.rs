@@ -113,6 +113,9 @@ fn always_answers_from_the_corpus() {
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
+
+    let nothing = ken.text(&[&ask[..], &["--filter", "year=1", "--max-tokens", "1"]].concat());
+    assert!(nothing.contains("passages: 0 found, 0 read\n"), "{nothing}");
 }
 
 #[test]

@@ -36,7 +36,10 @@ fn patched(ken: &Ken, name: &[u8], offset: usize, bytes: &[u8]) {
 fn a_model_that_is_not_there() {
     let ken = Ken::new();
     let refusal = asked(&ken, "./gone.gguf");
-    refusal.is("local_missing", "gone.gguf", "");
+    refusal.is("local_missing", "gone.gguf", "check the path");
+    let ask = ["ask", "--policy", "never", "--adapter", "nope", "Why?"];
+    ken.refusal(&ask)
+        .is("adapter", "nope cannot be used", "LoRA adapter");
     let refusal = ken.refusal(&["model", "embed", "./gone", "--text", "x"]);
     refusal.is("local_missing", "./gone", "");
     let refusal = asked(&ken, "hf:org/model");
@@ -71,6 +74,19 @@ fn a_file_that_is_no_model() {
     asked(&ken, "./notes.txt").is("not_a_model", "notes.txt", ".gguf");
     ken.write("notes.gguf", "a text");
     asked(&ken, "./notes.gguf").is("corrupt_model", "notes.gguf", "");
+    let ingest = [
+        "ingest",
+        "notes.txt",
+        "--corpus",
+        "c",
+        "--embedder",
+        "./notes.gguf",
+    ];
+    ken.refusal(&ingest).is(
+        "encoder_file_missing",
+        "notes.gguf/config.json is missing",
+        "is a folder with",
+    );
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
     refusal.is(
         "other_settings",
         "k was 3 and is now 2",
-        "name a new file for this run",
+        "delete results.jsonl to start anew, or name a new file for this run by --out",
     );
     assert_eq!(
         ken.read("results.jsonl"),
@@ -106,10 +106,12 @@ fn check_summary(summary: &Value) {
             "model_calls",
             "retriever_calls",
             "tokens",
-            "latency_ms"
+            "latency_ms",
+            "resumed"
         ]
     );
     assert_eq!(summary["n"], 3);
+    assert_eq!(summary["resumed"], 1);
     assert_eq!(summary["policy"], "always");
     assert_eq!(summary["retrieval_ratio"], 1.0);
     assert_eq!(summary["gold_coverage"], 1.0);
@@ -189,6 +191,7 @@ fn a_question_that_cannot_be_answered_fails_alone() {
     }
     let text = ken.text(&eval);
     assert!(text.contains("failed           2\n"), "{text}");
+    assert!(text.contains("from the file    3 answers of"), "{text}");
 }
 
 #[test]
@@ -197,6 +200,8 @@ fn without_a_corpus_only_never_can_be_measured() {
     write_questions(&ken);
     let refusal = ken.refusal(&["eval", "questions.jsonl"]);
     refusal.is("corpus_not_named", "no corpus is named", "--corpus DIR");
+    ken.refusal(&["eval", "questions.jsonl", "--records", "known.jsonl"])
+        .is("records_of_one_policy", "--records", "compare several");
 
     let eval = [
         "eval",

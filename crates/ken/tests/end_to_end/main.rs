@@ -28,6 +28,7 @@ mod remote;
 mod remote_stopped;
 mod rerank;
 mod search;
+mod self_routing;
 #[cfg(unix)]
 mod stopped;
 mod train;

@@ -36,7 +36,12 @@ fn every_measure_decides_by_its_threshold() {
     let ken = Ken::new();
     ingest_notes(&ken);
     for name in MEASURED {
-        for (threshold, route) in [("1e9", "self"), ("-1e9", "corpus")] {
+        // Only certainty is a share of all there could be.
+        let thresholds = match name {
+            "certainty" => ["1", "0"],
+            _ => ["1e9", "-1e9"],
+        };
+        for (threshold, route) in thresholds.into_iter().zip(["self", "corpus"]) {
             let policy = format!("{name}@{threshold}");
             let answer = ken.json(&[
                 "ask",
@@ -178,6 +183,22 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     let chosen = ken.json(&[&calibrate[..], &["--samples", "4", "--ratio", "1"]].concat());
     assert_eq!((&chosen["n"], &chosen["samples"]), (&json!(4), &json!(4)));
 
+    let cold = ken.read("known.jsonl");
+    let cold = cold.replacen("\"temperature\":\"1\"", "\"temperature\":\"0.3\"", 1);
+    ken.write("cold.jsonl", cold);
+    let by = |policy| {
+        [
+            "calibrate",
+            "cold.jsonl",
+            "--policy",
+            policy,
+            "--samples",
+            "4",
+        ]
+    };
+    ken.refusal(&by("certainty"))
+        .is("other_temperature", "0.3", "--temperature 1");
+    assert_eq!(ken.json(&by("uncertainty:perplexity"))["n"], 4);
     let eval = [
         "eval",
         "questions.jsonl",

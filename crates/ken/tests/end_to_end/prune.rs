@@ -264,7 +264,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     );
     assert!(rows[1]["search_p50_ms"].is_number(), "{measured}");
     assert_eq!(pruned(&ken), (0, 1));
-    assert!(!ken.path("measured/copy").exists());
+    assert!(!ken.path("measured/copy").exists() && !ken.path("measured/whole").exists());
     let again = ken.text(&prune(&report));
     assert!(
         again.contains("coverage") && again.contains("the corpus is as it was"),
@@ -293,6 +293,20 @@ fn what_was_measured_goes_before_what_is_foretold() {
         "too_few_labels",
         "30 passages are to go, and the mastery of 20 was measured",
         "--pruner",
+    );
+    // A promise ends where what was measured does.
+    let promise = [
+        "--max-coverage-loss",
+        "0.9",
+        "--questions",
+        "questions.jsonl",
+        "--dry-run",
+    ];
+    let promised = ken.json(&prune(&[&promise[..], &measured].concat()));
+    assert_eq!(
+        (&promised["pruned"], &promised["ratio"]),
+        (&json!(20), &json!(0.34)),
+        "{promised}"
     );
     ken.refusal(&dry(&["0.1", "--method", "measured"])).is(
         "no_labels",
@@ -384,6 +398,14 @@ fn what_cannot_be_pruned_is_refused() {
         .is("no_pruner", "no pruner", "ken train pruner");
     ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
         .is("several_methods", "--report", "--method");
+    let promise = [
+        "--max-coverage-loss",
+        "0.2",
+        "--questions",
+        "questions.jsonl",
+    ];
+    ken.refusal(&prune(&[&promise[..], &["--rerank", "embedder"]].concat()))
+        .is("rerank_promised", "reranked", "--rerank none");
     ken.refusal(&prune(&["--ratio", "0.3", "--filter", "lang=en"]))
         .is("part_of_corpus", "whole corpus", "--filter");
     for ratio in ["1", "-0.1", "NaN"] {

@@ -347,8 +347,11 @@ fn what_does_not_fit_is_refused_and_nothing_is_overwritten() {
     ken.refusal(&hidden)
         .is("other_model", "another model", "--model");
     ken.write("known.jsonl", "{}\n");
-    ken.refusal(&train(&[]))
-        .is("not_results", "known.jsonl", "");
+    ken.refusal(&train(&[])).is(
+        "not_results",
+        "known.jsonl",
+        "`ken probe QUESTIONS --out FILE` wrote",
+    );
     assert_eq!(
         ken.read("router.json"),
         router,

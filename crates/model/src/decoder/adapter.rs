@@ -135,8 +135,11 @@ impl Adapter {
             reason,
         };
         let settings_path = folder.join(SETTINGS_FILE);
-        let text = std::fs::read_to_string(&settings_path)
-            .map_err(|source| DecoderError::io(&settings_path, source))?;
+        let text =
+            std::fs::read_to_string(&settings_path).map_err(|source| match source.kind() {
+                std::io::ErrorKind::NotFound => refuse(format!("it has no `{SETTINGS_FILE}`")),
+                _ => DecoderError::io(&settings_path, source),
+            })?;
         let settings: AdapterSettings = serde_json::from_str(&text)
             .map_err(|e| refuse(format!("`{SETTINGS_FILE}` cannot be read: {e}")))?;
         if let Some(what) = settings.unsupported() {

@@ -266,9 +266,10 @@ impl DecoderError {
             Self::NoSamples => Some("ask for at least 1".to_owned()),
             Self::NotFinite => Some("verify the file with `ken model verify REF`".to_owned()),
             Self::NoSuchDevice { .. } => Some(
-                "build ken with the feature `cuda` or `metal`, or use the CPU: --device cpu"
+                "build ken for it: `cargo install --path crates/ken --features cuda` (or metal); or use the CPU: --device cpu"
                     .to_owned(),
             ),
+            Self::Io { .. } => Some("check the path, and that you may read the file".to_owned()),
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Decoder;
 use super::backend::{Backend, Sequence};
 use super::certain::Certain;
-use super::engine::{Depth, Engine, Reading};
+use super::engine::{Depth, Engine};
 use super::error::DecoderError;
 use super::graph::Input;
 use super::prompt::{Course, Prompt};
@@ -35,9 +35,10 @@ pub struct Generation {
     pub text: String,
     /// The tokens written, an end token left out.
     pub tokens: Vec<u32>,
-    /// Natural-log probability of each token at temperature 1.
+    /// Natural-log probability of each token at temperature 1, and behind them of the end token where
+    /// one came: `[tokens]` or `[tokens + 1]`.
     pub logprobs: Vec<f32>,
-    /// Entropy in nats of what each token was chosen from, at temperature 1.
+    /// Entropy in nats of what each of these was chosen from, at temperature 1.
     pub entropies: Vec<f32>,
     /// Why it ended.
     pub finish: Finish,
@@ -238,7 +239,7 @@ impl<B: Backend> Engine<B> {
         mut held: usize,
     ) -> Result<Vec<Waiting<B::Sequence>>, DecoderError> {
         let started = Instant::now();
-        let (mut places, mut readings) = (0, Vec::new());
+        let (mut places, mut prompts) = (0, Vec::new());
         // Each request with the reading of its prompt.
         let mut indices: Vec<(usize, usize)> = Vec::new();
         for index in unread.clone() {
@@ -260,17 +261,12 @@ impl<B: Backend> Engine<B> {
             held += more;
             places += request.samples;
             unread.start = index + 1;
-            indices.push((index, read.unwrap_or(readings.len())));
-            if read.is_some() {
-                continue;
+            indices.push((index, read.unwrap_or(prompts.len())));
+            if read.is_none() {
+                prompts.push(request.prompt);
             }
-            let (sequence, known) = self.behind(request.prompt)?;
-            readings.push(Reading {
-                tokens: request.prompt.tokens()[known..].to_vec(),
-                sequence,
-                wanted: 1,
-            });
         }
+        let mut readings = self.readings(&prompts)?;
         let hidden = self.read(&mut readings, Depth::Final)?.concat();
         let mut rows: Vec<Vec<f32>> = Vec::with_capacity(indices.len());
         self.logits(&hidden, |_, logits| {
@@ -397,13 +393,13 @@ impl<'a, S: Sequence> Branch<'a, S> {
     /// Takes the logits of what comes next and writes a token.
     fn take(&mut self, logits: &[f32], writer: &Writer<'_>) -> Result<(), DecoderError> {
         let choice = self.sampler.next(logits).ok_or(DecoderError::NotFinite)?;
+        self.logprobs.push(choice.logprob);
+        self.entropies.push(choice.entropy);
         if writer.end_tokens.binary_search(&choice.token).is_ok() {
             self.finish = Some(Finish::End);
             return Ok(());
         }
         self.tokens.push(choice.token);
-        self.logprobs.push(choice.logprob);
-        self.entropies.push(choice.entropy);
         let whole = writer.tokenizer.decode(&self.tokens)?;
         self.piece.push_str(self.text.extend(&whole));
         if self.text.stopped {

@@ -27,6 +27,7 @@ mod runtime;
 mod sampling;
 mod score;
 mod source_tokens;
+mod stems;
 mod tensors;
 mod tokenizer;
 mod untrained;
@@ -50,7 +51,7 @@ pub use prompt_form::PromptForm;
 pub use score::{Score, ScoreRequest};
 pub use source_tokens::{CorpusToken, SourceTokens, SourcedText, SourcedTokens};
 pub use untrained::Untrained;
-pub use written::StoredAs;
+pub use written::{StoredAs, remove_model};
 
 use chat::ChatTemplate;
 use runtime::Engines;

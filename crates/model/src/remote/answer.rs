@@ -6,13 +6,38 @@ use super::route::Route;
 use crate::language::Finish;
 
 /// One continuation as the endpoint tells it, whole or in part.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Choice {
     pub(super) text: String,
-    /// Empty where the endpoint does not tell.
-    pub(super) logprobs: Vec<f32>,
+    /// Empty where the endpoint does not tell log probabilities.
+    pub(super) tokens: Vec<Token>,
     /// `None` where it has not ended yet.
     pub(super) finish: Option<Finish>,
+}
+
+/// A token that was written.
+#[derive(Debug, Clone)]
+pub(super) struct Token {
+    /// Natural-log probability.
+    pub(super) logprob: f32,
+    /// The bytes of its text; none where the endpoint does not tell.
+    pub(super) text: Vec<u8>,
+}
+
+impl Token {
+    /// Whether its text is but a stand-in, as endpoints tell of bytes that make no character alone.
+    pub(super) fn is_part_of_character(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.text);
+        text.contains(char::REPLACEMENT_CHARACTER) || text.starts_with("bytes:")
+    }
+}
+
+impl Choice {
+    /// The log probabilities of the tokens; `None` where there are none.
+    pub(super) fn logprobs(&self) -> Option<Vec<f32>> {
+        let logprobs = self.tokens.iter().map(|token| token.logprob);
+        (!self.tokens.is_empty()).then(|| logprobs.collect())
+    }
 }
 
 /// The tokens that the endpoint counted.
@@ -36,7 +61,7 @@ pub(super) fn choices(answer: &Value, route: Route) -> Option<Vec<Choice>> {
         let text = text.as_str().or(text.is_null().then_some(""))?;
         Some(Choice {
             text: text.to_owned(),
-            logprobs: logprobs(choice),
+            tokens: tokens(choice),
             finish: finish(choice).or(Some(Finish::End)),
         })
     };
@@ -54,7 +79,7 @@ pub(super) fn piece(event: &Value, route: Route) -> Choice {
     };
     Choice {
         text: text.and_then(Value::as_str).unwrap_or_default().to_owned(),
-        logprobs: logprobs(choice),
+        tokens: tokens(choice),
         finish: finish(choice),
     }
 }
@@ -71,27 +96,46 @@ pub(super) fn usage(answer: &Value) -> Usage {
     }
 }
 
-/// Log probabilities in the form of OpenAI's completions, or in that of its conversations, which
-/// llama-server uses for both.
-fn logprobs(choice: &Value) -> Vec<f32> {
-    let Some(told) = choice.get("logprobs") else {
-        return Vec::new();
-    };
-    let values: Vec<Option<f64>> = match told.get("token_logprobs").and_then(Value::as_array) {
-        Some(values) => values.iter().map(Value::as_f64).collect(),
-        None => told
-            .get("content")
-            .and_then(Value::as_array)
+/// Tokens in the form of OpenAI's completions, or in that of its conversations, which llama-server
+/// uses for both.
+fn tokens(choice: &Value) -> Vec<Token> {
+    let list = |name: &str| choice.get("logprobs")?.get(name)?.as_array();
+    let tokens: Option<Vec<Token>> = match (list("token_logprobs"), list("tokens")) {
+        (Some(values), texts) => values
+            .iter()
+            .enumerate()
+            .map(|(at, value)| {
+                let text = texts.and_then(|texts| texts.get(at)?.as_str());
+                Some(Token {
+                    logprob: value.as_f64()? as f32,
+                    text: text.unwrap_or_default().into(),
+                })
+            })
+            .collect(),
+        (None, _) => list("content")
             .into_iter()
             .flatten()
-            .map(|token| token.get("logprob").and_then(Value::as_f64))
+            .map(|token| {
+                Some(Token {
+                    logprob: token.get("logprob")?.as_f64()? as f32,
+                    text: bytes_of(token),
+                })
+            })
             .collect(),
     };
-    let values: Option<Vec<f32>> = values
-        .into_iter()
-        .map(|value| value.map(|value| value as f32))
-        .collect();
-    values.unwrap_or_default()
+    tokens.unwrap_or_default()
+}
+
+/// The text of a token of a conversation. Its bytes are told beside it, as it may be a part of a
+/// character.
+fn bytes_of(token: &Value) -> Vec<u8> {
+    let bytes = token.get("bytes").and_then(Value::as_array);
+    let bytes: Option<Vec<u8>> = bytes.and_then(|bytes| {
+        let each = bytes.iter();
+        each.map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
+    });
+    let text = token.get("token").and_then(Value::as_str);
+    bytes.unwrap_or_else(|| text.unwrap_or_default().into())
 }
 
 /// Only vLLM tells whether a stop string came; elsewhere one counts as an end.

@@ -316,24 +316,33 @@ fn text(response: Response<Incoming>) -> Result<String, ureq::Error> {
 
 /// A base URL that can be used.
 fn parsed(base: &str) -> Result<Url, RemoteError> {
-    // Credentials do not belong into a URL, nor into a message.
-    let refused = |shown: &str, reason: &str| RemoteError::BadUrl {
-        url: shown.to_owned(),
+    let refused = |reason: &str| RemoteError::BadUrl {
+        url: without_secrets(base).to_owned(),
         reason: reason.to_owned(),
     };
-    let url = Url::parse(base).map_err(|e| refused(base, &e.to_string()))?;
+    let url = Url::parse(base).map_err(|e| refused(&e.to_string()))?;
     if !url.username().is_empty() || url.password().is_some() {
-        let host = url.host_str().unwrap_or_default();
-        return Err(refused(host, "its URL must not carry credentials"));
+        return Err(refused("its URL must not carry credentials"));
     }
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(refused(base, "it begins with neither http:// nor https://"));
+        return Err(refused("it begins with neither http:// nor https://"));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        let shown = base.split(['?', '#']).next().unwrap_or_default();
-        return Err(refused(shown, "a base URL has no query"));
+        return Err(refused("a base URL has no query"));
     }
     Ok(url)
+}
+
+/// What a message may show of a text that may be no URL: neither what stands before an `@`, nor a
+/// query.
+fn without_secrets(base: &str) -> &str {
+    let (address, query) = base.split_at(base.find(['?', '#']).unwrap_or(base.len()));
+    match address.rsplit_once('@') {
+        // A password may hold a `?` too.
+        _ if query.contains('@') => "…",
+        Some((_, host)) => host,
+        None => address,
+    }
 }
 
 /// Whether the endpoint is on this machine, where no proxy leads to.
@@ -405,6 +414,12 @@ mod tests {
             "ftp://a/v1",
             "http://ada:secret@host/v1",
             "http://h/v1?key=secret",
+            "http://ada:secret@host:port/v1",
+            "http://ada:se/secret@ho st/v1",
+            "http://ada:secret?x@host/v1",
+            "http://ada:#secret@host/v1",
+            "ada:secret@host/v1",
+            "http://h:port/v1?key=secret",
         ] {
             let error = client(base).unwrap_err();
             assert_eq!(error.kind(), "bad_endpoint");

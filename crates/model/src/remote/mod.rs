@@ -11,6 +11,7 @@ mod endpoint;
 mod error;
 mod exchange;
 mod flight;
+mod hand_out;
 mod model;
 mod retry;
 mod route;

@@ -9,6 +9,7 @@ use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::RemoteError;
 use super::flight::in_flight;
+use super::hand_out::Handed;
 use super::retry::Failed;
 use super::route::{Order, Refused, Route, body};
 use super::score::{self, Scoring};
@@ -104,7 +105,7 @@ impl RemoteModel {
             seed_offset: 0,
             stream: false,
         })?;
-        Ok(choices.iter().any(|choice| !choice.logprobs.is_empty()))
+        Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))
     }
 
     /// Sends a body made for an order, without what the endpoint turns out not to take.
@@ -150,10 +151,14 @@ impl RemoteModel {
 
     /// Writes `order.samples` continuations: in one request where the endpoint can, else in
     /// requests that differ by their seed.
-    fn samples(&self, mut order: Order<'_>) -> Result<Vec<Generation>, RemoteError> {
+    fn samples(&self, mut order: Order<'_>) -> Result<Vec<Written>, RemoteError> {
         let wanted = order.samples;
         if order.max_tokens == 0 {
-            return Ok(vec![self.nothing(order.prompt)?; wanted]);
+            let written = Written {
+                choice: Choice::default(),
+                generation: self.nothing(order.prompt)?,
+            };
+            return Ok(vec![written; wanted]);
         }
         let mut written = Vec::with_capacity(wanted);
         // All greedy samples are the same, and some endpoints refuse to write several.
@@ -181,7 +186,17 @@ impl RemoteModel {
                     written: usage.written.filter(|_| alone),
                     ..usage
                 };
-                written.push(self.generation(order.prompt, choice, usage, Duration::ZERO, time)?);
+                let whole = choice.clone();
+                written.push(Written {
+                    choice,
+                    generation: self.generation(
+                        order.prompt,
+                        whole,
+                        usage,
+                        Duration::ZERO,
+                        time,
+                    )?,
+                });
             }
             if let (true, Some(first)) = (greedy, written.first()) {
                 written.resize(wanted, first.clone());
@@ -233,15 +248,14 @@ impl RemoteModel {
         prompt_time: Duration,
         write_time: Duration,
     ) -> Result<Generation, RemoteError> {
-        let told = !choice.logprobs.is_empty();
-        let tokens = match (choice.logprobs.len(), usage.written) {
+        let tokens = match (choice.tokens.len(), usage.written) {
             (0, Some(written)) => written,
             (0, None) => self.count(&choice.text)?,
             (told, _) => told,
         };
         Ok(Generation {
             tokens,
-            logprobs: (told || choice.text.is_empty() && self.logprobs).then_some(choice.logprobs),
+            logprobs: choice.logprobs(),
             entropies: None,
             text: choice.text,
             finish: choice.finish.unwrap_or(Finish::End),
@@ -354,19 +368,18 @@ impl RemoteModel {
             self.client.concurrency(),
             jobs.len(),
             &work,
-            &mut |index, mut samples| {
+            &mut |index, samples| {
                 let job = &jobs[index];
-                for (sample, generation) in samples.iter_mut().enumerate() {
-                    let piece = Piece {
-                        request: job.request,
-                        sample: job.first + sample,
-                        text: &generation.text,
-                    };
-                    if !generation.text.is_empty() && on_piece(piece).is_break() {
-                        generation.finish = Finish::Cancelled;
-                    }
-                }
-                written[job.request][job.part] = samples;
+                let samples = samples.into_iter().enumerate().map(|(sample, written)| {
+                    written.handed_out(&mut |text| {
+                        on_piece(Piece {
+                            request: job.request,
+                            sample: job.first + sample,
+                            text,
+                        })
+                    })
+                });
+                written[job.request][job.part] = samples.collect();
             },
         );
         match outcome {
@@ -413,6 +426,31 @@ fn unwritten() -> Generation {
     }
 }
 
+/// A continuation that was written whole and not handed out yet.
+#[derive(Clone)]
+struct Written {
+    choice: Choice,
+    generation: Generation,
+}
+
+impl Written {
+    /// Hands the text out, and returns what of it was written until the caller broke off.
+    fn handed_out(mut self, on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>) -> Generation {
+        let flow = self.choice.hand_out(&mut Handed::default(), on_piece);
+        if flow.is_continue() {
+            return self.generation;
+        }
+        let logprobs = self.choice.logprobs();
+        Generation {
+            text: self.choice.text,
+            tokens: logprobs.as_ref().map_or(self.generation.tokens, Vec::len),
+            logprobs,
+            finish: Finish::Cancelled,
+            ..self.generation
+        }
+    }
+}
+
 /// Samples that are asked for together.
 struct Job {
     request: usize,
@@ -450,7 +488,7 @@ impl LanguageModel for RemoteModel {
     }
 
     /// A single sample is streamed. Otherwise several requests are in flight, each text is handed
-    /// out whole once it is written, and those that a stop leaves unwritten are broken off.
+    /// out once it is written whole, and those that a stop leaves unwritten are broken off.
     fn generate(
         &self,
         requests: &[GenerateRequest<'_, Prompt>],

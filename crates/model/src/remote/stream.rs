@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::answer::{Choice, Usage, choices, piece, usage};
 use super::client::Client;
 use super::error::RemoteError;
+use super::hand_out::Handed;
 use super::retry::Failed;
 use super::route::Route;
 use crate::language::Finish;
@@ -22,7 +23,8 @@ pub(super) struct Streamed {
 /// Sends a request and hands out its pieces. Breaking off closes the connection.
 ///
 /// # Errors
-/// A failure after the first piece is never a passing one.
+/// A failure after the first piece is never a passing one; once the endpoint has said that the answer
+/// ended, it is none.
 pub(super) fn stream(
     client: &Client,
     route: Route,
@@ -41,6 +43,7 @@ pub(super) fn stream(
         usage: Usage::default(),
         until_first: Duration::ZERO,
     };
+    let mut handed = Handed::default();
     let mut lines = BufReader::new(answer);
     let mut line = Vec::new();
     loop {
@@ -50,9 +53,10 @@ pub(super) fn stream(
         match lines.read_until(b'\n', &mut line) {
             Ok(0) => break,
             Ok(_) => {}
+            Err(_) if streamed.choice.finish.is_some() => break,
             Err(error) => {
                 let failed = client.broken(&error.into());
-                if begun == 0 || streamed.choice.finish.is_some() {
+                if begun == 0 {
                     return Err(failed);
                 }
                 return Err(match failed.error {
@@ -75,16 +79,12 @@ pub(super) fn stream(
         streamed.usage.written = told.written.or(streamed.usage.written);
         let new = piece(&event, route);
         streamed.choice.finish = new.finish.or(streamed.choice.finish);
-        streamed.choice.logprobs.extend(new.logprobs);
-        if new.text.is_empty() {
-            continue;
-        }
-        if begun == 0 {
+        streamed.choice.tokens.extend(new.tokens);
+        if begun == 0 && !new.text.is_empty() {
             streamed.until_first = started.elapsed();
         }
         streamed.choice.text.push_str(&new.text);
-        if on_piece(&new.text).is_break() {
-            streamed.choice.finish = Some(Finish::Cancelled);
+        if streamed.choice.hand_out(&mut handed, on_piece).is_break() {
             break;
         }
     }
@@ -129,9 +129,8 @@ fn whole(
             field: "choices",
         })
     })?;
-    if !choice.text.is_empty() && on_piece(&choice.text).is_break() {
-        choice.finish = Some(Finish::Cancelled);
-    }
+    // A break is told by how the answer ended.
+    let _ = choice.hand_out(&mut Handed::default(), on_piece);
     Ok(Streamed {
         choice,
         usage: usage(&value),

@@ -92,13 +92,23 @@ proptest! {
     #[test]
     fn samples_do_not_depend_on_their_batch(
         texts in prop::collection::vec("[a-z ,.]{1,30}", 1..6),
-        shared in "[a-z ]{0,20}",
+        // What prompts begin with: known to all, and only seen to be alike.
+        shared in "[a-z ]{0,16}",
+        alike in "[a-z ]{28,44}",
+        lone in 0usize..6,
         samples in 1usize..5,
         max_tokens in 0usize..12,
         seed in any::<u64>(),
     ) {
         for (way, decoder) in TINY.2.iter().enumerate() {
-            let prompts: Vec<Prompt> = texts.iter().map(|text| decoder.prompt(&shared, text).unwrap()).collect();
+            let prompts: Vec<Prompt> = texts
+                .iter()
+                .enumerate()
+                .map(|(index, text)| match index == lone {
+                    true => decoder.prompt(&shared, text).unwrap(),
+                    false => decoder.prompt(&shared, &format!("{alike}{text}")).unwrap(),
+                })
+                .collect();
             let drawn = options(seed, max_tokens);
             let greedy = GenerateOptions { sampling: Sampling::Greedy, ..drawn.clone() };
             let requests: Vec<GenerateRequest<'_>> = prompts

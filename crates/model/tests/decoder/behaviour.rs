@@ -212,6 +212,25 @@ fn the_end_token_ends_the_answer_and_is_no_part_of_it() {
 }
 
 #[test]
+fn the_end_token_is_as_likely_as_the_reference_says() {
+    for (words, written) in [(&[".", "a", "ing"][..], 2), (&["."], 0)] {
+        let (_dir, decoder) = writing(words);
+        let prompt = decoder.prompt("", "x.").unwrap();
+        let (found, _) = generate(&decoder, &prompt, &greedy(20, &[]));
+        assert_eq!((found.finish, found.tokens.len()), (Finish::End, written));
+        // One more, of the end.
+        assert_eq!(found.logprobs.len(), written + 1);
+        assert_eq!(found.entropies.len(), written + 1);
+        let ids: Vec<u32> = words.iter().map(|word| id(word)).collect();
+        let (tiny, weights) = parrot(TOKENS.len(), chain(&ids, END));
+        let tokens = [prompt.tokens(), &found.tokens].concat();
+        let table = reference::log_probabilities(&tiny, &weights, &tokens);
+        let end = table.last().unwrap()[END as usize];
+        assert!((f64::from(found.logprobs[written]) - end).abs() < 1e-4);
+    }
+}
+
+#[test]
 fn a_stop_string_ends_the_answer_and_is_no_part_of_it() {
     let (_dir, decoder) = writing(&[".", "Ġthe", "Ġ", "the", "ing", "a"]);
     let prompt = decoder.prompt("", "x.").unwrap();

@@ -283,6 +283,24 @@ fn half_a_stream_is_no_answer() {
 }
 
 #[test]
+fn an_answer_that_ended_needs_no_end_of_its_stream() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let (_server, model) = scripted(move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let end = json!({"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]});
+        Reply::Events {
+            events: vec![event(" b").to_string(), end.to_string()],
+            pause: Duration::ZERO,
+            whole: false,
+        }
+    });
+    // The connection is lost behind it.
+    assert_eq!(text_of(&model, &prompt()).unwrap(), " b");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[test]
 fn an_error_in_a_stream_is_told() {
     let (error, _, _) = outcome(|| {
         Reply::events(&[

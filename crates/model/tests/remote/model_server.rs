@@ -179,16 +179,17 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
 }
 
 fn choice(manner: Manner, index: usize, sample: &Generation) -> Value {
+    // Most say nothing of the end.
+    let told = &sample.logprobs[..sample.tokens.len()];
     let logprobs = match manner {
         Manner::LlamaServer => {
-            let content: Vec<Value> = sample
-                .logprobs
+            let content: Vec<Value> = told
                 .iter()
                 .map(|logprob| json!({"token": "?", "logprob": logprob}))
                 .collect();
             json!({"content": content})
         }
-        _ => json!({"token_logprobs": sample.logprobs}),
+        _ => json!({"token_logprobs": told}),
     };
     let mut choice = json!({"index": index, "text": sample.text, "logprobs": logprobs});
     choice["finish_reason"] = match sample.finish {

@@ -158,6 +158,88 @@ fn breaking_off_closes_the_connection() {
     server.wait_for_broken_off();
 }
 
+/// What is left of the answers to a prompt and the same again where the caller wants lines, streamed
+/// where it is asked once: text, tokens, log probabilities.
+fn lines(
+    reply: impl Fn(&Request) -> Reply + Send + Sync + 'static,
+    times: usize,
+) -> Vec<(String, usize, Option<Vec<f32>>)> {
+    let (_server, model) = scripted(move |request, _| reply(request));
+    let (prompt, options) = (prompt(), greedy());
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 1,
+        options: &options,
+    };
+    let written = model
+        .generate(
+            &vec![request; times],
+            &mut |piece| match piece.text.contains('\n') {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            },
+        )
+        .unwrap();
+    let written = written.into_iter().flatten();
+    written
+        .map(|one| {
+            assert_eq!(one.finish == Finish::Cancelled, one.text.contains('\n'));
+            (one.text, one.tokens, one.logprobs)
+        })
+        .collect()
+}
+
+#[test]
+fn log_probabilities_end_where_the_caller_breaks_off() {
+    let whole = |logprobs: Value| {
+        let choice = json!({"text": " Oslo\nQ: d", "finish_reason": "stop", "logprobs": logprobs});
+        json!({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 5}})
+    };
+    let told = move |_: &Request| {
+        let tokens = [" Os", "lo", "\n", "Q", ": d"];
+        let logprobs = [-0.5, -0.25, -0.125, -2.0, -3.0];
+        Reply::json(&whole(
+            json!({"tokens": tokens, "token_logprobs": logprobs}),
+        ))
+    };
+    let expected = (" Oslo\n".to_owned(), 3, Some(vec![-0.5, -0.25, -0.125]));
+    // Asked once it is a stream that this endpoint does not send.
+    for times in [1, 2] {
+        assert_eq!(lines(told, times), vec![expected.clone(); times]);
+    }
+    let untold = move |_: &Request| {
+        Reply::json(&whole(
+            json!({"token_logprobs": [-0.5, -0.25, -0.125, -2.0, -3.0]}),
+        ))
+    };
+    let expected = (" Oslo\nQ: d".to_owned(), 5, None);
+    assert_eq!(lines(untold, 2), vec![expected; 2]);
+
+    let streamed = |_: &Request| {
+        let piece = |text: &str, tokens: &[&str], logprobs: &[f32]| {
+            let logprobs = json!({"tokens": tokens, "token_logprobs": logprobs});
+            json!({"choices": [{"index": 0, "text": text, "logprobs": logprobs}]})
+        };
+        Reply::events(&[
+            piece(" Oslo", &[" Os", "lo"], &[-0.5, -0.25]),
+            piece("\nQ: d", &["\n", "Q", ": d"], &[-0.125, -2.0, -3.0]),
+        ])
+    };
+    let expected = (" Oslo\n".to_owned(), 3, Some(vec![-0.5, -0.25, -0.125]));
+    assert_eq!(lines(streamed, 1), [expected]);
+}
+
+#[test]
+fn an_empty_answer_of_which_nothing_is_told_has_no_log_probabilities() {
+    let empty = |_: &Request| {
+        let logprobs = json!({"tokens": [], "token_logprobs": []});
+        Reply::json(
+            &json!({"choices": [{"text": "", "finish_reason": "stop", "logprobs": logprobs}]}),
+        )
+    };
+    assert_eq!(lines(empty, 2), vec![(String::new(), 0, None); 2]);
+}
+
 #[test]
 fn no_samples_and_no_tokens_are_not_asked_for() {
     let (server, model) = scripted(|_, _| Reply::HangUp);

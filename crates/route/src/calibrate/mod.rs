@@ -11,7 +11,7 @@ use self::bounds::{risk_bound, risk_p_value};
 /// A question whose right answer is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// The policy's score; one that is not a number retrieves at every threshold.
+    /// The policy's score; one that is infinite or not a number retrieves at every threshold.
     pub score: f64,
     /// How right the answer without retrieval is: in `[0, 1]`.
     pub without: f64,
@@ -161,7 +161,7 @@ struct Step {
 /// All thresholds that differ, from the one that skips nothing to the one that skips most.
 fn steps(observations: &[Observation]) -> Vec<Step> {
     let mut sorted: Vec<&Observation> = observations.iter().collect();
-    sorted.retain(|one| !one.score.is_nan());
+    sorted.retain(|one| one.score < f64::INFINITY);
     sorted.sort_by(|one, other| one.score.total_cmp(&other.score));
     let mut step = Step {
         threshold: None,

@@ -103,18 +103,20 @@ fn a_promise_that_cannot_be_kept_says_what_is_needed() {
 }
 
 #[test]
-fn scores_that_are_no_numbers_retrieve() {
-    let broken = Observation {
-        score: f64::NAN,
-        without: 1.0,
-        with: 0.0,
-    };
-    let fine = Observation {
-        score: 0.3,
-        ..broken
-    };
-    let chosen = calibrate(&[broken, fine], Goal::BestAccuracy);
-    assert_eq!((chosen.threshold, chosen.retrieval_ratio), (Some(0.3), 0.5));
+fn scores_that_are_infinite_or_no_numbers_retrieve() {
+    for score in [f64::NAN, f64::INFINITY] {
+        let broken = Observation {
+            score,
+            without: 1.0,
+            with: 0.0,
+        };
+        let fine = Observation {
+            score: 0.3,
+            ..broken
+        };
+        let chosen = calibrate(&[broken, fine], Goal::BestAccuracy);
+        assert_eq!((chosen.threshold, chosen.retrieval_ratio), (Some(0.3), 0.5));
+    }
     let none = calibrate(&[], Goal::BestAccuracy);
     assert_eq!((none.threshold, none.questions), (None, 0));
 }

@@ -136,7 +136,7 @@ impl SignalsError {
         match self {
             Self::Take { source, .. } => source.hint(),
             Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new folder".to_owned())
+                Some("use the question file of that run, or name a new folder by --out".to_owned())
             }
             Self::OtherModel { .. } => Some(
                 "leave the records out, or probe again: `ken probe QUESTIONS --corpus DIR`"
@@ -163,7 +163,9 @@ impl Known {
     ) -> Result<Self, SignalsError> {
         let model = pipeline.model().fingerprint();
         let prompt = prompt::fingerprint();
-        let probed = records.iter().filter(|record| record.error.is_none());
+        // Questions with choices were asked with them, and policies ask without.
+        let as_asked = |record: &&ProbeRecord| record.error.is_none() && record.choices.is_empty();
+        let probed = records.iter().filter(as_asked);
         let known = probed.map(|record| {
             if record.fingerprint.model != model || record.fingerprint.prompt != prompt {
                 return Err(SignalsError::OtherModel {

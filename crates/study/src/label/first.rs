@@ -44,8 +44,8 @@ impl RecordOf<Question> for FirstText {
         self.question == question.question && self.choices == question.choices
     }
 
-    fn recorded(&self) -> &str {
-        &self.question
+    fn recorded(&self, question: &Question) -> String {
+        question.other_than(&self.question)
     }
 }
 

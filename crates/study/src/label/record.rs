@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Question;
 use crate::in_batches::RecordOf;
 use crate::record::Failure;
-use crate::results::Line;
+use crate::results::{Line, Recorded};
 
 /// A text that the question may be answered from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,10 @@ impl Line for SourceRecord {
     }
 }
 
+impl Recorded for SourceRecord {
+    const WRITTEN_BY: &'static str = "ken label sources QUESTIONS --out FILE";
+}
+
 impl RecordOf<Question> for SourceRecord {
     fn is_of(&self, question: &Question) -> bool {
         self.question == question.question
@@ -101,8 +105,8 @@ impl RecordOf<Question> for SourceRecord {
             && self.choices == question.choices
     }
 
-    fn recorded(&self) -> &str {
-        &self.question
+    fn recorded(&self, question: &Question) -> String {
+        question.other_than(&self.question)
     }
 }
 

@@ -77,11 +77,11 @@ pub enum LabelError {
         name: String,
     },
     /// A file holds a record of a question of this id with other words, golden answers or choices.
-    #[error("the file of records has another question under the id {id:?}: {recorded:?}")]
+    #[error("the file of records has under the id {id:?} {recorded}")]
     OtherQuestion {
         /// The shared id.
         id: String,
-        /// The question in the file.
+        /// What the file has.
         recorded: String,
     },
     /// A record could not be kept.
@@ -116,7 +116,7 @@ impl LabelError {
                 Some(format!("name them by --corpus NAME=DIR, none of them {SELF}"))
             }
             Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new file".to_owned())
+                Some("use the question file of that run, or name a new file by --out".to_owned())
             }
             Self::Results(error) => error.hint(),
         }

@@ -53,6 +53,8 @@ pub struct Boundary {
     pub model: String,
     /// The fingerprint of the prompts that it answered.
     pub prompt: String,
+    /// Questions whose evidence was not found again, so that they are taught from memory alone.
+    pub without_evidence: usize,
 }
 
 /// Why there is nothing to teach.
@@ -99,7 +101,7 @@ impl BoundaryError {
             Self::Mixed => Some("probe all questions with one model into one file".to_owned()),
             Self::OneSide { .. } => Some(
                 "take a threshold between what the model knows and what it does not: --threshold; \
-                 where even --soft finds nothing to tell apart, probe other questions"
+                 `ken train kbm --soft` may tell apart what no threshold does; else probe other questions"
                     .to_owned(),
             ),
             Self::Find(error) => error.hint(),
@@ -131,12 +133,15 @@ pub fn boundary_lessons(
     }
     let mut lessons = Vec::new();
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
+    let mut without_evidence = 0;
     for record in &usable {
         let posed = Posed {
             question: &record.question,
             choices: &record.choices,
         };
         let evidence = evidence(record, making)?;
+        let lost = evidence.is_empty() && !record.evidence.is_empty();
+        without_evidence += usize::from(lost && making.retriever.is_some());
         let read: Vec<&Retrieved> = evidence.iter().collect();
         let prompts = [
             (
@@ -188,6 +193,7 @@ pub fn boundary_lessons(
         lessons,
         model: model.clone(),
         prompt: prompt.clone(),
+        without_evidence,
     })
 }
 

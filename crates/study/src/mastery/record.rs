@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::sentences::Sentence;
 use crate::in_batches::RecordOf;
 use crate::record::Failure;
-use crate::results::Line;
+use crate::results::{Line, Recorded};
 
 /// A question to a sentence with the sentence's answer and that of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,13 +71,17 @@ impl Line for MasteryRecord {
     }
 }
 
+impl Recorded for MasteryRecord {
+    const WRITTEN_BY: &'static str = "ken mastery label CORPUS --out FILE";
+}
+
 impl RecordOf<Sentence> for MasteryRecord {
     fn is_of(&self, sentence: &Sentence) -> bool {
         self.sentence == sentence.text && self.title == sentence.title
     }
 
-    fn recorded(&self) -> &str {
-        &self.sentence
+    fn recorded(&self, _: &Sentence) -> String {
+        self.sentence.clone()
     }
 }
 

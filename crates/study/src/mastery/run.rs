@@ -67,7 +67,7 @@ impl MasteryError {
         match self {
             Self::Label { source, .. } => source.hint(),
             Self::OtherSentence { .. } => {
-                Some("use the corpus of that run, or name a new file".to_owned())
+                Some("use the corpus of that run, or name a new file by --out".to_owned())
             }
             Self::Results(error) => error.hint(),
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Question;
 use crate::in_batches::RecordOf;
 use crate::record::Failure;
-use crate::results::Line;
+use crate::results::{Line, Recorded};
 
 /// One value for each condition under which a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -124,6 +124,10 @@ impl Line for ProbeRecord {
     }
 }
 
+impl Recorded for ProbeRecord {
+    const WRITTEN_BY: &'static str = "ken probe QUESTIONS --out FILE";
+}
+
 impl RecordOf<Question> for ProbeRecord {
     fn is_of(&self, question: &Question) -> bool {
         self.question == question.question
@@ -131,8 +135,8 @@ impl RecordOf<Question> for ProbeRecord {
             && self.choices == question.choices
     }
 
-    fn recorded(&self) -> &str {
-        &self.question
+    fn recorded(&self, question: &Question) -> String {
+        question.other_than(&self.question)
     }
 }
 

@@ -50,11 +50,11 @@ pub enum ProbeError {
     #[error("answers are grouped by meaning, and there is no embedder to tell it")]
     NoEmbedder,
     /// The file holds a record of a question of this id with other words, golden answers or choices.
-    #[error("the file of records has another question under the id {id:?}: {recorded:?}")]
+    #[error("the file of records has under the id {id:?} {recorded}")]
     OtherQuestion {
         /// The shared id.
         id: String,
-        /// The question in the file.
+        /// What the file has.
         recorded: String,
     },
     /// A record could not be kept.
@@ -84,7 +84,7 @@ impl ProbeError {
             ),
             Self::NoEmbedder => Some("name an embedder, or use --group string".to_owned()),
             Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new file".to_owned())
+                Some("use the question file of that run, or name a new file by --out".to_owned())
             }
             Self::Results(error) => error.hint(),
         }

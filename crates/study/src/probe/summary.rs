@@ -96,7 +96,7 @@ fn effects(effects: impl Iterator<Item = Effect>) -> EffectShares {
 
 fn lacks_logprobs(record: &ProbeRecord) -> bool {
     let mut samples = record.samples.from_self.iter().flatten();
-    samples.any(|sample| sample.logprob.is_none())
+    samples.any(|sample| sample.logprob.is_none() && !sample.text.is_empty())
 }
 
 /// Whether the one answer that a model gives to masked evidence is the mask; `None` where the

@@ -20,6 +20,9 @@ use super::order::{Scored, count};
 /// Ratios are whole hundredths.
 const STEPS: u32 = 100;
 
+/// The smallest ratio that is tried.
+pub const LEAST_RATIO: f64 = 0.01;
+
 /// A question, and how its answer is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Asked {
@@ -42,6 +45,8 @@ pub struct Promise {
     pub mode: Mode,
     /// How many are found.
     pub k: usize,
+    /// How many passages can go at most.
+    pub most: usize,
 }
 
 /// What the questions say.
@@ -108,6 +113,9 @@ pub fn largest_ratio(
             return Ok(None);
         }
         let goes = count(f64::from(step) / f64::from(STEPS), order.len());
+        if goes > promise.most {
+            break;
+        }
         for one in &order[gone..goes] {
             left.remove(one.segment as usize, one.ordinal as usize);
         }

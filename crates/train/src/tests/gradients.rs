@@ -9,7 +9,7 @@ use rand::{Rng, SeedableRng};
 use super::checkpoint::Tiny;
 use super::{files, lora, opened, sequences};
 use crate::decoder::{Batch, Trainable, Tuning};
-use crate::objective::{measure, weighed};
+use crate::objective::{MeanOver, measure};
 use crate::optimizer::Gradients;
 use crate::sequence::{Objective, Preference};
 
@@ -62,9 +62,62 @@ fn loss_and_gradients(model: &Trainable, noise: Option<u64>) -> (f64, Gradients)
     let objectives = objectives();
     let together: Vec<&Objective> = objectives.iter().collect();
     let references = [None, None, Some([-9.0, -8.0])];
-    let scale = Some(weighed(&objectives));
-    let (loss, gradients) = measure(model, &together, &references, scale, noise).unwrap();
-    (loss.mean(), gradients)
+    let mean_over = MeanOver::Tokens;
+    let divisors = mean_over.divisors(&objectives, mean_over.mean_weight(&objectives));
+    let by = Some(divisors);
+    let (loss, gradients) = measure(model, &together, &references, by, noise).unwrap();
+    (loss.mean(divisors), gradients)
+}
+
+/// The gradient of each number of a step of these examples, of all that learns one behind the other.
+fn step(model: &Trainable, objectives: &[Objective], over: MeanOver, mean_weight: f64) -> Vec<f64> {
+    let together: Vec<&Objective> = objectives.iter().collect();
+    let references = vec![Some([-9.0, -8.0]); objectives.len()];
+    let divisors = Some(over.divisors(objectives, mean_weight));
+    let (_, gradients) = measure(model, &together, &references, divisors, None).unwrap();
+    let numbers = gradients.values();
+    numbers
+        .flat_map(|gradient| gradient.flatten_all().unwrap().to_vec1::<f64>().unwrap())
+        .collect()
+}
+
+#[test]
+fn an_example_counts_by_its_weight_whatever_else_is_in_its_step() {
+    let dir = files(&Tiny::new("llama"));
+    let device = Device::Cpu;
+    let model = Trainable::of_type(&opened(&dir), Tuning::Full, &device, DType::F64, 1).unwrap();
+    let near = |a: &[f64], b: &[f64]| {
+        let mut pairs = a.iter().zip(b);
+        a.len() == b.len() && pairs.all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs()))
+    };
+    let weighing = |weight: f32| {
+        let mut sequence = sequences().remove(0);
+        sequence.weights.iter_mut().for_each(|w| *w *= weight);
+        Objective::Imitate(sequence)
+    };
+    let set = [weighing(0.75), weighing(0.25)];
+    for over in [MeanOver::Tokens, MeanOver::Examples] {
+        let mean_weight = over.mean_weight(&set);
+        let [likely, unlikely] = [0, 1].map(|at| step(&model, &set[at..=at], over, mean_weight));
+        let thrice: Vec<f64> = unlikely.iter().map(|x| 3.0 * x).collect();
+        assert!(near(&likely, &thrice), "{over:?}");
+    }
+    // Over examples, preferences too: a step with all of them is the mean of steps with one.
+    let set = objectives();
+    let over = MeanOver::Examples;
+    let mean_weight = over.mean_weight(&set);
+    let all = step(&model, &set, over, mean_weight);
+    let mut mean = vec![0.0; all.len()];
+    for at in 0..set.len() {
+        let one = step(&model, &set[at..=at], over, mean_weight);
+        let each = mean.iter_mut().zip(one);
+        each.for_each(|(mean, x)| *mean += x / set.len() as f64);
+    }
+    assert!(near(&all, &mean));
+    // Where all weigh 1 nothing is but counted.
+    let plain = [0, 1, 3].map(|at| Objective::Imitate(sequences().remove(at)));
+    assert_eq!(MeanOver::Tokens.mean_weight(&plain), 1.0);
+    assert_eq!(MeanOver::Examples.mean_weight(&set[2..]), 1.0);
 }
 
 #[test]

@@ -166,6 +166,7 @@ fn steps_and_their_adapter_are_those_of_torch_and_peft() {
         prompt: PromptForm::Examples,
         boundary: None,
         sources: None,
+        held_out: None,
     };
     write_adapter(&model, "tiny", &origin, &written).unwrap();
     let read = |folder: &Path| {

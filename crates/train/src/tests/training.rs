@@ -154,6 +154,51 @@ fn what_is_preferred_becomes_likelier_than_the_other() {
 }
 
 #[test]
+fn what_was_asked_before_learning_is_kept_for_the_same_preferences_alone() {
+    let dir = files(&Tiny::new("llama"));
+    let out = TempDir::new().unwrap();
+    let checkpoint = out.path().join("checkpoint");
+    let examples = |beta| -> Vec<Objective> {
+        let preference = |chosen| Preference {
+            chosen: Sequence::completion(&[3, 5], &[7, chosen, 2]),
+            rejected: Sequence::completion(&[3, 5], &[7, 4, 2]),
+        };
+        let prefer = |chosen| Objective::Prefer {
+            preference: preference(chosen),
+            beta,
+        };
+        [8, 9, 6].map(prefer).into()
+    };
+    // Goes on, and stops after so many were asked; how many were.
+    let asked = |beta, stop_after: usize| {
+        let mut asked = 0;
+        let mut on = |progress: Progress<'_>| match progress {
+            Progress::References { .. } => {
+                asked += 1;
+                match asked == stop_after {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            }
+            _ => ControlFlow::Continue(()),
+        };
+        let examples = examples(beta);
+        train(
+            &model(&dir, &noisy()),
+            &Examples::Set(&examples),
+            &[],
+            &settings(),
+            Some(&checkpoint),
+            &mut on,
+        )
+        .map(|(outcome, _)| (outcome, asked))
+    };
+    assert_eq!(asked(0.3, 2).unwrap(), (Outcome::Stopped, 2));
+    assert_eq!(asked(0.1, 9).unwrap_err().kind(), "checkpoint");
+    assert_eq!(asked(0.3, 9).unwrap(), (Outcome::Finished, 1));
+}
+
+#[test]
 fn an_adapter_answers_as_it_learned() {
     for name in ["llama", "qwen2", "qwen3", "phi3"] {
         let dir = files(&Tiny::new(name));
@@ -166,6 +211,7 @@ fn an_adapter_answers_as_it_learned() {
             prompt: PromptForm::Bare,
             boundary: None,
             sources: None,
+            held_out: None,
         };
         write_adapter(&model, "tiny", &origin, &folder).unwrap();
         let options = LoadOptions {

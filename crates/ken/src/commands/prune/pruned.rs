@@ -22,7 +22,7 @@ pub(super) struct Pruned {
     pub(super) candidates: Selection,
     pub(super) order: Vec<Scored>,
     /// How many can go at most.
-    most: usize,
+    pub(super) most: usize,
     pub(super) method: &'static str,
     /// What stands on every mark.
     pub(super) reason: String,

@@ -85,6 +85,9 @@ pub(super) fn run(
     };
     fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the folder {}", out.display()))?;
+    // All methods and ratios are of one state, whoever changes the corpus meanwhile.
+    let whole = Copy::new(corpus, out.join("whole"))?;
+    let corpus = whole.0.as_path();
     let model = open::language_model(settings, stop)?;
     basis.check(model.fingerprint())?;
     let measuring = Measuring {

@@ -7,13 +7,17 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use ken_model::decoder::Checkpoint;
-use ken_train::{Objective, Preference, Sequence};
+use ken_train::{MeanOver, Objective, Preference, Sequence};
 use serde::Deserialize;
 
-use super::fit::{Lessons, fit, opened};
+use super::fit::{Lessons, check, fit, opened};
 use crate::arguments::TrainExamplesArguments;
 use crate::config::Settings;
 use crate::failure::Refusal;
+
+/// What is wanted of the file.
+const LINES: &str =
+    "each line is {\"prompt\", \"completion\"} or {\"prompt\", \"chosen\", \"rejected\"}";
 
 /// A line of the file: TRL's formats.
 #[derive(Deserialize)]
@@ -36,6 +40,7 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
+    check(&arguments.tuning, settings, stop)?;
     let checkpoint = opened(settings, stop)?;
     let all = read(&arguments.examples, &checkpoint, arguments.beta)?;
     // Lines have no id; every so manieth one validates.
@@ -55,6 +60,9 @@ pub(crate) fn run(
         prompt: checkpoint.prompt_form(),
         boundary: None,
         sources: None,
+        held_out: None,
+        mean_over: MeanOver::Tokens,
+        without_evidence: 0,
         second: None,
         begin: Vec::new(),
         tokens: Vec::new(),
@@ -85,7 +93,7 @@ fn read(path: &Path, checkpoint: &Checkpoint, beta: f64) -> Result<Vec<Objective
                 "not_an_example",
                 format!("{}, line {}: not an example", path.display(), number + 1),
             )
-            .hinting("each line is {\"prompt\", \"completion\"} or {\"prompt\", \"chosen\", \"rejected\"}")
+            .hinting(LINES)
         })?;
         let sequence = |prompt: &str, following: &str| -> Result<Sequence> {
             let (prompt, following) = checkpoint.continued(prompt, following)?;
@@ -107,6 +115,10 @@ fn read(path: &Path, checkpoint: &Checkpoint, beta: f64) -> Result<Vec<Objective
                 beta,
             },
         });
+    }
+    if examples.is_empty() {
+        let message = format!("{} holds no examples", path.display());
+        return Err(Refusal::new("no_examples", message).hinting(LINES).into());
     }
     Ok(examples)
 }

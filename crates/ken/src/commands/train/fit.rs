@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use ken_model::decoder::{Checkpoint, LearnedBoundary, Origin, PromptForm, SourceTokens, StoredAs};
+use ken_model::decoder::{
+    Checkpoint, LearnedBoundary, Origin, PromptForm, SourceTokens, StoredAs, remove_model,
+};
 use ken_study::{Lesson, LessonKind, training_to_html};
 use ken_train::{
-    Examples, History, LoraSettings, Objective, Outcome, Progress, Schedule, Sequence,
+    Examples, History, LoraSettings, MeanOver, Objective, Outcome, Progress, Schedule, Sequence,
     TrainSettings, Trainable, Tuning,
 };
 use serde::Serialize;
@@ -42,6 +44,12 @@ pub(super) struct Lessons {
     pub(super) boundary: Option<LearnedBoundary>,
     /// The tokens by which sources are marked, where choosing one is taught.
     pub(super) sources: Option<SourceTokens>,
+    /// The share of all questions of which that is not taught.
+    pub(super) held_out: Option<f64>,
+    /// What the loss is a mean over.
+    pub(super) mean_over: MeanOver,
+    /// Questions that were probed with evidence that was not found again, and are not taught with it.
+    pub(super) without_evidence: usize,
     /// Tokens whose rows of the embedding learn too.
     pub(super) tokens: Vec<u32>,
     /// Of these those whose rows begin as the mean of others'.
@@ -99,6 +107,39 @@ pub(super) fn opened(settings: &Settings, stop: &AtomicBool) -> Result<Checkpoin
     Ok(Checkpoint::open(&path, settings.adapter.as_deref())?)
 }
 
+/// Refuses a training whose result could not be opened, or would be written over what it is made from.
+pub(super) fn check(flags: &TuningFlags, settings: &Settings, stop: &AtomicBool) -> Result<()> {
+    if let (Some(adapter), false) = (&settings.adapter, flags.full) {
+        let message = format!(
+            "an adapter cannot stand on another one, as it would on {}",
+            adapter.display()
+        );
+        let remedy = format!(
+            "merge it into the model: `ken export model --adapter {} --out merged`, then train with --model ./merged and without the adapter; or train all weights with --full",
+            adapter.display()
+        );
+        return Err(Refusal::new("adapter_on_adapter", message)
+            .hinting(remedy)
+            .into());
+    }
+    let Ok(out) = flags.out.canonicalize() else {
+        // What is not there holds nothing.
+        return Ok(());
+    };
+    let model = open::fetched(&settings.model, stop)?;
+    let holds = |path: &Path| {
+        path.canonicalize()
+            .is_ok_and(|path| path == out || path.is_file() && path.parent() == Some(&out))
+    };
+    if holds(&model) || settings.adapter.as_deref().is_some_and(holds) {
+        let message = format!("{} holds what is to be trained", flags.out.display());
+        return Err(Refusal::new("out_is_source", message)
+            .hinting("name another folder by --out")
+            .into());
+    }
+    Ok(())
+}
+
 /// Trains, with progress, and writes what was learned.
 pub(super) fn fit(
     checkpoint: &Checkpoint,
@@ -124,7 +165,7 @@ pub(super) fn fit(
     for (token, others) in &lessons.begin {
         model.begin_like(*token, others)?;
     }
-    let first = training(flags, settings.seed);
+    let first = training(flags, lessons.mean_over, settings.seed);
     let mut stages = vec![(&lessons.training, &lessons.validation, first.clone())];
     if let Some(stage) = &lessons.second {
         let second = TrainSettings {
@@ -164,7 +205,7 @@ pub(super) fn fit(
         write_history(&flags.out, &history)?;
         if outcome == Outcome::Stopped {
             drop(display);
-            return Err(stopped(&history, &flags.out));
+            return Err(stopped(&history, &flags.out, flags.overwrite));
         }
     }
     drop(display);
@@ -178,7 +219,15 @@ pub(super) fn fit(
             .sources
             .clone()
             .or_else(|| checkpoint.sources().cloned()),
+        // What was taught before is still known.
+        held_out: lessons
+            .held_out
+            .into_iter()
+            .chain(checkpoint.origin().and_then(|origin| origin.held_out))
+            .reduce(f64::min),
     };
+    // From here on it is all in the checkpoint, so that nothing is lost with what lay here.
+    remove_model(&flags.out)?;
     if flags.full {
         let learned = model.variables().iter();
         let learned = learned.map(|(name, variable)| (name.clone(), variable.as_tensor().clone()));
@@ -194,11 +243,12 @@ pub(super) fn fit(
     report(&model, outcome, told, lessons, flags, json)
 }
 
-fn training(flags: &TuningFlags, seed: u64) -> TrainSettings {
+fn training(flags: &TuningFlags, mean_over: MeanOver, seed: u64) -> TrainSettings {
     TrainSettings {
         epochs: flags.epochs,
         batch: flags.batch.get(),
         tokens_per_pass: flags.pass_tokens.get(),
+        mean_over,
         schedule: Schedule {
             peak: flags.learning_rate,
             warm_up: flags.warm_up,
@@ -255,16 +305,19 @@ fn prepared(flags: &TuningFlags) -> Result<()> {
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))
 }
 
-/// A training that was stopped, and goes on from its folder.
-pub(crate) fn stopped(history: &History, out: &Path) -> anyhow::Error {
+/// A training that was stopped, and goes on from its folder. `overwrote` says whether it began anew
+/// there, which it would do again.
+pub(crate) fn stopped(history: &History, out: &Path, overwrote: bool) -> anyhow::Error {
     let message = format!(
         "stopped after {} steps, which are kept in {}",
         history.steps.len(),
         out.display()
     );
-    Refusal::new("interrupted", message)
-        .hinting("run the same command again to go on")
-        .into()
+    let remedy = match overwrote {
+        true => "run the same command again without --overwrite to go on",
+        false => "run the same command again to go on",
+    };
+    Refusal::new("interrupted", message).hinting(remedy).into()
 }
 
 /// Draws how far a training is. `last` keeps the last validation's loss.
@@ -316,6 +369,7 @@ struct Report<'a> {
     purpose: &'a str,
     outcome: Outcome,
     lessons: &'a BTreeMap<LessonKind, usize>,
+    without_evidence: usize,
     examples: usize,
     validation_examples: usize,
     steps: usize,
@@ -341,6 +395,7 @@ fn report(
         purpose: &lessons.purpose,
         outcome,
         lessons: &lessons.kinds,
+        without_evidence: lessons.without_evidence,
         examples: lessons.training.len(),
         validation_examples: lessons.validation.len(),
         steps: whole.steps.len(),
@@ -365,8 +420,15 @@ fn report(
     } else {
         format!("{}: {}", report.examples, kinds.join(", "))
     };
-    let rows = [
-        ("examples", examples),
+    let mut rows = vec![("examples", examples)];
+    if lessons.without_evidence > 0 {
+        let lost = format!(
+            "{} questions, whose evidence was not found again",
+            lessons.without_evidence
+        );
+        rows.push(("without evidence", lost));
+    }
+    rows.extend([
         ("steps", report.steps.to_string()),
         ("numbers that learned", report.learning.to_string()),
         (
@@ -383,10 +445,26 @@ fn report(
         ),
         ("tokens/s", format!("{:.0}", report.tokens_per_s)),
         ("written to", report.out.display().to_string()),
-    ];
+    ]);
     let rows: Vec<Vec<String>> = rows
         .into_iter()
         .map(|(name, value)| vec![name.to_owned(), value])
         .collect();
     output::table(&rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_training_that_began_anew_is_gone_on_with_without_beginning_anew() {
+        let hint = |overwrote| {
+            let error = stopped(&History::default(), Path::new("tuned"), overwrote);
+            let refusal = error.downcast_ref::<Refusal>().unwrap();
+            refusal.hint().unwrap().to_owned()
+        };
+        assert!(hint(true).contains("without --overwrite"));
+        assert!(!hint(false).contains("--overwrite"));
+    }
 }

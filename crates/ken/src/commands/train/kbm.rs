@@ -13,9 +13,9 @@ use ken_study::{
     read_results,
 };
 
-use ken_train::Objective;
+use ken_train::{MeanOver, Objective};
 
-use super::fit::{Lessons, counted, fit, objectives, opened};
+use super::fit::{Lessons, check, counted, fit, objectives, opened};
 use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::open;
@@ -30,6 +30,7 @@ pub(super) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
+    check(&arguments.tuning, settings, stop)?;
     let share = arguments.tuning.validation;
     let labels = match arguments.soft {
         true => Labels::Soft,
@@ -45,6 +46,9 @@ pub(super) fn run(
         prompt: form,
         boundary: Some(taught.boundary),
         sources: None,
+        held_out: None,
+        mean_over: MeanOver::Tokens,
+        without_evidence: taught.without_evidence,
         second: None,
         begin: Vec::new(),
         // A model may never have written these before.
@@ -85,6 +89,8 @@ pub(crate) struct Taught {
     pub(crate) training: Vec<Lesson>,
     validation: Vec<Lesson>,
     boundary: LearnedBoundary,
+    /// See [`Lessons`].
+    without_evidence: usize,
 }
 
 /// The lessons of the questions that are not held out, and those of the share that validates.
@@ -99,7 +105,7 @@ pub(crate) fn taught(
     let held_out = flags.held_out;
     records.retain(|record| place_in_split(&record.question) >= held_out);
     let retriever = match settings.corpus {
-        Some(_) => Some(open::retriever(settings, stop)?),
+        Some(_) => Some(open::reranked_retriever(settings, stop)?),
         None => None,
     };
     let making = BoundaryLessons {
@@ -129,6 +135,7 @@ pub(crate) fn taught(
             prompt: taught.prompt,
             held_out,
         },
+        without_evidence: taught.without_evidence,
     })
 }
 

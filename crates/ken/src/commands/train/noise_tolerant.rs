@@ -1,18 +1,22 @@
 //! `ken train noise-tolerant`: a language model learns to answer right whatever stands in its prompt.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_answer::prompt;
 use ken_study::{
-    Lesson, NoiseTolerant, ProbeRecord, Question, noise_tolerant, place_in_split, read_results,
+    LearnError, Lesson, NoiseTolerant, ProbeRecord, Question, noise_tolerant, place_in_split,
+    read_results,
 };
+use ken_train::MeanOver;
 
-use super::fit::{Lessons, counted, fit, objectives, opened};
+use super::fit::{Lessons, check, counted, fit, objectives, opened};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::open;
 use crate::config::Settings;
+use crate::failure::Refusal;
 use crate::progress::{Display, Unit};
 
 pub(super) fn run(
@@ -21,6 +25,7 @@ pub(super) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
+    check(&arguments.tuning, settings, stop)?;
     let checkpoint = opened(settings, stop)?;
     let share = arguments.tuning.validation;
     let (training, validation) = taught(&arguments.lessons, share, settings, stop)?;
@@ -31,6 +36,9 @@ pub(super) fn run(
         prompt: form,
         boundary: None,
         sources: None,
+        held_out: None,
+        mean_over: MeanOver::Tokens,
+        without_evidence: 0,
         second: None,
         begin: Vec::new(),
         tokens: Vec::new(),
@@ -47,17 +55,50 @@ pub(super) fn run(
     )
 }
 
-/// The ids of the questions that were answered right from memory at least half of the time.
-fn known(records: &Path) -> Result<HashSet<String>> {
+/// The ids of the questions that `model` answered right from memory at least half of the time.
+///
+/// # Errors
+/// Records of another model or other prompts, or of another question under the id of one of these.
+fn known<'q>(
+    path: &Path,
+    questions: impl Iterator<Item = &'q Question>,
+    model: &str,
+) -> Result<HashSet<String>> {
     /// As for the known rate.
     const SHARE: f64 = 0.5;
-    let records: Vec<ProbeRecord> = read_results(records)?;
-    let known = |record: &ProbeRecord| record.confidence.from_self.is_some_and(|c| c >= SHARE);
-    Ok(records
-        .into_iter()
-        .filter(known)
-        .map(|record| record.id)
-        .collect())
+    let records: Vec<ProbeRecord> = read_results(path)?;
+    let asked: HashMap<&str, &str> = questions
+        .map(|question| (question.id.as_str(), question.question.trim()))
+        .collect();
+    let mut known = HashSet::new();
+    for record in records.into_iter().filter(|record| record.error.is_none()) {
+        if record.fingerprint.model != model {
+            return Err(LearnError::OtherModel {
+                expected: record.fingerprint.model,
+                received: model.to_owned(),
+            }
+            .into());
+        }
+        if record.fingerprint.prompt != prompt::fingerprint() {
+            return Err(LearnError::OtherPrompts.into());
+        }
+        let asked = asked.get(record.id.as_str());
+        if asked.is_some_and(|question| *question != record.question.trim()) {
+            let message = format!(
+                "{} has another question under the id {:?}: {:?}",
+                path.display(),
+                record.id,
+                record.question
+            );
+            return Err(Refusal::new("other_question", message)
+                .hinting("probe these questions: `ken probe QUESTIONS --out RECORDS`")
+                .into());
+        }
+        if record.confidence.from_self.is_some_and(|c| c >= SHARE) {
+            known.insert(record.id);
+        }
+    }
+    Ok(known)
 }
 
 /// The lessons of the questions that are not held out, and those of the share that validates.
@@ -77,13 +118,21 @@ pub(crate) fn taught(
     let (validation, training): (Vec<Question>, Vec<Question>) = questions
         .into_iter()
         .partition(|question| place_in_split(&question.question) < border);
-    let retriever = open::retriever(settings, stop)?;
+    let known = match &flags.records {
+        Some(path) => {
+            let asked = training.iter().chain(&validation);
+            let model = opened(settings, stop)?;
+            Some(known(path, asked, model.fingerprint())?)
+        }
+        None => None,
+    };
+    let retriever = open::reranked_retriever(settings, stop)?;
     let making = NoiseTolerant {
         mode: settings.mode,
         k: flags.k.get(),
         depth: flags.depth.get(),
         random: flags.random,
-        known: flags.records.as_deref().map(known).transpose()?,
+        known,
         seed: settings.seed,
     };
     let mut display = Display::new();

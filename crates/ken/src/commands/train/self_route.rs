@@ -1,12 +1,13 @@
 //! `ken train self-route`: a language model learns to choose where its knowledge comes from, to write
 //! what it knows, and to answer from either, from labelled sources.
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_answer::prompt::{from_memory, verbalize};
-use ken_answer::{Posed, Taken};
-use ken_model::decoder::{Checkpoint, SourceTokens};
+use ken_answer::{Datastore, Posed, Taken};
+use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
 use ken_model::language::Prompt;
 use ken_route::{Measure, Policy};
 use ken_study::lessons::{Routing, TextLesson};
@@ -14,9 +15,9 @@ use ken_study::{
     LearnError, ProbeRecord, RoutingLesson, RoutingStage, SourceRecord, place_in_split,
     read_results, routing_lessons,
 };
-use ken_train::Objective;
+use ken_train::{MeanOver, Objective};
 
-use super::fit::{Lessons, Stage, fit, opened};
+use super::fit::{Lessons, Stage, check, fit, opened};
 use crate::arguments::{SelfRouteLessonFlags, TrainSelfRouteArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::open;
@@ -29,6 +30,7 @@ pub(super) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
+    check(&arguments.tuning, settings, stop)?;
     let lessons = &arguments.lessons;
     let (checkpoint, routing, tokens) = taught(lessons, settings, stop)?;
     let border = lessons.held_out + arguments.tuning.validation * (1.0 - lessons.held_out);
@@ -59,6 +61,11 @@ pub(super) fn run(
         prompt: checkpoint.prompt_form(),
         boundary: None,
         sources: Some(tokens.clone()),
+        held_out: Some(lessons.held_out),
+        // The losses of a lesson are those of its source, its text and its answer, and count alike
+        // however long these are (Eq. 4 and 5).
+        mean_over: MeanOver::Examples,
+        without_evidence: 0,
         tokens: tokens.all(),
         begin: beginnings(&checkpoint, &tokens)?,
         training: of_stage(&training, RoutingStage::Imitate)?,
@@ -108,7 +115,8 @@ pub(crate) fn texts(
     Ok(texts)
 }
 
-/// What the model of the settings makes of each recorded question: `[records]`.
+/// What the model of the settings makes of each recorded question: `[records]`; `None` of those that it
+/// was taught, and of entries of the datastore, which would vote for themselves.
 pub(crate) fn scores(
     records: &[ProbeRecord],
     settings: &Settings,
@@ -127,13 +135,60 @@ pub(crate) fn scores(
         }
         .into());
     }
-    in_batches(records, BATCH, "chosen", stop, |batch| {
-        let questions: Vec<&str> = batch.iter().map(|record| record.question.trim()).collect();
+    let held_out = held_out(settings, stop)?;
+    let entries = entries(settings)?;
+    let unknown: Vec<usize> = (0..records.len())
+        .filter(|&at| {
+            let question = &records[at].question;
+            place_in_split(question) < held_out && !entries.contains(&words(question))
+        })
+        .collect();
+    let needs = in_batches(&unknown, BATCH, "chosen", stop, |batch| {
+        let questions = batch.iter().map(|&at| records[at].question.trim());
+        let questions: Vec<&str> = questions.collect();
         let nothing = vec![Taken::default(); batch.len()];
         let taken = pipeline.take(&[Measure::SelfRoute], &questions, nothing, None)?;
         let needs = taken.iter().map(|taken| taken.need(Measure::SelfRoute));
         Ok(needs.collect())
+    })?;
+    let mut scores = vec![None; records.len()];
+    for (at, need) in unknown.into_iter().zip(needs) {
+        scores[at] = need;
+    }
+    Ok(scores)
+}
+
+/// The share of questions of which the model of the settings was not taught the source.
+fn held_out(settings: &Settings, stop: &AtomicBool) -> Result<f64> {
+    let folder = match &settings.adapter {
+        Some(adapter) => adapter.clone(),
+        None => open::fetched(&settings.model, stop)?,
+    };
+    let held_out = Origin::read(&folder)?.and_then(|origin| origin.held_out);
+    held_out.ok_or_else(|| {
+        let message = format!(
+            "{} does not say which questions it was taught the source of",
+            folder.display()
+        );
+        Refusal::new("unknown_split", message)
+            .hinting("train it again by `ken train self-route`, or write the share that was left out into its ken.json: \"held_out\": 0.3")
+            .into()
     })
+}
+
+/// The questions of the datastore, where there is one.
+fn entries(settings: &Settings) -> Result<HashSet<String>> {
+    let Some(folder) = &settings.datastore else {
+        return Ok(HashSet::new());
+    };
+    let datastore = Datastore::open(folder)?;
+    let entries = datastore.entries().iter();
+    Ok(entries.map(|entry| words(&entry.question)).collect())
+}
+
+/// What tells a question from others, whatever its case.
+fn words(question: &str) -> String {
+    question.trim().to_lowercase()
 }
 
 /// Questions between two looks at whether to stop.

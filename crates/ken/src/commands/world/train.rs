@@ -52,7 +52,7 @@ pub(super) fn run(
     let model = Trainable::new(&base, Tuning::Full, settings.device, seed)?;
     let (outcome, history) = learn(arguments, &world, &base, &model, stop)?;
     if outcome == Outcome::Stopped {
-        return Err(fit::stopped(&history, out));
+        return Err(fit::stopped(&history, out, false));
     }
     let learned = model.variables().iter();
     let learned = learned.map(|(name, learned)| (name.clone(), learned.as_tensor().clone()));

@@ -1,0 +1,319 @@
+//! `ken train self-route`, `ken datastore` and the policy `self-route`, on a small model of an invented
+//! world: that a model chooses its source, of several corpora too, and people can correct it.
+
+use serde_json::{Value, json};
+
+use crate::harness::{Ken, keys, number};
+use crate::tuning::{MODEL, SMALL, prepared};
+
+/// Labels of which source helps, `labels.jsonl`. A model that knows nothing prefers by chance: what it is
+/// to prefer is set, one source after the other.
+fn write_source_labels(ken: &Ken, corpora: &[&str], preferred: &[&str]) {
+    let mut label = vec![
+        "label",
+        "sources",
+        "island/questions.jsonl",
+        "--limit",
+        "40",
+        "--mode",
+        "lexical",
+        "--contexts",
+        "2",
+        "--out",
+        "labels.jsonl",
+    ];
+    label.extend(corpora.iter().flat_map(|corpus| ["--corpus", corpus]));
+    label.extend(MODEL);
+    ken.text(&label);
+    let labels = ken.read("labels.jsonl");
+    let set = labels.lines().enumerate().map(|(at, line)| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        if !record["preferred"].is_null() && record.get("question").is_some() {
+            let source = preferred[at % preferred.len()];
+            record["preferred"] = json!({"majority": source, "sum": source});
+        }
+        record.to_string()
+    });
+    ken.write("labels.jsonl", set.collect::<Vec<_>>().join("\n") + "\n");
+}
+
+#[test]
+fn of_two_corpora_the_one_is_searched_that_was_chosen() {
+    let ken = prepared();
+    ken.write(
+        "tower.jsonl",
+        "{\"id\": \"tower\", \"contents\": \"The tower is kept by a Quunx, who asked for it.\"}",
+    );
+    ken.json(&["ingest", "tower.jsonl", "--corpus", "tower.ken"]);
+    write_source_labels(
+        &ken,
+        &["island.ken", "tower.ken"],
+        &["self", "island", "tower"],
+    );
+    let train = ["train", "self-route", "labels.jsonl", "--out", "routing"];
+    let all = ["--held-out", "0", "--soft"];
+    ken.json(&[&train[..], &all, &MODEL, &SMALL].concat());
+    let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
+    let corpora = origin["sources"]["corpora"].as_array().unwrap();
+    let named: Vec<&str> = corpora
+        .iter()
+        .map(|corpus| corpus["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(named, ["island", "tower"], "{origin}");
+    let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
+    let make = ["datastore", "make", "labels.jsonl", "--out", "routes"];
+    ken.json(&[&make[..], &["--held-out", "0"], &trained].concat());
+
+    // The votes of all neighbours go to one corpus, and then to the other.
+    for (chosen, document) in [("tower", "tower"), ("island", "p")] {
+        let entries = ken.text(&["datastore", "export", "routes"]);
+        let all = entries.lines().map(|line| {
+            let mut entry: Value = serde_json::from_str(line).unwrap();
+            entry["source"] = json!(chosen);
+            entry.to_string()
+        });
+        ken.write("entries.jsonl", all.collect::<Vec<_>>().join("\n"));
+        let import = ["datastore", "import", "routes", "entries.jsonl"];
+        ken.json(&[&import[..], &trained].concat());
+        let ask = [
+            "ask",
+            "Who asked for the tower?",
+            "--corpus",
+            "island.ken",
+            "--source",
+            "tower=tower.ken",
+            "--mode",
+            "dense",
+            "--policy",
+            "self-route@0",
+            "--datastore",
+            "routes",
+            "--max-tokens",
+            "4",
+        ];
+        let answer = ken.json(&[&ask[..], &trained].concat());
+        assert_eq!(answer["route"], "corpus", "{answer}");
+        let first = answer["retrieved"][0]["passage_id"].as_str().unwrap();
+        assert!(first.starts_with(document), "{chosen}: {answer}");
+        assert_eq!(first.starts_with("tower"), chosen == "tower", "{answer}");
+    }
+
+    let eval = [
+        "eval",
+        "island/questions.jsonl",
+        "--limit",
+        "1",
+        "--corpus",
+        "island.ken",
+        "--source",
+        "tower=tower.ken",
+        "--mode",
+        "lexical",
+        "--max-tokens",
+        "2",
+        "--out",
+        "chosen.jsonl",
+        "--policy",
+    ];
+    ken.json(&[&eval[..], &["self-route"], &trained].concat());
+    let chosen = ken.read("chosen.jsonl");
+    let header: Value = serde_json::from_str(chosen.lines().next().unwrap()).unwrap();
+    let tower = header["settings"]["source tower"].as_str().unwrap();
+    assert!(tower.contains("fingerprint"), "{header}");
+    ken.refusal(&[&eval[..], &["self-route,always"], &trained].concat())
+        .is("sources_compared", "several corpora", "--source");
+}
+
+#[test]
+fn a_model_chooses_its_source_and_people_correct_it() {
+    let ken = prepared();
+    write_source_labels(&ken, &["island.ken"], &["self", "island"]);
+
+    let export = [
+        "export",
+        "training-data",
+        "self-route",
+        "labels.jsonl",
+        "--held-out",
+        "0",
+    ];
+    let to = ["--format", "trl", "--out", "lessons.jsonl"];
+    ken.json(&[&export[..], &to, &MODEL].concat());
+    let lessons = ken.read("lessons.jsonl");
+    let first: Value = serde_json::from_str(lessons.lines().next().unwrap()).unwrap();
+    assert!(
+        first["prompt"].as_str().unwrap().ends_with("\n<EOQ>"),
+        "{first}"
+    );
+    let completion = first["completion"].as_str().unwrap();
+    assert!(
+        completion.starts_with("<self>") && completion.ends_with("<EOK>"),
+        "{first}"
+    );
+    let to = [
+        "--preferences",
+        "--format",
+        "llama-factory",
+        "--out",
+        "pairs",
+    ];
+    ken.json(&[&export[..], &to, &MODEL].concat());
+    let pairs: Value = serde_json::from_str(&ken.read("pairs/ken.json")).unwrap();
+    assert_eq!(
+        keys(&pairs[0]),
+        ["instruction", "chosen", "rejected"],
+        "{pairs}"
+    );
+
+    let train = [
+        "train",
+        "self-route",
+        "labels.jsonl",
+        "--out",
+        "routing",
+        "--epochs",
+        "2",
+    ];
+    let report = ken.json(&[&train[..], &["--held-out", "0"], &MODEL, &SMALL].concat());
+    assert_eq!(report["purpose"], "self-route", "{report}");
+    let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();
+    assert_eq!(
+        origin["sources"]["corpora"][0]["name"], "island",
+        "{origin}"
+    );
+    assert_eq!(origin["held_out"], json!(0.0), "{origin}");
+    let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
+
+    let make = [
+        "datastore",
+        "make",
+        "labels.jsonl",
+        "--out",
+        "routes",
+        "--layer",
+        "auto",
+        "--held-out",
+        "0",
+    ];
+    let made = ken.json(&[&make[..], &trained].concat());
+    let entries = number(&made["made"]["entries"]);
+    assert!(
+        entries > 10.0 && made["made"]["tried"].as_array().unwrap().len() > 1,
+        "{made}"
+    );
+
+    let ask = |policy: &'static str| -> Value {
+        let ask = ["ask", "Who?", "--corpus", "island.ken", "--mode", "lexical"];
+        let by = [
+            "--max-tokens",
+            "4",
+            "--datastore",
+            "routes",
+            "--policy",
+            policy,
+        ];
+        ken.json(&[&ask[..], &by, &trained].concat())
+    };
+    let own = ask("self-route@1");
+    assert_eq!(own["route"], "self", "{own}");
+    assert!(own["verbalized"]["text"].is_string(), "{own}");
+    assert!(own["timing_ms"]["choose source"].is_number(), "{own}");
+    assert_eq!(ask("self-route@0")["route"], "corpus");
+
+    // All entries are told to be of one source: the corpus has no share any more.
+    let exported = ken.text(&["datastore", "export", "routes"]);
+    let all = exported.replace("\"source\":\"island\"", "\"source\":\"self\"");
+    ken.write(
+        "entries.jsonl",
+        all + "{\"question\": \"Who?\", \"source\": \"self\"}\n",
+    );
+    let import = ["datastore", "import", "routes", "entries.jsonl"];
+    let changed = ken.json(&[&import[..], &trained].concat());
+    assert_eq!(
+        (number(&changed["added"]), number(&changed["entries"])),
+        (1.0, entries + 1.0)
+    );
+    assert!(number(&changed["edited"]) > 3.0, "{changed}");
+    assert_eq!(ask("self-route@0")["route"], "self");
+    let listed = ken.text(&["datastore", "list", "routes", "--source", "self", "--json"]);
+    assert_eq!(listed.lines().count() as f64, entries + 1.0);
+    let first: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    let id = first["id"].as_str().unwrap();
+    let edited = ken.json(&["datastore", "edit", "routes", id, "--source", "island"]);
+    assert_eq!(edited["edited"], 1);
+    let removed = ken.json(&["datastore", "remove", "routes", id]);
+    assert_eq!(number(&removed["entries"]), entries);
+    let add = [
+        "datastore",
+        "add",
+        "routes",
+        "Where?",
+        "--source",
+        "island",
+        "--id",
+        "mine",
+    ];
+    assert_eq!(ken.json(&[&add[..], &trained].concat())["added"], 1);
+
+    ken.refusal(&[&add[..], &trained].concat())
+        .is("same_id", "mine", "ken datastore edit");
+    ken.refusal(&["datastore", "edit", "routes", "mine", "--source", "web"])
+        .is("no_such_source", "web", "");
+    ken.refusal(&["datastore", "remove", "routes", "nobody"])
+        .is("no_such_entry", "nobody", "ken datastore list");
+    ken.refusal(&[&add[..4], &["--source", "self"], &MODEL].concat())
+        .is("other_datastore", "another model", "ken datastore make");
+    let plain = [
+        "ask",
+        "Who?",
+        "--corpus",
+        "island.ken",
+        "--policy",
+        "self-route",
+    ];
+    ken.refusal(&[&plain[..], &MODEL].concat()).is(
+        "does_not_choose",
+        "not trained to choose",
+        "ken train self-route",
+    );
+    let again = [&train[..3], &["--out", "again", "--full"], &trained].concat();
+    ken.refusal(&again)
+        .is("other_model", "another model", "ken label sources");
+
+    // A threshold is chosen on what was neither taught nor taken into the datastore.
+    let probe = [
+        "probe",
+        "island/questions.jsonl",
+        "--corpus",
+        "island.ken",
+        "--mode",
+        "lexical",
+        "--limit",
+        "3",
+        "--samples",
+        "1",
+        "--max-tokens",
+        "2",
+        "--out",
+        "probed.jsonl",
+    ];
+    ken.text(&[&probe[..], &trained].concat());
+    let calibrate = ["calibrate", "probed.jsonl", "--policy", "self-route"];
+    let calibrate = [&calibrate[..], &["--ratio", "0.5"], &trained].concat();
+    ken.refusal(&calibrate)
+        .is("not_measured", "self-route", "other questions");
+    let taught_of_none = origin
+        .to_string()
+        .replace("\"held_out\":0.0", "\"held_out\":1.0");
+    ken.write("routing/ken.json", taught_of_none);
+    assert!(number(&ken.json(&calibrate)["n"]) >= 1.0);
+    let probed = ken.read("probed.jsonl");
+    let own = probed.lines().skip(1).map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        json!({"question": record["question"], "source": "self"}).to_string()
+    });
+    ken.write("entries.jsonl", own.collect::<Vec<_>>().join("\n"));
+    ken.json(&[&import[..], &trained].concat());
+    ken.refusal(&[&calibrate[..], &["--datastore", "routes"]].concat())
+        .is("not_measured", "self-route", "other questions");
+}
