@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use ken_model::decoder::Checkpoint;
 use ken_study::Lesson;
 use ken_study::lessons::{
     LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, lesson_as, llama_factory_list,
@@ -48,8 +47,7 @@ fn model(
             .hinting("name another folder")
             .into());
     }
-    let path = open::fetched(&settings.model, stop)?;
-    let checkpoint = Checkpoint::open(&path, settings.adapter.as_deref())?;
+    let checkpoint = open::checkpoint(settings, stop)?;
     checkpoint.write(out, arguments.stored, &BTreeMap::new())?;
     if json {
         return output::json(&json!({"out": out, "as": arguments.stored.to_string()}));
@@ -74,8 +72,9 @@ fn training_data(
     let mut prefers = false;
     let (lessons, export) = match &arguments.of {
         TrainingData::NoiseTolerant { lessons, export } => {
+            let model = || Ok(open::checkpoint(settings, stop)?.fingerprint().to_owned());
             let (taught, _) =
-                train::noise_tolerant::taught(lessons, NONE_VALIDATES, settings, stop)?;
+                train::noise_tolerant::taught(lessons, NONE_VALIDATES, model, settings, stop)?;
             (as_values(&taught, lessons.lesson.prompt, export), export)
         }
         TrainingData::Kbm { lessons, export } => {

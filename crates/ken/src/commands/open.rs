@@ -11,7 +11,7 @@ use ken_corpus::{Active, Corpus};
 use ken_index::Index;
 use ken_milvus::{Collection, MilvusAddress};
 use ken_model::Precision;
-use ken_model::decoder::{Decoder, LoadOptions, Origin, Sampling};
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Origin, Sampling};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
@@ -399,6 +399,12 @@ pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
         samples: settings.samples,
         seed: settings.seed,
     }
+}
+
+/// The weights of the model of the settings, to be trained or written, with the adapter merged in.
+pub(crate) fn checkpoint(settings: &Settings, stop: &AtomicBool) -> Result<Checkpoint> {
+    let path = fetched(&settings.model, stop)?;
+    Ok(Checkpoint::open(&path, settings.adapter.as_deref())?)
 }
 
 /// The folder or file of a model, fetched first where it is not cached.

@@ -10,8 +10,9 @@ use ken_model::decoder::Checkpoint;
 use ken_train::{MeanOver, Objective, Preference, Sequence};
 use serde::Deserialize;
 
-use super::fit::{Lessons, check, fit, opened};
+use super::fit::{Lessons, Stage, check, fit};
 use crate::arguments::TrainExamplesArguments;
+use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
 
@@ -41,7 +42,7 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     check(&arguments.tuning, settings, stop)?;
-    let checkpoint = opened(settings, stop)?;
+    let checkpoint = open::checkpoint(settings, stop)?;
     let all = read(&arguments.examples, &checkpoint, arguments.beta)?;
     // Lines have no id; every so manieth one validates.
     let share = arguments.tuning.validation;
@@ -63,11 +64,13 @@ pub(crate) fn run(
         held_out: None,
         mean_over: MeanOver::Tokens,
         without_evidence: 0,
-        second: None,
         begin: Vec::new(),
         tokens: Vec::new(),
-        training: training.into_iter().map(|(_, example)| example).collect(),
-        validation: validation.into_iter().map(|(_, example)| example).collect(),
+        stages: vec![Stage::of(
+            &arguments.tuning,
+            training.into_iter().map(|(_, example)| example).collect(),
+            validation.into_iter().map(|(_, example)| example).collect(),
+        )],
     };
     fit(
         &checkpoint,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
@@ -27,6 +27,12 @@ use crate::progress::{Display, Unit};
 
 /// What a training goes on from, in the folder that it writes.
 pub(crate) const CHECKPOINT: &str = "training.safetensors";
+/// The same of each stage.
+const STATES: [&str; 3] = [
+    CHECKPOINT,
+    "second-training.safetensors",
+    "third-training.safetensors",
+];
 /// A line of JSON a step and a validation.
 const HISTORY: &str = "history.jsonl";
 /// The same as a page with curves.
@@ -54,19 +60,33 @@ pub(super) struct Lessons {
     pub(super) tokens: Vec<u32>,
     /// Of these those whose rows begin as the mean of others'.
     pub(super) begin: Vec<(u32, Vec<u32>)>,
-    pub(super) training: Vec<Objective>,
-    pub(super) validation: Vec<Objective>,
-    /// What is learned behind that, where it takes two stages.
-    pub(super) second: Option<Stage>,
+    /// What is learned, one after the other.
+    pub(super) stages: Vec<Stage>,
 }
 
-/// A second stage of a training.
+/// A stage of a training.
 pub(super) struct Stage {
     pub(super) training: Vec<Objective>,
     pub(super) validation: Vec<Objective>,
     /// The highest learning rate.
     pub(super) learning_rate: f64,
     pub(super) epochs: f64,
+}
+
+impl Stage {
+    /// A stage as the flags set it.
+    pub(super) fn of(
+        flags: &TuningFlags,
+        training: Vec<Objective>,
+        validation: Vec<Objective>,
+    ) -> Self {
+        Self {
+            training,
+            validation,
+            learning_rate: flags.learning_rate,
+            epochs: flags.epochs,
+        }
+    }
 }
 
 /// How many lessons of each kind there are.
@@ -99,12 +119,6 @@ pub(super) fn objectives(
         }
     }
     Ok(objectives)
-}
-
-/// Opens the model to be trained, with the adapter that the settings name merged in.
-pub(super) fn opened(settings: &Settings, stop: &AtomicBool) -> Result<Checkpoint> {
-    let path = open::fetched(&settings.model, stop)?;
-    Ok(Checkpoint::open(&path, settings.adapter.as_deref())?)
 }
 
 /// Refuses a training whose result could not be opened, or would be written over what it is made from.
@@ -165,31 +179,18 @@ pub(super) fn fit(
     for (token, others) in &lessons.begin {
         model.begin_like(*token, others)?;
     }
-    let first = training(flags, lessons.mean_over, settings.seed);
-    let mut stages = vec![(&lessons.training, &lessons.validation, first.clone())];
-    if let Some(stage) = &lessons.second {
-        let second = TrainSettings {
-            epochs: stage.epochs,
-            schedule: Schedule {
-                peak: stage.learning_rate,
-                ..first.schedule
-            },
-            ..first
-        };
-        stages.push((&stage.training, &stage.validation, second));
-    }
     let mut display = Display::new();
     let mut last = None;
     let mut outcome = Outcome::Finished;
     let mut history = History::default();
     let mut last_stage = History::default();
-    for (number, (examples, validation, training)) in stages.into_iter().enumerate() {
+    for (stage, state) in lessons.stages.iter().zip(STATES) {
         let (ended, told) = ken_train::train(
             &model,
-            &Examples::Set(examples),
-            validation,
-            &training,
-            Some(&state_of(&flags.out, number)),
+            &Examples::Set(&stage.training),
+            &stage.validation,
+            &training(stage, flags, lessons.mean_over, settings.seed),
+            Some(&flags.out.join(state)),
             &mut |progress| {
                 show(&mut display, &progress, &mut last);
                 if stop.load(Ordering::Relaxed) {
@@ -236,21 +237,21 @@ pub(super) fn fit(
     } else {
         ken_train::write_adapter(&model, &settings.model.to_string(), &origin, &flags.out)?;
     }
-    for number in 0..STAGES {
-        removed(&state_of(&flags.out, number))?;
+    for state in STATES {
+        removed(&flags.out.join(state))?;
     }
     let told = [&history, &last_stage];
     report(&model, outcome, told, lessons, flags, json)
 }
 
-fn training(flags: &TuningFlags, mean_over: MeanOver, seed: u64) -> TrainSettings {
+fn training(stage: &Stage, flags: &TuningFlags, mean_over: MeanOver, seed: u64) -> TrainSettings {
     TrainSettings {
-        epochs: flags.epochs,
+        epochs: stage.epochs,
         batch: flags.batch.get(),
         tokens_per_pass: flags.pass_tokens.get(),
         mean_over,
         schedule: Schedule {
-            peak: flags.learning_rate,
+            peak: stage.learning_rate,
             warm_up: flags.warm_up,
             floor: 0.1,
         },
@@ -260,17 +261,6 @@ fn training(flags: &TuningFlags, mean_over: MeanOver, seed: u64) -> TrainSetting
         patience: flags.patience.map_or(0, std::num::NonZeroUsize::get),
         checkpoint_every: flags.checkpoint_every.get(),
         seed,
-    }
-}
-
-/// Stages that a training may have.
-const STAGES: usize = 2;
-
-/// What a stage goes on from, in the folder that it writes.
-fn state_of(out: &Path, stage: usize) -> PathBuf {
-    match stage {
-        0 => out.join(CHECKPOINT),
-        _ => out.join(format!("second-{CHECKPOINT}")),
     }
 }
 
@@ -287,10 +277,10 @@ fn removed(path: &Path) -> Result<()> {
 /// Makes the folder, or refuses one in which something else lies.
 fn prepared(flags: &TuningFlags) -> Result<()> {
     let out = &flags.out;
-    let state = state_of(out, 0);
+    let state = out.join(CHECKPOINT);
     if flags.overwrite {
-        for number in 0..STAGES {
-            removed(&state_of(out, number))?;
+        for state in STATES {
+            removed(&out.join(state))?;
         }
     } else if out.exists() && !state.exists() {
         let entries = std::fs::read_dir(out)
@@ -390,14 +380,15 @@ fn report(
     json: bool,
 ) -> Result<()> {
     // Losses of several stages cannot be compared: those of the last are told.
+    let last = lessons.stages.last();
     let report = Report {
         out: &flags.out,
         purpose: &lessons.purpose,
         outcome,
         lessons: &lessons.kinds,
         without_evidence: lessons.without_evidence,
-        examples: lessons.training.len(),
-        validation_examples: lessons.validation.len(),
+        examples: last.map_or(0, |stage| stage.training.len()),
+        validation_examples: last.map_or(0, |stage| stage.validation.len()),
         steps: whole.steps.len(),
         learning: model.learning(),
         first_loss: last_stage.steps.first().map(|step| step.loss),

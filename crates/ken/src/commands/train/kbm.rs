@@ -15,7 +15,7 @@ use ken_study::{
 
 use ken_train::{MeanOver, Objective};
 
-use super::fit::{Lessons, check, counted, fit, objectives, opened};
+use super::fit::{Lessons, Stage, check, counted, fit, objectives};
 use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::open;
@@ -37,7 +37,7 @@ pub(super) fn run(
         false => arguments.lessons.labels(),
     };
     let taught = taught(&arguments.lessons, labels, share, settings, stop)?;
-    let checkpoint = opened(settings, stop)?;
+    let checkpoint = open::checkpoint(settings, stop)?;
     let form = arguments.lessons.lesson.prompt;
     let training = objectives(&checkpoint, form, &taught.training)?;
     let lessons = Lessons {
@@ -49,12 +49,14 @@ pub(super) fn run(
         held_out: None,
         mean_over: MeanOver::Tokens,
         without_evidence: taught.without_evidence,
-        second: None,
         begin: Vec::new(),
         // A model may never have written these before.
         tokens: written(&training),
-        training,
-        validation: objectives(&checkpoint, form, &taught.validation)?,
+        stages: vec![Stage::of(
+            &arguments.tuning,
+            training,
+            objectives(&checkpoint, form, &taught.validation)?,
+        )],
     };
     fit(
         &checkpoint,

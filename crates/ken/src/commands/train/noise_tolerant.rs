@@ -12,7 +12,7 @@ use ken_study::{
 };
 use ken_train::MeanOver;
 
-use super::fit::{Lessons, check, counted, fit, objectives, opened};
+use super::fit::{Lessons, Stage, check, counted, fit, objectives};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::open;
 use crate::config::Settings;
@@ -26,9 +26,10 @@ pub(super) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     check(&arguments.tuning, settings, stop)?;
-    let checkpoint = opened(settings, stop)?;
+    let checkpoint = open::checkpoint(settings, stop)?;
     let share = arguments.tuning.validation;
-    let (training, validation) = taught(&arguments.lessons, share, settings, stop)?;
+    let model = || Ok(checkpoint.fingerprint().to_owned());
+    let (training, validation) = taught(&arguments.lessons, share, model, settings, stop)?;
     let form = arguments.lessons.lesson.prompt;
     let lessons = Lessons {
         kinds: counted(&training),
@@ -39,11 +40,13 @@ pub(super) fn run(
         held_out: None,
         mean_over: MeanOver::Tokens,
         without_evidence: 0,
-        second: None,
         begin: Vec::new(),
         tokens: Vec::new(),
-        training: objectives(&checkpoint, form, &training)?,
-        validation: objectives(&checkpoint, form, &validation)?,
+        stages: vec![Stage::of(
+            &arguments.tuning,
+            objectives(&checkpoint, form, &training)?,
+            objectives(&checkpoint, form, &validation)?,
+        )],
     };
     fit(
         &checkpoint,
@@ -101,10 +104,12 @@ fn known<'q>(
     Ok(known)
 }
 
-/// The lessons of the questions that are not held out, and those of the share that validates.
+/// The lessons of the questions that are not held out, and those of the share that validates. `model`
+/// gives the fingerprint of the one to be taught, and is asked where records say what it knows.
 pub(crate) fn taught(
     flags: &NoiseTolerantFlags,
     validation: f64,
+    model: impl FnOnce() -> Result<String>,
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<(Vec<Lesson>, Vec<Lesson>)> {
@@ -121,8 +126,7 @@ pub(crate) fn taught(
     let known = match &flags.records {
         Some(path) => {
             let asked = training.iter().chain(&validation);
-            let model = opened(settings, stop)?;
-            Some(known(path, asked, model.fingerprint())?)
+            Some(known(path, asked, &model()?)?)
         }
         None => None,
     };

@@ -17,7 +17,7 @@ use ken_study::{
 };
 use ken_train::{MeanOver, Objective};
 
-use super::fit::{Lessons, Stage, check, fit, opened};
+use super::fit::{Lessons, Stage, check, fit};
 use crate::arguments::{SelfRouteLessonFlags, TrainSelfRouteArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::open;
@@ -47,14 +47,29 @@ pub(super) fn run(
     let of_stage =
         |lessons: &[RoutingLesson], stage| objectives(&checkpoint, &tokens, lessons, stage, soft);
     let tuning = &arguments.tuning;
-    let stage = Stage {
-        training: of_stage(&training, second)?,
-        validation: of_stage(&validation, second)?,
-        learning_rate: lessons
-            .second_learning_rate
-            .unwrap_or(tuning.learning_rate / SECOND_SLOWER),
-        epochs: lessons.second_epochs,
-    };
+    let second_learning_rate = lessons
+        .second_learning_rate
+        .unwrap_or(tuning.learning_rate / SECOND_SLOWER);
+    let mut stages = Vec::new();
+    for (stage, learning_rate, epochs) in [
+        (
+            RoutingStage::Choose,
+            tuning.learning_rate,
+            arguments.choice_epochs,
+        ),
+        (RoutingStage::Imitate, tuning.learning_rate, tuning.epochs),
+        (second, second_learning_rate, lessons.second_epochs),
+    ] {
+        // The first stage of the paper is never left out: no epochs of it are refused.
+        if epochs != 0.0 || stage == RoutingStage::Imitate {
+            stages.push(Stage {
+                training: of_stage(&training, stage)?,
+                validation: of_stage(&validation, stage)?,
+                learning_rate,
+                epochs,
+            });
+        }
+    }
     let taught = Lessons {
         kinds: std::collections::BTreeMap::new(),
         purpose: "self-route".to_owned(),
@@ -68,9 +83,7 @@ pub(super) fn run(
         without_evidence: 0,
         tokens: tokens.all(),
         begin: beginnings(&checkpoint, &tokens)?,
-        training: of_stage(&training, RoutingStage::Imitate)?,
-        validation: of_stage(&validation, RoutingStage::Imitate)?,
-        second: (lessons.second_epochs > 0.0).then_some(stage),
+        stages,
     };
     fit(&checkpoint, &taught, tuning, settings, json, stop)
 }
@@ -83,7 +96,7 @@ fn taught(
 ) -> Result<(Checkpoint, Routing, SourceTokens)> {
     let mut records: Vec<SourceRecord> = read_results(&flags.labels)?;
     records.retain(|record| place_in_split(&record.question) >= flags.held_out);
-    let checkpoint = opened(settings, stop)?;
+    let checkpoint = open::checkpoint(settings, stop)?;
     let routing = routing_lessons(&records, flags.rule, checkpoint.fingerprint())?;
     let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
     let tokens = checkpoint.source_tokens(&corpora)?;
