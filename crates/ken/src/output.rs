@@ -61,6 +61,13 @@ pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
     bytes(aligned(rows).as_bytes())
 }
 
+/// Writes names with their values beside them, one pair a line.
+pub(crate) fn pairs<N: Into<String>>(rows: impl IntoIterator<Item = (N, String)>) -> Result<()> {
+    let rows = rows.into_iter();
+    let rows: Vec<Vec<String>> = rows.map(|(name, value)| vec![name.into(), value]).collect();
+    table(&rows)
+}
+
 /// Writes bytes as they are.
 pub(crate) fn bytes(data: &[u8]) -> Result<()> {
     let mut stdout = io::stdout().lock();

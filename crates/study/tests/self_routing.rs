@@ -340,8 +340,6 @@ fn each_stage_teaches_its_tokens() {
         learned(0, RoutingStage::Imitate),
         [[vec![tokens.own], helpful.concat(), answer.clone()].concat()]
     );
-    assert_eq!(learned(0, RoutingStage::Choose), [[tokens.own]]);
-    assert_eq!(learned(1, RoutingStage::Choose), [[island]]);
     let choice = |source: u32| [vec![source], answer.clone()].concat();
     assert_eq!(learned(1, RoutingStage::Imitate), [choice(island)]);
     let prefer = RoutingStage::Prefer { beta: 0.3 };
@@ -352,22 +350,20 @@ fn each_stage_teaches_its_tokens() {
     assert_eq!(learned(1, prefer), [choice(island)]);
 
     // Each source with its share of the sum of likelihoods, and all else as before.
-    let chosen_in = |stage, soft| {
+    let chosen = |soft: bool| {
         let lesson = &routing.lessons[0];
-        let objectives = lesson.objectives(&checkpoint, &tokens, stage, soft);
+        let objectives = lesson.objectives(&checkpoint, &tokens, RoutingStage::Imitate, soft);
         let asked = |objective: &Objective| match objective {
             Objective::Imitate(sequence) => {
                 let mark = |token: &u32| *token == tokens.end_of_question;
                 let place = sequence.tokens.iter().position(mark).unwrap() + 1;
                 (sequence.tokens[place], sequence.weights[place])
             }
-            Objective::Prefer { .. } => unreachable!("these stages prefer nothing"),
+            Objective::Prefer { .. } => unreachable!("the first stage prefers nothing"),
         };
         objectives.unwrap().iter().map(asked).collect::<Vec<_>>()
     };
-    let chosen = |soft| chosen_in(RoutingStage::Imitate, soft);
     assert_eq!(chosen(false), [(tokens.own, 1.0)]);
-    assert_eq!(chosen(true), chosen_in(RoutingStage::Choose, true));
     let share = 1.0 / (1.0 + (-0.9f64).exp());
     let (own, of_corpus) = (chosen(true)[0], chosen(true)[1]);
     assert_eq!((own.0, of_corpus.0), (tokens.own, island));

@@ -69,7 +69,11 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
-    fn check(&self) -> Result<(), TrainError> {
+    /// Refuses what no training could go by, before anything is computed.
+    ///
+    /// # Errors
+    /// A setting out of its range.
+    pub fn check(&self) -> Result<(), TrainError> {
         let refuse = |setting, received: f64, expected| {
             Err(TrainError::Setting {
                 setting,

@@ -153,11 +153,6 @@ pub(crate) struct TrainSelfRouteArguments {
     #[arg(long)]
     pub(crate) soft: bool,
 
-    /// How often the choice alone is learned before the first stage: it takes longer to learn than
-    /// the texts, which are soon known by heart
-    #[arg(long, value_name = "N", default_value_t = 0.0)]
-    pub(crate) choice_epochs: f64,
-
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,
 }

@@ -102,7 +102,7 @@ fn show(
         ("AUROC of \"retrieval helps\"", telling),
         ("questions", chosen.questions.to_string()),
     ];
-    output::table(&rows.map(|(name, value)| vec![name.to_owned(), value]))?;
+    output::pairs(rows)?;
     if let Some(threshold) = chosen.threshold {
         let policy = Policy::Measured {
             measure: arguments.policy,

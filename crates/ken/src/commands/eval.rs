@@ -117,9 +117,5 @@ fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
         rows.push(("from the file", of_earlier));
     }
     rows.push(("per question", out.display().to_string()));
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name.to_owned(), value])
-        .collect();
-    output::table(&rows)
+    output::pairs(rows)
 }

@@ -201,9 +201,5 @@ fn show(summary: &SourceSummary, out: &Path, table: &Path) -> Result<()> {
         ("per question".to_owned(), out.display().to_string()),
         ("as a table".to_owned(), table.display().to_string()),
     ]);
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name, value])
-        .collect();
-    output::table(&rows)
+    output::pairs(rows)
 }

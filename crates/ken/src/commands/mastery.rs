@@ -209,9 +209,5 @@ fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {
         ("per sentence", out.display().to_string()),
         ("as a table", table.display().to_string()),
     ];
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name.to_owned(), value])
-        .collect();
-    output::table(&rows)
+    output::pairs(rows)
 }

@@ -169,11 +169,7 @@ fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {
         ("per question", out.display().to_string()),
         ("as a table", table.display().to_string()),
     ]);
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name.to_owned(), value])
-        .collect();
-    output::table(&rows)
+    output::pairs(rows)
 }
 
 fn conditions(means: &Conditions<Option<f64>>) -> String {

@@ -67,18 +67,13 @@ fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
         settings.people, settings.unseen, settings.strangers
     );
     let questions = format!("{}: {}", summary.questions, kinds.join(", "));
-    table([
+    output::pairs([
         ("people", people),
         ("documents", summary.documents.to_string()),
         ("questions", questions),
         ("fingerprint", summary.fingerprint.clone()),
         ("folder", out.display().to_string()),
     ])
-}
-
-fn table<const N: usize>(rows: [(&str, String); N]) -> Result<()> {
-    let rows = rows.map(|(name, value)| vec![name.to_owned(), value]);
-    output::table(&rows)
 }
 
 fn mix(arguments: &WorldMixArguments, json: bool, stop: &AtomicBool) -> Result<()> {
@@ -109,7 +104,7 @@ fn model(arguments: &WorldModelArguments, json: bool) -> Result<()> {
             "vocabulary": written.vocabulary,
             "context": written.context,
         })),
-        false => table([
+        false => output::pairs([
             ("model", out),
             ("parameters", written.parameters().to_string()),
             ("vocabulary", written.vocabulary.to_string()),

@@ -174,6 +174,10 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         "--epochs",
         "2",
     ];
+    let later = ["--second-learning-rate", "0", "--out", "early"];
+    ken.refusal(&[&train[..3], &later, &MODEL].concat())
+        .is("setting", "learning rate", "");
+    assert!(!ken.path("early").exists());
     let report = ken.json(&[&train[..], &["--held-out", "0"], &MODEL, &SMALL].concat());
     assert_eq!(report["purpose"], "self-route", "{report}");
     let origin: Value = serde_json::from_str(&ken.read("routing/ken.json")).unwrap();

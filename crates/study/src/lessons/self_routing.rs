@@ -258,9 +258,6 @@ pub enum TextLesson {
 /// What of a lesson is learned at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RoutingStage {
-    /// To choose the source, and nothing else (the first term of Eq. 4): the examples are short, so
-    /// they can be seen more often than texts, which are soon known by heart.
-    Choose,
     /// To choose the source, to write the most helpful text where that is the model itself, and to
     /// answer from it (Eq. 4).
     Imitate,
@@ -293,15 +290,13 @@ impl RoutingLesson {
                 (format!("{source}{knowledge}"), true),
                 (asks.clone(), false),
             ],
-            (_, RoutingStage::Choose) => vec![(question.clone(), false), (source.clone(), true)],
             _ => vec![
                 (question.clone(), false),
                 (source.clone(), true),
                 (format!("{knowledge}{asks}"), false),
             ],
         };
-        let answer = (stage != RoutingStage::Choose).then_some((answer, true));
-        let segments = segments.into_iter().chain(answer).collect();
+        let segments = [segments, vec![(answer, true)]].concat();
         let mut lessons = vec![TextLesson::Imitate { segments }];
         if let (RoutingStage::Prefer { .. }, Some(unhelped)) = (stage, &self.unhelped) {
             lessons.push(TextLesson::Prefer {
@@ -334,25 +329,7 @@ impl RoutingLesson {
         }
         let question = checkpoint.sourced(tokens, &self.asked)?.question;
         let asked = question.len();
-        let taught = |source: &str| match soft {
-            true => self.shares.get(source).copied().unwrap_or_default() as f32,
-            false => f32::from(u8::from(source == self.source)),
-        };
-        let of_corpora = tokens
-            .corpora
-            .iter()
-            .map(|one| (one.name.as_str(), one.token));
-        let sources = std::iter::once((SELF, tokens.own)).chain(of_corpora);
-        let choices = sources.filter_map(|(source, token)| {
-            let mut sequence = Sequence::completion(&question, &[token]);
-            sequence.weights[asked] = taught(source);
-            let apart = stage == RoutingStage::Choose || source != self.source;
-            (apart && taught(source) > 0.0).then_some(Objective::Imitate(sequence))
-        });
-        let mut objectives: Vec<Objective> = choices.collect();
-        if stage == RoutingStage::Choose {
-            return Ok(objectives);
-        }
+        let share = |source: &str| self.shares.get(source).copied().unwrap_or_default() as f32;
         // The source, what the model knows with its end, and the answer: three losses, of which each
         // is a mean over its tokens.
         let is_own = self.source == SELF && stage == RoutingStage::Imitate;
@@ -362,15 +339,31 @@ impl RoutingLesson {
             0
         };
         let mut weights = vec![0.0; all.len()];
-        for (first, length) in [(asked + 1, text), (all.len() - output.len(), output.len())] {
+        for (first, length) in [
+            (asked, 1),
+            (asked + 1, text),
+            (all.len() - output.len(), output.len()),
+        ] {
             weights[first..first + length].fill(1.0 / length as f32);
         }
-        weights[asked] = taught(&self.source);
-        let whole = Sequence {
+        if soft {
+            weights[asked] = share(&self.source);
+        }
+        let mut objectives = vec![Objective::Imitate(Sequence {
             tokens: all,
             weights,
-        };
-        objectives.insert(0, Objective::Imitate(whole));
+        })];
+        let of_corpora = tokens
+            .corpora
+            .iter()
+            .map(|one| (one.name.as_str(), one.token));
+        let others = std::iter::once((SELF, tokens.own)).chain(of_corpora);
+        let others = others.filter(|&(source, _)| soft && source != self.source);
+        for (source, token) in others {
+            let mut sequence = Sequence::completion(&question, &[token]);
+            sequence.weights[asked] = share(source);
+            objectives.push(Objective::Imitate(sequence));
+        }
         if let (RoutingStage::Prefer { beta }, Some(unhelped)) = (stage, &self.unhelped) {
             let way = |sourced: &Sourced| -> Result<Sequence, DecoderError> {
                 let read = checkpoint.sourced(tokens, sourced)?;

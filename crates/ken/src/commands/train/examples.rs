@@ -1,13 +1,12 @@
 //! `ken train examples`: a language model learns from a file of prompts and what follows them.
 
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use ken_model::decoder::Checkpoint;
-use ken_train::{MeanOver, Objective, Preference, Sequence};
+use ken_train::{Objective, Preference, Sequence};
 use serde::Deserialize;
 
 use super::fit::{Lessons, Stage, check, fit};
@@ -55,23 +54,12 @@ pub(crate) fn run(
         .into_iter()
         .enumerate()
         .partition(|(place, _)| (place + 1) % every == 0);
-    let lessons = Lessons {
-        kinds: BTreeMap::new(),
-        purpose: "examples".to_owned(),
-        prompt: checkpoint.prompt_form(),
-        boundary: None,
-        sources: None,
-        held_out: None,
-        mean_over: MeanOver::Tokens,
-        without_evidence: 0,
-        begin: Vec::new(),
-        tokens: Vec::new(),
-        stages: vec![Stage::of(
-            &arguments.tuning,
-            training.into_iter().map(|(_, example)| example).collect(),
-            validation.into_iter().map(|(_, example)| example).collect(),
-        )],
-    };
+    let stage = Stage::of(
+        &arguments.tuning,
+        training.into_iter().map(|(_, example)| example).collect(),
+        validation.into_iter().map(|(_, example)| example).collect(),
+    );
+    let lessons = Lessons::new("examples", checkpoint.prompt_form(), vec![stage]);
     fit(
         &checkpoint,
         &lessons,

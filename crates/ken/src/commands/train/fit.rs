@@ -28,11 +28,7 @@ use crate::progress::{Display, Unit};
 /// What a training goes on from, in the folder that it writes.
 pub(crate) const CHECKPOINT: &str = "training.safetensors";
 /// The same of each stage.
-const STATES: [&str; 3] = [
-    CHECKPOINT,
-    "second-training.safetensors",
-    "third-training.safetensors",
-];
+const STATES: [&str; 2] = [CHECKPOINT, "second-training.safetensors"];
 /// A line of JSON a step and a validation.
 const HISTORY: &str = "history.jsonl";
 /// The same as a page with curves.
@@ -62,6 +58,25 @@ pub(super) struct Lessons {
     pub(super) begin: Vec<(u32, Vec<u32>)>,
     /// What is learned, one after the other.
     pub(super) stages: Vec<Stage>,
+}
+
+impl Lessons {
+    /// Lessons in which outputs are learned, and nothing about sources or tokens.
+    pub(super) fn new(purpose: &str, prompt: PromptForm, stages: Vec<Stage>) -> Self {
+        Self {
+            kinds: BTreeMap::new(),
+            purpose: purpose.to_owned(),
+            prompt,
+            boundary: None,
+            sources: None,
+            held_out: None,
+            mean_over: MeanOver::Tokens,
+            without_evidence: 0,
+            tokens: Vec::new(),
+            begin: Vec::new(),
+            stages,
+        }
+    }
 }
 
 /// A stage of a training.
@@ -163,6 +178,11 @@ pub(super) fn fit(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
+    let settings_of = |stage| training(stage, flags, lessons.mean_over, settings.seed);
+    // A stage that could not begin is not found out behind the ones before it.
+    for stage in &lessons.stages {
+        settings_of(stage).check()?;
+    }
     prepared(flags)?;
     let tuning = if flags.full {
         Tuning::Full
@@ -189,7 +209,7 @@ pub(super) fn fit(
             &model,
             &Examples::Set(&stage.training),
             &stage.validation,
-            &training(stage, flags, lessons.mean_over, settings.seed),
+            &settings_of(stage),
             Some(&flags.out.join(state)),
             &mut |progress| {
                 show(&mut display, &progress, &mut last);
@@ -437,11 +457,7 @@ fn report(
         ("tokens/s", format!("{:.0}", report.tokens_per_s)),
         ("written to", report.out.display().to_string()),
     ]);
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name.to_owned(), value])
-        .collect();
-    output::table(&rows)
+    output::pairs(rows)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use ken_study::{
     read_results,
 };
 
-use ken_train::{MeanOver, Objective};
+use ken_train::Objective;
 
 use super::fit::{Lessons, Stage, check, counted, fit, objectives};
 use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
@@ -40,23 +40,16 @@ pub(super) fn run(
     let checkpoint = open::checkpoint(settings, stop)?;
     let form = arguments.lessons.lesson.prompt;
     let training = objectives(&checkpoint, form, &taught.training)?;
+    // A model may never have written these before.
+    let tokens = written(&training);
+    let validation = objectives(&checkpoint, form, &taught.validation)?;
+    let stage = Stage::of(&arguments.tuning, training, validation);
     let lessons = Lessons {
         kinds: counted(&taught.training),
-        purpose: "kbm".to_owned(),
-        prompt: form,
         boundary: Some(taught.boundary),
-        sources: None,
-        held_out: None,
-        mean_over: MeanOver::Tokens,
         without_evidence: taught.without_evidence,
-        begin: Vec::new(),
-        // A model may never have written these before.
-        tokens: written(&training),
-        stages: vec![Stage::of(
-            &arguments.tuning,
-            training,
-            objectives(&checkpoint, form, &taught.validation)?,
-        )],
+        tokens,
+        ..Lessons::new("kbm", form, vec![stage])
     };
     fit(
         &checkpoint,

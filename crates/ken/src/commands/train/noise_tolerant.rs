@@ -10,7 +10,6 @@ use ken_study::{
     LearnError, Lesson, NoiseTolerant, ProbeRecord, Question, noise_tolerant, place_in_split,
     read_results,
 };
-use ken_train::MeanOver;
 
 use super::fit::{Lessons, Stage, check, counted, fit, objectives};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
@@ -31,22 +30,14 @@ pub(super) fn run(
     let model = || Ok(checkpoint.fingerprint().to_owned());
     let (training, validation) = taught(&arguments.lessons, share, model, settings, stop)?;
     let form = arguments.lessons.lesson.prompt;
+    let stage = Stage::of(
+        &arguments.tuning,
+        objectives(&checkpoint, form, &training)?,
+        objectives(&checkpoint, form, &validation)?,
+    );
     let lessons = Lessons {
         kinds: counted(&training),
-        purpose: "noise-tolerant".to_owned(),
-        prompt: form,
-        boundary: None,
-        sources: None,
-        held_out: None,
-        mean_over: MeanOver::Tokens,
-        without_evidence: 0,
-        begin: Vec::new(),
-        tokens: Vec::new(),
-        stages: vec![Stage::of(
-            &arguments.tuning,
-            objectives(&checkpoint, form, &training)?,
-            objectives(&checkpoint, form, &validation)?,
-        )],
+        ..Lessons::new("noise-tolerant", form, vec![stage])
     };
     fit(
         &checkpoint,

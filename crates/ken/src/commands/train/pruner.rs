@@ -100,9 +100,5 @@ fn show(report: &PrunerReport, out: &Path) -> Result<()> {
         ),
     ];
     rows.extend(losses(&report.candidates));
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name.to_owned(), value])
-        .collect();
-    output::table(&rows)
+    output::pairs(rows)
 }

@@ -195,11 +195,7 @@ fn show(report: &RouterReport, out: &Path) -> Result<()> {
         ("calibration error", share(report.ece)),
     ];
     rows.extend(losses(&report.candidates));
-    let rows: Vec<Vec<String>> = rows
-        .into_iter()
-        .map(|(name, value)| vec![name.to_owned(), value])
-        .collect();
-    output::table(&rows)?;
+    output::pairs(rows)?;
     output::line(format!(
         "to use it: ken ask --policy router@0.5 --router {}",
         out.display()

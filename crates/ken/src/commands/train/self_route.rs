@@ -44,46 +44,41 @@ pub(super) fn run(
         false => RoutingStage::Imitate,
     };
     let soft = arguments.soft;
-    let of_stage =
+    let of =
         |lessons: &[RoutingLesson], stage| objectives(&checkpoint, &tokens, lessons, stage, soft);
     let tuning = &arguments.tuning;
     let second_learning_rate = lessons
         .second_learning_rate
         .unwrap_or(tuning.learning_rate / SECOND_SLOWER);
-    let mut stages = Vec::new();
-    for (stage, learning_rate, epochs) in [
-        (
-            RoutingStage::Choose,
-            tuning.learning_rate,
-            arguments.choice_epochs,
-        ),
-        (RoutingStage::Imitate, tuning.learning_rate, tuning.epochs),
-        (second, second_learning_rate, lessons.second_epochs),
-    ] {
-        // The first stage of the paper is never left out: no epochs of it are refused.
-        if epochs != 0.0 || stage == RoutingStage::Imitate {
-            stages.push(Stage {
-                training: of_stage(&training, stage)?,
-                validation: of_stage(&validation, stage)?,
-                learning_rate,
-                epochs,
-            });
-        }
+    let of_stage = |stage, learning_rate, epochs| -> Result<Stage> {
+        Ok(Stage {
+            training: of(&training, stage)?,
+            validation: of(&validation, stage)?,
+            learning_rate,
+            epochs,
+        })
+    };
+    let mut stages = vec![of_stage(
+        RoutingStage::Imitate,
+        tuning.learning_rate,
+        tuning.epochs,
+    )?];
+    if lessons.second_epochs != 0.0 {
+        stages.push(of_stage(
+            second,
+            second_learning_rate,
+            lessons.second_epochs,
+        )?);
     }
     let taught = Lessons {
-        kinds: std::collections::BTreeMap::new(),
-        purpose: "self-route".to_owned(),
-        prompt: checkpoint.prompt_form(),
-        boundary: None,
         sources: Some(tokens.clone()),
         held_out: Some(lessons.held_out),
         // The losses of a lesson are those of its source, its text and its answer, and count alike
         // however long these are (Eq. 4 and 5).
         mean_over: MeanOver::Examples,
-        without_evidence: 0,
         tokens: tokens.all(),
         begin: beginnings(&checkpoint, &tokens)?,
-        stages,
+        ..Lessons::new("self-route", checkpoint.prompt_form(), stages)
     };
     fit(&checkpoint, &taught, tuning, settings, json, stop)
 }

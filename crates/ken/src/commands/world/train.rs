@@ -149,7 +149,7 @@ fn show(model: &Trainable, history: &History, out: &Path, json: bool) -> Result<
             "tokens_per_second": history.tokens_per_second(),
         }));
     }
-    super::table([
+    output::pairs([
         ("model", out.display().to_string()),
         ("parameters", model.learning().to_string()),
         ("steps", history.steps.len().to_string()),
