@@ -84,6 +84,17 @@ impl Assessor {
         Ok(assessed.into_iter().map(|one| one.need).collect())
     }
 
+    /// Tokens that it reads to say so of a question.
+    pub(crate) fn prompt_tokens(
+        &self,
+        question: &str,
+        asked: &Prompt,
+        indicator: Indicator,
+    ) -> Result<usize, AnswerError> {
+        let prompt = prompt::assess(question, asked, indicator);
+        Ok(self.model.count_prompt_tokens(&prompt)?)
+    }
+
     pub(crate) fn assess(
         &self,
         questions: &[&str],

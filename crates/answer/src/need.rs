@@ -342,11 +342,11 @@ impl Taking<'_> {
     ) -> Result<(), AnswerError> {
         let router = self.router.ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
-        let by = Representation::of(router.head.input, self.model, self.embedder)?;
+        let by = Representation::of(router.head.input, self.model, self.embedder, self.assessor)?;
         let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
         let vectors = represent(by, &questions)?;
         let ms = share(started.elapsed(), open.len());
-        for (&index, vector) in open.iter().zip(vectors) {
+        for ((&index, vector), question) in open.iter().zip(vectors).zip(questions) {
             let cost = match by {
                 Representation::Embedding(_) => cost(0, 0, 0, ms),
                 Representation::HiddenState { model, .. } => {
@@ -354,6 +354,11 @@ impl Taking<'_> {
                 }
                 Representation::FirstToken(model) => {
                     cost(1, model.count_prompt_tokens(&prompts[index])?, 1, ms)
+                }
+                Representation::FirstTokenAndMastery { model, assessor } => {
+                    let asked = &prompts[index];
+                    let assessed = assessor.prompt_tokens(question, asked, Indicator::Mastery)?;
+                    cost(2, model.count_prompt_tokens(asked)? + assessed, 1, ms)
                 }
             };
             if let Some(taken) = &mut all[index] {

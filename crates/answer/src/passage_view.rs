@@ -38,7 +38,8 @@ impl PassageView {
             Input::PassageEmbedding
             | Input::QuestionEmbedding
             | Input::HiddenState { .. }
-            | Input::FirstToken => None,
+            | Input::FirstToken
+            | Input::FirstTokenAndMastery => None,
         }
     }
 

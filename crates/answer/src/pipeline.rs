@@ -92,13 +92,14 @@ impl Pipeline {
         }
     }
 
-    /// The same pipeline with a router, by which the policy of that name decides.
+    /// The same pipeline with a router, by which the policy of that name decides. One that looks at an
+    /// assessor's verdicts takes that of [`Pipeline::with_assessor`].
     ///
     /// # Errors
-    /// A router that was learned with another model, embedder or other prompts.
+    /// A router that was learned with another model, embedder, assessor or other prompts.
     pub fn with_router(self, head: Head) -> Result<Self, AnswerError> {
         let embedder = self.retriever.as_ref().map(Retriever::embedder);
-        let router = Router::new(head, self.model.as_ref(), embedder)?;
+        let router = Router::new(head, self.model.as_ref(), embedder, self.assessor.as_ref())?;
         Ok(Self {
             router: Some(router),
             ..self

@@ -8,8 +8,9 @@ use ken_route::{Head, Input};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 
+use crate::assessor::Assessor;
 use crate::error::AnswerError;
-use crate::prompt;
+use crate::prompt::{self, Indicator};
 
 /// A router that fits the model and the embedder at hand.
 pub(crate) struct Router {
@@ -40,21 +41,33 @@ pub enum Representation<'a> {
     },
     /// How sure the model is of the first token of its answer from memory.
     FirstToken(&'a dyn LanguageModel),
+    /// The same, and whether it masters the answer.
+    FirstTokenAndMastery {
+        /// The model.
+        model: &'a dyn LanguageModel,
+        /// What says whether it masters the answer.
+        assessor: &'a Assessor,
+    },
 }
 
 impl<'a> Representation<'a> {
-    /// What a head takes, by the model and the embedder that there are.
+    /// What a head takes, by the model, the embedder and the assessor that there are.
     ///
     /// # Errors
-    /// An embedding, and no embedder.
+    /// An embedding, and no embedder; a verdict, and no assessor.
     pub fn of(
         input: Input,
         model: &'a dyn LanguageModel,
         embedder: Option<&'a dyn Embedder>,
+        assessor: Option<&'a Assessor>,
     ) -> Result<Self, AnswerError> {
         match input {
             Input::HiddenState { layer } => Ok(Self::HiddenState { model, layer }),
             Input::FirstToken => Ok(Self::FirstToken(model)),
+            Input::FirstTokenAndMastery => {
+                let assessor = assessor.ok_or(AnswerError::NoAssessor)?;
+                Ok(Self::FirstTokenAndMastery { model, assessor })
+            }
             Input::QuestionEmbedding
             | Input::PassageEmbedding
             | Input::PassageState { .. }
@@ -81,12 +94,29 @@ pub fn represent(by: Representation<'_>, questions: &[&str]) -> Result<Vec<Vec<f
             Ok(model.hidden(&prompts.iter().collect::<Vec<_>>(), layer)?)
         }
         Representation::FirstToken(model) => first_token(model, &from_memory(&questions)),
+        Representation::FirstTokenAndMastery { model, assessor } => {
+            let prompts = from_memory(&questions);
+            let mut vectors = first_token(model, &prompts)?;
+            let asked: Vec<&Prompt> = prompts.iter().collect();
+            let denied = assessor.needs(&questions, &asked, Indicator::Mastery)?;
+            for (vector, denied) in vectors.iter_mut().zip(denied) {
+                vector.push(log_odds(denied) as f32);
+            }
+            Ok(vectors)
+        }
     }
 }
 
 fn from_memory(questions: &[&str]) -> Vec<Prompt> {
     let posed = questions.iter().copied().map(prompt::Posed::open);
     posed.map(prompt::from_memory).collect()
+}
+
+/// The natural logarithm of the odds of a probability, within those of one in a million.
+fn log_odds(probability: f64) -> f64 {
+    const LEAST: f64 = 1e-6;
+    let probability = probability.clamp(LEAST, 1.0 - LEAST);
+    (probability / (1.0 - probability)).ln()
 }
 
 /// Of a model that would write nothing: as of one that could begin with ten thousand tokens alike.
@@ -127,17 +157,23 @@ fn first_token(
     each.collect()
 }
 
-/// Makes sure that a router was learned with a model, an embedder, where there is one, and the prompts
-/// of today; given by their fingerprints.
+/// Makes sure that a router was learned with a model, an embedder and an assessor, where there are any,
+/// and the prompts of today; given by their fingerprints.
 ///
 /// # Errors
 /// [`AnswerError::OtherRouter`].
-pub fn fits(head: &Head, model: &str, embedder: Option<&str>) -> Result<(), AnswerError> {
+pub fn fits(
+    head: &Head,
+    model: &str,
+    embedder: Option<&str>,
+    assessor: Option<&str>,
+) -> Result<(), AnswerError> {
     let prompt = prompt::fingerprint();
     let measured = &head.measured_on;
     let now = [
         ("model", Some(&measured.model), Some(model)),
         ("embedder", measured.embedder.as_ref(), embedder),
+        ("model of kbm", measured.assessor.as_ref(), assessor),
         ("prompts", measured.prompt.as_ref(), Some(prompt.as_str())),
     ];
     for (what, expected, received) in now {
@@ -156,7 +192,7 @@ pub fn fits(head: &Head, model: &str, embedder: Option<&str>) -> Result<(), Answ
 }
 
 impl Router {
-    /// Makes sure that a head was learned with this model and this embedder.
+    /// Makes sure that a head was learned with this model, this embedder and this assessor.
     ///
     /// # Errors
     /// [`AnswerError::OtherRouter`].
@@ -164,11 +200,13 @@ impl Router {
         head: Head,
         model: &dyn LanguageModel,
         embedder: Option<&dyn Embedder>,
+        assessor: Option<&Assessor>,
     ) -> Result<Self, AnswerError> {
         fits(
             &head,
             model.fingerprint(),
             embedder.map(Embedder::fingerprint),
+            assessor.map(Assessor::fingerprint),
         )?;
         Ok(Self {
             fingerprint: head.fingerprint(),

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, represent};
 use ken_model::table::{Fact, TableModel};
 use ken_probe::{Correctness, Grouping, SampleOptions};
-use ken_route::{Head, Input, Source};
+use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Answered, Known, SignalWork, Wanted, take_signals};
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
@@ -137,7 +137,11 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
         },
         embedded(&questions),
     ];
-    learn_router(&labels, &candidates, Some("wordy"), OPTIONS, &mut go_on).unwrap()
+    let beside = MeasuredOn {
+        embedder: Some("wordy".to_owned()),
+        ..MeasuredOn::default()
+    };
+    learn_router(&labels, &candidates, beside, OPTIONS, &mut go_on).unwrap()
 }
 
 #[test]
@@ -316,7 +320,15 @@ fn labels_that_teach_nothing_are_refused() {
             .iter()
             .map(|label| label.question.as_str())
             .collect();
-        learn_router(&labels, &[embedded(&questions)], None, OPTIONS, &mut go_on).unwrap_err()
+        let beside = MeasuredOn::default();
+        learn_router(
+            &labels,
+            &[embedded(&questions)],
+            beside,
+            OPTIONS,
+            &mut go_on,
+        )
+        .unwrap_err()
     };
     let check = |error: &LearnError, kind: &str, hint: &str| {
         assert_eq!(error.kind(), kind, "{error}");

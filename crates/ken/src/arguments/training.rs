@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ken_model::hub::ModelReference;
 use ken_train::heads::Shape;
 
-use super::answering::ModelFlags;
+use super::answering::{KbmFlags, ModelFlags};
 use super::calibrating::open_share;
 use super::tuning::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
@@ -75,6 +75,8 @@ pub(crate) enum VectorSource {
     Hidden,
     /// How sure the language model is of the first token of its answer
     FirstToken,
+    /// The same, and what the model of --kbm says of the question
+    FirstTokenAndKbm,
 }
 
 /// Which vectors of passages a pruner takes.
@@ -120,12 +122,14 @@ impl FromStr for LayerChoice {
 Examples:
   ken train router known.jsonl --corpus notes.ken --out router.json
   ken train router known.jsonl --from first-token --out router.json
+  ken train router known.jsonl --from first-token-and-kbm --kbm kbm --out router.json
   ken train router known.jsonl --from hidden --layer auto --head mlp:16 --out router.json --json
   ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
 
 RECORDS is what `ken probe` wrote. A question counts as known where the likeliest answer from
 memory is right, as probing judged it (--correct). The router gives the probability that it is
-not known. A share of the questions, chosen by a hash of their words, is kept aside, and how
+not known. With --kbm it is learned from questions alone that `ken train kbm` left out, and is
+used with the same --kbm. A share of the questions, chosen by a hash of their words, is kept aside, and how
 well the router does on these is printed.")]
 pub(crate) struct TrainRouterArguments {
     /// A file of records of `ken probe`
@@ -158,6 +162,9 @@ pub(crate) struct TrainRouterArguments {
     embedder: Option<ModelReference>,
 
     #[command(flatten)]
+    kbm: KbmFlags,
+
+    #[command(flatten)]
     model: ModelFlags,
 }
 
@@ -167,6 +174,7 @@ impl TrainRouterArguments {
             embedder: self.embedder.clone(),
             ..Layer::default()
         };
+        self.kbm.onto(&mut layer);
         self.corpus.onto(&mut layer);
         self.model.onto(&mut layer);
         layer

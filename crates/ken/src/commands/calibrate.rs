@@ -113,11 +113,11 @@ fn show(
             true => format!(" --samples {}", arguments.samples),
             false => String::new(),
         };
-        let by = match (arguments.policy, &settings.router, &settings.kbm) {
-            (Measure::Router, Some(router), _) => format!(" --router {}", router.display()),
-            (Measure::Mastery | Measure::Certitude, _, Some(kbm)) => {
-                format!(" --kbm {}", kbm.display())
-            }
+        let kbm = settings.kbm.as_ref();
+        let kbm = kbm.map_or_else(String::new, |dir| format!(" --kbm {}", dir.display()));
+        let by = match (arguments.policy, &settings.router) {
+            (Measure::Router, Some(router)) => format!(" --router {}{kbm}", router.display()),
+            (Measure::Mastery | Measure::Certitude, _) => kbm,
             (Measure::SelfRoute, ..) => settings
                 .datastore
                 .as_ref()

@@ -17,7 +17,7 @@ use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
 use ken_model::language::LanguageModel;
 use ken_model::remote::{ApiKey, Endpoint, RemoteEmbedder, RemoteModel};
-use ken_route::{Head, Measure, Policy, Purpose};
+use ken_route::{Head, Input, Measure, Policy, Purpose};
 
 use crate::commands::rerank;
 use crate::config::{CorpusAddress, Settings};
@@ -285,16 +285,19 @@ fn routed(
             Some(Measure::Mastery | Measure::Certitude)
         )
     };
-    let assessor = match policies.iter().any(by_assessor) {
+    let looks_at_verdicts = router
+        .as_ref()
+        .is_some_and(|router| router.input == Input::FirstTokenAndMastery);
+    let assessor = match looks_at_verdicts || policies.iter().any(by_assessor) {
         true => Some(assessor(settings, stop)?.0),
         false => None,
     };
     let mut pipeline = pipeline_of(model, needs_corpus, settings, stop)?;
-    if let Some(router) = router {
-        pipeline = pipeline.with_router(router)?;
-    }
     if let Some(assessor) = assessor {
         pipeline = pipeline.with_assessor(assessor)?;
+    }
+    if let Some(router) = router {
+        pipeline = pipeline.with_router(router)?;
     }
     let chooses = |policy: &Policy| policy.measure() == Some(Measure::SelfRoute);
     if let Some(folder) = &settings.datastore

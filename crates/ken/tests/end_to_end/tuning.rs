@@ -225,13 +225,13 @@ fn noise_is_taught_and_its_lessons_go_to_other_tools() {
     assert_eq!(ken.json(&[&eval[..], &by, &MODEL].concat())["n"], 6);
 }
 
-/// Records of a few probed questions, of which every other one is told to be known.
-fn write_records(ken: &Ken) {
+/// Records of some probed questions, of which every other one is told to be known.
+pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
     let probe = [
         "probe",
         "island/questions.jsonl",
         "--limit",
-        "40",
+        limit,
         "--samples",
         "2",
     ];
@@ -242,16 +242,17 @@ fn write_records(ken: &Ken) {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if record.get("question").is_some() {
             record["confidence"]["self"] = json!(if at % 2 == 0 { 0.75 } else { 0.0 });
+            record["likeliest"]["self"]["correct"] = json!(at % 2 == 0);
         }
         record.to_string()
     });
-    ken.write("known.jsonl", known.collect::<Vec<_>>().join("\n") + "\n");
+    ken.write(name, known.collect::<Vec<_>>().join("\n") + "\n");
 }
 
 #[test]
 fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let ken = prepared();
-    write_records(&ken);
+    write_records(&ken, "40", "known.jsonl");
     let train = [
         "train",
         "kbm",
@@ -321,6 +322,22 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     );
     ken.refusal(&of_others)
         .is("other_model", "another model", "--model");
+    let of_prompts = records.replace("\"prompt\":\"", "\"prompt\":\"x");
+    ken.write("others.jsonl", of_prompts);
+    ken.refusal(&of_others)
+        .is("other_prompts", "prompts", "ken probe");
+    let boundary = ["train", "kbm", "others.jsonl", "--out", "others"];
+    ken.refusal(&[&boundary[..], &MODEL].concat())
+        .is("other_prompts", "prompts", "ken probe");
+
+    // Evidence that is not found again is told, and the question taught from memory alone.
+    let lost = records.replace("\"evidence\":[]", "\"evidence\":[\"nowhere#0\"]");
+    ken.write("lost.jsonl", lost);
+    let lost = ["train", "kbm", "lost.jsonl", "--out", "lost"];
+    let found = ["--corpus", "island.ken", "--mode", "lexical"];
+    let lost = ken.json(&[&lost[..], &found, &MODEL, &SMALL].concat());
+    assert!(number(&lost["without_evidence"]) > 10.0, "{lost}");
+    assert_eq!(lost["examples"], report["examples"], "{lost}");
 
     let calibrate = [
         "calibrate",
@@ -367,4 +384,49 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         labels(&["--soft"], "soft"),
         labels(&["--threshold", "0.6"], "hard")
     );
+}
+
+#[test]
+fn a_router_looks_at_what_a_boundary_model_says() {
+    let ken = prepared();
+    write_records(&ken, "160", "known.jsonl");
+    let train = ["train", "kbm", "known.jsonl", "--held-out"];
+    for (held_out, out) in [("0.7", "kbm"), ("0", "greedy")] {
+        let train = [&train[..], &[held_out, "--out", out], &MODEL, &SMALL].concat();
+        ken.json(&train);
+    }
+    let by = ["--from", "first-token-and-kbm", "--out", "router.json"];
+    let train = [&["train", "router", "known.jsonl"][..], &by, &MODEL].concat();
+    let report = &ken.json(&[&train[..], &["--kbm", "kbm"]].concat())["report"];
+    assert_eq!(report["input"]["from"], "first_token_and_mastery");
+    let counted = ["learned_from", "held_out", "left_out"].map(|field| number(&report[field]));
+    assert_eq!(counted.iter().sum::<f64>(), 160.0, "{report}");
+    assert!(counted[2] > 20.0, "taught questions are left out: {report}");
+    let text = ken.read("router.json");
+    let head: Value = serde_json::from_str(&text).unwrap();
+    assert!(head["measured_on"]["assessor"].is_string(), "{text}");
+
+    let ask = ["ask", "Who?", "--corpus", "island.ken", "--mode", "lexical"];
+    let by = ["--router", "router.json", "--policy", "router@0.5"];
+    let ask = [&ask[..], &by, &["--max-tokens", "4"], &MODEL].concat();
+    let answer = ken.json(&[&ask[..], &["--kbm", "kbm"]].concat());
+    assert!(answer["timing_ms"]["represent"].is_number(), "{answer}");
+    assert!(number(&answer["calls"]["model"]) >= 3.0, "{answer}");
+    let calibrate = ["calibrate", "known.jsonl", "--policy", "router"];
+    let calibrate = [&calibrate[..], &by[..2], &["--kbm", "kbm"], &MODEL].concat();
+    ken.refusal(&calibrate).is(
+        "nothing_to_compare",
+        "with and without evidence",
+        "ken probe",
+    );
+
+    ken.refusal(&ask).is("no_assessor", "kbm", "--kbm DIR");
+    ken.refusal(&[&ask[..], &["--kbm", "greedy"]].concat()).is(
+        "other_router",
+        "kbm",
+        "ken train router",
+    );
+    ken.refusal(&train).is("no_assessor", "kbm", "--kbm DIR");
+    ken.refusal(&[&train[..], &["--kbm", "greedy"]].concat())
+        .is("no_labels", "taught all", "--held-out 0.5");
 }

@@ -48,6 +48,9 @@ pub enum Input {
     /// What the model's answer from memory would begin with: the natural logarithm of the probability
     /// of the likeliest token, and the entropy in nats of what it is chosen from.
     FirstToken,
+    /// The same two numbers, and the log odds with which a model that was trained on what this one
+    /// knows (KBM) denies that it masters the answer.
+    FirstTokenAndMastery,
     /// The residual stream of a model that has read the passage, at its end.
     PassageState {
         /// Behind so many blocks.
@@ -68,6 +71,9 @@ pub struct MeasuredOn {
     pub prompt: Option<String>,
     /// The corpus whose passages it was learned from.
     pub corpus: Option<String>,
+    /// The model that was trained on what the model knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assessor: Option<String>,
     /// The model that reads passages for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reader: Option<String>,

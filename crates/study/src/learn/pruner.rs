@@ -208,9 +208,9 @@ pub fn learn_pruner(
     let measured_on = MeasuredOn {
         model: labels.model.clone(),
         embedder: source.reader().is_none().then(|| embedder.clone()),
-        prompt: None,
         corpus: Some(corpus.fingerprint()),
         reader: source.reader().map(str::to_owned),
+        ..MeasuredOn::default()
     };
     let digests = learned
         .iter()

@@ -124,14 +124,15 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
 
 /// Learns a router from the labels that are not held out, on the candidate that serves best there,
 /// and judges it on those held out. A question is on one side by its words, so that it is not on both
-/// though it stands in the records twice.
+/// though it stands in the records twice. `beside` names what the candidates were taken with beside
+/// the model and the prompts of the labels.
 ///
 /// # Errors
 /// Too few labels, or of one class only; vectors that do not fit; a `watch` that ended it.
 pub fn learn_router(
     labels: &RouterLabels,
     candidates: &[Candidate],
-    embedder: Option<&str>,
+    beside: MeasuredOn,
     options: LearnOptions,
     watch: Watch<'_>,
 ) -> Result<(Head, RouterReport), LearnError> {
@@ -195,15 +196,10 @@ pub fn learn_router(
         ece: expected_calibration_error(&foretold, BINS),
         candidates: losses,
     };
-    let by_model = matches!(
-        candidate.input,
-        Input::HiddenState { .. } | Input::FirstToken
-    );
     let measured_on = MeasuredOn {
         model: labels.model.clone(),
-        embedder: embedder.filter(|_| !by_model).map(str::to_owned),
         prompt: Some(labels.prompt.clone()),
-        ..MeasuredOn::default()
+        ..beside
     };
     let digests = learned_from
         .iter()

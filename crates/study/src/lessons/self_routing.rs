@@ -152,7 +152,9 @@ impl RoutingError {
     }
 }
 
-/// The lessons of labelled questions. `model` is the fingerprint of the one that is to be trained.
+/// The lessons of labelled questions. `model` is the fingerprint of the one that is to be trained, and
+/// `judged` that of the one whose knowledge it has been taught to tell, where there is one: labels of
+/// either may be taught.
 ///
 /// # Errors
 /// Records without labels, of several models or of another one, or of which all name one source.
@@ -160,6 +162,7 @@ pub fn routing_lessons(
     records: &[SourceRecord],
     rule: LabelRule,
     model: &str,
+    judged: Option<&str>,
 ) -> Result<Routing, RoutingError> {
     let mut lessons = Vec::new();
     let mut fingerprint = None;
@@ -177,7 +180,7 @@ pub fn routing_lessons(
     let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
         records: records.len(),
     })?;
-    if fingerprint.model != model {
+    if fingerprint.model != model && Some(fingerprint.model.as_str()) != judged {
         return Err(RoutingError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),

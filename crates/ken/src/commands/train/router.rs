@@ -4,14 +4,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::{Representation, fits, prompt, represent};
+use ken_answer::{Assessor, Representation, fits, prompt, represent};
 use ken_model::embedder::Embedder;
 use ken_model::language::LanguageModel;
-use ken_route::{Head, Input};
+use ken_route::{Head, Input, MeasuredOn};
 use ken_study::learn::router::{
     Candidate, RouterLabels, RouterReport, learn_router, router_labels,
 };
-use ken_study::{LearnError, ProbeRecord, read_results};
+use ken_study::{LearnError, ProbeRecord, place_in_split, read_results};
 use serde_json::json;
 
 use super::vectors::{layers, looks_at, losses};
@@ -21,6 +21,7 @@ use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::commands::records::share;
 use crate::config::Settings;
+use crate::failure::Refusal;
 use crate::output;
 
 /// Questions between two looks at whether to stop.
@@ -34,14 +35,18 @@ pub(super) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
-    let labels = router_labels(&records)?;
+    let mut labels = router_labels(&records)?;
     if labels.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
+    let assessor = match arguments.from {
+        VectorSource::FirstTokenAndKbm => Some(untaught(&mut labels, settings, stop)?),
+        _ => None,
+    };
     let options = options(&arguments.head, settings);
-    let learn = |candidates: &[Candidate], embedder: Option<&str>| {
+    let learn = |candidates: &[Candidate], beside: MeasuredOn| {
         learning(stop, |watch| {
-            learn_router(&labels, candidates, embedder, options, watch)
+            learn_router(&labels, candidates, beside, options, watch)
         })
     };
     let (head, report) = match arguments.from {
@@ -49,12 +54,13 @@ pub(super) fn run(
             let input = Input::QuestionEmbedding;
             let by = Representation::Embedding(embedder);
             let vectors = vectors(by, "embedded", &questions(&labels), stop)?;
-            Ok(learn(
-                &[Candidate { input, vectors }],
-                Some(embedder.fingerprint()),
-            )?)
+            let beside = MeasuredOn {
+                embedder: Some(embedder.fingerprint().to_owned()),
+                ..MeasuredOn::default()
+            };
+            Ok(learn(&[Candidate { input, vectors }], beside)?)
         })?,
-        VectorSource::Hidden | VectorSource::FirstToken => {
+        VectorSource::Hidden | VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
             let model = open::language_model(settings, stop)?;
             if model.fingerprint() != labels.model {
                 return Err(LearnError::OtherModel {
@@ -65,21 +71,47 @@ pub(super) fn run(
             }
             let model = model.as_ref();
             let questions = questions(&labels);
+            let alone = |input| -> Result<Vec<Candidate>> {
+                let by = Representation::of(input, model, None, assessor.as_ref())?;
+                let vectors = vectors(by, "read", &questions, stop)?;
+                Ok(vec![Candidate { input, vectors }])
+            };
             let candidates = match arguments.from {
-                VectorSource::FirstToken => vec![Candidate {
-                    input: Input::FirstToken,
-                    vectors: vectors(Representation::FirstToken(model), "read", &questions, stop)?,
-                }],
+                VectorSource::FirstToken => alone(Input::FirstToken)?,
+                VectorSource::FirstTokenAndKbm => alone(Input::FirstTokenAndMastery)?,
                 _ => states(model, arguments.layer, &questions, stop)?,
             };
-            learn(&candidates, None)?
+            let beside = MeasuredOn {
+                assessor: assessor.map(|assessor| assessor.fingerprint().to_owned()),
+                ..MeasuredOn::default()
+            };
+            learn(&candidates, beside)?
         }
     };
     head.write(&arguments.out)?;
     if json {
         return output::json(&json!({ "router": arguments.out, "report": report }));
     }
-    show(&report, &arguments.out)
+    show(&report, &arguments.out, settings)
+}
+
+/// The model of `--kbm`, and of the labels those alone that it was not taught: of the others it says
+/// what it learned by heart.
+fn untaught(labels: &mut RouterLabels, settings: &Settings, stop: &AtomicBool) -> Result<Assessor> {
+    let (assessor, held_out) = open::assessor(settings, stop)?;
+    assessor.check(&labels.model)?;
+    let all = labels.labels.len();
+    labels
+        .labels
+        .retain(|label| place_in_split(&label.question) < held_out);
+    labels.left_out += all - labels.labels.len();
+    if labels.labels.is_empty() {
+        let message = format!("the model of --kbm was taught all {all} questions");
+        return Err(Refusal::new("no_labels", message)
+            .hinting("leave some out: `ken train kbm RECORDS --held-out 0.5 --out DIR`")
+            .into());
+    }
+    Ok(assessor)
 }
 
 fn questions(labels: &RouterLabels) -> Vec<&str> {
@@ -130,7 +162,7 @@ fn with_embedder<T>(
 }
 
 /// What the router of the settings says of each recorded question: `[records]`; `None` of those that
-/// it was learned from.
+/// it was learned from, and of those that the model of `--kbm` was taught, where it looks at that.
 pub(crate) fn scores(
     records: &[ProbeRecord],
     settings: &Settings,
@@ -138,23 +170,36 @@ pub(crate) fn scores(
 ) -> Result<Vec<Option<f64>>> {
     let head = open::router(settings)?;
     let labels = router_labels(records)?;
+    let assessor = match head.input {
+        Input::FirstTokenAndMastery => Some(open::assessor(settings, stop)?),
+        _ => None,
+    };
+    let taught = |question: &str| {
+        let held_out = assessor.as_ref().map(|(_, held_out)| *held_out);
+        held_out.is_some_and(|held_out| place_in_split(question) >= held_out)
+    };
     let unknown: Vec<usize> = (0..records.len())
-        .filter(|&at| !head.knows(&records[at].question))
+        .filter(|&at| {
+            let question = &records[at].question;
+            !head.knows(question) && !taught(question)
+        })
         .collect();
     let questions: Vec<&str> = unknown
         .iter()
         .map(|&at| records[at].question.as_str())
         .collect();
     let found = match head.input {
-        Input::HiddenState { .. } | Input::FirstToken => {
+        Input::HiddenState { .. } | Input::FirstToken | Input::FirstTokenAndMastery => {
             let model = open::language_model(settings, stop)?;
-            fits(&head, &labels.model, None)?;
-            fits(&head, model.fingerprint(), None)?;
-            let by = Representation::of(head.input, model.as_ref(), None)?;
+            let assessor = assessor.as_ref().map(|(assessor, _)| assessor);
+            let by = assessor.map(Assessor::fingerprint);
+            fits(&head, &labels.model, None, by)?;
+            fits(&head, model.fingerprint(), None, by)?;
+            let by = Representation::of(head.input, model.as_ref(), None, assessor)?;
             vectors(by, "read", &questions, stop)?
         }
         _ => with_embedder(settings, stop, |embedder| {
-            fits(&head, &labels.model, Some(embedder.fingerprint()))?;
+            fits(&head, &labels.model, Some(embedder.fingerprint()), None)?;
             vectors(
                 Representation::Embedding(embedder),
                 "embedded",
@@ -174,7 +219,7 @@ fn apply(head: &Head, vector: &[f32]) -> Option<f64> {
     head.apply(vector).filter(|need| need.is_finite())
 }
 
-fn show(report: &RouterReport, out: &Path) -> Result<()> {
+fn show(report: &RouterReport, out: &Path, settings: &Settings) -> Result<()> {
     let mut rows = vec![
         ("router", out.display().to_string()),
         ("looks at", looks_at(report.input)),
@@ -196,8 +241,12 @@ fn show(report: &RouterReport, out: &Path) -> Result<()> {
     ];
     rows.extend(losses(&report.candidates));
     output::pairs(rows)?;
+    let kbm = match (report.input, &settings.kbm) {
+        (Input::FirstTokenAndMastery, Some(kbm)) => format!(" --kbm {}", kbm.display()),
+        _ => String::new(),
+    };
     output::line(format!(
-        "to use it: ken ask --policy router@0.5 --router {}",
+        "to use it: ken ask --policy router@0.5 --router {}{kbm}",
         out.display()
     ))
 }

@@ -30,6 +30,9 @@ pub(super) fn looks_at(input: Input) -> String {
             format!("the hidden state behind {layer} blocks")
         }
         Input::FirstToken => "how sure the model is of its first token".to_owned(),
+        Input::FirstTokenAndMastery => {
+            "how sure the model is of its first token, and kbm of the answer".to_owned()
+        }
         Input::PassageLikelihood => "how likely the model finds the passage".to_owned(),
     }
 }
