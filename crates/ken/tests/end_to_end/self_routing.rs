@@ -195,8 +195,8 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     ken.json(&[&judge[..], &["--out", "judge", "--batch", "4"], &MODEL].concat());
     let on_judge = ["--out", "judged", "--held-out", "0.3", "--model", "./judge"];
     ken.json(&[&train[..3], &on_judge, &SMALL].concat());
-    let origin: Value = serde_json::from_str(&ken.read("judged/ken.json")).unwrap();
-    assert_eq!(origin["held_out"], json!(0.2), "{origin}");
+    let judged: Value = serde_json::from_str(&ken.read("judged/ken.json")).unwrap();
+    assert_eq!(judged["held_out"], json!(0.2), "{judged}");
 
     let make = [
         "datastore",

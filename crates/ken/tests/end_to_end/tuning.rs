@@ -235,9 +235,9 @@ pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
         "--samples",
         "2",
     ];
-    let out = ["--max-tokens", "2", "--out", "probed.jsonl"];
+    let out = ["--max-tokens", "2", "--out", "as_probed.jsonl"];
     ken.text(&[&probe[..], &out, &MODEL].concat());
-    let probed = ken.read("probed.jsonl");
+    let probed = ken.read("as_probed.jsonl");
     let known = probed.lines().enumerate().map(|(at, line)| {
         let mut record: Value = serde_json::from_str(line).unwrap();
         if record.get("question").is_some() {
