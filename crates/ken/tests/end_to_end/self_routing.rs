@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{Ken, keys, number};
-use crate::tuning::{MODEL, SMALL, prepared, write_records};
+use crate::tuning::{MODEL, SMALL, prepared};
 
 /// Labels of which source helps, `labels.jsonl`. A model that knows nothing prefers by chance: what it is
 /// to prefer is set, one source after the other.
@@ -187,16 +187,6 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     );
     assert_eq!(origin["held_out"], json!(0.0), "{origin}");
     let trained = [&MODEL[..], &["--adapter", "routing"]].concat();
-
-    // One that was taught what the labelled model knows goes on from its labels, and remembers what
-    // it was taught.
-    write_records(&ken, "40", "known.jsonl");
-    let judge = ["train", "kbm", "known.jsonl", "--held-out", "0.2", "--full"];
-    ken.json(&[&judge[..], &["--out", "judge", "--batch", "4"], &MODEL].concat());
-    let on_judge = ["--out", "judged", "--held-out", "0.3", "--model", "./judge"];
-    ken.json(&[&train[..3], &on_judge, &SMALL].concat());
-    let judged: Value = serde_json::from_str(&ken.read("judged/ken.json")).unwrap();
-    assert_eq!(judged["held_out"], json!(0.2), "{judged}");
 
     let make = [
         "datastore",

@@ -226,7 +226,7 @@ fn noise_is_taught_and_its_lessons_go_to_other_tools() {
 }
 
 /// Records of some probed questions, of which every other one is told to be known.
-pub(crate) fn write_records(ken: &Ken, limit: &str, name: &str) {
+fn write_records(ken: &Ken, limit: &str, name: &str) {
     let probe = [
         "probe",
         "island/questions.jsonl",

@@ -152,9 +152,7 @@ impl RoutingError {
     }
 }
 
-/// The lessons of labelled questions. `model` is the fingerprint of the one that is to be trained, and
-/// `judged` that of the one whose knowledge it has been taught to tell, where there is one: labels of
-/// either may be taught.
+/// The lessons of labelled questions. `model` is the fingerprint of the one that is to be trained.
 ///
 /// # Errors
 /// Records without labels, of several models or of another one, or of which all name one source.
@@ -162,7 +160,6 @@ pub fn routing_lessons(
     records: &[SourceRecord],
     rule: LabelRule,
     model: &str,
-    judged: Option<&str>,
 ) -> Result<Routing, RoutingError> {
     let mut lessons = Vec::new();
     let mut fingerprint = None;
@@ -180,7 +177,7 @@ pub fn routing_lessons(
     let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
         records: records.len(),
     })?;
-    if fingerprint.model != model && Some(fingerprint.model.as_str()) != judged {
+    if fingerprint.model != model {
         return Err(RoutingError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use ken_answer::prompt::{from_memory, verbalize};
 use ken_answer::{Datastore, Posed, Taken};
-use ken_model::decoder::{Checkpoint, LearnedBoundary, Origin, SourceTokens};
+use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
 use ken_model::language::Prompt;
 use ken_route::{Measure, Policy};
 use ken_study::lessons::{Routing, TextLesson};
@@ -72,10 +72,7 @@ pub(super) fn run(
     }
     let taught = Lessons {
         sources: Some(tokens.clone()),
-        held_out: Some(boundary(&checkpoint).map_or(lessons.held_out, |boundary| {
-            // What it was taught to judge it knows as well.
-            boundary.held_out.min(lessons.held_out)
-        })),
+        held_out: Some(lessons.held_out),
         // The losses of a lesson are those of its source, its text and its answer, and count alike
         // however long these are (Eq. 4 and 5).
         mean_over: MeanOver::Examples,
@@ -84,11 +81,6 @@ pub(super) fn run(
         ..Lessons::new("self-route", checkpoint.prompt_form(), stages)
     };
     fit(&checkpoint, &taught, tuning, settings, json, stop)
-}
-
-/// What the model was trained by `ken train kbm` to tell of itself or another, where it was.
-fn boundary(checkpoint: &Checkpoint) -> Option<&LearnedBoundary> {
-    checkpoint.origin()?.boundary.as_ref()
 }
 
 /// The model, the lessons of the questions that are not held out, and the tokens that mark sources.
@@ -100,8 +92,7 @@ fn taught(
     let mut records: Vec<SourceRecord> = read_results(&flags.labels)?;
     records.retain(|record| place_in_split(&record.question) >= flags.held_out);
     let checkpoint = open::checkpoint(settings, stop)?;
-    let boundary = boundary(&checkpoint).map(|boundary| boundary.model.as_str());
-    let routing = routing_lessons(&records, flags.rule, checkpoint.fingerprint(), boundary)?;
+    let routing = routing_lessons(&records, flags.rule, checkpoint.fingerprint())?;
     let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
     let tokens = checkpoint.source_tokens(&corpora)?;
     Ok((checkpoint, routing, tokens))
