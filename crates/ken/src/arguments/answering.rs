@@ -101,10 +101,11 @@ impl SamplesFlag {
     }
 }
 
-/// The model of the policy `kbm`.
+/// The model of the policy `kbm`, and of routers that look at it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KbmFlags {
-    /// The adapter of --policy kbm, or the model, made by ken train kbm [setting: kbm]
+    /// The adapter, or the model, made by ken train kbm: of --policy kbm, and of a router that looks
+    /// at it [setting: kbm]
     #[arg(long, value_name = "DIR")]
     kbm: Option<PathBuf>,
 
