@@ -27,7 +27,7 @@ use crate::progress::{Display, Unit};
 
 /// What a training goes on from, in the folder that it writes.
 pub(crate) const CHECKPOINT: &str = "training.safetensors";
-/// The same of each stage.
+/// The same of each of the stages that a training may have.
 const STATES: [&str; 2] = [CHECKPOINT, "second-training.safetensors"];
 /// A line of JSON a step and a validation.
 const HISTORY: &str = "history.jsonl";
