@@ -152,7 +152,7 @@ Examples:
   ken world train island --size small --out small --json
 
 All texts of the world are read once, in their order. The small model takes minutes on two
-cores, the large one hours. Run the same command again to go on where it was stopped.")]
+cores, the large one about an hour. Run the same command again to go on where it was stopped.")]
 pub(crate) struct WorldTrainArguments {
     /// The folder of the world
     #[arg(value_name = "WORLD")]
