@@ -11,8 +11,6 @@ import json
 import random
 import sys
 
-from blake3 import blake3
-
 
 def auroc(pairs):
     ordered = sorted(pairs)
@@ -30,31 +28,54 @@ def auroc(pairs):
     return (sum(ranks[score] for score in yes) - len(yes) * (len(yes) + 1) / 2) / (len(yes) * no)
 
 
-learned = set()
-for path in sys.argv[2:]:
+def scores(record):
+    """What a record of `ken probe` says by each measure, the more the surer; and whether the likeliest answer is right."""
+    answer = record["likeliest"]["self"]
+    found = {"certainty": record["certainty"]["self"]}
+    if record["judgment"] is not None:
+        found["prompt"] = -record["judgment"]
+    found["uncertainty:perplexity"] = answer["logprob"] / max(answer["tokens"], 1)
+    found["uncertainty:mean-token-entropy"] = -answer["entropy"]["mean"]
+    found["uncertainty:max-token-entropy"] = -answer["entropy"]["max"]
+    return found, answer["correct"]
+
+
+def judged(path):
+    """The records of which it can be told whether the likeliest answer is right."""
     with open(path) as file:
-        learned |= set(json.load(file)["learned_from"])
-measures = {}
-with open(sys.argv[1]) as file:
-    for line in file:
-        record = json.loads(line)
-        answer = record.get("likeliest", {}).get("self")
-        if not answer or answer["correct"] is None:
-            continue
+        for record in map(json.loads, file):
+            answer = record.get("likeliest", {}).get("self")
+            if answer and answer["correct"] is not None:
+                yield record
+
+
+def show(measures):
+    """Prints one line of JSON a measure, of pairs of a score and whether the answer is right."""
+    draws = random.Random(0)
+    for name, pairs in measures.items():
+        found = sorted(filter(None, (auroc(draws.choices(pairs, k=len(pairs))) for _ in range(2000))))
+        low, high = found[int(0.025 * len(found))], found[int(0.975 * len(found))]
+        print(json.dumps({"measure": name, "n": len(pairs), "right": sum(r for _, r in pairs),
+                          "auroc": round(auroc(pairs), 3), "interval": [round(low, 3), round(high, 3)]}))
+
+
+def main():
+    from blake3 import blake3
+
+    learned = set()
+    for path in sys.argv[2:]:
+        with open(path) as file:
+            learned |= set(json.load(file)["learned_from"])
+    measures = {}
+    for record in judged(sys.argv[1]):
         digest = int.from_bytes(blake3(record["question"].strip().encode()).digest()[:8], "big")
         if digest in learned:
             continue
-        right = answer["correct"]
-        add = lambda name, score: measures.setdefault(name, []).append((score, right))
-        add("certainty", record["certainty"]["self"])
-        if record["judgment"] is not None:
-            add("prompt", -record["judgment"])
-        add("uncertainty:perplexity", answer["logprob"] / max(answer["tokens"], 1))
-        add("uncertainty:mean-token-entropy", -answer["entropy"]["mean"])
-        add("uncertainty:max-token-entropy", -answer["entropy"]["max"])
-draws = random.Random(0)
-for name, pairs in measures.items():
-    found = sorted(filter(None, (auroc(draws.choices(pairs, k=len(pairs))) for _ in range(2000))))
-    low, high = found[int(0.025 * len(found))], found[int(0.975 * len(found))]
-    print(json.dumps({"measure": name, "n": len(pairs), "right": sum(r for _, r in pairs),
-                      "auroc": round(auroc(pairs), 3), "interval": [round(low, 3), round(high, 3)]}))
+        found, right = scores(record)
+        for name, score in found.items():
+            measures.setdefault(name, []).append((score, right))
+    show(measures)
+
+
+if __name__ == "__main__":
+    main()

@@ -141,7 +141,7 @@ pub(crate) struct TrainRouterArguments {
     pub(crate) out: PathBuf,
 
     /// What it looks at; all but the embedding cost a model on this machine one call a question,
-    /// which reads the prompt that asks it from memory
+    /// which reads the prompt that asks it from memory, and what looks at --kbm one of that model too
     #[arg(long, value_name = "VECTORS", value_enum, default_value = "embedding")]
     pub(crate) from: VectorSource,
 
