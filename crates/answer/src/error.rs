@@ -64,7 +64,7 @@ pub enum AnswerError {
     },
     /// The policy decides by a model that was trained on a boundary, and none is named.
     #[error(
-        "the policy `kbm` needs a model that was trained on what the language model knows, and none is named"
+        "the policy `kbm`, or a router that looks at it, needs a model that was trained on what the language model knows, and none is named"
     )]
     NoAssessor,
     /// It was trained on what another model knows.

@@ -38,7 +38,7 @@ pub struct RouterLabels {
     pub model: String,
     /// The fingerprint of the prompts.
     pub prompt: String,
-    /// Questions without a label.
+    /// Questions without a label, or that what the router looks at was taught.
     pub left_out: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct RouterReport {
     pub learned_from: usize,
     /// Questions that it was judged on.
     pub held_out: usize,
-    /// Questions without a label.
+    /// Questions without a label, or that what it looks at was taught.
     pub left_out: usize,
     /// The share of those held out that the model answers right from memory.
     pub mastered: Option<f64>,

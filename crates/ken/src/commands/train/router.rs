@@ -230,7 +230,7 @@ fn show(report: &RouterReport, out: &Path, settings: &Settings) -> Result<()> {
         (
             "questions",
             format!(
-                "learned from {}, kept aside {}, without a label {}",
+                "learned from {}, kept aside {}, left out {}",
                 report.learned_from, report.held_out, report.left_out
             ),
         ),
