@@ -1,0 +1,170 @@
+//! A file that grows by whole lines, of which a crash takes the last seconds at most.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::StorageError;
+use crate::folder::{create_dir_all, parent, sync_dir};
+
+/// What was appended is synced by the first append after this time.
+const SYNC_EVERY: Duration = Duration::from_secs(2);
+
+/// A file that this process alone appends to.
+///
+/// An append is handed to the system at once, so it survives the end of the process. It survives a
+/// power loss once it has been synced: every few seconds, and when the file is dropped. After a
+/// power loss a stretch of what was not synced may read as zeros, whose lines the reader drops:
+/// [`AppendFile::is_torn`].
+#[derive(Debug)]
+pub struct AppendFile {
+    path: PathBuf,
+    file: File,
+    /// The length of what counts; a failed append may have left more.
+    length: u64,
+    synced: Instant,
+    is_dirty: bool,
+}
+
+impl AppendFile {
+    /// Opens the file, or creates it with its folders, and makes sure that its name is on the
+    /// disk. `lock` is called before anything is changed.
+    ///
+    /// # Errors
+    /// Where it cannot be created, opened or synced, and what `lock` returns.
+    pub fn open<E: From<StorageError>>(
+        path: &Path,
+        lock: impl FnOnce(&File) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        create_dir_all(parent(path))?;
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(StorageError::new("open", path))?;
+        lock(&file)?;
+        let length = file
+            .metadata()
+            .map_err(StorageError::new("read", path))?
+            .len();
+        sync_dir(parent(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            length,
+            synced: Instant::now(),
+            is_dirty: false,
+        })
+    }
+
+    /// All that the file holds.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn read(&mut self) -> Result<Vec<u8>, StorageError> {
+        let mut bytes = Vec::new();
+        self.file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| self.file.read_to_end(&mut bytes))
+            .map_err(StorageError::new("read", &self.path))?;
+        Ok(bytes)
+    }
+
+    /// Whether a line of a text file lost its contents to a power loss: what a file system had not
+    /// written reads as zeros, which no text holds.
+    #[must_use]
+    pub fn is_torn(line: &[u8]) -> bool {
+        line.contains(&0)
+    }
+
+    /// Cuts the file to its first `length` bytes.
+    ///
+    /// # Errors
+    /// Where it cannot be cut.
+    pub fn truncate(&mut self, length: u64) -> Result<(), StorageError> {
+        self.length = length;
+        self.is_dirty = true;
+        self.cut().map_err(StorageError::new("write", &self.path))
+    }
+
+    /// Appends `bytes` and hands them to the system.
+    ///
+    /// # Errors
+    /// Where they cannot be written, for instance for want of space: then none of them is there. Or
+    /// where what was appended before cannot be synced.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
+        self.is_dirty = true;
+        if let Err(error) = self.file.write_all(bytes) {
+            // If part of it cannot be cut off now, the reader drops it: it is no whole line.
+            let _ = self.cut();
+            return Err(StorageError::new("write", &self.path)(error));
+        }
+        self.length += bytes.len() as u64;
+        match self.synced.elapsed() >= SYNC_EVERY {
+            true => self.sync(),
+            false => Ok(()),
+        }
+    }
+
+    /// Brings all that was appended to the disk.
+    ///
+    /// # Errors
+    /// Where the system cannot.
+    pub fn sync(&mut self) -> Result<(), StorageError> {
+        if !self.is_dirty {
+            return Ok(());
+        }
+        self.file
+            .sync_data()
+            .map_err(StorageError::new("sync", &self.path))?;
+        self.synced = Instant::now();
+        self.is_dirty = false;
+        Ok(())
+    }
+
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.length)?;
+        self.file.seek(SeekFrom::Start(self.length)).map(|_| ())
+    }
+}
+
+impl Drop for AppendFile {
+    fn drop(&mut self) {
+        // Whoever must know of a failure calls `sync` first.
+        let _ = self.sync();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(path: &Path) -> AppendFile {
+        AppendFile::open::<StorageError>(path, |_| Ok(())).unwrap()
+    }
+
+    #[test]
+    fn what_is_appended_is_read_and_can_be_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/folder/lines");
+        let mut file = open(&path);
+        file.append(b"one\n").unwrap();
+        file.append(b"tw").unwrap();
+        drop(file);
+        let mut file = open(&path);
+        assert_eq!(file.read().unwrap(), b"one\ntw");
+        file.truncate(4).unwrap();
+        file.append(b"three\n").unwrap();
+        file.sync().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\nthree\n");
+    }
+
+    #[test]
+    fn a_line_of_zeros_is_torn() {
+        assert!(AppendFile::is_torn(b"{\"id\":\0\0\0\0"));
+        assert!(!AppendFile::is_torn("{\"id\":\"日\"}".as_bytes()));
+    }
+}

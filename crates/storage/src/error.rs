@@ -1,0 +1,35 @@
+//! What the system refused.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The system refused to read or write.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {source}", path.display())]
+pub struct StorageError {
+    /// What was tried, as a verb.
+    pub action: &'static str,
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The system's answer.
+    pub source: io::Error,
+}
+
+impl StorageError {
+    /// Wraps a system error with what was tried on which path.
+    pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+/// For callers that report the path themselves.
+impl From<StorageError> for io::Error {
+    fn from(error: StorageError) -> Self {
+        Self::new(error.source.kind(), error)
+    }
+}

@@ -1,0 +1,125 @@
+//! Folders whose entries survive a crash.
+//!
+//! A file's name is an entry of its folder. Syncing the file brings its contents to the disk;
+//! only syncing the folder brings the name.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::StorageError;
+
+/// Creates a folder and its missing parents, and brings each new entry to the disk.
+///
+/// # Errors
+/// Where a folder cannot be created or synced.
+pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
+    if dir.as_os_str().is_empty() || dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent() {
+        create_dir_all(parent)?;
+    }
+    match fs::create_dir(dir) {
+        Ok(()) => {}
+        // Another process made it first.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => {}
+        Err(error) => return Err(StorageError::new("create", dir)(error)),
+    }
+    sync_dir(parent(dir))
+}
+
+/// The folder in which a path stands; `.` for a bare name.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Brings a folder's list of entries to the disk. Only Unix needs and allows it.
+///
+/// # Errors
+/// Where it cannot be opened or synced.
+pub fn sync_dir(dir: &Path) -> Result<(), StorageError> {
+    if cfg!(unix) {
+        File::open(dir)
+            .and_then(|dir| dir.sync_all())
+            .map_err(StorageError::new("sync", dir))?;
+    }
+    Ok(())
+}
+
+/// Brings every file and folder below `dir`, and `dir` itself, to the disk and returns the files,
+/// sorted.
+///
+/// # Errors
+/// Where one of them cannot be listed, opened or synced.
+pub fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
+    let mut files = Vec::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(&folder).map_err(StorageError::new("list", &folder))?;
+        for entry in entries {
+            let path = entry.map_err(StorageError::new("list", &folder))?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                File::open(&path)
+                    .and_then(|file| file.sync_all())
+                    .map_err(StorageError::new("sync", &path))?;
+                files.push(path);
+            }
+        }
+        sync_dir(&folder)?;
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Renames a file or folder whose contents are on the disk already, and brings the new name there.
+///
+/// # Errors
+/// Where it cannot be renamed, or a folder cannot be synced.
+pub fn rename(from: &Path, to: &Path) -> Result<(), StorageError> {
+    fs::rename(from, to).map_err(StorageError::new("create", to))?;
+    sync_dir(parent(to))?;
+    match parent(from) == parent(to) {
+        true => Ok(()),
+        false => sync_dir(parent(from)),
+    }
+}
+
+/// Removes a file or a whole folder; that it is not there is fine. The removal is not synced: what
+/// comes back after a crash has to be harmless.
+///
+/// # Errors
+/// Where it cannot be removed.
+pub fn remove(path: &Path) -> Result<(), StorageError> {
+    // A link to a folder is removed, not what it points to.
+    let is_dir = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let removed = match is_dir {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StorageError::new("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The names in a folder, sorted.
+///
+/// # Errors
+/// Where it cannot be listed.
+pub fn names(folder: &Path) -> Result<Vec<String>, StorageError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(StorageError::new("list", folder))? {
+        let entry = entry.map_err(StorageError::new("list", folder))?;
+        names.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    Ok(names)
+}

@@ -1,0 +1,23 @@
+//! Files that survive a crash, and reads that survive a changed file.
+//!
+//! Every file that ken must not lose is written through this crate: whole files by [`AtomicFile`],
+//! files that grow by [`AppendFile`], folders by [`create_dir_all`] and [`sync_tree`]. It knows
+//! nothing of what the files hold. What it guarantees, and what it cannot, is told in
+//! `docs/explanation/durability.md`.
+
+mod append;
+mod atomic;
+mod error;
+mod folder;
+mod mapped;
+mod read_at;
+
+pub use append::AppendFile;
+pub use atomic::{AtomicFile, replace};
+pub use error::StorageError;
+pub use folder::{create_dir_all, names, remove, rename, sync_dir, sync_tree};
+pub use mapped::Mapped;
+pub use read_at::ReadAt;
+
+/// Files up to this size are read into memory whole instead of being mapped or read by position.
+pub const HEAP_BYTES: u64 = 1 << 20;

@@ -1,0 +1,96 @@
+//! A file's bytes as one slice: a small file in memory, a large one mapped.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use crate::{HEAP_BYTES, StorageError};
+
+/// The bytes of a file that nobody is to change while it is open.
+///
+/// Files up to [`HEAP_BYTES`] are read into memory, so that whatever happens to them later does no
+/// harm. Larger ones are mapped. One that another program cuts short while it is mapped ends the
+/// process with SIGBUS when the lost part is read: the caller holds the lock that keeps ken itself
+/// from doing so, and has the size checked when it opens.
+#[derive(Debug)]
+pub struct Mapped(Contents);
+
+#[derive(Debug)]
+enum Contents {
+    Heap(Vec<u8>),
+    Mapped(Mmap),
+}
+
+impl Mapped {
+    /// Opens a file, which must have `expected_bytes` where that is given.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, read or mapped; [`io::ErrorKind::InvalidData`] where it has
+    /// another size.
+    pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
+        let mut file = File::open(path).map_err(StorageError::new("open", path))?;
+        let length = checked_length(&file, path, expected_bytes)?;
+        if length <= HEAP_BYTES {
+            let mut bytes = vec![0; length as usize];
+            file.read_exact(&mut bytes)
+                .map_err(StorageError::new("read", path))?;
+            return Ok(Self(Contents::Heap(bytes)));
+        }
+        // SAFETY: ken never writes to a file under its final name, only removes it, which leaves a
+        // mapping valid; the size was checked; every access is bounds-checked. Another program that
+        // changes the file can make the bytes wrong, or end the process, as said above.
+        #[allow(unsafe_code)]
+        let map = unsafe { Mmap::map(&file) };
+        map.map(|map| Self(Contents::Mapped(map)))
+            .map_err(StorageError::new("map", path))
+    }
+
+    /// The little-endian number at a byte; `None` past the end.
+    #[must_use]
+    pub fn u64_at(&self, byte: usize) -> Option<u64> {
+        let end = byte.checked_add(8)?;
+        Some(u64::from_le_bytes(self.get(byte..end)?.try_into().ok()?))
+    }
+
+    /// The little-endian number at a byte; `None` past the end.
+    #[must_use]
+    pub fn u32_at(&self, byte: usize) -> Option<u32> {
+        let end = byte.checked_add(4)?;
+        Some(u32::from_le_bytes(self.get(byte..end)?.try_into().ok()?))
+    }
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Contents::Heap(bytes) => bytes,
+            Contents::Mapped(map) => map,
+        }
+    }
+}
+
+/// The length of an open file, checked against what is expected.
+pub(crate) fn checked_length(
+    file: &File,
+    path: &Path,
+    expected_bytes: Option<u64>,
+) -> Result<u64, StorageError> {
+    let length = file
+        .metadata()
+        .map_err(StorageError::new("read", path))?
+        .len();
+    match expected_bytes {
+        Some(expected) if expected != length => {
+            Err(StorageError::new("read", path)(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("it has {length} bytes, not {expected}"),
+            )))
+        }
+        _ => Ok(length),
+    }
+}

@@ -1,0 +1,145 @@
+//! A file that is read piece by piece, so that no change to it can do more than make a read fail.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::mapped::checked_length;
+use crate::{HEAP_BYTES, StorageError};
+
+/// A file whose pieces are read by their position. Files up to [`HEAP_BYTES`] are kept in memory.
+#[derive(Debug)]
+pub struct ReadAt {
+    path: PathBuf,
+    contents: Contents,
+    length: u64,
+}
+
+#[derive(Debug)]
+enum Contents {
+    Heap(Vec<u8>),
+    #[cfg(unix)]
+    File(File),
+}
+
+impl ReadAt {
+    /// Opens a file, which must have `expected_bytes` where that is given.
+    ///
+    /// # Errors
+    /// Where it cannot be opened or read; [`io::ErrorKind::InvalidData`] where it has another size.
+    pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
+        let mut file = File::open(path).map_err(StorageError::new("open", path))?;
+        let length = checked_length(&file, path, expected_bytes)?;
+        let contents = if length <= HEAP_BYTES || !cfg!(unix) {
+            let mut bytes = vec![0; length as usize];
+            file.read_exact(&mut bytes)
+                .map_err(StorageError::new("read", path))?;
+            Contents::Heap(bytes)
+        } else {
+            #[cfg(unix)]
+            {
+                Contents::File(file)
+            }
+            #[cfg(not(unix))]
+            unreachable!("files are read whole there")
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            contents,
+            length,
+        })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The length in bytes that the file had when it was opened.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The bytes of a range; `None` where the range is not within the file.
+    ///
+    /// # Errors
+    /// Where they cannot be read; [`io::ErrorKind::UnexpectedEof`] where the file was cut short
+    /// after it had been opened.
+    pub fn bytes(&self, range: Range<u64>) -> Result<Option<Cow<'_, [u8]>>, StorageError> {
+        if range.start > range.end || range.end > self.length {
+            return Ok(None);
+        }
+        match &self.contents {
+            Contents::Heap(bytes) => {
+                let bytes = bytes.get(range.start as usize..range.end as usize);
+                Ok(bytes.map(Cow::Borrowed))
+            }
+            #[cfg(unix)]
+            Contents::File(file) => {
+                use std::os::unix::fs::FileExt;
+                let mut bytes = vec![0; (range.end - range.start) as usize];
+                file.read_exact_at(&mut bytes, range.start)
+                    .map_err(|error| match error.kind() {
+                        io::ErrorKind::UnexpectedEof => {
+                            io::Error::new(error.kind(), "it was cut short while it was being read")
+                        }
+                        _ => error,
+                    })
+                    .map_err(StorageError::new("read", &self.path))?;
+                Ok(Some(Cow::Owned(bytes)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_large_files_are_read_alike() {
+        let dir = tempfile::tempdir().unwrap();
+        for length in [0, 100, HEAP_BYTES, HEAP_BYTES + 1000] {
+            let path = dir.path().join(length.to_string());
+            let written: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
+            std::fs::write(&path, &written).unwrap();
+            let file = ReadAt::open(&path, Some(length)).unwrap();
+            for (start, end) in [(0, length), (length / 2, length), (length, length)] {
+                let found = file.bytes(start..end).unwrap().unwrap();
+                assert_eq!(&*found, &written[start as usize..end as usize]);
+            }
+            assert!(file.bytes(0..length + 1).unwrap().is_none());
+            assert!(file.bytes(u64::MAX - 1..u64::MAX).unwrap().is_none());
+            assert_eq!(
+                &*crate::Mapped::open(&path, Some(length)).unwrap(),
+                &written[..]
+            );
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_size_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "four").unwrap();
+        let error = ReadAt::open(&path, Some(5)).unwrap_err();
+        assert_eq!(error.source.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("4 bytes, not 5"), "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_is_cut_short_makes_a_read_fail() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, vec![1; HEAP_BYTES as usize + 10]).unwrap();
+        let file = ReadAt::open(&path, None).unwrap();
+        std::fs::write(&path, "").unwrap();
+        let error = file.bytes(0..100).unwrap_err();
+        assert_eq!(error.source.kind(), io::ErrorKind::UnexpectedEof);
+    }
+}
