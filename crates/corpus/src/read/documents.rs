@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::iter;
+use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,6 +40,8 @@ pub struct Documents {
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
     watch: Watch,
+    /// Whether it was told that the reading was stopped.
+    ended: bool,
 }
 
 /// How to read, where not as usual.
@@ -96,6 +99,7 @@ pub fn read_documents_with(
             budget: options.budget,
             stop: options.stop,
         },
+        ended: false,
     })
 }
 
@@ -116,10 +120,12 @@ impl Iterator for Documents {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Err(stopped) = self.watch.check() {
-                return Some(Err(stopped));
+                // Once: nothing comes behind it.
+                return (!mem::replace(&mut self.ended, true)).then_some(Err(stopped));
             }
             if let Some(record) = self.records.next() {
                 let record = record.and_then(|record| within_budget(record, &self.watch));
+                self.ended |= matches!(record, Err(ReadError::Stopped));
                 return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
             let file = self.files.next()?;

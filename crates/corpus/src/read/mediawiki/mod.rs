@@ -45,7 +45,14 @@ pub(super) fn records(
         let record = dump.next_article().transpose();
         ended = match &record {
             Some(Ok(_)) => false,
-            Some(Err(error)) => !error.concerns_record(),
+            Some(Err(error)) => !matches!(
+                error,
+                ReadError::MissingField { .. }
+                    | ReadError::DocumentTooLarge {
+                        rest_lost: false,
+                        ..
+                    }
+            ),
             None => true,
         };
         record
@@ -118,7 +125,18 @@ impl Dump {
         // Namespaces are named before the first page.
         let mut namespace: Option<(i64, String)> = None;
         loop {
-            match self.next_event()? {
+            let step = match self.next_event() {
+                // Without a page there is nothing whose end could be looked for.
+                Err(ReadError::DocumentTooLarge { limit, .. }) => {
+                    return Err(ReadError::DocumentTooLarge {
+                        place: self.name.line(self.line()),
+                        limit,
+                        rest_lost: true,
+                    });
+                }
+                step => step?,
+            };
+            match step {
                 Step::Start(name, key) => {
                     if name == "page" && self.depth == 2 {
                         self.reader.get_mut().inner().renew();
@@ -134,6 +152,7 @@ impl Dump {
                             }
                             page => page?,
                         };
+                        self.reader.get_mut().inner().renew();
                         if let Some(record) = self.article(page)? {
                             return Ok(Some(record));
                         }

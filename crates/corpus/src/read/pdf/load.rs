@@ -155,10 +155,7 @@ mod tests {
 
     #[test]
     fn tokens_are_counted() {
-        assert_eq!(
-            tokens(b"<</Type /ObjStm/N 3>>[1 0 R(a)]"),
-            1 + 1 + 4 + 2 + 4 + 2
-        );
+        assert_eq!(tokens(b"<</Type /ObjStm/N 3>>[1 0 R(a)]"), 12);
         assert_eq!(tokens(b"0 0 0"), 3);
         assert_eq!(tokens(b"[[["), 3);
         assert_eq!(tokens(b""), 0);
