@@ -37,7 +37,7 @@ impl Budget {
 
     /// The most bytes of page content that a PDF may draw, each form as often as it is drawn.
     pub(super) fn work(self) -> u64 {
-        self.document_bytes.saturating_mul(4)
+        self.document_bytes.saturating_mul(2)
     }
 
     /// The most objects and other words that the structure of a PDF may consist of.

@@ -550,7 +550,7 @@ fn pages(all: &mut Vec<Pattern>) {
     add(all, "p.pdf", "a form drawn often", |n| {
         drawing(
             &format!("{TEXT}{}", repeated("/Form Do ", n / 2)),
-            &repeated("q Q ", 2000),
+            &repeated("q Q ", 80),
         )
     });
     for (name, unit) in [

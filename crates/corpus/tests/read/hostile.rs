@@ -298,7 +298,7 @@ fn a_form_that_is_drawn_often_costs_its_budget_and_no_more() {
     let form = "q Q ".repeat(1000);
     let often = drawing(&format!("{text}{}", "/Form Do ".repeat(500)), &form);
     assert_eq!(outcome(SMALL, "p.pdf", &often), ["too_much_work at p.pdf"]);
-    assert_eq!(outcome(1 << 20, "p.pdf", &often), ["p.pdf"]);
+    assert_eq!(outcome(2 << 20, "p.pdf", &often), ["p.pdf"]);
     // More than the 2,000 that a page could draw at all once.
     let many = drawing(&format!("{}{text}", "/Form Do ".repeat(3000)), "q Q");
     assert_eq!(outcome(1 << 20, "p.pdf", &many), ["p.pdf"]);
