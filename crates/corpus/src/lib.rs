@@ -19,7 +19,7 @@ pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId, titled};
 pub use read::{
-    Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadProgress,
+    Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadProgress, contained,
     read_documents, read_documents_as,
 };
 pub use segment::{Segmentation, SegmentationError, segment};

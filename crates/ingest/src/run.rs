@@ -87,7 +87,8 @@ pub struct Report {
 }
 
 /// Takes in the documents that are new or changed. `progress` is called after each batch of
-/// passages, on the calling thread; `cancel` is looked at between documents and between batches.
+/// passages, on the calling thread; `cancel` is looked at between documents and between batches, and
+/// while segments are merged.
 ///
 /// # Errors
 /// The first document that cannot be read, cut, embedded or written ends the run; what was
@@ -119,7 +120,7 @@ pub fn ingest(
         let reader =
             scope.spawn(move || stages::read(documents, &known, split, on_broken, cancel, &found));
         let cutter = scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, &ready));
-        let shelf = Shelf::new(writer, dimensions, layout);
+        let shelf = Shelf::new(writer, dimensions, layout, cancel);
         let publisher = scope.spawn(move || shelf.fill(to_publish));
 
         let stopped = stages::embed(to_embed, embedder, cancel, &done, progress);

@@ -22,6 +22,7 @@ mod separated;
 mod source;
 
 pub use compression::Compression;
+pub use contained::contained;
 pub use documents::{Documents, ReadProgress, read_documents, read_documents_as};
 pub use error::ReadError;
 pub use format::{Format, FormatError};
