@@ -332,4 +332,6 @@ fn damaged(path: &Path, error: &TantivyError) -> IndexError {
 }
 
 #[cfg(test)]
+mod measurement;
+#[cfg(test)]
 mod tests;
