@@ -9,9 +9,14 @@ mod files;
 #[path = "../../crates/model/tests/loading/load.rs"]
 mod load;
 
+#[allow(dead_code)]
+#[path = "../../crates/index/tests/fuzzing/read.rs"]
+mod read;
+
 use std::path::Path;
 
 use load::{Place, Reader};
+use read::{Segment, TABLES, Tables};
 
 fn main() -> std::io::Result<()> {
     for (target, name, reader) in [
@@ -23,6 +28,11 @@ fn main() -> std::io::Result<()> {
         std::fs::create_dir_all(&folder)?;
         std::fs::copy(Place::new(reader).weights(), folder.join(name))?;
     }
+    let write = |target: &str, name: &str, bytes: &[u8]| {
+        let folder = Path::new("corpus").join(target);
+        std::fs::create_dir_all(&folder)?;
+        std::fs::write(folder.join(name), bytes)
+    };
     for (name, bytes) in documents::small() {
         let target = match name.rsplit('.').next() {
             Some("md") => "markdown",
@@ -35,9 +45,16 @@ fn main() -> std::io::Result<()> {
             Some("gz" | "zst" | "bz2") => "compressed",
             _ => "segmentation",
         };
-        let folder = Path::new("corpus").join(target);
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join(name), bytes)?;
+        write(target, &name, &bytes)?;
     }
-    Ok(())
+    for (choice, layout) in (0..).zip(["graph", "disk"]) {
+        let graph = std::fs::read(Segment::new(layout).file("vectors.graph"))?;
+        write("graph", layout, &[&[choice][..], &graph].concat())?;
+    }
+    let tables = Tables::new();
+    for (choice, layout) in (0..).zip(TABLES) {
+        write("segment_tables", &layout.replace(':', "-"), &tables.valid(choice))?;
+    }
+    write("query", "words", "who drives the tide? 北京在哪里".as_bytes())?;
+    write("query", "filter", b"year>=1969")
 }

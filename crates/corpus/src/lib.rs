@@ -20,7 +20,7 @@ pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId, titled};
 pub use read::{
     Budget, Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadOptions,
-    ReadProgress, read_documents, read_documents_with,
+    ReadProgress, contained, read_documents, read_documents_with,
 };
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;

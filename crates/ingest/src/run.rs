@@ -87,9 +87,9 @@ pub struct Report {
 }
 
 /// Takes in the documents that are new or changed. `progress` is called after each batch of
-/// passages, on the calling thread; `cancel` is looked at between documents and
-/// between batches, while a long document is cut, and by the reading of documents where it is also
-/// their flag.
+/// passages, on the calling thread; `cancel` is looked at between documents and between batches, while
+/// a long document is cut, while segments are merged, and by the reading of documents where it is
+/// also their flag.
 ///
 /// # Errors
 /// The first document that cannot be read, cut, embedded or written ends the run; what was
@@ -122,7 +122,7 @@ pub fn ingest(
             scope.spawn(move || stages::read(documents, &known, split, on_broken, cancel, &found));
         let cutter =
             scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, cancel, &ready));
-        let shelf = Shelf::new(writer, dimensions, layout);
+        let shelf = Shelf::new(writer, dimensions, layout, cancel);
         let publisher = scope.spawn(move || shelf.fill(to_publish));
 
         let stopped = stages::embed(to_embed, embedder, cancel, &done, progress);

@@ -24,6 +24,7 @@ mod source;
 
 pub use budget::Budget;
 pub use compression::Compression;
+pub use contained::contained;
 pub use documents::{Documents, ReadOptions, ReadProgress, read_documents, read_documents_with};
 pub use error::ReadError;
 pub use format::{Format, FormatError};
