@@ -11,7 +11,9 @@ pub mod hub;
 pub mod kernels;
 pub mod language;
 pub mod remote;
+mod small_file;
 pub mod table;
+mod tensor_file;
 
-pub use fingerprint::of_texts as fingerprint_of_texts;
+pub use fingerprint::{of_texts as fingerprint_of_texts, same_model};
 pub use kernels::{Precision, UnknownName};

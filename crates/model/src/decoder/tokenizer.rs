@@ -21,6 +21,7 @@ use tokenizers::{
 
 use super::error::DecoderError;
 use super::gguf::Metadata;
+use crate::small_file::{self, MOST_TOKENIZER_BYTES};
 
 /// GGUF's token types, as far as they matter here.
 const NORMAL: f64 = 1.0;
@@ -52,9 +53,10 @@ pub(super) struct TextTokenizer {
 }
 
 impl TextTokenizer {
-    /// Reads a `tokenizer.json`.
-    pub(super) fn from_file(path: &Path) -> Result<Self, DecoderError> {
-        let mut tokenizer = Tokenizer::from_file(path).map_err(|e| refuse(path, &e.to_string()))?;
+    /// Reads a `tokenizer.json` from its content.
+    pub(super) fn from_json(path: &Path, content: &[u8]) -> Result<Self, DecoderError> {
+        let mut tokenizer =
+            Tokenizer::from_bytes(content).map_err(|e| refuse(path, &e.to_string()))?;
         // Neither is wanted here, whatever was saved with the file.
         tokenizer.with_padding(None);
         tokenizer
@@ -188,7 +190,7 @@ impl TextTokenizer {
     /// One more than the greatest id that has a text.
     pub(super) fn entries(&self) -> u32 {
         let ids = self.tokenizer.get_vocab(true).into_values();
-        ids.max().map_or(0, |last| last + 1)
+        ids.max().map_or(0, |last| last.saturating_add(1))
     }
 
     /// The text of one token, as the vocabulary has it.
@@ -200,6 +202,11 @@ impl TextTokenizer {
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)
     }
+}
+
+/// The content of a `tokenizer.json`.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, DecoderError> {
+    small_file::bytes(path, MOST_TOKENIZER_BYTES).map_err(|error| refuse(path, &error.to_string()))
 }
 
 fn refuse(path: &Path, reason: &str) -> DecoderError {

@@ -24,8 +24,10 @@ use settings::{Pooling, Settings};
 use tokens::{Sequence, Tokens};
 use weights::Weights;
 
+use crate::fingerprint::Fingerprint;
 use crate::kernels::Precision;
 use crate::kernels::matrix::Weighing;
+use crate::small_file::MOST_TOKENIZER_BYTES;
 
 /// A sentence embedder, loaded and ready. It can be shared between threads.
 pub struct Encoder {
@@ -66,13 +68,15 @@ impl Encoder {
     ) -> Result<Self, EncoderError> {
         let weighing = weighing(precision);
         let weights_path = dir.join("model.safetensors");
-        let map = weights::map(&weights_path)?;
+        let file = weights::open(&weights_path)?;
         let tokenizer_path = dir.join("tokenizer.json");
-        let tokenizer = settings::read_file(&tokenizer_path)?;
-        let fingerprint = fingerprint::of(&map, &tokenizer, &settings);
+        let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
+        let fingerprint = Fingerprint::of_files(&[file.file()])
+            .map_err(|error| settings::file_error(error.path, error.source))?;
+        let fingerprint = fingerprint::of(&fingerprint, &tokenizer, &settings);
         let (tokens, weights) = rayon::join(
             || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens),
-            || weights::read(&weights_path, map, &settings.dimensions, weighing),
+            || weights::read(file, &settings.dimensions, weighing),
         );
         Ok(Self {
             tokens: tokens?,
@@ -149,9 +153,9 @@ impl Encoder {
         &self.settings.prefixes
     }
 
-    /// Tells this embedder from any other that gives different vectors: a hash in hexadecimal of
-    /// the weights (their header, size and samples spread over them), the tokenizer, the pooling,
-    /// the prefixes and the longest input. The precision counts as rounding.
+    /// Tells this embedder from any other that gives different vectors: hashes in hexadecimal of
+    /// the weights, the tokenizer, the pooling, the prefixes and the longest input. To be compared
+    /// by [`crate::same_model`]. The precision counts as rounding.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
