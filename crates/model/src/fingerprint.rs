@@ -3,11 +3,12 @@
 //! A fingerprint of files is a text of two halves, `SAMPLED-WHOLE`. The first is a hash of the
 //! sizes and of samples; corpora, records and heads of earlier versions hold that alone, and it
 //! would miss a change between the samples. The second is a hash of all bytes. Fingerprints are
-//! compared by [`same_model`], for which one without the second half goes by the first.
+//! compared by [`ken_storage::same_fingerprint`], for which one without the second half goes by the
+//! first.
 
 use std::fmt;
 
-use ken_storage::{ReadAt, StorageError};
+use ken_storage::{ReadAt, StorageError, WHOLE_DIGITS};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -17,8 +18,6 @@ const SAMPLES: u64 = 64;
 const SAMPLE_BYTES: u64 = 16 * 1024;
 /// Bytes that one thread hashes at a time.
 const PIECE_BYTES: u64 = 1 << 20;
-/// Hexadecimal digits of the second half.
-const WHOLE_DIGITS: usize = 32;
 
 /// A fingerprint of files, in both its halves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,23 +94,6 @@ impl Fingerprint {
     }
 }
 
-/// Whether two fingerprints are those of one model. One that an earlier version stated, before all
-/// bytes counted, is compared by what it says.
-#[must_use]
-pub fn same_model(one: &str, other: &str) -> bool {
-    one == other || is_first_half(one, other) || is_first_half(other, one)
-}
-
-/// Whether `short` is the first half of `long`, which has two.
-fn is_first_half(short: &str, long: &str) -> bool {
-    let is_hash = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    long.strip_prefix(short)
-        .and_then(|rest| rest.strip_prefix('-'))
-        .is_some_and(|whole| whole.len() == WHOLE_DIGITS && is_hash(whole))
-        && matches!(short.len(), 32 | 64)
-        && is_hash(short)
-}
-
 /// Adds a file's size and evenly spread samples, first and last bytes included.
 fn sample(file: &ReadAt, hash: &mut Sha256) -> Result<(), StorageError> {
     let bytes = file.length();
@@ -167,6 +149,8 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_storage::same_fingerprint as same_model;
+
     use super::*;
 
     fn of(contents: &[&[u8]]) -> Fingerprint {
@@ -222,17 +206,6 @@ mod tests {
         whole.sort_unstable();
         whole.dedup();
         assert_eq!(whole.len(), seen.len());
-    }
-
-    #[test]
-    fn only_a_first_half_stands_for_the_whole() {
-        let print = of(&[b"weights"]).to_string();
-        let first = &print[..32];
-        assert!(same_model(&print, first) && same_model(first, &print));
-        assert!(!same_model(&print, &first[..31]));
-        assert!(!same_model(&print, &print[33..]));
-        assert!(!same_model("model", "model-a"));
-        assert!(same_model("model", "model"));
     }
 
     #[test]

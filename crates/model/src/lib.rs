@@ -15,5 +15,6 @@ mod small_file;
 pub mod table;
 mod tensor_file;
 
-pub use fingerprint::{of_texts as fingerprint_of_texts, same_model};
+pub use fingerprint::of_texts as fingerprint_of_texts;
+pub use ken_storage::same_fingerprint as same_model;
 pub use kernels::{Precision, UnknownName};

@@ -13,7 +13,8 @@ use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::origin::Origin;
 use super::weights::loaded;
-use crate::fingerprint::{Fingerprint, same_model};
+use crate::fingerprint::Fingerprint;
+use crate::same_model;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
