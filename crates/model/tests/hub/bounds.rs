@@ -59,7 +59,10 @@ fn a_file_that_is_longer_than_the_hub_announced_is_cut_off() {
     bench.set("HF_ENDPOINT", &server.url);
     let error = bench.pull("hf:org/repo").unwrap_err();
     assert_eq!(error.kind(), "too_large", "{error}");
-    assert!(error.to_string().contains("more than 1000 bytes"), "{error}");
+    assert!(
+        error.to_string().contains("more than 1000 bytes"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -145,7 +148,15 @@ fn lists_of_entries_beyond_reason_are_refused() {
     large.extend(&wheel[end..]);
     let mut twice = wheel.clone();
     twice.extend(&wheel[end..]);
-    for wheel in [many, long, large, twice, wheel[..end].to_vec(), vec![0; 50], Vec::new()] {
+    for wheel in [
+        many,
+        long,
+        large,
+        twice,
+        wheel[..end].to_vec(),
+        vec![0; 50],
+        Vec::new(),
+    ] {
         let error = refused(&wheel);
         assert_eq!(error.kind(), "broken_archive", "{error}");
     }
