@@ -21,7 +21,7 @@ fn rendered(source: &str) -> Result<String, String> {
 #[test]
 fn what_models_write_is_rendered() {
     for (source, expected) in [
-        ("{{ bos_token }}{{ 'a' ~ 1 + 2 }}", "<s>a3"),
+        ("{{ bos_token }}{{ 'a' ~ (1 + 2) }}", "<s>a3"),
         (
             "{%- set ns = namespace(text='', first=true) %}{% for m in messages[:2] %}{% if not ns.first %}{% set ns.text = ns.text + '\\n' %}{% endif %}{% set ns.text = ns.text + m['role'] %}{% set ns.first = false %}{% endfor %}{{ ns.text }}",
             "user\nassistant",
