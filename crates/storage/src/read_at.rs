@@ -5,8 +5,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-#[cfg(unix)]
-use std::time::SystemTime;
 
 use crate::mapped::checked_length;
 use crate::{HEAP_BYTES, StorageError};
@@ -23,11 +21,7 @@ pub struct ReadAt {
 enum Contents {
     Heap(Vec<u8>),
     #[cfg(unix)]
-    File {
-        file: File,
-        /// When it was last written to, as of its opening.
-        modified: Option<SystemTime>,
-    },
+    File(File),
 }
 
 impl ReadAt {
@@ -46,11 +40,7 @@ impl ReadAt {
         } else {
             #[cfg(unix)]
             {
-                let metadata = file.metadata().map_err(StorageError::new("read", path))?;
-                Contents::File {
-                    modified: metadata.modified().ok(),
-                    file,
-                }
+                Contents::File(file)
             }
             #[cfg(not(unix))]
             unreachable!("files are read whole there")
@@ -89,61 +79,18 @@ impl ReadAt {
                 Ok(bytes.map(Cow::Borrowed))
             }
             #[cfg(unix)]
-            Contents::File { .. } => {
-                let mut bytes = vec![0; (range.end - range.start) as usize];
-                self.read_into(range.start, &mut bytes)?;
-                Ok(Some(Cow::Owned(bytes)))
-            }
-        }
-    }
-
-    /// Fills `bytes` with what stands at a position.
-    ///
-    /// # Errors
-    /// Where they cannot be read; [`io::ErrorKind::UnexpectedEof`] where the file ends before that.
-    pub fn read_into(&self, start: u64, bytes: &mut [u8]) -> Result<(), StorageError> {
-        let filled = match &self.contents {
-            Contents::Heap(all) => usize::try_from(start)
-                .ok()
-                .and_then(|start| all.get(start..start.checked_add(bytes.len())?))
-                .map(|found| bytes.copy_from_slice(found))
-                .ok_or_else(|| io::ErrorKind::UnexpectedEof.into()),
-            #[cfg(unix)]
-            Contents::File { file, .. } => {
+            Contents::File(file) => {
                 use std::os::unix::fs::FileExt;
-                file.read_exact_at(bytes, start)
-            }
-        };
-        filled
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::UnexpectedEof => {
-                    io::Error::new(error.kind(), "it was cut short while it was being read")
-                }
-                _ => error,
-            })
-            .map_err(StorageError::new("read", &self.path))
-    }
-
-    /// Refuses a file that was written to since it was opened, so that what was read of it may
-    /// belong to two states. One that was replaced by another under its name is unchanged.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidData`] where it was.
-    pub fn check_unchanged(&self) -> Result<(), StorageError> {
-        match &self.contents {
-            Contents::Heap(_) => Ok(()),
-            #[cfg(unix)]
-            Contents::File { file, modified } => {
-                let now = file
-                    .metadata()
+                let mut bytes = vec![0; (range.end - range.start) as usize];
+                file.read_exact_at(&mut bytes, range.start)
+                    .map_err(|error| match error.kind() {
+                        io::ErrorKind::UnexpectedEof => {
+                            io::Error::new(error.kind(), "it was cut short while it was being read")
+                        }
+                        _ => error,
+                    })
                     .map_err(StorageError::new("read", &self.path))?;
-                if now.len() == self.length && now.modified().ok() == *modified {
-                    return Ok(());
-                }
-                Err(StorageError::new("read", &self.path)(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    "it was changed while it was being read",
-                )))
+                Ok(Some(Cow::Owned(bytes)))
             }
         }
     }
@@ -191,11 +138,8 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, vec![1; HEAP_BYTES as usize + 10]).unwrap();
         let file = ReadAt::open(&path, None).unwrap();
-        file.check_unchanged().unwrap();
         std::fs::write(&path, "").unwrap();
         let error = file.bytes(0..100).unwrap_err();
         assert_eq!(error.source.kind(), io::ErrorKind::UnexpectedEof);
-        let error = file.check_unchanged().unwrap_err();
-        assert_eq!(error.source.kind(), io::ErrorKind::InvalidData);
     }
 }
