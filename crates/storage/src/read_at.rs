@@ -64,25 +64,67 @@ impl ReadAt {
         self.length
     }
 
+    /// The open file, where it is not kept in memory.
+    #[must_use]
+    pub fn file(&self) -> Option<&File> {
+        match &self.contents {
+            Contents::Heap(_) => None,
+            #[cfg(unix)]
+            Contents::File(file) => Some(file),
+        }
+    }
+
     /// The bytes of a range; `None` where the range is not within the file.
     ///
     /// # Errors
     /// Where they cannot be read; [`io::ErrorKind::UnexpectedEof`] where the file was cut short
     /// after it had been opened.
     pub fn bytes(&self, range: Range<u64>) -> Result<Option<Cow<'_, [u8]>>, StorageError> {
+        let mut read = Vec::new();
+        let kept = self.bytes_in(range, &mut read)?;
+        Ok(match kept {
+            Some(Piece::Kept(bytes)) => Some(Cow::Borrowed(bytes)),
+            #[cfg(unix)]
+            Some(Piece::Read) => Some(Cow::Owned(read)),
+            None => None,
+        })
+    }
+
+    /// As [`ReadAt::bytes`], read into room of the caller's where they are not kept in memory.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn bytes_with<'a>(
+        &'a self,
+        range: Range<u64>,
+        room: &'a mut Vec<u8>,
+    ) -> Result<Option<&'a [u8]>, StorageError> {
+        Ok(match self.bytes_in(range, room)? {
+            Some(Piece::Kept(bytes)) => Some(bytes),
+            #[cfg(unix)]
+            Some(Piece::Read) => Some(room),
+            None => None,
+        })
+    }
+
+    fn bytes_in(
+        &self,
+        range: Range<u64>,
+        room: &mut Vec<u8>,
+    ) -> Result<Option<Piece<'_>>, StorageError> {
         if range.start > range.end || range.end > self.length {
             return Ok(None);
         }
         match &self.contents {
             Contents::Heap(bytes) => {
                 let bytes = bytes.get(range.start as usize..range.end as usize);
-                Ok(bytes.map(Cow::Borrowed))
+                Ok(bytes.map(Piece::Kept))
             }
             #[cfg(unix)]
             Contents::File(file) => {
                 use std::os::unix::fs::FileExt;
-                let mut bytes = vec![0; (range.end - range.start) as usize];
-                file.read_exact_at(&mut bytes, range.start)
+                room.resize((range.end - range.start) as usize, 0);
+                file.read_exact_at(room, range.start)
                     .map_err(|error| match error.kind() {
                         io::ErrorKind::UnexpectedEof => {
                             io::Error::new(error.kind(), "it was cut short while it was being read")
@@ -90,10 +132,19 @@ impl ReadAt {
                         _ => error,
                     })
                     .map_err(StorageError::new("read", &self.path))?;
-                Ok(Some(Cow::Owned(bytes)))
+                Ok(Some(Piece::Read))
             }
         }
     }
+}
+
+/// Where the bytes of a range are.
+enum Piece<'a> {
+    /// In memory.
+    Kept(&'a [u8]),
+    /// In the room that was given.
+    #[cfg(unix)]
+    Read,
 }
 
 #[cfg(test)]
@@ -111,13 +162,15 @@ mod tests {
             for (start, end) in [(0, length), (length / 2, length), (length, length)] {
                 let found = file.bytes(start..end).unwrap().unwrap();
                 assert_eq!(&*found, &written[start as usize..end as usize]);
+                let mut room = vec![7; 3];
+                let found = file.bytes_with(start..end, &mut room).unwrap().unwrap();
+                assert_eq!(found, &written[start as usize..end as usize]);
             }
             assert!(file.bytes(0..length + 1).unwrap().is_none());
             assert!(file.bytes(u64::MAX - 1..u64::MAX).unwrap().is_none());
-            assert_eq!(
-                &*crate::Mapped::open(&path, Some(length)).unwrap(),
-                &written[..]
-            );
+            let mapped = crate::Mapped::open(&path, Some(length)).unwrap();
+            assert_eq!(&*mapped, &written[..]);
+            assert_eq!(mapped.as_ptr() as usize % 8, 0);
         }
     }
 
