@@ -24,7 +24,6 @@ use settings::{Pooling, Settings};
 use tokens::{Sequence, Tokens};
 use weights::Weights;
 
-use crate::fingerprint::Fingerprint;
 use crate::kernels::Precision;
 use crate::kernels::matrix::Weighing;
 use crate::small_file::MOST_TOKENIZER_BYTES;
@@ -71,13 +70,17 @@ impl Encoder {
         let file = weights::open(&weights_path)?;
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
-        let fingerprint = Fingerprint::of_files(&[file.file()])
-            .map_err(|error| settings::file_error(error.path, error.source))?;
-        let fingerprint = fingerprint::of(&fingerprint, &tokenizer, &settings);
-        let (tokens, weights) = rayon::join(
+        let hashed = file.clone();
+        let (tokens, (of_weights, weights)) = rayon::join(
             || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens),
-            || weights::read(file, &settings.dimensions, weighing),
+            || {
+                rayon::join(
+                    || weights::fingerprint(&hashed),
+                    || weights::read(file, &settings.dimensions, weighing),
+                )
+            },
         );
+        let fingerprint = fingerprint::of(&of_weights?, &tokenizer, &settings);
         Ok(Self {
             tokens: tokens?,
             weights: weights?,

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 use half::{bf16, f16};
 use rayon::prelude::*;
@@ -10,6 +11,7 @@ use safetensors::tensor::{Dtype, TensorInfo};
 
 use super::error::EncoderError;
 use super::settings::{Dimensions, file_error};
+use crate::fingerprint::Fingerprint;
 use crate::kernels::matrix::{Matrix, Weighing};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
@@ -53,7 +55,7 @@ pub(super) struct Weights {
 
 /// The token embeddings, left in the file: a text uses few of its rows.
 pub(super) struct WordEmbeddings {
-    file: TensorFile,
+    file: Arc<TensorFile>,
     start: u64,
     dtype: Dtype,
     rows: usize,
@@ -94,8 +96,14 @@ impl WordEmbeddings {
 }
 
 /// Opens the weights at `path`.
-pub(super) fn open(path: &Path) -> Result<TensorFile, EncoderError> {
-    TensorFile::open(path).map_err(|error| refusal(path, error))
+pub(super) fn open(path: &Path) -> Result<Arc<TensorFile>, EncoderError> {
+    let file = TensorFile::open(path).map_err(|error| refusal(path, error))?;
+    Ok(Arc::new(file))
+}
+
+/// The fingerprint of the file.
+pub(super) fn fingerprint(file: &TensorFile) -> Result<Fingerprint, EncoderError> {
+    Fingerprint::of_files(&[file.file()]).map_err(|error| file_error(error.path, error.source))
 }
 
 fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
@@ -110,7 +118,7 @@ fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
 
 /// Reads the network from its file.
 pub(super) fn read(
-    file: TensorFile,
+    file: Arc<TensorFile>,
     dim: &Dimensions,
     weighing: Weighing,
 ) -> Result<Weights, EncoderError> {

@@ -11,11 +11,10 @@ use rayon::prelude::*;
 use pairs::Pairs;
 
 use super::error::EncoderError;
-use super::settings::{Dimensions, file_error, read_file};
+use super::settings::{Dimensions, read_file};
 use super::tokens::Sequence;
 use super::weights::{self, Linear, Weights};
 use super::{batches, fingerprint, forward};
-use crate::fingerprint::Fingerprint;
 use crate::kernels::Precision;
 use crate::kernels::rows::Rows;
 use crate::small_file::MOST_TOKENIZER_BYTES;
@@ -52,10 +51,8 @@ impl CrossEncoder {
         let file = weights::open(&weights_path)?;
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
-        let fingerprint = Fingerprint::of_files(&[file.file()])
-            .map_err(|error| file_error(error.path, error.source))?;
         let fingerprint = fingerprint::of_cross_encoder(
-            &fingerprint,
+            &weights::fingerprint(&file)?,
             &tokenizer,
             settings.max_tokens,
             &dimensions,
