@@ -3,6 +3,7 @@
 //! embed it (`encoder`), the arithmetic that both share (`kernels`), both behind endpoints
 //! (`remote`), and a model with a known boundary, for tests (`table`). Knows nothing of corpora, prompts' contents or routing.
 
+mod contained;
 pub mod decoder;
 pub mod embedder;
 pub mod encoder;

@@ -14,10 +14,11 @@ use super::family::Family;
 use super::gguf::GgufFile;
 use super::origin::Origin;
 use super::prompt_form::PromptForm;
+use super::replacement;
 use super::source_tokens::SourceTokens;
 use super::tokenizer::{self, Reading, TextTokenizer};
 use super::weights::{Part, WeightFile, Weights};
-use super::written::{CONFIG_FILE, WEIGHTS_FILE};
+use super::written::CONFIG_FILE;
 use crate::fingerprint::Fingerprint;
 use crate::language::Prompt;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
@@ -122,7 +123,7 @@ impl Checkpoint {
         let config_path = folder.join(CONFIG_FILE);
         if !config_path.exists() {
             let path = folder.to_path_buf();
-            return Err(match folder.join(WEIGHTS_FILE).exists() {
+            return Err(match replacement::is_begun(folder) {
                 true => DecoderError::Incomplete {
                     path,
                     missing: CONFIG_FILE,

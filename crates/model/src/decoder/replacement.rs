@@ -9,7 +9,7 @@ use ken_storage::{AtomicFile, StorageError};
 use super::adapter::{SETTINGS_FILE, TENSORS_FILE};
 use super::error::DecoderError;
 use super::origin;
-use super::written::{CONFIG_FILE, COPIED, INDEX_END, WEIGHTS_FILE};
+use super::written::{CONFIG_FILE, COPIED, INDEX_END};
 
 /// The files that make a folder a model or an adapter: without them nothing opens it.
 const NAMING: [&str; 2] = [CONFIG_FILE, SETTINGS_FILE];
@@ -113,15 +113,25 @@ impl Replacement {
     }
 }
 
+/// Large models lie in several files, and one that lists them.
+fn is_weights(name: &str) -> bool {
+    name.starts_with("model") && (name.ends_with(".safetensors") || name.ends_with(INDEX_END))
+}
+
 /// Whether a file of this name belongs to a model or an adapter.
 fn is_of_model(name: &str) -> bool {
-    // Large models lie in several files, and one that lists them.
-    let is_weights =
-        name.starts_with("model") && (name.ends_with(".safetensors") || name.ends_with(INDEX_END));
-    is_weights
+    is_weights(name)
         || NAMING.contains(&name)
         || COPIED.contains(&name)
-        || [origin::FILE, TENSORS_FILE, WEIGHTS_FILE].contains(&name)
+        || [origin::FILE, TENSORS_FILE].contains(&name)
+}
+
+/// Whether a folder without `config.json` holds a model of which that is the only thing missing, or
+/// in the place of which another was being put.
+pub(super) fn is_begun(folder: &Path) -> bool {
+    let names = ken_storage::names(folder).unwrap_or_default();
+    let staged = format!("{CONFIG_FILE}.tmp");
+    names.iter().any(|name| *name == staged || is_weights(name))
 }
 
 /// Removes the files of a model or an adapter from a folder, so that what is written there next is

@@ -70,7 +70,7 @@ fn pulls_that_are_killed_leave_a_cache_that_a_pull_completes() {
     let served = Arc::new(AtomicUsize::new(0));
     let server = slow_index(served, Duration::from_millis(30));
     let dir = tempfile::tempdir().unwrap();
-    for round in 0..6u64 {
+    for round in 0..4u64 {
         let home = dir.path().join(format!("home-{round}"));
         let mut children: Vec<Child> = (0..4).map(|_| started(&home, &server.url)).collect();
         let begun = Instant::now();
