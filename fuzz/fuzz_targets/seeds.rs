@@ -12,10 +12,17 @@ mod load;
 #[allow(dead_code)]
 #[path = "../../crates/index/tests/fuzzing/read.rs"]
 mod read;
+#[allow(dead_code)]
+#[path = "../../crates/model/tests/fuzzing/model_files.rs"]
+mod model_files;
+#[allow(dead_code)]
+#[path = "../../crates/model/tests/fuzzing/wheels.rs"]
+mod wheels;
 
 use std::path::Path;
 
 use load::{Place, Reader};
+use model_files::ModelFile;
 use read::{Segment, TABLES, Tables};
 
 fn main() -> std::io::Result<()> {
@@ -28,11 +35,6 @@ fn main() -> std::io::Result<()> {
         std::fs::create_dir_all(&folder)?;
         std::fs::copy(Place::new(reader).weights(), folder.join(name))?;
     }
-    let write = |target: &str, name: &str, bytes: &[u8]| {
-        let folder = Path::new("corpus").join(target);
-        std::fs::create_dir_all(&folder)?;
-        std::fs::write(folder.join(name), bytes)
-    };
     for (name, bytes) in documents::small() {
         let target = match name.rsplit('.').next() {
             Some("md") => "markdown",
@@ -56,5 +58,23 @@ fn main() -> std::io::Result<()> {
         write("segment_tables", &layout.replace(':', "-"), &tables.valid(choice))?;
     }
     write("query", "words", "who drives the tide? 北京在哪里".as_bytes())?;
-    write("query", "filter", b"year>=1969")
+    write("query", "filter", b"year>=1969")?;
+    for (target, name, file) in [
+        ("tokenizer", "decoder", ModelFile::DecoderTokenizer),
+        ("tokenizer", "embedder", ModelFile::EmbedderTokenizer),
+        ("config", "decoder", ModelFile::DecoderConfig),
+        ("config", "embedder", ModelFile::EmbedderConfig),
+        ("template", "template", ModelFile::Template),
+        ("adapter", "settings", ModelFile::AdapterSettings),
+        ("adapter", "tensors", ModelFile::AdapterTensors),
+    ] {
+        write(target, name, &model_files::Place::new(file).valid())?;
+    }
+    write("wheel", "model", &wheels::valid())
+}
+
+fn write(target: &str, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = Path::new("corpus").join(target);
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(name), bytes)
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::mapped::checked_length;
 use crate::{HEAP_BYTES, StorageError};
@@ -15,6 +16,8 @@ pub struct ReadAt {
     path: PathBuf,
     contents: Contents,
     length: u64,
+    /// When it was last written to, as of its opening.
+    modified: Option<SystemTime>,
 }
 
 #[derive(Debug)]
@@ -31,6 +34,7 @@ impl ReadAt {
     /// Where it cannot be opened or read; [`io::ErrorKind::InvalidData`] where it has another size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
         let mut file = File::open(path).map_err(StorageError::new("open", path))?;
+        let modified = modified(&file);
         let length = checked_length(&file, path, expected_bytes)?;
         let contents = if length <= HEAP_BYTES || !cfg!(unix) {
             let mut bytes = vec![0; length as usize];
@@ -49,6 +53,7 @@ impl ReadAt {
             path: path.to_owned(),
             contents,
             length,
+            modified,
         })
     }
 
@@ -107,6 +112,47 @@ impl ReadAt {
         })
     }
 
+    /// Fills `bytes` with what stands at a position.
+    ///
+    /// # Errors
+    /// As [`ReadAt::bytes`]; [`io::ErrorKind::UnexpectedEof`] where the file ends before that, too.
+    pub fn read_into(&self, start: u64, bytes: &mut [u8]) -> Result<(), StorageError> {
+        let filled = match &self.contents {
+            Contents::Heap(all) => usize::try_from(start)
+                .ok()
+                .and_then(|start| all.get(start..start.checked_add(bytes.len())?))
+                .map(|found| bytes.copy_from_slice(found))
+                .ok_or_else(|| io::ErrorKind::UnexpectedEof.into()),
+            #[cfg(unix)]
+            Contents::File(file) => {
+                use std::os::unix::fs::FileExt;
+                file.read_exact_at(bytes, start)
+            }
+        };
+        filled
+            .map_err(cut_short)
+            .map_err(StorageError::new("read", &self.path))
+    }
+
+    /// Refuses a file that was written to since it was opened, so that what was read of it may
+    /// belong to two states. One that was replaced by another under its name is unchanged.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] where it was.
+    pub fn check_unchanged(&self) -> Result<(), StorageError> {
+        let Some(file) = self.file() else {
+            return Ok(());
+        };
+        let length = checked_length(file, &self.path, None)?;
+        match length == self.length && modified(file) == self.modified {
+            true => Ok(()),
+            false => Err(StorageError::new("read", &self.path)(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it was changed while it was being read",
+            ))),
+        }
+    }
+
     fn bytes_in(
         &self,
         range: Range<u64>,
@@ -125,16 +171,25 @@ impl ReadAt {
                 use std::os::unix::fs::FileExt;
                 room.resize((range.end - range.start) as usize, 0);
                 file.read_exact_at(room, range.start)
-                    .map_err(|error| match error.kind() {
-                        io::ErrorKind::UnexpectedEof => {
-                            io::Error::new(error.kind(), "it was cut short while it was being read")
-                        }
-                        _ => error,
-                    })
+                    .map_err(cut_short)
                     .map_err(StorageError::new("read", &self.path))?;
                 Ok(Some(Piece::Read))
             }
         }
+    }
+}
+
+fn modified(file: &File) -> Option<SystemTime> {
+    file.metadata().and_then(|found| found.modified()).ok()
+}
+
+/// Says in words why a file ends before it should.
+fn cut_short(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            io::Error::new(error.kind(), "it was cut short while it was being read")
+        }
+        _ => error,
     }
 }
 
@@ -191,8 +246,11 @@ mod tests {
         let path = dir.path().join("file");
         std::fs::write(&path, vec![1; HEAP_BYTES as usize + 10]).unwrap();
         let file = ReadAt::open(&path, None).unwrap();
+        file.check_unchanged().unwrap();
         std::fs::write(&path, "").unwrap();
         let error = file.bytes(0..100).unwrap_err();
         assert_eq!(error.source.kind(), io::ErrorKind::UnexpectedEof);
+        let error = file.check_unchanged().unwrap_err();
+        assert_eq!(error.source.kind(), io::ErrorKind::InvalidData);
     }
 }
