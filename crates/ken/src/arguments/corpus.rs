@@ -97,7 +97,8 @@ pub(crate) struct FindingFlags {
     #[arg(long = "filter", value_name = "CONDITION")]
     pub(crate) filters: Vec<Filter>,
 
-    /// Where the embedder of the corpus is now, if it was moved
+    /// Where the embedder of the corpus is now, if it was moved; or where it always was, if that is
+    /// an endpoint or a model to be fetched, which are not used because a corpus names them
     #[arg(long, value_name = "REF")]
     pub(crate) embedder: Option<ModelReference>,
 }

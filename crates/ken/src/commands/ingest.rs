@@ -27,7 +27,7 @@ pub(crate) fn run(
         Some(format) => read_documents_as(&arguments.paths, format)?,
         None => read_documents(&arguments.paths)?,
     };
-    let embedder = open::embedder(&settings.embedder, settings.precision, stop)?;
+    let embedder = open::embedder(&settings.embedder, settings, stop)?;
     let reference = open::embedder_name(settings)?;
     let work = Ingest {
         documents,
