@@ -91,10 +91,11 @@ pub(crate) fn consent(
         corpus.display()
     );
     Err(Refusal::new("embedder_not_trusted", message)
-        .hinting(format!(
-            "if you trust it, name it yourself by --embedder {reference} (or embedder = \"{reference}\" in \
-             ken.toml), or take whatever corpora name by --trust-corpus-embedder"
-        ))
+        // Without the reference, which is a stranger's text: hints are copied into shells.
+        .hinting(
+            "if you trust it, name it yourself by --embedder REF or as `embedder` in ken.toml, or take \
+             whatever corpora name by --trust-corpus-embedder",
+        )
         .into())
 }
 
