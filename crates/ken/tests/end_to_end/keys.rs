@@ -106,11 +106,7 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
             &server.url,
             "--trust-corpus-embedder",
         );
-        refused.is(
-            "embedder_not_trusted",
-            &server.url,
-            "--embedder REF",
-        );
+        refused.is("embedder_not_trusted", &server.url, "--embedder REF");
         assert_eq!(server.requests("").len(), known, "{verb:?}");
     }
     // Beside a corpus that may be asked, too.
@@ -229,11 +225,7 @@ fn a_model_that_a_corpus_names_is_not_fetched() {
             &["search", QUERY, "--corpus", "strange"],
             &variables,
         ))
-        .is(
-            "embedder_not_trusted",
-            reference,
-            "--embedder REF",
-        );
+        .is("embedder_not_trusted", reference, "--embedder REF");
         assert!(hub.requests("").is_empty());
         ken.write(generation, manifest);
     }

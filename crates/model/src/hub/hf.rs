@@ -22,6 +22,7 @@ use super::near_names::nearest;
 use super::progress::Watch;
 use super::record::FileRecord;
 use super::wheel::is_unsafe;
+use crate::remote::without_secrets;
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
@@ -146,7 +147,7 @@ pub(super) fn fetch(
         } else {
             let text = at_commit.url(&remote.path);
             let url = Url::parse(&text)
-                .map_err(|e| bad_answer(repository, format!("its address `{text}`: {e}")))?;
+                .map_err(|e| bad_answer(repository, format!("its address `{}`: {e}", without_secrets(&text))))?;
             let job = Download {
                 url: &url,
                 headers: &headers,
@@ -211,7 +212,7 @@ fn list(
             host: Url::parse(endpoint)
                 .ok()
                 .and_then(|url| url.host_str().map(str::to_owned))
-                .unwrap_or_else(|| endpoint.to_owned()),
+                .unwrap_or_else(|| without_secrets(endpoint).to_owned()),
             detail: fetch::plain(&e),
         })?;
     match response.status().as_u16() {
@@ -225,7 +226,7 @@ fn list(
         }
         status => {
             return Err(HubError::Status {
-                url: format!("{endpoint}/{repository}"),
+                url: format!("{}/{repository}", without_secrets(endpoint)),
                 status,
             });
         }

@@ -75,13 +75,13 @@ impl RemoteEmbedder {
     }
 
     /// One that was not connected to.
-    pub(super) fn unconnected(client: Client, dimensions: usize) -> Self {
+    pub(super) fn unconnected(client: Client) -> Self {
         Self {
             client,
             name: String::new(),
             prefixes: Prefixes::default(),
             fingerprint: String::new(),
-            dimensions,
+            dimensions: 0,
         }
     }
 

@@ -2,7 +2,7 @@
 //! without a connection. Each returns what was understood, in a few words, or the typed error.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use serde_json::Value;
@@ -50,8 +50,26 @@ impl Answer {
 
 const URL: &str = "http://127.0.0.1:9/v1";
 
-fn unconnected() -> Result<Client, RemoteError> {
-    Client::new(URL, None, RemoteSettings::default(), Arc::default())
+/// What reads answers without having asked for them.
+struct Readers {
+    client: Client,
+    embedder: RemoteEmbedder,
+}
+
+/// Made once: a client looks for certificates.
+static READERS: LazyLock<Result<Readers, RemoteError>> = LazyLock::new(|| {
+    let client = || Client::new(URL, None, RemoteSettings::default(), Arc::default());
+    Ok(Readers {
+        client: client()?,
+        embedder: RemoteEmbedder::unconnected(client()?),
+    })
+});
+
+fn readers() -> Result<&'static Readers, RemoteError> {
+    READERS.as_ref().map_err(|error| RemoteError::BadUrl {
+        url: URL.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 /// Reads a stream of server-sent events, and returns the pieces that were handed out.
@@ -59,7 +77,7 @@ fn unconnected() -> Result<Client, RemoteError> {
 /// # Errors
 /// As of a stream over a connection.
 pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, RemoteError> {
-    let client = unconnected()?;
+    let Readers { client, .. } = readers()?;
     let route = match chat {
         true => Route::Chat,
         false => Route::Completions,
@@ -70,7 +88,7 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
         ControlFlow::Continue(())
     };
     let started = Instant::now();
-    match stream::events(&client, route, URL, bytes, &mut on_piece, started) {
+    match stream::events(client, route, URL, bytes, &mut on_piece, started) {
         Ok(_) => Ok(pieces),
         Err(failed) => Err(failed.error),
     }
@@ -81,15 +99,15 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
 /// # Errors
 /// As of an answer over a connection.
 pub fn json(bytes: &[u8], answer: Answer) -> Result<String, RemoteError> {
-    let client = unconnected()?;
+    let Readers { client, embedder } = readers()?;
     let text = client::text(bytes).map_err(|error| client.broken(&error).error)?;
     let value = client.parsed(URL, &text)?;
     match answer {
-        Answer::Completions => written(&client, &value, Route::Completions),
-        Answer::Chat => written(&client, &value, Route::Chat),
+        Answer::Completions => written(client, &value, Route::Completions),
+        Answer::Chat => written(client, &value, Route::Chat),
         Answer::Scores => {
             let count = |way| {
-                let tokens = score::told(&client, way, &value)?;
+                let tokens = score::told(client, way, &value)?;
                 Ok(score::boundary(&tokens, &text, 3).unwrap_or(tokens.len()))
             };
             count(Scoring::PromptLogprobs)
@@ -97,12 +115,11 @@ pub fn json(bytes: &[u8], answer: Answer) -> Result<String, RemoteError> {
                 .map(|tokens| tokens.to_string())
         }
         Answer::Embeddings => {
-            let embedder = RemoteEmbedder::unconnected(client, 0);
             let vectors = embedder.vectors(URL.to_owned(), &value, 2)?;
             Ok(vectors.iter().map(Vec::len).sum::<usize>().to_string())
         }
-        Answer::Models => Ok(endpoint::named(&client, &value, None)?.name),
-        Answer::Tokens => Ok(tokens::told(&client, URL.to_owned(), &value)?.to_string()),
+        Answer::Models => Ok(endpoint::named(client, &value, None)?.name),
+        Answer::Tokens => Ok(tokens::told(client, URL.to_owned(), &value)?.to_string()),
     }
 }
 
