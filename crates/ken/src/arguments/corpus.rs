@@ -386,7 +386,7 @@ Examples:
 Push again after changes: what is new or changed is sent, what is gone is deleted, and the
 rest stays. Stop it at any time: the next push goes on from there. Until a push is done
 the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from
-KEN_MILVUS_TOKEN.")]
+KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only.")]
     Push {
         /// The collection to fill: milvus://HOST:PORT/COLLECTION
         #[arg(long, value_name = "ADDRESS")]
