@@ -1,10 +1,12 @@
 //! No key leaks, and no address that stands in data is followed without consent: against servers that
 //! listen and note what comes.
 
+use std::path::Path;
 use std::process::Output;
 
-use ken_corpus::{EmbedderIdentity, Settings, Sharding, Writer};
-use serde_json::{Value, json};
+use ken_corpus::{Document, EmbedderIdentity, Settings, Sharding, Writer};
+use ken_index::{DenseLayout, SegmentWriter};
+use serde_json::{Map, Value, json};
 
 use crate::documents::ingest_notes;
 use crate::harness::{Ken, refused};
@@ -204,6 +206,35 @@ fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
     assert_eq!(server.requests("").len(), known);
 }
 
+/// A corpus of one passage, made by an embedder that is only named.
+fn corpus_of(path: &Path, reference: &str) {
+    let settings = Settings {
+        embedder: EmbedderIdentity {
+            reference: reference.to_owned(),
+            fingerprint: "f".to_owned(),
+            dimensions: 3,
+        },
+        segmentation: "auto".to_owned(),
+        sharding: Sharding::default(),
+        dense: "auto".to_owned(),
+    };
+    let mut writer = Writer::create(path, settings).unwrap();
+    let mut staged = writer.stage(0).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 3, DenseLayout::default()).unwrap();
+    let document = Document {
+        id: "a".to_owned(),
+        title: String::new(),
+        text: String::new(),
+        metadata: Map::new(),
+        record: true,
+    };
+    for passage in staged.push(&document, &["a passage".to_owned()]).unwrap() {
+        index.push(&passage, &[1.0, 0.0, 0.0]).unwrap();
+    }
+    index.finish().unwrap();
+    writer.publish(vec![staged]).unwrap();
+}
+
 #[test]
 fn a_model_that_a_corpus_names_is_not_fetched() {
     let ken = Ken::new();
@@ -217,20 +248,7 @@ fn a_model_that_a_corpus_names_is_not_fetched() {
         ("of-index", "pypi:nobody-has-this==1.0/model"),
         ("of-server", "//192.0.2.1/share/model"),
     ] {
-        let embedder = EmbedderIdentity {
-            reference: reference.to_owned(),
-            fingerprint: "f".to_owned(),
-            dimensions: 3,
-        };
-        let settings = Settings {
-            embedder,
-            segmentation: "auto".to_owned(),
-            sharding: Sharding::default(),
-            dense: "auto".to_owned(),
-        };
-        let mut writer = Writer::create(&ken.path(corpus), settings).unwrap();
-        writer.publish(Vec::new()).unwrap();
-        drop(writer);
+        corpus_of(&ken.path(corpus), reference);
         let search = ["search", QUERY, "--corpus", corpus];
         refused(called(&ken, &search, &variables)).is(
             "embedder_not_trusted",
