@@ -214,7 +214,7 @@ fn corpus_of(path: &Path, reference: &str) {
             fingerprint: "f".to_owned(),
             dimensions: 3,
         },
-        segmentation: "auto".to_owned(),
+        segmentation: "whole".to_owned(),
         sharding: Sharding::default(),
         dense: "auto".to_owned(),
     };
