@@ -1,6 +1,9 @@
 //! Writes valid files for the targets to begin with, below `corpus` in the current folder.
 
 #[allow(dead_code)]
+#[path = "../../crates/answer/tests/fuzzing/datastore.rs"]
+mod datastore;
+#[allow(dead_code)]
 #[path = "../../crates/model/tests/loading/load.rs"]
 mod load;
 
@@ -18,5 +21,7 @@ fn main() -> std::io::Result<()> {
         std::fs::create_dir_all(&folder)?;
         std::fs::copy(Place::new(reader).weights(), folder.join(name))?;
     }
-    Ok(())
+    let folder = Path::new("corpus/datastore");
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("valid"), datastore::Place::new().valid())
 }

@@ -16,6 +16,8 @@ mod eval;
 mod full_disk;
 mod harness;
 mod ingest;
+#[cfg(target_os = "linux")]
+mod killed;
 mod label;
 mod mastery;
 mod milvus;
