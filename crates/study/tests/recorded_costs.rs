@@ -80,6 +80,14 @@ impl LanguageModel for Slow {
         self.0.score(requests)
     }
 
+    fn choose(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<f64>>, LanguageError> {
+        std::thread::sleep(JUDGING * requests.len() as u32);
+        self.0.choose(requests)
+    }
+
     fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
         self.0.hidden(prompts, layer)
     }
