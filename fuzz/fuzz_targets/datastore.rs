@@ -2,6 +2,8 @@
 
 #![no_main]
 
+// The seeds need more of it.
+#[allow(dead_code)]
 #[path = "../../crates/answer/tests/fuzzing/datastore.rs"]
 mod datastore;
 

@@ -148,8 +148,8 @@ impl Probe<'_> {
 
     /// Draws the answers to all prompts; `None` for a question on which the model was stopped.
     fn sampled(&self, drafts: &mut [Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
-        let likeliest = self.from_memory(Step::Draft, drafts)?;
-        let samples = self.from_memory(Step::Sample, drafts)?;
+        let likeliest = self.drawn_from_memory(Step::Draft, drafts)?;
+        let samples = self.drawn_from_memory(Step::Sample, drafts)?;
         let model = self.pipeline.model();
         let further = drafts.iter().flat_map(|draft| {
             let prompts = draft.prompts.iter().skip(1);
@@ -176,7 +176,7 @@ impl Probe<'_> {
     }
 
     /// Draws the likeliest answers from memory, or the samples, and keeps what they cost.
-    fn from_memory(
+    fn drawn_from_memory(
         &self,
         step: Step,
         drafts: &mut [Draft<'_>],
