@@ -109,13 +109,19 @@ pub(super) fn files_are_durable(tree: &Tree) -> Vec<Finding> {
             continue;
         }
         for (index, line) in before_tests(&file.text).lines().enumerate() {
-            if let Some(call) = UNSYNCED.iter().find(|call| line.contains(**call)) {
+            if let Some(call) = UNSYNCED.iter().find(|call| calls(line, call)) {
                 let message = format!("`{call}..)` does not bring to the disk; use ken-storage");
                 findings.push(Finding::of_line(path, index, message));
             }
         }
     }
     findings
+}
+
+/// Whether a line makes this call, and not one whose name only ends so: `AtomicFile::create(`.
+fn calls(line: &str, call: &str) -> bool {
+    let mut places = line.match_indices(call);
+    places.any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
 }
 
 /// A file without the tests at its end.
@@ -194,6 +200,7 @@ mod tests {
         assert_eq!(of("crates/ken/src/a.rs", "let f = File::create(path)?;"), 1);
         assert_eq!(of("crates/ken/src/a.rs", "std::fs::rename(a, b)?;"), 1);
         assert_eq!(of("crates/ken/src/a.rs", "ken_storage::replace(a, b)?;"), 0);
+        assert_eq!(of("crates/ken/src/a.rs", "AtomicFile::create(path)?;"), 0);
         let tested = format!("fn g() {{}}\n#[cfg(test)]\nmod tests {{\n{written}}}\n");
         assert_eq!(of("crates/ken/src/a.rs", &tested), 0);
         assert_eq!(of("crates/ken/tests/a.rs", written), 0);
