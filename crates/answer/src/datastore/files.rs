@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use ken_index::VectorSet;
-use ken_storage::{AtomicFile, StorageError, create_dir_all, remove, replace, sync_tree};
+use ken_storage::{AtomicFile, StorageError, create_dir_all, names, remove, replace, sync_tree};
 use serde::{Deserialize, Serialize};
 
 use super::error::DatastoreError;
@@ -54,15 +54,22 @@ struct Line<E> {
     key: usize,
 }
 
-/// Makes the folder; one that holds something is refused.
+/// Makes the folder; one that holds something is refused, but for what was left of a datastore that
+/// was never made whole.
 pub(super) fn prepare(folder: &Path) -> Result<(), DatastoreError> {
     create_dir_all(folder)?;
-    let mut held = fs::read_dir(folder).map_err(StorageError::new("list", folder))?;
-    match held.next() {
-        Some(_) => Err(DatastoreError::NotEmpty {
+    let (keys, entries) = (keys_folder(1), format!("{ENTRIES}1.jsonl"));
+    let left = [
+        &keys,
+        &entries,
+        &format!("{entries}.tmp"),
+        &format!("{FILE}.tmp"),
+    ];
+    match names(folder)?.iter().all(|name| left.contains(&name)) {
+        true => Ok(()),
+        false => Err(DatastoreError::NotEmpty {
             path: folder.to_path_buf(),
         }),
-        None => Ok(()),
     }
 }
 

@@ -245,6 +245,24 @@ fn without_entries_no_source_is_ahead() {
 }
 
 #[test]
+fn one_that_was_never_made_whole_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    drop(made(&path, 6));
+    std::fs::rename(path.join("datastore.json"), path.join("datastore.json.tmp")).unwrap();
+    std::fs::write(path.join("keys-1/more"), "x").unwrap();
+    std::fs::write(path.join("entries-1.jsonl.tmp"), "x").unwrap();
+    let error = Datastore::open(&path).unwrap_err();
+    assert_eq!(error.kind(), "not_a_datastore");
+    assert_eq!(made(&path, 9).entries().len(), 9);
+    assert_eq!(
+        ken_storage::names(&path).unwrap(),
+        ["datastore.json", "entries-1.jsonl", "keys-1"]
+    );
+    assert!(!path.join("keys-1/more").exists());
+}
+
+#[test]
 fn readers_find_a_state_before_or_after_each_change() {
     const READERS: usize = 4;
     const OPENS: usize = 600;
