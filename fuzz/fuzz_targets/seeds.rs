@@ -9,6 +9,9 @@ mod files;
 #[path = "../../crates/model/tests/fuzzing/endpoint_json.rs"]
 mod endpoint_json;
 #[allow(dead_code)]
+#[path = "../../crates/answer/tests/fuzzing/datastore.rs"]
+mod datastore;
+#[allow(dead_code)]
 #[path = "../../crates/model/tests/loading/load.rs"]
 mod load;
 #[allow(dead_code)]
@@ -91,5 +94,5 @@ fn write(target: &str, name: &str, bytes: &[u8]) -> std::io::Result<()> {
             write(target, &number.to_string(), seed)?;
         }
     }
-    Ok(())
+    write("datastore", "valid", &datastore::Place::new().valid())
 }

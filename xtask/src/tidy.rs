@@ -158,6 +158,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>> {
         sources::purpose_stated,
         sources::small_enough,
         sources::telling_names,
+        sources::files_are_durable,
         sources::no_machine_paths,
         map::crates_on_map,
         map::named_paths_exist,

@@ -37,7 +37,7 @@ pub use back_end::BackEnd;
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
 pub use finding::Finding;
-pub use need::{ChosenSource, Cost, Deciders, Step, Taken, Verdicts, steps};
+pub use need::{ChosenSource, Cost, Deciders, Step, Taken, Verdicts, share, steps};
 pub use passage_view::{PassageView, view_passages};
 pub use pipeline::{Event, Pipeline, Settings};
 pub use prompt::Posed;

@@ -86,8 +86,34 @@ pub struct Cost {
     pub calls: Calls,
     /// Tokens.
     pub tokens: Tokens,
-    /// Milliseconds; where many questions were asked at once, its share.
-    pub ms: f64,
+    /// Milliseconds; where many questions were asked at once, its share. `None` where nobody took
+    /// the time.
+    #[serde(default, deserialize_with = "taken_time")]
+    pub ms: Option<f64>,
+}
+
+impl Cost {
+    /// What calls of the model cost.
+    #[must_use]
+    pub fn of_model(calls: usize, read: usize, written: usize, ms: f64) -> Self {
+        Self {
+            calls: Calls {
+                model: calls,
+                retriever: 0,
+            },
+            tokens: Tokens {
+                prompt: read,
+                completion: written,
+            },
+            ms: Some(ms),
+        }
+    }
+}
+
+/// Nothing takes no time: where that was written, it was not taken.
+fn taken_time<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let ms: Option<f64> = Option::deserialize(from)?;
+    Ok(ms.filter(|ms| *ms > 0.0))
 }
 
 /// What was taken of one question.
@@ -296,7 +322,7 @@ impl Taking<'_> {
         for (&index, judged) in open.iter().zip(judged) {
             if let Some(taken) = &mut all[index] {
                 taken.judgment = Some(judged.need);
-                let cost = cost(1, judged.prompt_tokens, 0, ms);
+                let cost = Cost::of_model(1, judged.prompt_tokens, 0, ms);
                 taken.costs.insert(Step::Judge, cost);
             }
         }
@@ -318,12 +344,9 @@ impl Taking<'_> {
         for (&index, drawn) in open.iter().zip(drawn) {
             match (&mut all[index], drawn) {
                 (Some(taken), Some(drawn)) => {
-                    let Drawn {
-                        prompt_tokens,
-                        written_tokens,
-                        ..
-                    } = drawn;
-                    let cost = cost(drawn.samples.len(), prompt_tokens, written_tokens, ms);
+                    let Drawn { prompt_tokens, .. } = drawn;
+                    let written = drawn.written_tokens();
+                    let cost = Cost::of_model(drawn.samples.len(), prompt_tokens, written, ms);
                     taken.costs.insert(step, cost);
                     keep(taken, drawn);
                 }
@@ -348,17 +371,17 @@ impl Taking<'_> {
         let ms = share(started.elapsed(), open.len());
         for ((&index, vector), question) in open.iter().zip(vectors).zip(questions) {
             let cost = match by {
-                Representation::Embedding(_) => cost(0, 0, 0, ms),
+                Representation::Embedding(_) => Cost::of_model(0, 0, 0, ms),
                 Representation::HiddenState { model, .. } => {
-                    cost(1, model.count_prompt_tokens(&prompts[index])?, 0, ms)
+                    Cost::of_model(1, model.count_prompt_tokens(&prompts[index])?, 0, ms)
                 }
                 Representation::FirstToken(model) => {
-                    cost(1, model.count_prompt_tokens(&prompts[index])?, 1, ms)
+                    Cost::of_model(1, model.count_prompt_tokens(&prompts[index])?, 1, ms)
                 }
                 Representation::FirstTokenAndMastery { model, assessor } => {
                     let asked = &prompts[index];
                     let assessed = assessor.prompt_tokens(question, asked, Indicator::Mastery)?;
-                    cost(2, model.count_prompt_tokens(asked)? + assessed, 1, ms)
+                    Cost::of_model(2, model.count_prompt_tokens(asked)? + assessed, 1, ms)
                 }
             };
             if let Some(taken) = &mut all[index] {
@@ -397,7 +420,7 @@ impl Taking<'_> {
                 }
                 taken
                     .costs
-                    .insert(step, cost(1, assessed.prompt_tokens, 0, ms));
+                    .insert(step, Cost::of_model(1, assessed.prompt_tokens, 0, ms));
             }
         }
         Ok(())
@@ -434,7 +457,9 @@ impl Taking<'_> {
                     need,
                     corpus: corpus.to_owned(),
                 });
-                taken.costs.insert(Step::ChooseSource, cost(1, read, 0, ms));
+                taken
+                    .costs
+                    .insert(Step::ChooseSource, Cost::of_model(1, read, 0, ms));
             }
         }
         Ok(())
@@ -461,7 +486,7 @@ impl Taking<'_> {
         for (prompt, answers) in prompts.iter().zip(&answers) {
             let distinct = answers.iter().collect::<BTreeSet<_>>().len();
             let read = distinct * self.model.count_prompt_tokens(prompt)?;
-            costs.push(cost(distinct, read, 0, ms));
+            costs.push(Cost::of_model(distinct, read, 0, ms));
         }
         for ((index, score), cost) in open.into_iter().zip(scores).zip(costs) {
             if let Some(taken) = &mut all[index] {
@@ -493,21 +518,9 @@ fn chosen_of<'c>(shares: &[f64], votes: Option<&[f64]>, corpora: &[&'c str]) -> 
     (sum.clamp(0.0, 1.0), best.1)
 }
 
-fn cost(calls: usize, read: usize, written: usize, ms: f64) -> Cost {
-    Cost {
-        calls: Calls {
-            model: calls,
-            retriever: 0,
-        },
-        tokens: Tokens {
-            prompt: read,
-            completion: written,
-        },
-        ms,
-    }
-}
-
-/// Milliseconds of one of many.
-fn share(time: Duration, count: usize) -> f64 {
-    time.as_secs_f64() * 1000.0 / count.max(1) as f64
+/// The milliseconds of one of so many questions that were worked on together: each has the same
+/// share, long or short.
+#[must_use]
+pub fn share(time: Duration, questions: usize) -> f64 {
+    time.as_secs_f64() * 1000.0 / questions.max(1) as f64
 }

@@ -546,7 +546,8 @@ impl<'q> Draft<'q> {
             self.calls.model += cost.calls.model;
             self.tokens.prompt += cost.tokens.prompt;
             self.tokens.completion += cost.tokens.completion;
-            *self.timing_ms.entry(step.name().to_owned()).or_default() += cost.ms;
+            *self.timing_ms.entry(step.name().to_owned()).or_default() +=
+                cost.ms.unwrap_or_default();
         }
     }
 

@@ -37,6 +37,6 @@ pub use sample::{
     Asked, Drawn, Sample, SampleOptions, TokenEntropy, draw, likeliest_lines, seed_of,
 };
 pub use scores::{Scores, covers, score};
-pub use self_judgment::{SelfJudgment, judge_need};
+pub use self_judgment::{SelfJudgment, judge_need, judgment_tokens};
 pub use uncertainty::{lexical_similarity, perplexity, semantic_entropy};
 pub use verbalize::{TextWanted, VERBALIZED_TOKENS, Verbalization, verbalize};

@@ -88,8 +88,16 @@ pub struct Drawn {
     pub samples: Vec<Sample>,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
+    /// Tokens of each answer, without its end: `[samples]`.
+    pub written: Vec<usize>,
+}
+
+impl Drawn {
     /// Tokens of all answers, without their ends.
-    pub written_tokens: usize,
+    #[must_use]
+    pub fn written_tokens(&self) -> usize {
+        self.written.iter().sum()
+    }
 }
 
 /// Draws answers to prompts, all in one batch; a prompt that is asked twice in a row is read once.
@@ -145,7 +153,7 @@ pub fn draw(
                 .collect::<Option<_>>()?;
             Some(Drawn {
                 prompt_tokens: written.first()?.prompt_tokens,
-                written_tokens: written.iter().map(|written| written.tokens).sum(),
+                written: written.iter().map(|written| written.tokens).collect(),
                 samples,
             })
             .filter(|drawn| drawn.samples.len() == asked.samples)

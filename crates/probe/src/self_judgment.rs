@@ -67,15 +67,7 @@ pub fn judge_need(
     model: &dyn LanguageModel,
     questions: &[&str],
 ) -> Result<Vec<SelfJudgment>, LanguageError> {
-    let prompts: Vec<Prompt> = questions
-        .iter()
-        .map(|question| Prompt {
-            instruction: INSTRUCTION,
-            examples: Examples::Fixed(&EXAMPLES),
-            input: format!("Question: {question}\nA search is needed:"),
-            sourced: None,
-        })
-        .collect();
+    let prompts: Vec<Prompt> = questions.iter().map(|question| prompt(question)).collect();
     let requests: Vec<_> = prompts
         .iter()
         .map(|prompt| ScoreRequest {
@@ -94,4 +86,21 @@ pub fn judge_need(
             })
         })
         .collect()
+}
+
+/// The tokens that the model reads to judge a question.
+///
+/// # Errors
+/// A model that cannot count them.
+pub fn judgment_tokens(model: &dyn LanguageModel, question: &str) -> Result<usize, LanguageError> {
+    model.count_prompt_tokens(&prompt(question))
+}
+
+fn prompt(question: &str) -> Prompt {
+    Prompt {
+        instruction: INSTRUCTION,
+        examples: Examples::Fixed(&EXAMPLES),
+        input: format!("Question: {question}\nA search is needed:"),
+        sourced: None,
+    }
 }

@@ -60,6 +60,12 @@ impl AppendFile {
         })
     }
 
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// All that the file holds.
     ///
     /// # Errors

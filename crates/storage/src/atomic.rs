@@ -8,15 +8,18 @@ use crate::StorageError;
 use crate::folder::{parent, sync_dir};
 
 /// A file that is being written beside its place, under the same name with `.tmp` at its end.
+/// Where no file stands there but a pipe, a terminal or another device, that is written to instead:
+/// nothing could take its place.
 ///
 /// Until it is renamed, what stood in its place stands there still. Dropped before that, it goes.
 /// What a killed process left is overwritten by the next one; two processes that write the same
 /// file take turns, and the last one wins.
 #[derive(Debug)]
 pub struct AtomicFile {
-    /// `None` once it has been renamed.
+    /// `None` only while it is being dropped.
     file: Option<BufWriter<File>>,
-    temporary: PathBuf,
+    /// `None` where a device is written to, and after the renaming.
+    temporary: Option<PathBuf>,
     path: PathBuf,
 }
 
@@ -26,13 +29,22 @@ impl AtomicFile {
     /// # Errors
     /// Where the file beside it cannot be created.
     pub fn create(path: &Path) -> Result<Self, StorageError> {
+        if is_device(path) {
+            let file = File::options().write(true).open(path);
+            let file = file.map_err(StorageError::new("open", path))?;
+            return Ok(Self {
+                file: Some(BufWriter::new(file)),
+                temporary: None,
+                path: path.to_owned(),
+            });
+        }
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".tmp");
         let temporary = path.with_file_name(name);
         let file = open_locked(&temporary).map_err(StorageError::new("create", &temporary))?;
         Ok(Self {
             file: Some(BufWriter::new(file)),
-            temporary,
+            temporary: Some(temporary),
             path: path.to_owned(),
         })
     }
@@ -42,12 +54,18 @@ impl AtomicFile {
     /// # Errors
     /// Where it cannot be written or synced.
     pub fn sync(&mut self) -> Result<(), StorageError> {
-        match &mut self.file {
-            Some(writer) => writer
+        let Some(writer) = &mut self.file else {
+            return Ok(());
+        };
+        match &self.temporary {
+            Some(temporary) => writer
                 .flush()
                 .and_then(|()| writer.get_ref().sync_all())
-                .map_err(StorageError::new("write", &self.temporary)),
-            None => Ok(()),
+                .map_err(StorageError::new("write", temporary)),
+            // A device keeps nothing that could be synced.
+            None => writer
+                .flush()
+                .map_err(StorageError::new("write", &self.path)),
         }
     }
 
@@ -57,22 +75,13 @@ impl AtomicFile {
     /// # Errors
     /// Where it cannot be written, synced or renamed. What stood there before is untouched.
     pub fn rename(mut self) -> Result<(), StorageError> {
-        let Some(mut writer) = self.file.take() else {
-            return Ok(());
-        };
-        let renamed = writer
-            .flush()
-            .and_then(|()| writer.get_ref().sync_all())
-            .map_err(StorageError::new("write", &self.temporary))
-            .and_then(|()| {
-                fs::rename(&self.temporary, &self.path)
-                    .map_err(StorageError::new("replace", &self.path))
-            });
-        if renamed.is_err() {
-            // The file is still locked, so this removes nobody else's.
-            let _ = fs::remove_file(&self.temporary);
+        self.sync()?;
+        if let Some(temporary) = &self.temporary {
+            fs::rename(temporary, &self.path).map_err(StorageError::new("replace", &self.path))?;
+            // Dropping it has nothing to remove any more.
+            self.temporary = None;
         }
-        renamed
+        Ok(())
     }
 
     /// As [`AtomicFile::rename`], and brings the name to the disk.
@@ -81,16 +90,20 @@ impl AtomicFile {
     /// As there; or where the folder cannot be synced: then the file is in its place, but may be
     /// gone after a power loss.
     pub fn commit(self) -> Result<(), StorageError> {
-        let folder = parent(&self.path).to_owned();
+        let folder = self.temporary.is_some().then(|| parent(&self.path));
+        let folder = folder.map(Path::to_owned);
         self.rename()?;
-        sync_dir(&folder)
+        folder.map_or(Ok(()), |folder| sync_dir(&folder))
     }
 }
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(file) = self.file.take() {
-            let _ = fs::remove_file(&self.temporary);
+            if let Some(temporary) = &self.temporary {
+                // It is still locked, so this removes nobody else's.
+                let _ = fs::remove_file(temporary);
+            }
             // What is buffered is not wanted any more.
             let (_file, _buffered) = file.into_parts();
         }
@@ -128,6 +141,12 @@ pub fn replace(path: &Path, contents: &[u8]) -> Result<(), StorageError> {
     file.write_all(contents)
         .map_err(StorageError::new("write", path))?;
     file.commit()
+}
+
+/// Whether something stands there that is neither file nor folder.
+fn is_device(path: &Path) -> bool {
+    let found = path.metadata();
+    found.is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 /// Opens the file beside, empty, and waits for whoever writes to it already.
@@ -215,6 +234,14 @@ mod tests {
             }
         });
         assert_eq!(crate::names(dir.path()).unwrap(), ["file"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_device_is_written_to_and_stays_one() {
+        replace(Path::new("/dev/null"), b"text").unwrap();
+        assert!(is_device(Path::new("/dev/null")));
+        assert!(!Path::new("/dev/null.tmp").exists());
     }
 
     #[test]

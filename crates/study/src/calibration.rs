@@ -108,25 +108,30 @@ pub fn check_sampling(probed: &Settings) -> Result<(), CalibrationError> {
 
 /// What was taken of a probed question from memory, with no more than the first `samples`, so that
 /// measures come out as they would with so many. Answers are of one type where policies hold them to
-/// be, however they were grouped in probing. Of the costs calls and written tokens are known; prompt
-/// tokens and times are zero.
+/// be, however they were grouped in probing.
+///
+/// Costs are those of probing; where the record holds more samples, a share of the time by their
+/// number. Of records without costs calls and written tokens are known: prompt tokens are 0, and
+/// there are no times.
 pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
-    let drawn = record.samples.from_self.iter().flatten().take(samples);
+    let probed = record.samples.from_self.as_deref().unwrap_or_default();
+    let drawn = probed.get(..samples).unwrap_or_default();
     let draft = record.likeliest.from_self.as_ref();
+    let texts: Vec<&str> = drawn.iter().map(|sample| sample.text.as_str()).collect();
     let mut costs = BTreeMap::new();
-    let mut paid = |step, model, completion| {
-        let cost = Cost {
+    let mut paid = |step, calls, written| {
+        let unknown = Cost {
             calls: Calls {
-                model,
+                model: calls,
                 retriever: 0,
             },
             tokens: Tokens {
                 prompt: 0,
-                completion,
+                completion: written,
             },
-            ms: 0.0,
+            ms: None,
         };
-        costs.insert(step, cost);
+        costs.insert(step, record.costs.get(&step).copied().unwrap_or(unknown));
     };
     if record.judgment.is_some() {
         paid(Step::Judge, 1, 0);
@@ -134,21 +139,25 @@ pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
     if let Some(draft) = draft {
         paid(Step::Draft, 1, draft.answer.tokens);
     }
-    let texts: Vec<&str> = drawn.clone().map(|sample| sample.text.as_str()).collect();
-    if texts.len() == samples {
-        let written = drawn.clone().map(|sample| sample.tokens).sum();
-        paid(Step::Sample, samples, written);
-    }
-    let whole = record.samples.from_self.as_ref().map_or(0, Vec::len) == samples;
-    if record.eigenscore.is_some() && whole {
+    if record.eigenscore.is_some() && probed.len() == samples {
         let distinct: BTreeSet<&str> = texts.iter().copied().collect();
         paid(Step::Inspect, distinct.len(), 0);
+    }
+    if probed.len() >= samples {
+        let written = |sample: &ProbeSample| sample.written.unwrap_or(sample.tokens);
+        paid(Step::Sample, samples, drawn.iter().map(written).sum());
+        if let Some(cost) = costs.get_mut(&Step::Sample) {
+            let share = samples as f64 / probed.len().max(1) as f64;
+            cost.calls.model = samples;
+            cost.tokens.completion = drawn.iter().map(written).sum();
+            cost.ms = cost.ms.map(|ms| ms * share);
+        }
     }
     Taken {
         judgment: record.judgment,
         draft: draft.map(|likeliest| likeliest.answer.clone()),
         types: types_by_string(&texts),
-        samples: drawn.map(sample).collect(),
+        samples: drawn.iter().map(sample).collect(),
         eigenscore: record.eigenscore,
         routed: None,
         assessed: Verdicts::default(),
@@ -263,6 +272,7 @@ mod tests {
             text: (*text).to_owned(),
             logprob: None,
             tokens: 1,
+            written: None,
             correct: None,
             answer_type: at.min(1),
         });
@@ -299,6 +309,7 @@ mod tests {
             masked_places: 0,
             unjudged: None,
             error: None,
+            costs: BTreeMap::new(),
             fingerprint: Fingerprints {
                 model: String::new(),
                 corpus: None,

@@ -154,6 +154,7 @@ pub fn evaluate(
             state.exact_matches += usize::from(record.em);
             results.append(record)?;
         }
+        results.sync()?;
         progress(state);
         match failure {
             None => {}

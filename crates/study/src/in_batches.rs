@@ -87,7 +87,10 @@ pub(crate) fn in_batches<T: Item, L: RecordOf<T>>(
         if cancel.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        match each(items, results, &mut work) {
+        let kept = each(items, results, &mut work);
+        // What took so long is not left to the next batch to bring to the disk.
+        results.sync()?;
+        match kept {
             Ok(kept) => done += kept,
             Err(Stopped::Work { .. }) if cancel.load(Ordering::Relaxed) => return Ok(false),
             Err(error) => return Err(error),

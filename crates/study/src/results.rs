@@ -2,13 +2,16 @@
 //!
 //! JSON Lines. The first line holds the settings of the run; every other line is a [`Line`]. A
 //! line is complete once it ends in a newline, so a run killed while writing loses at most the
-//! question it was writing. Resuming with other settings is refused: one file is one run.
+//! question it was writing. A power loss takes what was not synced yet, which may leave lines of
+//! zeros: they are dropped, and their questions answered again. Resuming with other settings is
+//! refused: one file is one run.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::fs::{File, TryLockError};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use ken_storage::{AppendFile, StorageError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +101,16 @@ pub struct Difference {
     pub current: Option<String>,
 }
 
+impl From<StorageError> for ResultsError {
+    fn from(error: StorageError) -> Self {
+        Self::File {
+            action: error.action,
+            path: error.path,
+            source: error.source,
+        }
+    }
+}
+
 fn describe(differences: &[Difference]) -> String {
     let value = |v: &Option<String>| v.clone().unwrap_or_else(|| "unset".to_owned());
     let each = differences.iter().map(|d| {
@@ -153,51 +166,24 @@ struct Header {
 /// An open results file, which this process alone writes.
 #[derive(Debug)]
 pub struct ResultsFile<L> {
-    path: PathBuf,
-    file: File,
+    file: AppendFile,
     settings: Settings,
-    /// Length in bytes of the complete lines.
-    complete: u64,
     records: HashMap<String, L>,
 }
 
 impl<L: Line> ResultsFile<L> {
-    /// Opens `path` to go on with the run of `settings`, or begins it if the file is new or empty.
-    /// A half-written last line is cut off.
+    /// Opens `path` to resume the run of `settings`, or begins it if the file is new or empty. A
+    /// half-written last line is cut off; lines that a power loss emptied are ignored.
     ///
     /// # Errors
     /// If the file cannot be written, is no results file, was begun with other settings or has a
     /// broken line other than the last. The file is then left as it was.
     pub fn open(path: &Path, settings: Settings) -> Result<Self, ResultsError> {
-        let failed = |action| {
-            move |source| ResultsError::File {
-                action,
-                path: path.to_owned(),
-                source,
-            }
-        };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed("open"))?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => ResultsError::Locked {
-                path: path.to_owned(),
-            },
-            TryLockError::Error(source) => failed("lock")(source),
-        })?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(failed("read"))?;
-
-        let complete = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
-        let (lines, rest) = bytes.split_at(complete);
+        let mut file = AppendFile::open(path, |file| lock(file, path))?;
+        let bytes = file.read()?;
+        let (lines, rest) = bytes.split_at(complete(&bytes));
         let records = if lines.is_empty() {
-            // Only a header that was cut short may be overwritten.
-            let shared = rest.len().min(HEADER_START.len());
-            if rest[..shared] != HEADER_START[..shared] {
+            if !is_header_cut_short(rest) {
                 return Err(ResultsError::NotResults {
                     path: path.to_owned(),
                 });
@@ -206,18 +192,18 @@ impl<L: Line> ResultsFile<L> {
         } else {
             parse(path, lines, Some(&settings))?
         };
+        file.truncate(lines.len() as u64)?;
+        let is_new = lines.is_empty();
         let mut results = Self {
-            path: path.to_owned(),
             file,
             settings,
-            complete: complete as u64,
             records,
         };
-        results.cut_to_complete().map_err(failed("write"))?;
-        if complete == 0 {
+        if is_new {
             let settings = results.settings.clone();
             results.append_line(&Header { settings })?;
         }
+        results.sync()?;
         Ok(results)
     }
 
@@ -232,7 +218,8 @@ impl<L: Line> ResultsFile<L> {
     }
 
     /// Writes one result, in place of an earlier one of the same question, and hands it to the
-    /// system before returning.
+    /// system before returning: from then on the end of the process does not take it. Every few
+    /// seconds, and by [`ResultsFile::sync`], what was handed over is brought to the disk.
     ///
     /// # Errors
     /// If it cannot be written, for instance for want of space; the results before it are kept.
@@ -242,37 +229,42 @@ impl<L: Line> ResultsFile<L> {
         Ok(())
     }
 
-    fn append_line(&mut self, line: &impl Serialize) -> Result<(), ResultsError> {
-        let written = serde_json::to_vec(line)
-            .map_err(std::io::Error::from)
-            .and_then(|mut bytes| {
-                bytes.push(b'\n');
-                self.file.write_all(&bytes)?;
-                self.file.flush()?;
-                Ok(bytes.len() as u64)
-            });
-        match written {
-            Ok(length) => {
-                self.complete += length;
-                Ok(())
-            }
-            Err(source) => {
-                // Part of the line may be there. If it cannot be cut off now, the next opening does.
-                let _ = self.cut_to_complete();
-                Err(ResultsError::File {
-                    action: "write",
-                    path: self.path.clone(),
-                    source,
-                })
-            }
-        }
+    /// Brings all results to the disk, so that a power loss does not take them either.
+    ///
+    /// # Errors
+    /// If the system cannot.
+    pub fn sync(&mut self) -> Result<(), ResultsError> {
+        Ok(self.file.sync()?)
     }
 
-    fn cut_to_complete(&mut self) -> std::io::Result<()> {
-        self.file.set_len(self.complete)?;
-        self.file.seek(SeekFrom::Start(self.complete))?;
-        Ok(())
+    fn append_line(&mut self, line: &impl Serialize) -> Result<(), ResultsError> {
+        let mut bytes = serde_json::to_vec(line)
+            .map_err(std::io::Error::from)
+            .map_err(StorageError::new("write", self.file.path()))?;
+        bytes.push(b'\n');
+        Ok(self.file.append(&bytes)?)
     }
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), ResultsError> {
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => ResultsError::Locked {
+            path: path.to_owned(),
+        },
+        TryLockError::Error(source) => StorageError::new("lock", path)(source).into(),
+    })
+}
+
+/// The length in bytes of the complete lines.
+fn complete(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1)
+}
+
+/// Whether what a file without a line holds is the beginning of a header, or one that a power loss
+/// emptied: it may be overwritten. Nothing follows a header before that is on the disk.
+fn is_header_cut_short(text: &[u8]) -> bool {
+    let shared = text.len().min(HEADER_START.len());
+    text[..shared] == HEADER_START[..shared] || text.iter().all(|byte| *byte == 0)
 }
 
 /// The results of a finished or stopped run, whatever its settings, sorted by id.
@@ -292,8 +284,7 @@ pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
             source,
         })
     })?;
-    let complete = bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
-    let records = parse(path, &bytes[..complete], None).map_err(unread)?;
+    let records = parse(path, &bytes[..complete(&bytes)], None).map_err(unread)?;
     let mut records: Vec<L> = records.into_values().collect();
     records.sort_by(|one: &L, other| one.id().cmp(other.id()));
     Ok(records)
@@ -326,7 +317,8 @@ fn header(path: &Path, line: &[u8]) -> Result<Settings, ResultsError> {
 }
 
 /// Reads complete lines: the header, which must have the `settings` where there are any, and the
-/// records. Of two records of one question the later counts.
+/// records. Of two records of one question the later counts; lines that a power loss emptied count
+/// as never written.
 fn parse<L: Line>(
     path: &Path,
     lines: &[u8],
@@ -342,7 +334,7 @@ fn parse<L: Line>(
         });
     }
     let mut records = HashMap::new();
-    for (bytes, line) in numbered {
+    for (bytes, line) in numbered.filter(|(bytes, _)| !AppendFile::is_torn(bytes)) {
         let record: L = json_line::parse(bytes).map_err(|fault| ResultsError::BadLine {
             path: path.to_owned(),
             line,
@@ -379,4 +371,109 @@ fn compare(recorded: &Settings, current: &Settings) -> Vec<Difference> {
             current: current.get(name).cloned(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    struct Noted {
+        id: String,
+        note: String,
+    }
+
+    impl Line for Noted {
+        fn id(&self) -> &str {
+            &self.id
+        }
+    }
+
+    impl Recorded for Noted {
+        const WRITTEN_BY: &'static str = "ken note";
+    }
+
+    fn noted(number: usize) -> Noted {
+        Noted {
+            id: format!("q{number}"),
+            note: "x".repeat(40),
+        }
+    }
+
+    fn settings() -> Settings {
+        [("k".to_owned(), "5".to_owned())].into()
+    }
+
+    /// A file of ten records, and where its second record begins.
+    fn ten(path: &Path) -> (Vec<u8>, usize) {
+        let mut file = ResultsFile::open(path, settings()).unwrap();
+        for number in 0..10 {
+            file.append(noted(number)).unwrap();
+        }
+        file.sync().unwrap();
+        let bytes = std::fs::read(path).unwrap();
+        let mut ends = bytes.iter().zip(1..).filter(|(byte, _)| **byte == b'\n');
+        let second = ends.nth(1).unwrap().1;
+        (bytes, second)
+    }
+
+    #[test]
+    fn lines_that_a_power_loss_emptied_count_as_never_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/r.jsonl");
+        let (bytes, second) = ten(&path);
+        let is_known =
+            |file: &ResultsFile<Noted>, number: usize| file.get(&format!("q{number}")).is_some();
+        // From within one record to within another, of which the rest is left.
+        for (start, end, lost) in [
+            (second, second + 10, 1..2),
+            (second + 5, second + 150, 1..4),
+            (second - 1, second + 1, 0..2),
+            (bytes.len() - 30, bytes.len(), 9..10),
+            (bytes.len() - 1, bytes.len(), 9..10),
+        ] {
+            let mut torn = bytes.clone();
+            torn[start..end].fill(0);
+            std::fs::write(&path, torn).unwrap();
+            let read: Vec<Noted> = read_results(&path).unwrap();
+            assert_eq!(read.len(), 10 - lost.len(), "{start}..{end}");
+            assert_eq!(read_settings(&path).unwrap(), settings());
+            let mut file = ResultsFile::<Noted>::open(&path, settings()).unwrap();
+            for number in 0..10 {
+                assert_eq!(is_known(&file, number), !lost.contains(&number), "{number}");
+                if lost.contains(&number) {
+                    file.append(noted(number)).unwrap();
+                }
+            }
+            drop(file);
+            assert_eq!(read_results::<Noted>(&path).unwrap().len(), 10);
+        }
+    }
+
+    #[test]
+    fn a_file_of_which_only_the_name_was_written_is_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        std::fs::write(&path, [0; 20]).unwrap();
+        drop(ResultsFile::<Noted>::open(&path, settings()).unwrap());
+        assert_eq!(
+            std::fs::read(&path).unwrap(),
+            b"{\"settings\":{\"k\":\"5\"}}\n"
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_broken_otherwise_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.jsonl");
+        let (mut bytes, second) = ten(&path);
+        bytes[second + 3] = b'#';
+        std::fs::write(&path, &bytes).unwrap();
+        let error = ResultsFile::<Noted>::open(&path, settings()).unwrap_err();
+        assert_eq!(error.kind(), "bad_result_line");
+        assert!(error.to_string().contains("line 3,"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), bytes, "it is left as it was");
+        let error = read_results::<Noted>(&path).unwrap_err();
+        assert_eq!(error.kind(), "bad_result_line");
+    }
 }

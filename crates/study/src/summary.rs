@@ -71,9 +71,9 @@ pub struct Count {
 /// Milliseconds of a run: percentiles of whole questions and of each stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Median time of a question.
+    /// Median time of a question; `None` where that of an answered question is not known.
     pub p50: Option<f64>,
-    /// 95th percentile of the time of a question.
+    /// 95th percentile of the time of a question; `None` likewise.
     pub p95: Option<f64>,
     /// By stage, each over the questions that went through it.
     pub stages: BTreeMap<String, StageLatency>,
@@ -143,7 +143,11 @@ fn latency(records: &[Record]) -> LatencySummary {
     for (stage, &ms) in records.iter().flat_map(|r| &r.timing_ms) {
         times.entry(stage).or_default().push(ms);
     }
-    let total = times.remove(TOTAL).unwrap_or_default();
+    let mut total = times.remove(TOTAL).unwrap_or_default();
+    let is_timed = |record: &Record| record.timing_ms.contains_key(TOTAL);
+    if !records.iter().all(|r| r.error.is_some() || is_timed(r)) {
+        total.clear();
+    }
     let stages = times.into_iter().map(|(stage, ms)| {
         let percentiles = StageLatency {
             p50: percentile(&ms, 50.0),

@@ -1,10 +1,10 @@
 //! Records as Parquet tables, one row a question. What the columns hold is said where the records
 //! are.
 
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ken_storage::{AtomicFile, StorageError};
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
@@ -14,7 +14,7 @@ use parquet::schema::parser::parse_message_type;
 use serde::Serialize;
 
 /// The rows of a table that is being written, column by column.
-pub(crate) type Rows<'a> = SerializedRowGroupWriter<'a, File>;
+pub(crate) type Rows<'a> = SerializedRowGroupWriter<'a, AtomicFile>;
 
 /// Why records could not be written as a table.
 #[derive(Debug, thiserror::Error)]
@@ -48,18 +48,9 @@ pub(crate) fn write_table(
     schema: &str,
     columns: impl FnOnce(&mut Rows<'_>) -> Result<(), ParquetError>,
 ) -> Result<(), ExportError> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".unfinished");
-    let unfinished = PathBuf::from(unfinished);
-    let written = write(&unfinished, schema, columns)
-        .and_then(|()| fs::rename(&unfinished, path).map_err(ParquetError::from));
-    written.map_err(|source| {
-        // What was begun is of no use, and may be what filled the disk.
-        let _ = fs::remove_file(&unfinished);
-        ExportError {
-            path: path.to_owned(),
-            source,
-        }
+    write(path, schema, columns).map_err(|source| ExportError {
+        path: path.to_owned(),
+        source,
     })
 }
 
@@ -68,15 +59,15 @@ fn write(
     schema: &str,
     columns: impl FnOnce(&mut Rows<'_>) -> Result<(), ParquetError>,
 ) -> Result<(), ParquetError> {
+    let refused = |error: StorageError| ParquetError::External(Box::new(error));
     let schema = Arc::new(parse_message_type(schema)?);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
-    let file = File::create(path)?;
+    let file = AtomicFile::create(path).map_err(refused)?;
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?;
     let mut rows = writer.next_row_group()?;
     columns(&mut rows)?;
     rows.close()?;
-    writer.close()?;
-    Ok(())
+    writer.into_inner()?.commit().map_err(refused)
 }
 
 /// Writes the next column.

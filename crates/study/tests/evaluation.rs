@@ -402,10 +402,10 @@ fn files_of_other_kinds_are_left_alone() {
             assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
         }
     }
-    let missing = folder.path().join("no/such/r.jsonl");
-    let error = ResultsFile::<Record>::open(&missing, settings("prompt")).unwrap_err();
+    let below_a_file = folder.path().join("notes.txt/r.jsonl");
+    let error = ResultsFile::<Record>::open(&below_a_file, settings("prompt")).unwrap_err();
     assert_eq!(error.kind(), "results_file");
-    assert!(error.to_string().contains("no/such/r.jsonl"));
+    assert!(error.to_string().contains("notes.txt"), "{error}");
 }
 
 #[test]

@@ -232,6 +232,15 @@ fn what_is_measured_is_what_was_set() {
     assert_eq!(summary.mask_copied, Some(0.5));
 }
 
+/// The records without the times that probing took, of which none is like another.
+fn untimed(records: &[ProbeRecord]) -> Vec<ProbeRecord> {
+    let mut records = records.to_vec();
+    for cost in records.iter_mut().flat_map(|one| one.costs.values_mut()) {
+        assert!(cost.ms.take().is_some_and(|ms| ms > 0.0));
+    }
+    records
+}
+
 #[test]
 fn a_run_goes_on_where_it_was_stopped() {
     let folder = tempfile::tempdir().unwrap();
@@ -257,18 +266,18 @@ fn a_run_goes_on_where_it_was_stopped() {
     )
     .unwrap();
     assert!(part.interrupted);
-    assert_eq!(part.records, whole.records[..2]);
+    assert_eq!(untimed(&part.records), untimed(&whole.records[..2]));
     drop(file);
     let paid = fs::read(&path).unwrap();
 
     let rest = run(&path, &work(&pipeline), &questions(), 1);
-    assert_eq!(rest, whole);
+    assert_eq!(untimed(&rest.records), untimed(&whole.records));
     assert!(
         fs::read(&path).unwrap().starts_with(&paid),
         "nothing is paid for twice"
     );
     let again = run(&path, &work(&pipeline), &questions(), 3);
-    assert_eq!(again, whole);
+    assert_eq!(again, rest);
 
     let error = ResultsFile::<ProbeRecord>::open(&path, settings("other")).unwrap_err();
     assert!(

@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use ken_model::decoder::{AdapterSettings, Origin, SETTINGS_FILE, TENSORS_FILE};
+use ken_storage::{create_dir_all, remove, replace, sync_dir};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::checkpoint::{replace, write_tensors};
+use crate::checkpoint::write_tensors;
 use crate::decoder::{Trainable, Tuning};
 use crate::error::TrainError;
 
 /// Writes what a model learned on top of its weights into a folder, made where it is missing.
-/// `base_name` is what the model is called.
+/// `base_name` is what the model is called. The settings come last, so that a folder with them is
+/// whole; all is on the disk when this returns.
 ///
 /// # Errors
 /// A model of which all weights were trained; a file that cannot be written.
@@ -29,7 +31,10 @@ pub fn write_adapter(
             expected: "LoRA, to write an adapter",
         });
     };
-    std::fs::create_dir_all(folder).map_err(|source| TrainError::io(folder, source))?;
+    create_dir_all(folder)?;
+    // Without its settings there is no adapter: parts of an old one never stand for one.
+    remove(&folder.join(SETTINGS_FILE))?;
+    sync_dir(folder)?;
     let tensors: BTreeMap<String, candle_core::Tensor> = model
         .variables()
         .iter()
@@ -71,5 +76,5 @@ pub fn write_adapter(
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TrainError> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
-    replace(path, text.as_bytes())
+    Ok(replace(path, text.as_bytes())?)
 }

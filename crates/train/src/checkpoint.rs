@@ -118,7 +118,8 @@ pub(crate) fn load(
     }))
 }
 
-/// Writes tensors beside a file and puts them in its place in one step.
+/// Writes tensors beside a file and puts them in its place in one step. They are on the disk when
+/// this returns.
 ///
 /// # Errors
 /// A file that cannot be written; the old one stays then.
@@ -145,17 +146,5 @@ pub(crate) fn write_tensors(
         .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
     let bytes = safetensors::serialize(views, Some(metadata))
         .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
-    replace(path, &bytes)
-}
-
-/// Writes a file beside another and puts it in its place in one step.
-///
-/// # Errors
-/// A file that cannot be written; the old one stays then.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), TrainError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = Path::new(&beside);
-    std::fs::write(beside, bytes).map_err(|source| TrainError::io(beside, source))?;
-    std::fs::rename(beside, path).map_err(|source| TrainError::io(path, source))
+    Ok(ken_storage::replace(path, &bytes)?)
 }

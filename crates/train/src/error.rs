@@ -71,6 +71,12 @@ pub enum TrainError {
     Compute(#[from] candle_core::Error),
 }
 
+impl From<ken_storage::StorageError> for TrainError {
+    fn from(error: ken_storage::StorageError) -> Self {
+        Self::io(&error.path, error.source)
+    }
+}
+
 impl TrainError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io {

@@ -70,6 +70,67 @@ fn inline_module(line: &str) -> Option<&str> {
     words.next().map(|name| name.trim_end_matches([';', '{']))
 }
 
+/// How files come about, or get their names, without being brought to the disk.
+const UNSYNCED: &[&str] = &["fs::rename(", "fs::write(", "File::create("];
+
+/// Where they may, and why.
+const MAY_BE_UNSYNCED: &[(&str, &str)] = &[
+    ("crates/storage/src/", "it is what brings them there"),
+    (
+        "crates/index/src/dense/",
+        "a stage, synced as a tree before it is published",
+    ),
+    ("crates/corpus/src/store/", "the same, and what syncs it"),
+    (
+        "crates/model/src/hub/",
+        "downloads, checked before they are used and fetched again",
+    ),
+    (
+        "crates/model/src/decoder/",
+        "models, which can be made again",
+    ),
+    ("crates/model/examples/", "measurements"),
+    (
+        "crates/answer/src/datastore/measurement.rs",
+        "a measurement",
+    ),
+];
+
+/// Files are written through `crates/storage`, which brings them to the disk. Tests need not.
+pub(super) fn files_are_durable(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.ending(".rs") {
+        let path = file.path.as_str();
+        let may_be = MAY_BE_UNSYNCED
+            .iter()
+            .any(|(part, _)| path.starts_with(part));
+        let is_test = path.contains("/tests/") || path.ends_with("/tests.rs");
+        if !path.starts_with("crates/") || may_be || is_test {
+            continue;
+        }
+        for (index, line) in before_tests(&file.text).lines().enumerate() {
+            if let Some(call) = UNSYNCED.iter().find(|call| calls(line, call)) {
+                let message = format!("`{call}..)` does not bring to the disk; use ken-storage");
+                findings.push(Finding::of_line(path, index, message));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether a line makes this call, and not one whose name only ends so: `AtomicFile::create(`.
+fn calls(line: &str, call: &str) -> bool {
+    let mut places = line.match_indices(call);
+    places.any(|(at, _)| !line[..at].ends_with(char::is_alphanumeric))
+}
+
+/// A file without the tests at its end.
+fn before_tests(text: &str) -> &str {
+    text.split("\n#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or(text)
+}
+
 /// Made-up users, for tests of paths.
 const EXAMPLE_USERS: &[&str] = &["ada/", "ada\""];
 
@@ -129,6 +190,22 @@ mod tests {
         assert_eq!(findings(telling_names, "a.rs", "mod helpers;"), 1);
         assert_eq!(findings(telling_names, "a.rs", "    pub mod types {"), 1);
         assert_eq!(findings(telling_names, "a.rs", "pub(crate) mod base {"), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_not_brought_to_the_disk_is_found() {
+        let of = |path, text| findings(files_are_durable, path, text);
+        let written = "fn f() {\n    std::fs::write(path, text)\n}\n";
+        assert_eq!(of("crates/ken/src/a.rs", written), 1);
+        assert_eq!(of("crates/ken/src/a.rs", "let f = File::create(path)?;"), 1);
+        assert_eq!(of("crates/ken/src/a.rs", "std::fs::rename(a, b)?;"), 1);
+        assert_eq!(of("crates/ken/src/a.rs", "ken_storage::replace(a, b)?;"), 0);
+        assert_eq!(of("crates/ken/src/a.rs", "AtomicFile::create(path)?;"), 0);
+        let tested = format!("fn g() {{}}\n#[cfg(test)]\nmod tests {{\n{written}}}\n");
+        assert_eq!(of("crates/ken/src/a.rs", &tested), 0);
+        assert_eq!(of("crates/ken/tests/a.rs", written), 0);
+        assert_eq!(of("crates/storage/src/atomic.rs", written), 0);
+        assert_eq!(of("xtask/src/main.rs", written), 0);
     }
 
     #[test]

@@ -64,9 +64,16 @@ pub enum DatastoreError {
     /// The keys cannot be read or written.
     #[error(transparent)]
     Keys(#[from] ken_index::IndexError),
-    /// What was written cannot be brought to the disk.
-    #[error(transparent)]
-    Disk(#[from] ken_corpus::CorpusError),
+}
+
+impl From<ken_storage::StorageError> for DatastoreError {
+    fn from(error: ken_storage::StorageError) -> Self {
+        Self::File {
+            action: error.action,
+            path: error.path,
+            source: error.source,
+        }
+    }
 }
 
 impl DatastoreError {
@@ -83,7 +90,6 @@ impl DatastoreError {
             Self::SameId { .. } => "same_id",
             Self::NoSuchSource { .. } => "no_such_source",
             Self::Keys(error) => error.kind(),
-            Self::Disk(error) => error.kind(),
         }
     }
 
@@ -94,7 +100,7 @@ impl DatastoreError {
             Self::File { .. } => {
                 Some("check that the folder exists, is writable and has space left".to_owned())
             }
-            Self::Damaged { .. } => {
+            Self::Damaged { .. } | Self::Keys(_) => {
                 Some("make one by `ken datastore make LABELS --out DIR`".to_owned())
             }
             Self::Locked { .. } => {
@@ -105,8 +111,6 @@ impl DatastoreError {
             Self::NoSuchEntry { .. } => Some("`ken datastore list DIR` shows them".to_owned()),
             Self::SameId { .. } => Some("give each an id of its own".to_owned()),
             Self::NoSuchSource { .. } => None,
-            Self::Keys(error) => error.hint(),
-            Self::Disk(error) => error.hint(),
         }
     }
 }

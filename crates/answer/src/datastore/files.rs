@@ -1,13 +1,14 @@
 //! The files of a datastore: `datastore.json`, which names all others, entries as JSON Lines, and
 //! folders of keys. Files are never changed: new ones are written beside them, and what the first one
-//! no longer names is removed. `LOCK` is held by the one who changes it.
+//! no longer names is removed. `LOCK` is held by the one who changes it; readers hold nothing, and
+//! read again where the files that they read were replaced meanwhile.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use ken_index::VectorSet;
-use ken_storage::{sync_dir, sync_tree};
+use ken_storage::{AtomicFile, StorageError, create_dir_all, names, remove, replace, sync_tree};
 use serde::{Deserialize, Serialize};
 
 use super::error::DatastoreError;
@@ -15,6 +16,10 @@ use super::{Entry, KeyedBy, SELF};
 
 const FILE: &str = "datastore.json";
 const LOCK: &str = "LOCK";
+/// How the names of folders of keys begin, and of files of entries; the generation that wrote them
+/// follows.
+const KEYS: &str = "keys-";
+const ENTRIES: &str = "entries-";
 const FORMAT: &str = "ken-datastore";
 const VERSION: u32 = 1;
 
@@ -27,7 +32,7 @@ pub(super) struct Header {
     format: String,
     version: u32,
     /// Counts what was written.
-    generation: u64,
+    pub(super) generation: u64,
     pub(super) keyed_by: KeyedBy,
     pub(super) corpora: Vec<String>,
     parts: Vec<Part>,
@@ -49,42 +54,31 @@ struct Line<E> {
     key: usize,
 }
 
-/// Makes the folder; one that holds something is refused.
+/// Makes the folder; one that holds something is refused, but for what was left of a datastore that
+/// was never made whole.
 pub(super) fn prepare(folder: &Path) -> Result<(), DatastoreError> {
-    fs::create_dir_all(folder).map_err(|source| failed("make", folder, source))?;
-    let mut held = fs::read_dir(folder).map_err(|source| failed("look into", folder, source))?;
-    match held.next() {
-        Some(_) => Err(DatastoreError::NotEmpty {
+    create_dir_all(folder)?;
+    let (keys, entries) = (keys_folder(1), format!("{ENTRIES}1.jsonl"));
+    let left = [
+        &keys,
+        &entries,
+        &format!("{entries}.tmp"),
+        &format!("{FILE}.tmp"),
+    ];
+    match names(folder)?.iter().all(|name| left.contains(&name)) {
+        true => Ok(()),
+        false => Err(DatastoreError::NotEmpty {
             path: folder.to_path_buf(),
         }),
-        None => Ok(()),
     }
-}
-
-/// Reads all but the keys: the entries with the numbers of their keys, in that order.
-pub(super) fn read(folder: &Path) -> Result<(Header, Vec<(Entry, usize)>), DatastoreError> {
-    let damaged = |reason| damaged(folder, reason);
-    let header = Header::read(folder)?;
-    let path = folder.join(header.entries_file());
-    let file = File::open(&path).map_err(|source| failed("read", &path, source))?;
-    let mut rows = Vec::new();
-    for (number, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(|source| failed("read", &path, source))?;
-        let line: Line<Entry> = serde_json::from_str(&line).map_err(|error| {
-            damaged(format!("{}, line {}: {error}", path.display(), number + 1))
-        })?;
-        rows.push((line.entry, line.key));
-    }
-    if !rows.is_sorted_by(|one, other| one.1 < other.1) {
-        return Err(damaged(
-            "its entries are not in the order of their keys".to_owned(),
-        ));
-    }
-    Ok((header, rows))
 }
 
 impl Header {
-    fn read(folder: &Path) -> Result<Self, DatastoreError> {
+    /// Reads `datastore.json`.
+    ///
+    /// # Errors
+    /// A file that is missing, of another version, or names what ken would not write.
+    pub(super) fn read(folder: &Path) -> Result<Self, DatastoreError> {
         let unread = |error: &dyn std::fmt::Display| {
             damaged(folder, format!("`{FILE}` cannot be read: {error}"))
         };
@@ -97,7 +91,66 @@ impl Header {
             );
             return Err(damaged(folder, reason));
         }
+        header.check().map_err(|reason| damaged(folder, reason))?;
         Ok(header)
+    }
+
+    /// Refuses what ken does not write: other folders, above all those elsewhere, and counts that
+    /// cannot be.
+    fn check(&self) -> Result<(), String> {
+        if self.generation == u64::MAX {
+            return Err("its generation is past the last".to_owned());
+        }
+        if let Some(number) = self.keyed_by.center.iter().find(|one| !one.is_finite()) {
+            return Err(format!("a number of the mean of its keys is {number}"));
+        }
+        let mut keys = 0_usize;
+        for (place, part) in self.parts.iter().enumerate() {
+            let number = part.folder.strip_prefix(KEYS).and_then(|n| n.parse().ok());
+            let is_ours = number.is_some_and(|number: u64| {
+                (1..=self.generation).contains(&number) && part.folder == keys_folder(number)
+            });
+            if !is_ours {
+                return Err(format!("{:?} is not the name of its keys", part.folder));
+            }
+            let before = self.parts.iter().take(place);
+            if before.into_iter().any(|other| other.folder == part.folder) {
+                return Err(format!("it names {:?} twice", part.folder));
+            }
+            keys = keys
+                .checked_add(part.keys)
+                .ok_or("it has more keys than can be counted")?;
+        }
+        // Only keys with numbers have a file whose size says how many there are.
+        match keys > 0 && self.dimensions() == 0 {
+            true => Err(format!("its {keys} keys have no numbers")),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the entries with the numbers of their keys, in that order.
+    ///
+    /// # Errors
+    /// A file that is missing or damaged.
+    pub(super) fn entries(&self, folder: &Path) -> Result<Vec<(Entry, usize)>, DatastoreError> {
+        let path = folder.join(self.entries_file());
+        let file = File::open(&path).map_err(StorageError::new("read", &path))?;
+        let mut rows = Vec::new();
+        for (number, line) in BufReader::new(file).lines().enumerate() {
+            let line = line.map_err(StorageError::new("read", &path))?;
+            let line: Line<Entry> = serde_json::from_str(&line).map_err(|error| {
+                let reason = format!("{}, line {}: {error}", path.display(), number + 1);
+                damaged(folder, reason)
+            })?;
+            rows.push((line.entry, line.key));
+        }
+        match rows.is_sorted_by(|one, other| one.1 < other.1) {
+            true => Ok(rows),
+            false => Err(damaged(
+                folder,
+                "its entries are not in the order of their keys".to_owned(),
+            )),
+        }
     }
 
     /// Keeps others from changing the datastore until what is returned is dropped.
@@ -110,12 +163,12 @@ impl Header {
         let options = options.create(true).truncate(false).write(true);
         let file = options
             .open(&path)
-            .map_err(|source| failed("open", &path, source))?;
+            .map_err(StorageError::new("open", &path))?;
         file.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => DatastoreError::Locked {
                 path: folder.to_path_buf(),
             },
-            TryLockError::Error(source) => failed("lock", &path, source),
+            TryLockError::Error(source) => StorageError::new("lock", &path)(source).into(),
         })?;
         if Self::read(folder)?.generation == self.generation {
             Ok(file)
@@ -152,7 +205,7 @@ impl Header {
     }
 
     fn entries_file(&self) -> String {
-        format!("entries-{}.jsonl", self.generation)
+        format!("{ENTRIES}{}.jsonl", self.generation)
     }
 
     fn folders(&self, folder: &Path) -> Vec<(PathBuf, usize)> {
@@ -162,15 +215,10 @@ impl Header {
             .collect()
     }
 
-    /// # Shapes
-    /// `is_live`: `[keys]`, whether a key's entry is there.
-    pub(super) fn open_keys(
-        &self,
-        folder: &Path,
-        is_live: Vec<bool>,
-    ) -> Result<VectorSet, DatastoreError> {
+    /// Opens the keys, of which the files must hold as many as the header says. None is live yet.
+    pub(super) fn open_keys(&self, folder: &Path) -> Result<VectorSet, DatastoreError> {
         let folders = self.folders(folder);
-        Ok(VectorSet::open(&folders, self.dimensions(), is_live)?)
+        Ok(VectorSet::open(&folders, self.dimensions())?)
     }
 
     /// Writes more keys; where there are many parts, all of them into one. The header names them,
@@ -189,14 +237,12 @@ impl Header {
             self.parts.clear();
         }
         all.extend_from_slice(keys);
-        let name = format!("keys-{}", self.generation + 1);
+        let name = keys_folder(self.generation + 1);
         let dir = folder.join(&name);
-        if dir.exists() {
-            // Of a change that was broken off.
-            fs::remove_dir_all(&dir).map_err(|source| failed("remove", &dir, source))?;
-        }
+        // Of a change that was broken off.
+        remove(&dir)?;
         VectorSet::write(&dir, &all, dimensions)?;
-        sync_tree(&dir).map_err(refused)?;
+        sync_tree(&dir)?;
         self.parts.push(Part {
             folder: name,
             keys: all.len(),
@@ -214,25 +260,20 @@ impl Header {
     ) -> Result<(), DatastoreError> {
         self.generation += 1;
         let path = folder.join(self.entries_file());
-        let write = || -> std::io::Result<()> {
-            let mut file = std::io::BufWriter::new(File::create(&path)?);
-            for (entry, key) in rows {
-                serde_json::to_writer(&mut file, &Line { entry, key: *key })?;
-                file.write_all(b"\n")?;
-            }
-            file.into_inner()?.sync_all()
-        };
-        write().map_err(|source| failed("write", &path, source))?;
-        sync_dir(folder).map_err(refused)?;
-        let (path, new) = (folder.join(FILE), folder.join(format!("{FILE}.new")));
-        let write = || -> std::io::Result<()> {
-            let file = File::create(&new)?;
-            serde_json::to_writer(&file, self)?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
-        };
-        write().map_err(|source| failed("write", &path, source))?;
-        sync_dir(folder).map_err(refused)?;
+        let mut file = AtomicFile::create(&path)?;
+        for (entry, key) in rows {
+            serde_json::to_writer(&mut file, &Line { entry, key: *key })
+                .map_err(std::io::Error::from)
+                .and_then(|()| file.write_all(b"\n"))
+                .map_err(StorageError::new("write", &path))?;
+        }
+        // This brings the name of the keys to the disk as well.
+        file.commit()?;
+        let path = folder.join(FILE);
+        let header = serde_json::to_vec(self)
+            .map_err(std::io::Error::from)
+            .map_err(StorageError::new("write", &path))?;
+        replace(&path, &header)?;
         self.sweep(folder);
         Ok(())
     }
@@ -243,38 +284,25 @@ impl Header {
         let named = |name: &str| {
             name == FILE || name == entries || self.parts.iter().any(|part| part.folder == name)
         };
-        let ours = |name: &str| name.starts_with("keys-") || name.starts_with("entries-");
+        let ours = |name: &str| name.starts_with(KEYS) || name.starts_with(ENTRIES);
         for held in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = held.file_name();
             let name = name.to_string_lossy();
-            if named(&name) || !ours(&name) {
-                continue;
+            if ours(&name) && !named(&name) {
+                let _ = remove(&held.path());
             }
-            let path = held.path();
-            let _ = if path.is_dir() {
-                fs::remove_dir_all(path)
-            } else {
-                fs::remove_file(path)
-            };
         }
     }
+}
+
+/// The folder of the keys that a generation wrote.
+fn keys_folder(generation: u64) -> String {
+    format!("{KEYS}{generation}")
 }
 
 fn damaged(folder: &Path, reason: String) -> DatastoreError {
     DatastoreError::Damaged {
         path: folder.to_path_buf(),
         reason,
-    }
-}
-
-fn refused(error: ken_storage::StorageError) -> DatastoreError {
-    failed(error.action, &error.path, error.source)
-}
-
-fn failed(action: &'static str, path: &Path, source: std::io::Error) -> DatastoreError {
-    DatastoreError::File {
-        action,
-        path: path.to_path_buf(),
-        source,
     }
 }

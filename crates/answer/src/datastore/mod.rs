@@ -22,6 +22,9 @@ use keys::normalized;
 /// Neighbours that vote (SR-RAG, section 4.1).
 pub const NEIGHBOURS: usize = 30;
 
+/// How often opening looks again where files are replaced just as it comes.
+const ATTEMPTS: usize = 1000;
+
 /// The model itself as a source.
 pub const SELF: &str = "self";
 
@@ -132,12 +135,29 @@ impl Datastore {
         Self::open(folder)
     }
 
-    /// Opens a datastore.
+    /// Opens a datastore, as it is before or after a change that others make meanwhile.
     ///
     /// # Errors
     /// A file that is missing, damaged or of another version.
     pub fn open(folder: &Path) -> Result<Self, DatastoreError> {
-        let (header, rows) = files::read(folder)?;
+        for _ in 0..ATTEMPTS {
+            let header = Header::read(folder)?;
+            let generation = header.generation;
+            let opened = Self::open_as(folder, header);
+            // Files are removed only once others have taken their place.
+            if opened.is_ok() || Header::read(folder)?.generation == generation {
+                return opened;
+            }
+        }
+        Err(DatastoreError::Locked {
+            path: folder.to_path_buf(),
+        })
+    }
+
+    fn open_as(folder: &Path, header: Header) -> Result<Self, DatastoreError> {
+        // The counts of the header are held against the sizes of files before room is made for them.
+        let keys = header.open_keys(folder)?;
+        let rows = header.entries(folder)?;
         let sources: HashMap<&str, usize> = header.sources().zip(0..).collect();
         let mut votes = vec![None; header.keys()];
         let KeyedBy {
@@ -163,7 +183,7 @@ impl Datastore {
         let fingerprint = ken_model::fingerprint_of_texts(&texts);
         Ok(Self {
             folder: folder.to_path_buf(),
-            keys: header.open_keys(folder, votes.iter().map(Option::is_some).collect())?,
+            keys: keys.with_live(votes.iter().map(Option::is_some).collect()),
             votes,
             fingerprint,
             entries: rows.into_iter().map(|(entry, _)| entry).collect(),

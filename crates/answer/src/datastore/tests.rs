@@ -243,3 +243,58 @@ fn without_entries_no_source_is_ahead() {
     store.remove(&["q0", "q1", "q2"]).unwrap();
     assert_eq!(store.shares(&[1.0, 2.0, 3.0]).unwrap(), vec![1.0 / 3.0; 3]);
 }
+
+#[test]
+fn one_that_was_never_made_whole_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    drop(made(&path, 6));
+    std::fs::rename(path.join("datastore.json"), path.join("datastore.json.tmp")).unwrap();
+    std::fs::write(path.join("keys-1/more"), "x").unwrap();
+    std::fs::write(path.join("entries-1.jsonl.tmp"), "x").unwrap();
+    let error = Datastore::open(&path).unwrap_err();
+    assert_eq!(error.kind(), "not_a_datastore");
+    assert_eq!(made(&path, 9).entries().len(), 9);
+    assert_eq!(
+        ken_storage::names(&path).unwrap(),
+        ["datastore.json", "entries-1.jsonl", "keys-1"]
+    );
+    assert!(!path.join("keys-1/more").exists());
+}
+
+#[test]
+fn readers_find_a_state_before_or_after_each_change() {
+    const READERS: usize = 4;
+    const OPENS: usize = 600;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("d");
+    let mut store = made(&path, 30);
+    let done = std::sync::atomic::AtomicUsize::new(0);
+    let is_done = || done.load(std::sync::atomic::Ordering::Relaxed) == READERS;
+    std::thread::scope(|scope| {
+        for _ in 0..READERS {
+            scope.spawn(|| {
+                for _ in 0..OPENS {
+                    let read = Datastore::open(&path).unwrap();
+                    // What changes together is seen together.
+                    let is_wiki = |entry: &&Entry| entry.by == By::Person && entry.source == "wiki";
+                    let moved = read.entries().iter().filter(is_wiki).count();
+                    assert!(moved == 0 || moved == 2, "{moved}");
+                    assert_eq!(read.shares(&[9.0, 0.0, 0.0]).unwrap().len(), 3);
+                }
+                done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            });
+        }
+        for round in 0.. {
+            if is_done() {
+                break;
+            }
+            let source = ["wiki", "notes"][round % 2];
+            let sources = BTreeMap::from([("q0", source), ("q3", source)]);
+            let new = vec![entry("new", "self")];
+            let states = [vec![0.0, 0.0, 3.0 + round as f32]];
+            store.change(&sources, new, &states).unwrap();
+        }
+    });
+    assert_eq!(Datastore::open(&path).unwrap().entries(), store.entries());
+}

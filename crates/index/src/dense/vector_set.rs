@@ -51,36 +51,42 @@ impl VectorSet {
             .collect()
     }
 
-    /// Opens folders, each with the number of its vectors, of which some are live: only these are
-    /// found.
-    ///
-    /// # Shapes
-    /// `is_live`: `[vectors]`.
+    /// Opens folders, each with the number of its vectors, which its files must have. None of the
+    /// vectors is live yet.
     ///
     /// # Errors
     /// A file that is missing or damaged.
-    pub fn open(
-        folders: &[(PathBuf, usize)],
-        dimensions: usize,
-        is_live: Vec<bool>,
-    ) -> Result<Self, IndexError> {
-        let mut starts = vec![0];
+    pub fn open(folders: &[(PathBuf, usize)], dimensions: usize) -> Result<Self, IndexError> {
+        let mut starts = vec![0_usize];
         let mut parts = Vec::with_capacity(folders.len());
-        let mut live_counts = Vec::with_capacity(folders.len());
         for (dir, vectors) in folders {
             parts.push(DenseIndex::open(dir, *vectors, dimensions)?);
-            let start: usize = starts.last().copied().unwrap_or_default();
-            let end = start.saturating_add(*vectors);
-            let flags = is_live.get(start..end).unwrap_or_default();
-            live_counts.push(flags.iter().filter(|live| **live).count());
-            starts.push(end);
+            let start = starts.last().copied().unwrap_or_default();
+            starts.push(start.saturating_add(*vectors));
         }
         Ok(Self {
+            live_counts: vec![0; parts.len()],
             parts,
             starts,
-            is_live,
-            live_counts,
+            is_live: Vec::new(),
         })
+    }
+
+    /// The same of which some vectors are live: only these are found.
+    ///
+    /// # Shapes
+    /// `is_live`: `[vectors]`.
+    #[must_use]
+    pub fn with_live(mut self, is_live: Vec<bool>) -> Self {
+        let bounds = self.starts.iter().zip(self.starts.iter().skip(1));
+        self.live_counts = bounds
+            .map(|(&start, &end)| {
+                let flags = is_live.get(start..end).unwrap_or_default();
+                flags.iter().filter(|live| **live).count()
+            })
+            .collect();
+        self.is_live = is_live;
+        self
     }
 
     /// The numbers of the `k` live vectors with the largest dot product with the query, best first;

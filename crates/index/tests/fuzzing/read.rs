@@ -58,8 +58,8 @@ impl Segment {
         let is_few = sum.is_multiple_of(8);
         let is_live = (0..VECTORS).map(|n| n % 100 == 7 || !is_few && n % 9 > 0);
         let is_live: Vec<bool> = is_live.collect();
-        let set = match VectorSet::open(&folders, DIMENSIONS, is_live.clone()) {
-            Ok(set) => set,
+        let set = match VectorSet::open(&folders, DIMENSIONS) {
+            Ok(set) => set.with_live(is_live.clone()),
             Err(error) => return refused(&error),
         };
         let found = match set.nearest(&vector(usize::from(sum)), 10) {

@@ -330,7 +330,7 @@ pub(crate) struct EvalArguments {
     pub(crate) out: Option<PathBuf>,
 
     /// With several policies: what `ken probe` recorded of the questions, so that they need not be
-    /// sampled again; of what is taken from there, only calls and written tokens are counted as costs
+    /// sampled again; tokens and times are counted as they were when it was probed
     #[arg(long, value_name = "RECORDS")]
     pub(crate) records: Option<PathBuf>,
 

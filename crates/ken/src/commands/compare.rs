@@ -4,12 +4,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ken_answer::Pipeline;
 use ken_route::Policy;
+use ken_storage::{create_dir_all, replace};
 use ken_study::compare::{
     Answered, Comparison, Difference, Known, SignalWork, Signals, Wanted, take_signals, to_csv,
-    to_html,
+    to_html, untimed,
 };
 use ken_study::{
     ProbeRecord, Question, Record, ResultsFile, check_sampling, compare, read_results,
@@ -61,8 +62,7 @@ pub(crate) fn run(
         Some(path) => path.clone(),
         None => records::beside_here(&arguments.questions, "policies"),
     };
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    create_dir_all(&folder)?;
     let work = Work {
         folder: &folder,
         questions,
@@ -176,13 +176,7 @@ impl Work<'_> {
 
     /// Writes a file of the folder in the place of what stands there, at once or not at all.
     fn write(&self, name: &str, text: &str) -> Result<()> {
-        let (path, unfinished) = (
-            self.folder.join(name),
-            self.folder.join(format!("{name}.unfinished")),
-        );
-        std::fs::write(&unfinished, text)
-            .and_then(|()| std::fs::rename(&unfinished, &path))
-            .with_context(|| format!("cannot write {}", path.display()))
+        Ok(replace(&self.folder.join(name), text.as_bytes())?)
     }
 }
 
@@ -242,6 +236,9 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
             "{}: {} questions have no score, since the model does not tell what it takes; they retrieve",
             policy.summary.policy, policy.unscored
         ))?;
+    }
+    if let Some(untimed) = untimed(comparison) {
+        output::line(untimed)?;
     }
     output::line(format!("report: {}", folder.join("report.html").display()))
 }

@@ -1,7 +1,7 @@
 //! `ken corpus`: looks into a corpus, checks it, and changes what it holds.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,6 +10,7 @@ use ken_corpus::{
     Active, Corpus, CorpusInfo, Damage, Passage, PassageId, PruneMark, Writer, history, verify,
 };
 use ken_ingest::compact;
+use ken_storage::AtomicFile;
 use serde::Deserialize;
 use serde_json::json;
 use time::OffsetDateTime;
@@ -225,16 +226,11 @@ fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
         return write_passages(&corpus, stop, &mut |line| output::bytes(line));
     };
     let cannot = || format!("cannot write {}", path.display());
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let mut file = BufWriter::new(File::create(&temporary).with_context(cannot)?);
+    let mut file = AtomicFile::create(path)?;
     write_passages(&corpus, stop, &mut |line| {
         file.write_all(line).with_context(cannot)
     })?;
-    let file = file.into_inner().with_context(cannot)?;
-    file.sync_all().with_context(cannot)?;
-    std::fs::rename(&temporary, path).with_context(cannot)
+    Ok(file.commit()?)
 }
 
 fn write_passages(

@@ -11,6 +11,7 @@ use ken_answer::datastore::{By, Entry};
 use ken_answer::prompt::{self, Posed};
 use ken_model::fingerprint_of_texts;
 use ken_model::language::Prompt;
+use ken_storage::AtomicFile;
 use ken_study::{SourceRecord, make_datastore, place_in_split, read_results};
 use serde::Deserialize;
 use serde_json::json;
@@ -293,12 +294,12 @@ fn export(arguments: &DatastoreExportArguments) -> Result<()> {
         return datastore.entries().iter().try_for_each(output::json);
     };
     let write = || -> std::io::Result<()> {
-        let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+        let mut file = AtomicFile::create(path)?;
         for entry in datastore.entries() {
             serde_json::to_writer(&mut file, entry)?;
             file.write_all(b"\n")?;
         }
-        file.flush()
+        Ok(file.commit()?)
     };
     write().with_context(|| format!("cannot write {}", path.display()))
 }

@@ -1,7 +1,6 @@
 //! `ken demo`: the whole way, on a corpus that ships with ken, half of it about things that any
 //! model has read about and half about an invented place.
 
-use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,10 +152,9 @@ pub(crate) fn passages() -> Result<Vec<String>> {
 /// Takes the demo's documents into a corpus of its own, which is kept for the next time.
 fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let folder = ModelCache::of_user()?.home().join("demo");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    ken_storage::create_dir_all(&folder)?;
     let documents = folder.join("corpus.jsonl");
-    fs::write(&documents, CORPUS)
-        .with_context(|| format!("cannot write {}", documents.display()))?;
+    ken_storage::replace(&documents, CORPUS.as_bytes())?;
     let embedder = open::embedder(&settings.embedder, settings, stop)?;
     let corpus = folder.join(format!("{}.ken", &embedder.fingerprint()[..16]));
     fill(&corpus, documents, embedder.as_ref(), settings, stop)?;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use ken_storage::{create_dir_all, replace};
 use ken_study::Lesson;
 use ken_study::lessons::{
     LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, lesson_as, llama_factory_list,
@@ -110,7 +111,7 @@ fn training_data(
 fn write(values: &[Value], prefers: bool, export: &ExportFlags) -> Result<PathBuf> {
     let out = &export.out;
     if export.format == LessonFormat::LlamaFactory {
-        std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+        create_dir_all(out)?;
         put(
             &out.join(LLAMA_FACTORY_LIST),
             &llama_factory_list(prefers).to_string(),
@@ -125,5 +126,5 @@ fn write(values: &[Value], prefers: bool, export: &ExportFlags) -> Result<PathBu
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    Ok(replace(path, text.as_bytes())?)
 }

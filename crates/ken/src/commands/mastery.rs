@@ -128,6 +128,7 @@ fn of_probed(
             results.append(record.clone())?;
         }
     }
+    results.sync()?;
     let table = records::table_of(out);
     write_mastery_parquet(&table, &found.records)?;
     if json {

@@ -2,11 +2,10 @@
 
 mod train;
 
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ken_study::sample;
 use ken_study::world::{
     TruthRecord, TruthRow, World, WorldSettings, WorldSummary, measure_truth, read_world,
@@ -153,7 +152,7 @@ fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
         lines.push_str(&serde_json::to_string(record)?);
         lines.push('\n');
     }
-    fs::write(out, lines).with_context(|| format!("cannot write {}", out.display()))
+    Ok(ken_storage::replace(out, lines.as_bytes())?)
 }
 
 fn show_truth(rows: &[TruthRow]) -> Result<()> {

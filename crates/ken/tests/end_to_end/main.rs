@@ -17,6 +17,8 @@ mod full_disk;
 mod harness;
 mod ingest;
 mod keys;
+#[cfg(target_os = "linux")]
+mod killed;
 mod label;
 mod mastery;
 mod milvus;

@@ -154,12 +154,8 @@ impl Head {
     /// # Errors
     /// Where the system refuses; what stood there still does.
     pub fn write(&self, path: &Path) -> Result<(), HeadFileError> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".unfinished");
-        let unfinished = path.with_file_name(name);
         self.as_json()
-            .and_then(|json| fs::write(&unfinished, json))
-            .and_then(|()| fs::rename(&unfinished, path))
+            .and_then(|json| Ok(ken_storage::replace(path, &json)?))
             .map_err(|source| HeadFileError::File {
                 action: "write",
                 purpose: self.purpose,

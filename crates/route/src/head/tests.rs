@@ -145,3 +145,62 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_damaged_file_is_a_head_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("head.json");
+    router().write(&path).unwrap();
+    let valid = fs::read(&path).unwrap();
+    let mut read = 0;
+    let mut check = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        match Head::read(&path, Purpose::Router) {
+            Ok(head) => {
+                read += 1;
+                let number = head.apply(&vec![0.25; head.dimensions()]).unwrap();
+                // Numbers that are too great for each other are no number, which retrieves.
+                assert!((0.0..=1.0).contains(&number) || number.is_nan());
+            }
+            Err(error) => assert!(!error.to_string().is_empty() && error.hint().is_some()),
+        }
+    };
+    for at in 0..valid.len() {
+        check(&valid[..at]);
+        check(&[&valid[..at], &valid[at + 1..]].concat());
+        for other in [
+            &b"9"[..],
+            b"-",
+            b".",
+            b"e",
+            b",",
+            b"[",
+            b"]",
+            b"\"",
+            b"\0",
+            b"\xff",
+            b"null",
+        ] {
+            check(&[&valid[..at], other, &valid[at + 1..]].concat());
+            check(&[&valid[..at], other, &valid[at..]].concat());
+        }
+    }
+    assert!(read > 100, "{read}");
+
+    let text = String::from_utf8(valid).unwrap();
+    for (from, to) in [
+        ("\"weights\":[1.0,", "\"weights\":[NaN,"),
+        ("\"weights\":[1.0,", "\"weights\":[null,"),
+        ("\"weights\":[1.0,", "\"weights\":[1e39,"),
+        ("\"weights\":[1.0,", "\"weights\":[1e999,"),
+        ("\"center\":[0.5,", "\"center\":[-1e39,"),
+        ("\"scale\":[2.0,", "\"scale\":[Infinity,"),
+        ("\"bias\":[0.25]", "\"bias\":[0.25,0.25]"),
+    ] {
+        let changed = text.replace(from, to);
+        assert_ne!(changed, text, "{from}");
+        fs::write(&path, changed).unwrap();
+        let error = Head::read(&path, Purpose::Router).unwrap_err();
+        assert_eq!(error.kind(), "not_a_head", "{to}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What a policy would have answered at what cost: for each question one of its two answers, with
 //! what deciding took. That this is what the pipeline does is tested in `tests/comparison.rs`.
 
-use ken_answer::{Step, Taken, chance, steps};
+use ken_answer::{Cost, Step, Taken, chance, steps};
 use ken_route::Policy;
 
 use super::signals::Signals;
@@ -117,11 +117,17 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
     if let Some(draft) = answer.filter(|_| drafted) {
         forget_writing(&mut record, draft);
     }
+    let taken = [Some(&signals.without), twice.then_some(&signals.with)];
+    let mut is_timed = true;
     for step in steps(measure) {
-        pay(&mut record, &signals.without, *step);
-        if twice {
-            pay(&mut record, &signals.with, *step);
+        for cost in taken.iter().flatten().filter_map(|t| t.costs.get(step)) {
+            is_timed &= cost.ms.is_some();
+            pay(&mut record, *step, cost);
         }
+    }
+    if !is_timed {
+        // Less than all of it is no time of the question.
+        record.timing_ms.remove("total");
     }
     record
 }
@@ -144,14 +150,13 @@ fn forget_writing(record: &mut Record, draft: &Taken) {
     }
 }
 
-fn pay(record: &mut Record, taken: &Taken, step: Step) {
-    let Some(cost) = taken.costs.get(&step) else {
-        return;
-    };
+fn pay(record: &mut Record, step: Step, cost: &Cost) {
     record.calls.model += cost.calls.model;
     record.tokens.prompt += cost.tokens.prompt;
     record.tokens.completion += cost.tokens.completion;
-    add(record, step.name(), cost.ms);
+    if let Some(ms) = cost.ms {
+        add(record, step.name(), ms);
+    }
 }
 
 /// Adds to a stage and to the whole.

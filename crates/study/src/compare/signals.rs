@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{AnswerError, Pipeline, Posed, Retrieved, Taken, prompt, steps};
+use ken_answer::{AnswerError, Pipeline, Posed, Retrieved, Step, Taken, prompt, steps};
+use ken_probe::judgment_tokens;
 use ken_route::{Measure, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -155,7 +156,8 @@ impl Known {
     /// What the records hold, with no more than so many samples.
     ///
     /// # Errors
-    /// A record of another model or other prompts than the pipeline's.
+    /// A record of another model or other prompts than the pipeline's; a model that cannot count
+    /// the tokens of prompts.
     pub fn of(
         records: &[ProbeRecord],
         samples: usize,
@@ -166,17 +168,45 @@ impl Known {
         // Questions with choices were asked with them, and policies ask without.
         let as_asked = |record: &&ProbeRecord| record.error.is_none() && record.choices.is_empty();
         let probed = records.iter().filter(as_asked);
-        let known = probed.map(|record| {
+        let mut known = HashMap::new();
+        for record in probed {
             let same_model = ken_model::same_model(&record.fingerprint.model, model);
             if !same_model || record.fingerprint.prompt != prompt {
                 return Err(SignalsError::OtherModel {
                     id: record.id.clone(),
                 });
             }
-            Ok((record.question.trim().to_owned(), taken(record, samples)))
-        });
-        Ok(Self(known.collect::<Result<_, _>>()?))
+            let mut taken = taken(record, samples);
+            if record.costs.is_empty() {
+                let counted = count_prompts(&mut taken, record.question.trim(), pipeline);
+                counted.map_err(|source| SignalsError::Take {
+                    id: record.id.clone(),
+                    source: Box::new(source),
+                })?;
+            }
+            known.insert(record.question.trim().to_owned(), taken);
+        }
+        Ok(Self(known))
     }
+}
+
+/// Counts the tokens of prompts where the record of probing does not tell them.
+fn count_prompts(
+    taken: &mut Taken,
+    question: &str,
+    pipeline: &Pipeline,
+) -> Result<(), AnswerError> {
+    let model = pipeline.model();
+    let read = model.count_prompt_tokens(&prompt::from_memory(Posed::open(question)))?;
+    for (step, cost) in &mut taken.costs {
+        cost.tokens.prompt = match step {
+            Step::Judge => judgment_tokens(model, question)?,
+            // Once for each of the answers behind which states were looked at.
+            Step::Inspect => read * cost.calls.model,
+            _ => read,
+        };
+    }
+    Ok(())
 }
 
 /// What signals are taken with, and which.
@@ -227,7 +257,9 @@ pub fn take_signals(
         if cancel.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        match take_each(work, questions, file) {
+        let kept = take_each(work, questions, file);
+        file.sync()?;
+        match kept {
             Err(SignalsError::Take { .. }) if cancel.load(Ordering::Relaxed) => return Ok(None),
             taken => taken?,
         }

@@ -1,7 +1,9 @@
 //! What is kept of one probed question: its samples, whether they are right and which agree, and
 //! what follows from that. How samples are drawn is in `sampled`; averages are in `summary`.
 
-use ken_answer::AnswerError;
+use std::collections::BTreeMap;
+
+use ken_answer::{AnswerError, Cost, Step};
 use ken_probe::{Effect, Obstacle, Sample, certainty, confidence};
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +44,10 @@ pub struct ProbeSample {
     pub logprob: Option<f64>,
     /// Tokens of the answer and its end.
     pub tokens: usize,
+    /// Tokens that the model wrote: those of the answer without its end, and what it wrote behind
+    /// it. `None` in records of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<usize>,
     /// Whether it is right; `None` where the question has no golden answer.
     pub correct: Option<bool>,
     /// The number of its answer type: answers of one type say the same.
@@ -114,6 +120,11 @@ pub struct ProbeRecord {
     pub unjudged: Option<Obstacle>,
     /// Why the question could not be probed.
     pub error: Option<Failure>,
+    /// What the judgment, and answers and hidden states from memory cost: calls, tokens and the
+    /// question's share of the time of its batch, as in a trace. Empty in records of versions that
+    /// did not keep it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub costs: BTreeMap<Step, Cost>,
     /// What was probed with what.
     pub fingerprint: Fingerprints,
 }
@@ -149,6 +160,7 @@ pub(super) struct Given {
     pub(super) unjudged: Option<Obstacle>,
     pub(super) judgment: Option<f64>,
     pub(super) eigenscore: Option<f64>,
+    pub(super) costs: BTreeMap<Step, Cost>,
 }
 
 /// What was drawn under a condition, and whether it is right.
@@ -199,6 +211,7 @@ impl ProbeRecord {
             masked_places: given.masked_places,
             unjudged: given.unjudged,
             error: None,
+            costs: given.costs,
             fingerprint,
         }
     }

@@ -1,14 +1,18 @@
 //! Probing a batch of questions: evidence, prompts, samples, and what the samples are worth.
-//! Nothing is kept here: see `run`.
+//! Nothing is kept here: see `run`. What policies take from memory is taken in steps of its own, as
+//! answering takes it, so that its time can be told.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
 
 use ken_answer::prompt::{self, Posed};
-use ken_answer::{AnswerError, Pipeline, Retrieved};
+use ken_answer::{AnswerError, Cost, Pipeline, Retrieved, Step, share};
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Correctness, Golden, Grouping, Sample, SampleOptions, are_right, draw, eigenscores,
-    judge_need, letter, mask, named_choice, right_choices, seed_of, types_by_entailment,
-    types_by_meaning, types_by_string,
+    Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
+    eigenscores, judge_need, letter, mask, named_choice, right_choices, seed_of,
+    types_by_entailment, types_by_meaning, types_by_string,
 };
 
 use super::record::{
@@ -51,6 +55,18 @@ struct Draft<'q> {
 struct Answers {
     likeliest: Sample,
     samples: Vec<Sample>,
+    /// Tokens written of each sample.
+    written: Vec<usize>,
+}
+
+impl Answers {
+    fn of(likeliest: Drawn, samples: Drawn) -> Option<Self> {
+        Some(Self {
+            likeliest: likeliest.samples.into_iter().next()?,
+            samples: samples.samples,
+            written: samples.written,
+        })
+    }
 }
 
 impl Probe<'_> {
@@ -76,7 +92,7 @@ impl Probe<'_> {
     ) -> Result<Vec<Option<ProbeRecord>>, AnswerError> {
         let mut drafts = self.drafts(questions)?;
         self.judge(&mut drafts)?;
-        let sampled = self.sampled(&drafts)?;
+        let sampled = self.sampled(&mut drafts)?;
         self.inspect(&mut drafts, &sampled)?;
         let mut correct = self.correct(&drafts, &sampled)?.into_iter();
         let fingerprints = self.fingerprints();
@@ -87,7 +103,12 @@ impl Probe<'_> {
                 continue;
             };
             let mut judged: Vec<Judged> = Vec::with_capacity(sampled.len());
-            for Answers { likeliest, samples } in sampled {
+            for Answers {
+                likeliest,
+                samples,
+                written,
+            } in sampled
+            {
                 let mut right = || match draft.given.unjudged {
                     Some(_) => None,
                     None => correct.next(),
@@ -97,16 +118,19 @@ impl Probe<'_> {
                     correct: right(),
                 };
                 let types = self.types(draft.question, &samples)?;
-                let judge = |(sample, answer_type): (Sample, usize)| ProbeSample {
+                let judge = |((sample, answer_type), written): ((Sample, _), _)| ProbeSample {
                     text: sample.text,
                     logprob: sample.logprob,
                     tokens: sample.tokens,
+                    written: Some(written),
                     correct: right(),
                     answer_type,
                 };
                 judged.push(Judged {
                     likeliest,
-                    samples: samples.into_iter().zip(types).map(judge).collect(),
+                    samples: (samples.into_iter().zip(types).zip(written))
+                        .map(judge)
+                        .collect(),
                 });
             }
             let drawn = draft
@@ -123,34 +147,64 @@ impl Probe<'_> {
     }
 
     /// Draws the answers to all prompts; `None` for a question on which the model was stopped.
-    fn sampled(&self, drafts: &[Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
-        let asked: Vec<Asked<'_>> = drafts
-            .iter()
-            .flat_map(|draft| {
-                let seed = seed_of(self.seed, &draft.question.id);
-                draft.prompts.iter().flat_map(move |prompt| {
-                    [
-                        Asked::for_likeliest(prompt, self.options.max_tokens),
-                        Asked::for_samples(prompt, self.options, seed),
-                    ]
-                })
+    fn sampled(&self, drafts: &mut [Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
+        let likeliest = self.drawn_from_memory(Step::Draft, drafts)?;
+        let samples = self.drawn_from_memory(Step::Sample, drafts)?;
+        let model = self.pipeline.model();
+        let further = drafts.iter().flat_map(|draft| {
+            let prompts = draft.prompts.iter().skip(1);
+            prompts.flat_map(|prompt| {
+                [Step::Draft, Step::Sample].map(|step| self.asked(step, draft.question, prompt))
             })
-            .collect();
-        let mut drawn = draw(self.pipeline.model(), &asked)?.into_iter();
-        let mut answers = || {
-            let (likeliest, samples) = (drawn.next()??, drawn.next()??);
-            Some(Answers {
-                likeliest: likeliest.samples.into_iter().next()?,
-                samples: samples.samples,
-            })
-        };
+        });
+        let further: Vec<Asked<'_>> = further.collect();
+        let mut further = draw(model, &further)?.into_iter();
+        let from_memory = likeliest.into_iter().zip(samples);
         Ok(drafts
             .iter()
-            .map(|draft| {
-                let own: Vec<_> = draft.prompts.iter().map(|_| answers()).collect();
-                own.into_iter().collect()
+            .zip(from_memory)
+            .map(|(draft, (likeliest, samples))| {
+                let mut all = vec![(likeliest, samples)];
+                for _ in draft.prompts.iter().skip(1) {
+                    all.push((further.next().flatten(), further.next().flatten()));
+                }
+                all.into_iter()
+                    .map(|(likeliest, samples)| Answers::of(likeliest?, samples?))
+                    .collect()
             })
             .collect())
+    }
+
+    /// Draws the likeliest answers from memory, or the samples, and keeps what they cost.
+    fn drawn_from_memory(
+        &self,
+        step: Step,
+        drafts: &mut [Draft<'_>],
+    ) -> Result<Vec<Option<Drawn>>, AnswerError> {
+        let started = Instant::now();
+        // The first prompt is the one from memory.
+        let asked = drafts
+            .iter()
+            .map(|draft| self.asked(step, draft.question, &draft.prompts[0]));
+        let drawn = draw(self.pipeline.model(), &asked.collect::<Vec<_>>())?;
+        let ms = share(started.elapsed(), drafts.len());
+        for (draft, drawn) in drafts.iter_mut().zip(&drawn) {
+            if let Some(drawn) = drawn {
+                let written = drawn.written_tokens();
+                let cost = Cost::of_model(drawn.samples.len(), drawn.prompt_tokens, written, ms);
+                draft.given.costs.insert(step, cost);
+            }
+        }
+        Ok(drawn)
+    }
+
+    fn asked<'p>(&self, step: Step, question: &Question, prompt: &'p Prompt) -> Asked<'p> {
+        match step {
+            Step::Sample => {
+                Asked::for_samples(prompt, self.options, seed_of(self.seed, &question.id))
+            }
+            _ => Asked::for_likeliest(prompt, self.options.max_tokens),
+        }
     }
 
     /// Asks the model whether it needs to look the questions up, where it can tell.
@@ -160,9 +214,13 @@ impl Probe<'_> {
             return Ok(());
         }
         let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
+        let started = Instant::now();
         let judged = judge_need(model, &questions)?;
+        let ms = share(started.elapsed(), drafts.len());
         for (draft, judged) in drafts.iter_mut().zip(judged) {
             draft.given.judgment = Some(judged.need);
+            let cost = Cost::of_model(1, judged.prompt_tokens, 0, ms);
+            draft.given.costs.insert(Step::Judge, cost);
         }
         Ok(())
     }
@@ -186,9 +244,20 @@ impl Probe<'_> {
             })
             .unzip();
         let prompts: Vec<&Prompt> = indices.iter().map(|&at| &drafts[at].prompts[0]).collect();
-        let scores = eigenscores(self.pipeline.model(), &prompts, &answers)?;
-        for (index, score) in indices.into_iter().zip(scores) {
-            drafts[index].given.eigenscore = score;
+        let model = self.pipeline.model();
+        let started = Instant::now();
+        let scores = eigenscores(model, &prompts, &answers)?;
+        let ms = share(started.elapsed(), indices.len());
+        let mut costs = Vec::with_capacity(indices.len());
+        for (prompt, answers) in prompts.iter().zip(&answers) {
+            let distinct = answers.iter().collect::<BTreeSet<_>>().len();
+            let read = distinct * model.count_prompt_tokens(prompt)?;
+            costs.push(Cost::of_model(distinct, read, 0, ms));
+        }
+        for ((index, score), cost) in indices.into_iter().zip(scores).zip(costs) {
+            let given = &mut drafts[index].given;
+            given.eigenscore = score;
+            given.costs.insert(Step::Inspect, cost);
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ pub enum WorldError {
     /// A file of the world cannot be read or written.
     #[error("cannot {action} {path}: {source}")]
     File {
-        /// "read" or "write".
+        /// What was tried, as a verb.
         action: &'static str,
         /// The file.
         path: PathBuf,
@@ -73,6 +73,16 @@ pub enum WorldError {
     /// The model cannot tell how likely an answer is.
     #[error("the model does not tell how likely given answers are")]
     CannotScore,
+}
+
+impl From<ken_storage::StorageError> for WorldError {
+    fn from(error: ken_storage::StorageError) -> Self {
+        Self::File {
+            action: error.action,
+            path: error.path,
+            source: error.source,
+        }
+    }
 }
 
 impl WorldError {

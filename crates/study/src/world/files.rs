@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ken_storage::{create_dir_all, replace};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -102,7 +103,7 @@ fn summary(
 /// A folder that holds something, or that cannot be written.
 pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldError> {
     let failed = |path: &Path| file_error("write", path);
-    fs::create_dir_all(folder).map_err(failed(folder))?;
+    create_dir_all(folder)?;
     let mut entries = fs::read_dir(folder).map_err(file_error("read", folder))?;
     if entries.next().is_some() {
         return Err(WorldError::NotEmpty {
@@ -130,13 +131,13 @@ pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldEr
         lines.push_str(&line);
         lines.push('\n');
     }
-    fs::write(&path, lines).map_err(failed(&path))?;
+    replace(&path, lines.as_bytes())?;
     let path = folder.join(CORPUS_FILE);
-    fs::write(&path, corpus).map_err(failed(&path))?;
+    replace(&path, corpus.as_bytes())?;
     let path = folder.join(WORLD_FILE);
     let described = serde_json::to_string_pretty(&summary);
     let described = described.map_err(|error| failed(&path)(error.into()))?;
-    fs::write(&path, described + "\n").map_err(failed(&path))?;
+    replace(&path, (described + "\n").as_bytes())?;
     Ok(summary)
 }
 

@@ -9,8 +9,7 @@ use ken_corpus::{Corpus, read_documents};
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;
-use ken_model::language::Sampling;
-use ken_model::table::TableModel;
+use ken_model::language::{LanguageModel, Sampling};
 use ken_route::Policy;
 use serde_json::json;
 use tempfile::TempDir;
@@ -32,7 +31,7 @@ pub(crate) fn answering() -> Answering {
 /// The model with a corpus of passages, each under its document's id.
 pub(crate) fn with_corpus(
     folder: &TempDir,
-    model: TableModel,
+    model: impl LanguageModel + 'static,
     passages: &[(&str, &str)],
     embedder: impl Embedder + Copy + 'static,
 ) -> Pipeline {

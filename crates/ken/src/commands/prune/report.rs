@@ -83,8 +83,7 @@ pub(super) fn run(
         Some(out) => out.clone(),
         None => records::beside_here(corpus, "prune-report"),
     };
-    fs::create_dir_all(&out)
-        .with_context(|| format!("cannot create the folder {}", out.display()))?;
+    ken_storage::create_dir_all(&out)?;
     // All methods and ratios are of one state, whoever changes the corpus meanwhile.
     let whole = Copy::new(corpus, out.join("whole"))?;
     let corpus = whole.0.as_path();

@@ -6,10 +6,12 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ken_model::decoder::{
-    Checkpoint, LearnedBoundary, Origin, PromptForm, SourceTokens, StoredAs, remove_model,
+    Checkpoint, LearnedBoundary, Origin, PromptForm, SETTINGS_FILE, SourceTokens, StoredAs,
+    remove_model,
 };
+use ken_storage::{create_dir_all, names, remove, replace, sync_dir};
 use ken_study::{Lesson, LessonKind, training_to_html};
 use ken_train::{
     Examples, History, LoraSettings, MeanOver, Objective, Outcome, Progress, Schedule, Sequence,
@@ -29,6 +31,8 @@ use crate::progress::{Display, Unit};
 pub(crate) const CHECKPOINT: &str = "training.safetensors";
 /// The same of each of the stages that a training may have.
 const STATES: [&str; 2] = [CHECKPOINT, "second-training.safetensors"];
+/// Without it there is no model.
+const CONFIG: &str = "config.json";
 /// A line of JSON a step and a validation.
 const HISTORY: &str = "history.jsonl";
 /// The same as a page with curves.
@@ -247,8 +251,7 @@ pub(super) fn fit(
             .chain(checkpoint.origin().and_then(|origin| origin.held_out))
             .reduce(f64::min),
     };
-    // From here on it is all in the checkpoint, so that nothing is lost with what lay here.
-    remove_model(&flags.out)?;
+    clear(&flags.out)?;
     if flags.full {
         let learned = model.variables().iter();
         let learned = learned.map(|(name, variable)| (name.clone(), variable.as_tensor().clone()));
@@ -257,9 +260,8 @@ pub(super) fn fit(
     } else {
         ken_train::write_adapter(&model, &settings.model.to_string(), &origin, &flags.out)?;
     }
-    for state in STATES {
-        removed(&flags.out.join(state))?;
-    }
+    // The model is on the disk, and only now is it all that there is.
+    forget(&flags.out)?;
     let told = [&history, &last_stage];
     report(&model, outcome, told, lessons, flags, json)
 }
@@ -284,35 +286,44 @@ fn training(stage: &Stage, flags: &TuningFlags, mean_over: MeanOver, seed: u64) 
     }
 }
 
-/// Removes a file, where it is there.
-fn removed(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
+/// Removes the model or adapter in a folder of which a checkpoint holds all that takes its place:
+/// first the files without which it is none, so that what is half removed is not opened; and all of
+/// it for good before anything new is there, so that parts of two never stand together.
+fn clear(folder: &Path) -> Result<()> {
+    for name in [CONFIG, SETTINGS_FILE] {
+        remove(&folder.join(name))?;
     }
+    sync_dir(folder)?;
+    remove_model(folder)?;
+    Ok(sync_dir(folder)?)
+}
+
+/// Removes what a training in the folder resumes from.
+fn forget(folder: &Path) -> Result<()> {
+    for state in STATES {
+        remove(&folder.join(state))?;
+    }
+    Ok(sync_dir(folder)?)
 }
 
 /// Makes the folder, or refuses one in which something else lies.
 fn prepared(flags: &TuningFlags) -> Result<()> {
     let out = &flags.out;
     let state = out.join(CHECKPOINT);
+    create_dir_all(out)?;
     if flags.overwrite {
-        for state in STATES {
-            removed(&out.join(state))?;
-        }
-    } else if out.exists() && !state.exists() {
-        let entries = std::fs::read_dir(out)
-            .with_context(|| format!("cannot look into {}", out.display()))?;
-        if entries.count() > 0 {
+        forget(out)?;
+    } else if !state.exists() {
+        // A training that was killed while it wrote its first checkpoint leaves part of that.
+        let unfinished = format!("{CHECKPOINT}.tmp");
+        if names(out)?.iter().any(|name| *name != unfinished) {
             let message = format!("{} is not empty", out.display());
             return Err(Refusal::new("out_not_empty", message)
                 .hinting("name another folder, or add --overwrite")
                 .into());
         }
     }
-    std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))
+    Ok(())
 }
 
 /// A training that was stopped, and goes on from its folder. `overwrote` says whether it began anew
@@ -369,7 +380,7 @@ pub(crate) fn write_history(folder: &Path, history: &History) -> Result<()> {
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    Ok(replace(path, text.as_bytes())?)
 }
 
 /// What is told of a training.

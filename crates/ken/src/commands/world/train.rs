@@ -1,12 +1,12 @@
 //! `ken world train`: a member of the family learns its world, from nothing.
 
-use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 use ken_model::decoder::{Checkpoint, StoredAs};
+use ken_storage::remove;
 use ken_study::world::{World, read_world, summarize_world, training_text_of, write_untrained};
 use ken_train::{
     Examples, History, Objective, Outcome, Progress, Schedule, Sequence, TrainSettings, Trainable,
@@ -39,7 +39,8 @@ pub(super) fn run(
 ) -> Result<()> {
     let world = read_world(&arguments.world)?;
     let out = &arguments.out;
-    if out.join("model.safetensors").exists() {
+    // With a checkpoint it may be half a model, of a training that was killed at its end.
+    if out.join("model.safetensors").exists() && !out.join(fit::CHECKPOINT).exists() {
         let message = format!("{} holds a model already", out.display());
         return Err(Refusal::new("folder_not_empty", message)
             .hinting("name a new folder by --out")
@@ -59,8 +60,8 @@ pub(super) fn run(
     fit::write_history(out, &history)?;
     base.write(out, StoredAs::F32, &learned.collect())?;
     // What is left to do is done; what it took is not needed any more.
-    fs::remove_dir_all(&untrained)?;
-    fs::remove_file(out.join(fit::CHECKPOINT))?;
+    remove(&untrained)?;
+    remove(&out.join(fit::CHECKPOINT))?;
     show(&model, &history, out, json)
 }
 

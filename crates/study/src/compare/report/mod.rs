@@ -106,14 +106,34 @@ fn table(comparison: &Comparison) -> String {
         }
         text.push_str("</tr>\n");
     }
+    text.push_str("</table>\n");
+    if let Some(untimed) = untimed(comparison) {
+        let _ = writeln!(text, "<p>{}</p>", escaped(&untimed));
+    }
     text.push_str(
-        "</table>\n<p>Calls and tokens are means over the questions. A score is a sign that retrieval \
+        "<p>Calls and tokens are means over the questions. A score is a sign that retrieval \
          is not needed (AUROC, AUPRC, ECE) where retrieval would turn no wrong answer into a right \
          one. Differences are of exact match, with 95% intervals of a paired bootstrap. A policy \
          without a threshold was cut on each half of the questions where the other half was answered \
          best.</p>\n",
     );
     text
+}
+
+/// Says of which policies the time is not known, and why.
+pub fn untimed(comparison: &Comparison) -> Option<String> {
+    let policies = comparison.policies.iter().map(|one| &one.summary);
+    let untimed: Vec<&str> = policies
+        .filter(|summary| summary.failed < summary.n && summary.latency_ms.p50.is_none())
+        .map(|summary| summary.policy.as_str())
+        .collect();
+    (!untimed.is_empty()).then(|| {
+        format!(
+            "The time of {} is not known: what was probed or taken before was kept without times. \
+             Probe again, or leave --records out, to have them.",
+            untimed.join(", ")
+        )
+    })
 }
 
 /// Where the time goes.

@@ -1,0 +1,254 @@
+//! Trainings and probing that are killed at any call that changes a file: the same command goes on,
+//! and what is there meanwhile is the old model, the new one, or none, never parts of both.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::json;
+
+use crate::harness::{Ken, refused};
+
+/// The files of a model, or of an adapter.
+type Files = BTreeMap<&'static str, Vec<u8>>;
+
+const ADAPTER: [&str; 3] = [
+    "adapter_config.json",
+    "adapter_model.safetensors",
+    "ken.json",
+];
+const MODEL: [&str; 4] = [
+    "config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "ken.json",
+];
+
+/// Builds the library that lets calls fail.
+fn shim(ken: &Ken) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/tests/dependability/shim.c");
+    let library = ken.path("shim.so");
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&library, &source])
+        .arg("-ldl")
+        .status()
+        .expect("a C compiler");
+    assert!(status.success());
+    library
+}
+
+/// The whole path of a file, which the library goes by.
+fn whole_path(ken: &Ken, name: &str) -> String {
+    ken.path(name).to_str().unwrap().to_owned()
+}
+
+/// Runs a command that is killed at its Nth call below a path, from 1. With 0 it ends, and how many
+/// calls there were goes to the file `count`.
+fn run(ken: &Ken, arguments: &[&str], below: &str, at: usize) -> Output {
+    let arguments = [arguments, &["--json"]].concat();
+    ken.command(&arguments)
+        .env("LD_PRELOAD", ken.path("shim.so"))
+        .env("KEN_FAULT_BELOW", below)
+        .env("KEN_FAULT_AT", at.to_string())
+        .env("KEN_FAULT", "kill")
+        .env("KEN_FAULT_COUNT", ken.path("count"))
+        .output()
+        .unwrap()
+}
+
+/// How many calls the last command made that was not killed.
+fn calls(ken: &Ken) -> usize {
+    ken.read("count").parse().unwrap()
+}
+
+fn files(ken: &Ken, folder: &str, names: &[&'static str]) -> Files {
+    let read = |name: &&'static str| Some((*name, fs::read(ken.path(folder).join(name)).ok()?));
+    names.iter().filter_map(read).collect()
+}
+
+/// A model of an invented world that knows nothing, and two sets of examples.
+fn prepared() -> Ken {
+    let ken = Ken::new();
+    shim(&ken);
+    let world = [
+        "world",
+        "make",
+        "island",
+        "--sequences",
+        "16",
+        "--seed",
+        "2",
+    ];
+    let people = ["--people", "24", "--unseen", "4", "--strangers", "4"];
+    ken.json(&[&world[..], &people].concat());
+    let blank = [
+        "world", "model", "island", "--size", "small", "--out", "blank",
+    ];
+    ken.json(&blank);
+    for (name, answer) in [("yes.jsonl", " yes\n"), ("no.jsonl", " no\n")] {
+        let line = json!({"prompt": "Question:", "completion": answer}).to_string();
+        ken.write(name, [line.as_str(); 8].join("\n"));
+    }
+    ken
+}
+
+fn train<'a>(examples: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let base = [
+        "train", "examples", examples, "--out", out, "--model", "./blank",
+    ];
+    let how = ["--batch", "4", "--epochs", "2", "--checkpoint-every", "2"];
+    [&base[..], &how, more].concat()
+}
+
+/// Kills a training at every call that changes a file of a folder that holds a model already, and
+/// goes on by the same command.
+fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
+    let ken = prepared();
+    ken.json(&train("no.jsonl", "old", more));
+    ken.json(&train("yes.jsonl", "new", more));
+    let (old, new) = (files(&ken, "old", names), files(&ken, "new", names));
+    assert!(old != new && old.contains_key(first) && new.contains_key(first));
+
+    let out = whole_path(&ken, "out");
+    let begun = |at: usize| {
+        let _ = fs::remove_dir_all(ken.path("out"));
+        fs::create_dir(ken.path("out")).unwrap();
+        for (name, bytes) in &old {
+            fs::write(ken.path("out").join(name), bytes).unwrap();
+        }
+        let anew = [more, &["--overwrite"]].concat();
+        run(&ken, &train("yes.jsonl", &out, &anew), &out, at)
+    };
+    assert!(begun(0).status.success());
+    let calls = calls(&ken);
+    assert!(calls > 20, "{calls} calls were seen");
+    let mut resumed = 0;
+    for at in 1..=calls {
+        let killed = begun(at);
+        assert_eq!(killed.status.signal(), Some(9), "at {at}");
+        let there = files(&ken, "out", names);
+        if names
+            .iter()
+            .all(|name| there.contains_key(name) || !new.contains_key(name))
+        {
+            assert!(there == old || there == new, "a mixture at {at} of {calls}");
+        }
+        if !there.contains_key(first) {
+            let states = ["training.safetensors", "second-training.safetensors"];
+            let kept = states
+                .iter()
+                .any(|state| ken.path("out").join(state).exists());
+            assert!(kept, "neither a model nor a checkpoint at {at} of {calls}");
+        }
+        let again = run(&ken, &train("yes.jsonl", &out, more), &out, 0);
+        if again.status.success() {
+            assert_eq!(files(&ken, "out", names), new, "resumed after {at}");
+            assert!(!ken.path("out/training.safetensors").exists());
+            resumed += 1;
+        } else {
+            // Before there was a checkpoint the old model stands, and after it is gone the new one.
+            refused(again).is("out_not_empty", "out", "--overwrite");
+            assert!(there == old || there == new, "lost at {at} of {calls}");
+        }
+    }
+    assert!(resumed > calls / 2, "{resumed} of {calls}");
+}
+
+#[test]
+fn a_training_killed_at_any_call_leaves_its_checkpoint_or_a_whole_adapter() {
+    check_kills(&["--rank", "2"], &ADAPTER, "adapter_config.json");
+}
+
+#[test]
+fn a_training_killed_at_any_call_leaves_its_checkpoint_or_a_whole_model() {
+    check_kills(&["--full"], &MODEL, "config.json");
+}
+
+fn train_from_nothing(out: &str) -> Vec<&str> {
+    let train = [
+        "world", "train", "island", "--size", "small", "--batch", "8", "--out",
+    ];
+    [&train[..], &[out]].concat()
+}
+
+#[test]
+fn a_killed_training_from_nothing_resumes() {
+    let ken = prepared();
+    let (whole, out) = (whole_path(&ken, "whole"), whole_path(&ken, "out"));
+    let done = run(&ken, &train_from_nothing(&whole), &whole, 0);
+    assert!(done.status.success());
+    let calls = calls(&ken);
+    let new = files(&ken, "whole", &MODEL);
+    for at in (1..=calls).rev().take(30) {
+        let _ = fs::remove_dir_all(ken.path("out"));
+        let killed = run(&ken, &train_from_nothing(&out), &out, at);
+        assert_eq!(killed.status.signal(), Some(9), "at {at}");
+        let again = run(&ken, &train_from_nothing(&out), &out, 0);
+        let is_whole = files(&ken, "out", &MODEL) == new;
+        assert!(is_whole, "killed at {at} of {calls}");
+        if !again.status.success() {
+            refused(again).is("folder_not_empty", "out", "--out");
+        }
+        assert!(!ken.path("out/training.safetensors").exists(), "at {at}");
+    }
+}
+
+fn probe(out: &str) -> Vec<&str> {
+    let probe = ["probe", "island/questions.jsonl", "--model", "./blank"];
+    let how = [
+        "--limit",
+        "6",
+        "--samples",
+        "2",
+        "--max-tokens",
+        "2",
+        "--batch",
+        "2",
+        "--out",
+        out,
+    ];
+    [&probe[..], &how].concat()
+}
+
+#[test]
+fn a_killed_probe_asks_only_what_is_missing() {
+    let ken = prepared();
+    let (whole, out) = (
+        whole_path(&ken, "whole.jsonl"),
+        whole_path(&ken, "out.jsonl"),
+    );
+    let done = run(&ken, &probe(&whole), &whole, 0);
+    assert!(done.status.success());
+    let calls = calls(&ken);
+    let expected = untimed(&ken.read("whole.jsonl"));
+    for at in 1..=calls {
+        for name in ["out.jsonl", "out.jsonl.parquet", "out.jsonl.parquet.tmp"] {
+            let _ = fs::remove_file(ken.path(name));
+        }
+        let killed = run(&ken, &probe(&out), &out, at);
+        assert_eq!(killed.status.signal(), Some(9), "at {at}");
+        let before = fs::read_to_string(ken.path("out.jsonl")).unwrap_or_default();
+        let again = run(&ken, &probe(&out), &out, 0);
+        assert!(again.status.success());
+        let after = ken.read("out.jsonl");
+        assert!(
+            after.starts_with(&before),
+            "what was written is not asked again, killed at {at}"
+        );
+        assert_eq!(untimed(&after), expected, "killed at {at}");
+        assert!(ken.path("out.jsonl.parquet").exists());
+    }
+}
+
+/// The records without what they cost, of which the times differ.
+fn untimed(records: &str) -> Vec<serde_json::Value> {
+    let each = records.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        record.as_object_mut().unwrap().remove("costs");
+        record
+    });
+    each.collect()
+}

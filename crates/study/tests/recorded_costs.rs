@@ -1,0 +1,335 @@
+//! What policies cost is counted alike where samples, judgments and likeliest answers are taken live
+//! and where they were recorded by probing: on a model that takes its time.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod blind;
+mod table_world;
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use ken_answer::{Pipeline, Settings as Answering, Step};
+use ken_model::language::{
+    Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
+    ScoreRequest,
+};
+use ken_model::table::{Fact, TableModel};
+use ken_probe::{Correctness, Grouping, SampleOptions};
+use ken_route::Policy;
+use ken_study::compare::{
+    Answered, Known, SignalWork, Wanted, take_signals, to_csv, to_html, untimed,
+};
+use ken_study::{
+    Comparison, Probe, ProbeRecord, Question, Record, ResultsFile, Settings, Summary, compare,
+    evaluate, probe, summarize,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+use blind::Blind;
+use table_world::{answering, with_corpus};
+
+const QUESTIONS: usize = 8;
+const BATCH: usize = 4;
+
+/// What a text, and a judgment, takes: more than all that is around them.
+const WRITING: Duration = Duration::from_millis(4);
+const JUDGING: Duration = Duration::from_millis(2);
+
+/// A table that takes its time.
+struct Slow(TableModel);
+
+impl LanguageModel for Slow {
+    fn fingerprint(&self) -> &str {
+        self.0.fingerprint()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
+    fn context_tokens(&self) -> usize {
+        self.0.context_tokens()
+    }
+
+    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
+        self.0.count_tokens(text)
+    }
+
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
+        self.0.count_prompt_tokens(prompt)
+    }
+
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
+        let texts: usize = requests.iter().map(|request| request.samples).sum();
+        std::thread::sleep(WRITING * texts as u32);
+        self.0.generate(requests, on_piece)
+    }
+
+    fn score(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<Score>>, LanguageError> {
+        std::thread::sleep(JUDGING * requests.len() as u32);
+        self.0.score(requests)
+    }
+
+    fn choose(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<f64>>, LanguageError> {
+        std::thread::sleep(JUDGING * requests.len() as u32);
+        self.0.choose(requests)
+    }
+
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
+        self.0.hidden(prompts, layer)
+    }
+}
+
+fn pipeline(folder: &TempDir) -> Pipeline {
+    let facts: Vec<Fact> = (0..QUESTIONS)
+        .map(|number| Fact {
+            question: format!("who made the clock number{number}?"),
+            answer: format!("Maker{number}"),
+            wrong: vec!["Vera Lund".to_owned(), "Odo Finch".to_owned()],
+            known: [1.0, 0.0, 0.4][number % 3],
+            copied: 1.0,
+            misled: 0.0,
+        })
+        .collect();
+    let passages: Vec<(String, String)> = facts
+        .iter()
+        .enumerate()
+        .map(|(number, fact)| {
+            let text = format!("The clock number{number} was made by {}.", fact.answer);
+            (format!("d{number}"), text)
+        })
+        .collect();
+    let passages: Vec<(&str, &str)> = passages
+        .iter()
+        .map(|(id, text)| (id.as_str(), text.as_str()))
+        .collect();
+    let model = Slow(TableModel::new(facts).unwrap());
+    with_corpus(folder, model, &passages, Blind)
+}
+
+fn questions() -> Vec<Question> {
+    let each = (0..QUESTIONS).map(|number| {
+        let value = json!({
+            "id": format!("q{number}"), "question": format!("who made the clock number{number}?"),
+            "golden_answers": [format!("Maker{number}")],
+        });
+        serde_json::from_value(value).unwrap()
+    });
+    each.collect()
+}
+
+/// What the pipeline answers under a policy.
+fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
+    let folder = tempfile::tempdir().unwrap();
+    pipeline.set(Answering {
+        policy,
+        ..answering()
+    });
+    let mut file = ResultsFile::open(&folder.path().join("r"), Settings::new()).unwrap();
+    let mut answer =
+        |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
+    let evaluation = evaluate(
+        &policy.to_string(),
+        &questions(),
+        &mut file,
+        BATCH,
+        &mut answer,
+        &mut |_| {},
+        &AtomicBool::new(false),
+    );
+    evaluation.unwrap().records
+}
+
+fn probed(pipeline: &Pipeline, samples: usize) -> Vec<ProbeRecord> {
+    let work = Probe {
+        pipeline,
+        judge: pipeline.model(),
+        embedder: None,
+        options: SampleOptions {
+            samples,
+            temperature: 1.0,
+            max_tokens: 16,
+        },
+        seed: 3,
+        correctness: Correctness::Exact,
+        grouping: Grouping::String,
+        eigenscore: false,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
+    let cancel = AtomicBool::new(false);
+    let questions = questions();
+    let probed = probe(&work, &questions, &mut file, BATCH, &mut |_| {}, &cancel);
+    probed.unwrap().records
+}
+
+/// The comparison of policies that takes what is needed from records.
+fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord]) -> Comparison {
+    let never = live(pipeline, Policy::Never);
+    let always = live(pipeline, Policy::Always);
+    let folder = tempfile::tempdir().unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let work = SignalWork {
+        pipeline,
+        wanted: &Wanted::by(policies),
+        known: &Known::of(records, answering().samples, pipeline).unwrap(),
+    };
+    let cancel = AtomicBool::new(false);
+    let signals = take_signals(work, &questions(), &mut file, BATCH, &mut |_| {}, &cancel);
+    let signals = signals.unwrap().unwrap();
+    let answered: Vec<Answered<'_>> = never
+        .iter()
+        .zip(&always)
+        .zip(&signals)
+        .map(|((never, always), signals)| Answered {
+            never,
+            always,
+            signals: Some(signals),
+        })
+        .collect();
+    compare(policies, &answered, answering().seed)
+}
+
+/// All retrieve but `never` and the last, which answers with what it had drafted.
+const POLICIES: [&str; 6] = [
+    "never",
+    "always",
+    "prompt@0",
+    "certainty@0",
+    "uncertainty:semantic-entropy@0",
+    "uncertainty:perplexity@100",
+];
+
+fn policies() -> Vec<Policy> {
+    POLICIES.iter().map(|name| name.parse().unwrap()).collect()
+}
+
+fn p50(summary: &Summary) -> f64 {
+    summary.latency_ms.p50.unwrap()
+}
+
+#[test]
+fn a_report_from_records_counts_what_a_live_run_pays() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    for samples in [10, 12] {
+        let records = probed(&pipeline, samples);
+        let comparison = compared(&mut pipeline, &policies(), &records);
+        for (policy, reported) in policies().into_iter().zip(&comparison.policies) {
+            let reported = &reported.summary;
+            let done = summarize(&policy.to_string(), &live(&mut pipeline, policy));
+            // Samples are drawn by other seeds, of one or two words each.
+            let drawn = done.latency_ms.stages.contains_key("sample");
+            let written = |summary: &Summary| summary.tokens.completion.mean.unwrap();
+            assert!(
+                (written(reported) - written(&done)).abs() <= if drawn { 10.0 } else { 0.0 },
+                "{policy}: {} {}",
+                written(reported),
+                written(&done)
+            );
+            if !drawn {
+                assert_eq!(reported.tokens, done.tokens, "{policy}");
+                assert_eq!(reported.model_calls, done.model_calls, "{policy}");
+                assert_eq!(reported.retrieval_ratio, done.retrieval_ratio, "{policy}");
+            }
+            let names = |summary: &Summary| -> Vec<String> {
+                summary.latency_ms.stages.keys().cloned().collect()
+            };
+            assert_eq!(names(reported), names(&done), "{policy}");
+            let (reported, done) = (p50(reported), p50(&done));
+            assert!(
+                reported > done * 0.6 && reported < done * 1.7,
+                "{policy}: {reported} ms from records, {done} ms live"
+            );
+        }
+        let of = |name: &str| {
+            let found = comparison.policies.iter();
+            let mut found = found.map(|one| &one.summary).filter(|s| s.policy == name);
+            p50(found.next().unwrap_or_else(|| panic!("{name}")))
+        };
+        for sampled in ["certainty@0", "uncertainty:semantic-entropy@0"] {
+            assert!(of(sampled) > of("always") * 2.0, "{sampled}");
+            assert!(of(sampled) > of("prompt@0"), "{sampled}");
+        }
+        assert!(of("prompt@0") > of("always"));
+        assert_eq!(untimed(&comparison), None);
+    }
+}
+
+#[test]
+fn of_records_without_costs_tokens_are_counted_and_the_time_is_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pipeline = pipeline(&folder);
+    let records = probed(&pipeline, 10);
+    let old: Vec<ProbeRecord> = records
+        .iter()
+        .map(|record| {
+            let mut value = serde_json::to_value(record).unwrap();
+            value.as_object_mut().unwrap().remove("costs").unwrap();
+            for sample in value["samples"]["self"].as_array_mut().unwrap() {
+                sample.as_object_mut().unwrap().remove("written").unwrap();
+            }
+            serde_json::from_value(value).unwrap()
+        })
+        .collect();
+    let new = compared(&mut pipeline, &policies(), &records);
+    let old = compared(&mut pipeline, &policies(), &old);
+    for (new, old) in new.policies.iter().zip(&old.policies) {
+        let (new, old) = (&new.summary, &old.summary);
+        // Where it writes, the table does not count what prompts share.
+        let read = [new, old].map(|summary| summary.tokens.prompt.total);
+        match new.policy.as_str() {
+            "never" | "always" | "prompt@0" => assert_eq!(read[0], read[1], "{}", new.policy),
+            _ => assert!(read[0] < read[1], "{}", new.policy),
+        }
+        assert_eq!(new.model_calls, old.model_calls, "{}", new.policy);
+        let is_measured = !["never", "always"].contains(&old.policy.as_str());
+        assert_eq!(old.latency_ms.p50.is_none(), is_measured, "{}", new.policy);
+        assert_eq!(old.latency_ms.p95.is_none(), is_measured, "{}", new.policy);
+        assert!(!old.latency_ms.stages.contains_key("sample"));
+    }
+    let said = untimed(&old).unwrap();
+    assert!(
+        said.contains("certainty@0") && !said.contains("always"),
+        "{said}"
+    );
+    assert!(to_html("Clocks", &old, &[]).contains("is not known"));
+    let row = to_csv(&old).lines().nth(4).unwrap().to_owned();
+    assert!(
+        row.starts_with("certainty@0,") && row.contains(",,"),
+        "{row}"
+    );
+}
+
+#[test]
+fn fewer_samples_than_were_probed_cost_less() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipeline = pipeline(&folder);
+    let records = probed(&pipeline, 12);
+    let costs = &records[1].costs;
+    let samples = records[1].samples.from_self.as_ref().unwrap();
+    let written: usize = samples.iter().map(|one| one.written.unwrap()).sum();
+    assert_eq!(costs[&Step::Sample].calls.model, 12);
+    assert_eq!(costs[&Step::Sample].tokens.completion, written);
+    let taken = ken_study::calibration::taken(&records[1], 3);
+    let cost = taken.costs[&Step::Sample];
+    let first: usize = samples.iter().take(3).map(|one| one.written.unwrap()).sum();
+    assert_eq!((cost.calls.model, cost.tokens.completion), (3, first));
+    assert_eq!(cost.tokens.prompt, costs[&Step::Sample].tokens.prompt);
+    let (part, whole) = (cost.ms.unwrap(), costs[&Step::Sample].ms.unwrap());
+    assert!((part - whole / 4.0).abs() < 1e-9);
+    assert_eq!(taken.costs[&Step::Draft], costs[&Step::Draft]);
+}
