@@ -119,10 +119,25 @@ mod tests {
 
     #[test]
     fn bytes_have_units() {
-        for (text, bytes) in [("7", 7), ("500K", 500 << 10), ("64m", 64 << 20), ("2G", 2 << 30)] {
+        for (text, bytes) in [
+            ("7", 7),
+            ("500K", 500 << 10),
+            ("64m", 64 << 20),
+            ("2G", 2 << 30),
+        ] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)));
         }
-        for bad in ["", "0", "0M", "M", "-1", "1.5G", "64 MB", "99999999999G", "ö"] {
+        for bad in [
+            "",
+            "0",
+            "0M",
+            "M",
+            "-1",
+            "1.5G",
+            "64 MB",
+            "99999999999G",
+            "ö",
+        ] {
             let reason = bad.parse::<Bytes>().unwrap_err();
             assert!(reason.contains("64M"), "{bad}: {reason}");
         }
