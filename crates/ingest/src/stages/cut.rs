@@ -36,9 +36,8 @@ impl CutDocument {
     /// make tokens of all of it.
     pub(crate) fn embedded_text(&self, text: &str) -> String {
         let mut text = titled(&self.document.title, text);
-        if let Some(beginning) = parts(&text, TOKENIZED_BYTES).next() {
-            text.truncate(beginning.len());
-        }
+        let beginning = parts(&text, TOKENIZED_BYTES).next().map_or(0, str::len);
+        text.truncate(beginning);
         text
     }
 
