@@ -258,7 +258,7 @@ fn what_parquet_claims_is_held_against_the_file() {
         (
             "children",
             [
-                &[0x15, 0x02, 0x19, 0x1c, 0x18, 0x01, b'a', 0x15][..],
+                &[0x15, 0x02, 0x19, 0x1c, 0x48, 0x01, b'a', 0x15][..],
                 &varint(u64::from(u32::MAX) - 1),
                 &[0, 0],
             ]

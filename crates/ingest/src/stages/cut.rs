@@ -36,8 +36,8 @@ impl CutDocument {
     /// make tokens of all of it.
     pub(crate) fn embedded_text(&self, text: &str) -> String {
         let mut text = titled(&self.document.title, text);
-        let beginning = parts(&text, TOKENIZED_BYTES).next().map(str::len);
-        text.truncate(beginning.unwrap_or_default());
+        let beginning = parts(&text, TOKENIZED_BYTES).next().map_or(0, str::len);
+        text.truncate(beginning);
         text
     }
 

@@ -8,16 +8,18 @@ mod plain;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use embedder::{Hashing, Trouble};
 use ken_corpus::{Corpus, read_documents};
 use ken_index::{Index, Mode, Query};
 use ken_ingest::{Cut, Ingest, IngestError, Progress, Report, ingest};
-use ken_model::embedder::Embedder;
+use ken_model::embedder::{Embedder, EmbedderError};
+use ken_model::encoder::Role;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -350,4 +352,52 @@ fn a_run_that_is_stopped_before_it_begins_publishes_nothing() {
         .unwrap();
     assert!(report.interrupted);
     assert_eq!((report.added, files.published()), (0, 0));
+}
+
+/// An embedder that is told to stop while it counts the tokens of a document.
+struct Stopped<'a> {
+    inner: Hashing,
+    cancel: &'a AtomicBool,
+    counted: AtomicUsize,
+}
+
+impl Embedder for Stopped<'_> {
+    fn fingerprint(&self) -> &str {
+        self.inner.fingerprint()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.inner.dimensions()
+    }
+
+    fn max_tokens(&self) -> Option<usize> {
+        self.inner.max_tokens()
+    }
+
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
+        self.inner.embed(texts, role)
+    }
+
+    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
+        self.counted.fetch_add(1, Ordering::Relaxed);
+        self.cancel.store(true, Ordering::Relaxed);
+        self.inner.token_spans(text)
+    }
+}
+
+#[test]
+fn a_run_is_stopped_within_a_document() {
+    let files = Files::new(0);
+    files.write("long.txt", &text(1, 100_000));
+    let cancel = AtomicBool::new(false);
+    let embedder = Stopped {
+        inner: Hashing::new(),
+        cancel: &cancel,
+        counted: AtomicUsize::new(0),
+    };
+    let report = files.watched(&embedder, &mut |_| {}, &cancel).unwrap();
+    assert!(report.interrupted);
+    assert_eq!((report.added, files.published()), (0, 0));
+    assert_eq!(embedder.counted.into_inner(), 1);
+    assert_eq!(files.ingest(&Hashing::new()).unwrap().added, 1);
 }

@@ -252,3 +252,36 @@ fn broken_documents_can_be_left_out() {
         refusal.message
     );
 }
+
+#[test]
+fn documents_over_their_budget_are_left_out_or_end_the_run() {
+    let ken = Ken::new();
+    ken.write("notes/a.txt", "The vane turns.");
+    ken.write("notes/b.txt", "The mast creaks. ".repeat(100));
+    ken.write("notes/c.md", "> ".repeat(200) + "deep");
+    let ingest = |corpus| {
+        let mut ingest = vec!["ingest", "notes", "--corpus", corpus];
+        ingest.extend(["--max-document-bytes", "1K"]);
+        ingest
+    };
+    let mut skipping = ingest("c");
+    skipping.extend(["--skip-broken", "--json"]);
+    let output = ken.command(&skipping).output().unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["documents"]["added"], &report["broken"]),
+        (&json!(1), &json!(2))
+    );
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    for message in [
+        "skipped: notes/b.txt: the document has more than 1024 bytes",
+        "skipped: notes/c.md: the document is nested more than 100 deep",
+    ] {
+        assert!(stderr.contains(message), "{stderr}");
+    }
+    ken.refusal(&ingest("other")).is(
+        "document_too_large",
+        "notes/b.txt: the document has more than 1024 bytes",
+        "--max-document-bytes",
+    );
+}

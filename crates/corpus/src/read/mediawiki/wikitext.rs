@@ -434,8 +434,6 @@ fn is_other_language(target: &str, has_label: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use proptest::prelude::*;
 
     use super::*;
@@ -515,58 +513,6 @@ mod tests {
         );
         assert_eq!(article.text, "x b");
         assert_eq!(article.categories, ["Fluss"]);
-    }
-
-    #[test]
-    fn deep_nesting_takes_linear_time() {
-        let n = 500_000;
-        let begun = Instant::now();
-        for unit in [
-            "{{",
-            "}}",
-            "[[",
-            "]]",
-            "[[a|",
-            "<ref>",
-            "<ref",
-            "<!--",
-            "\n{|",
-            "\n|}",
-            "{{{",
-            "'",
-            "&",
-            "&a",
-            "__",
-            "_A",
-            "[http://",
-            "<nowiki>",
-            "<math><ref>",
-            "[[a|{{",
-            "=",
-            "\n==",
-            "(",
-            "( ",
-            "<",
-            "</",
-            "|",
-            "{|",
-            "[[Category:",
-        ] {
-            read(&unit.repeat(n));
-        }
-        for (open, close) in [
-            ("{{", "}}"),
-            ("[[a|", "]]"),
-            ("\n{|\n", "\n|}\n"),
-            ("{{[[", "]]}}"),
-        ] {
-            read(&[open.repeat(n), close.repeat(n)].concat());
-        }
-        assert!(
-            begun.elapsed() < Duration::from_secs(60),
-            "{:?}",
-            begun.elapsed()
-        );
     }
 
     proptest! {

@@ -1,328 +1,13 @@
-//! Files of any length by which readers were, or could be, brought to take far more time or memory
-//! than the file has bytes; and plain random ones beside them.
+//! Records, tables, dumps, PDF, and compressed files.
 
 use std::io::Write;
 
-use super::packed::{bzip2, gzip, zstd};
-use super::pages::{pdf, stream};
-use super::table::two_columns;
+use super::{Pattern, add, halves, repeated};
+use crate::files::packed::{bzip2, gzip, zstd};
+use crate::files::pages::{pdf, stream};
+use crate::files::table::two_columns;
 
-/// A file name, which tells the format, and how a file of about so many bytes is made. For packed
-/// formats these are the unpacked bytes.
-pub(crate) struct Pattern {
-    pub(crate) name: &'static str,
-    pub(crate) file: &'static str,
-    pub(crate) make: Box<dyn Fn(usize) -> Vec<u8>>,
-}
-
-/// Numbers that look random and are the same each time (xorshift).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    /// A number below `end`.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
-
-/// `unit` as often as it fits.
-fn repeated(unit: &str, bytes: usize) -> String {
-    unit.repeat((bytes / unit.len()).max(1))
-}
-
-/// Half of one, then half of the other.
-fn halves(first: &str, second: &str, bytes: usize) -> String {
-    repeated(first, bytes / 2) + &repeated(second, bytes / 2)
-}
-
-/// Parts drawn by lot.
-fn mixed(parts: &[&str], bytes: usize) -> String {
-    let mut random = Random::new(7);
-    let mut text = String::with_capacity(bytes + 16);
-    while text.len() < bytes {
-        text.push_str(parts[random.below(parts.len())]);
-    }
-    text
-}
-
-/// Lines of words.
-fn words(bytes: usize) -> String {
-    mixed(
-        &[
-            "the ",
-            "lamp ",
-            "Brook ",
-            "A. ",
-            "1.5 ",
-            "ended. ",
-            "and, ",
-            "über ",
-            "海牙。",
-            "\n",
-            "why? ",
-        ],
-        bytes,
-    )
-}
-
-fn add(
-    patterns: &mut Vec<Pattern>,
-    file: &'static str,
-    name: &'static str,
-    make: impl Fn(usize) -> Vec<u8> + 'static,
-) {
-    patterns.push(Pattern {
-        name,
-        file,
-        make: Box::new(make),
-    });
-}
-
-/// All of them.
-pub(crate) fn patterns() -> Vec<Pattern> {
-    let mut all = Vec::new();
-    texts(&mut all);
-    markdown(&mut all);
-    html(&mut all);
-    records(&mut all);
-    tables(&mut all);
-    dumps(&mut all);
-    pages(&mut all);
-    packed(&mut all);
-    all
-}
-
-fn texts(all: &mut Vec<Pattern>) {
-    add(all, "t.txt", "words", |n| words(n).into());
-    add(all, "t.txt", "any letters", |n| {
-        let mut random = Random::new(3);
-        let letters =
-            (0..n / 2).map(|_| char::from_u32(random.below(0x3000) as u32).unwrap_or('x'));
-        letters.collect::<String>().into()
-    });
-    for (name, unit) in [
-        ("initials without spaces", "A.字B.字"),
-        ("closing marks", ")"),
-        ("carriage returns", "\r"),
-        ("next lines", "\u{85}"),
-        ("line breaks", "\n"),
-        ("full stops", ". "),
-        ("spaces", " "),
-        ("semicolons", "；"),
-        ("paragraph marks", "aB.\u{2029}"),
-        ("digits and stops", "1."),
-        ("abbreviations", "Dr. "),
-        ("abbreviations without spaces", "Dr.(字"),
-        ("one word", "a"),
-        ("capital lines", "Ab\n"),
-        ("lower lines", "ab.\n"),
-        ("combining marks", "a\u{301}.\u{301} "),
-    ] {
-        add(all, "t.txt", name, move |n| repeated(unit, n).into());
-    }
-    for (name, first, second) in [
-        ("a stop and closing marks", ".", ")"),
-        ("a stop and spaces", "a. ", " "),
-        ("digits and stops apart", "1", ". a"),
-        ("spaces and abbreviations", " ", "Dr. "),
-        ("a stop, marks and digits", ".()()()()", "1"),
-    ] {
-        add(all, "t.txt", name, move |n| halves(first, second, n).into());
-    }
-}
-
-fn markdown(all: &mut Vec<Pattern>) {
-    add(all, "t.md", "words", |n| words(n).into());
-    add(all, "t.md", "any marks", |n| {
-        let parts = [
-            "#", " ", "\n", "\n\n", "- ", "> ", "*", "_", "`", "```\n", "[", "]", "(", ")", "![",
-            "|", "---\n", "<b>", "<!--", "-->", "&amp;", "~~", "[^1]", ": ", "word ", "1. ", "\t",
-            "\\", "<", ">",
-        ];
-        mixed(&parts, n).into()
-    });
-    for (name, unit) in [
-        ("quotes in quotes", "> "),
-        ("lists in lists", "- "),
-        ("brackets", "["),
-        ("links in links", "[a]("),
-        ("pictures in pictures", "![a]("),
-        ("brackets closed", "[]"),
-        ("emphasis", "*a **b "),
-        ("underlines", "_a __b "),
-        ("emphasis closed", "*a* "),
-        ("comments", "<!-- "),
-        ("instructions", "<?"),
-        ("declarations", "<!X "),
-        ("data", "<![CDATA["),
-        ("tags", "<a b=\""),
-        ("footnotes in footnotes", "[^a]: "),
-        ("footnotes", "[^a]: b\n\n"),
-        ("references", "[a]: b\n"),
-        ("references used", "[a]\n\n"),
-        ("bars", "|"),
-        ("headings", "# "),
-        ("underlined headings", "a\n=\n"),
-        ("rules", "---\n"),
-        ("entities", "&amp"),
-        ("backslashes", "\\"),
-        ("strikes", "~~a"),
-        ("list items", "- a\n"),
-        ("list items apart", "- a\n\n"),
-        ("numbered", "1. a\n"),
-        ("task items", "- [ ] a\n"),
-        ("blank code", "    \n"),
-        ("html blocks", "<div>\n"),
-        ("fences", "```\n"),
-        ("tabs", "\t"),
-        ("lines", "a\n"),
-        ("hard breaks", "a  \n"),
-        ("addresses", "<a@b."),
-    ] {
-        add(all, "t.md", name, move |n| repeated(unit, n).into());
-    }
-    add(all, "t.md", "backticks of many lengths", |n| {
-        let lengths = 1..=(((2 * n) as f64).sqrt() as usize);
-        lengths
-            .map(|length| "`".repeat(length) + "a")
-            .collect::<String>()
-            .into()
-    });
-    add(all, "t.md", "a wide table", |n| {
-        let head = "|a".repeat(n / 6);
-        let rule = "|-".repeat(n / 6);
-        format!("{head}\n{rule}\n{}", repeated("|\n", n / 3)).into()
-    });
-    for (name, open) in [("quotes", "> "), ("lists", "- "), ("both", "- > ")] {
-        let before = open.repeat(96 / open.split_whitespace().count());
-        add(all, "t.md", name, move |n| {
-            format!("{before}a\n{}", repeated("\n", n)).into()
-        });
-        let before = open.repeat(96 / open.split_whitespace().count());
-        add(all, "t.md", name, move |n| {
-            format!("{before}a\n{}", repeated("b\n", n)).into()
-        });
-    }
-    add(all, "t.md", "stairs of lists", |n| {
-        let mut text = String::new();
-        for level in 0.. {
-            if text.len() > n / 2 {
-                break;
-            }
-            text.push_str(&format!("{}- a\n", "  ".repeat(level)));
-        }
-        (text + &repeated("\n", n / 2)).into()
-    });
-    for (name, first, second) in [
-        ("blank lines in code, then items", "```\n\n\n\n", "\n"),
-        ("openers and closers", "[", "]"),
-        ("openers and emphasis", "*", "_a"),
-        ("definitions and uses", "[a]: /b\n", "[a] "),
-    ] {
-        add(all, "t.md", name, move |n| halves(first, second, n).into());
-    }
-    add(all, "t.md", "empty items behind blank code", |n| {
-        format!(
-            "```\n{}```\n{}",
-            repeated("\n", n / 2),
-            repeated("-\n", n / 2)
-        )
-        .into()
-    });
-    add(all, "t.md", "front matter", |n| {
-        format!("---\n{}---\ntext", repeated("a: [b, 'c']\n", n)).into()
-    });
-    add(all, "t.md", "a front list", |n| {
-        format!("---\nk:\n{}---\ntext", repeated("- a\n", n)).into()
-    });
-}
-
-fn html(all: &mut Vec<Pattern>) {
-    add(all, "t.html", "words", |n| words(n).into());
-    add(all, "t.html", "any marks", |n| {
-        let parts = [
-            "<p>",
-            "</p>",
-            "<svg>",
-            "</svg>",
-            "<pre>",
-            "<h1>",
-            "</h1>",
-            "<title>",
-            "<!--",
-            "-->",
-            "<a b=c>",
-            "<br/>",
-            "&amp;",
-            "&#1",
-            "<script>",
-            "</script>",
-            "word ",
-            "\n",
-            "<",
-            ">",
-            "\"",
-            "<td>",
-            "<meta name=author content='",
-        ];
-        mixed(&parts, n).into()
-    });
-    for (name, unit) in [
-        ("elements in elements", "<div>"),
-        ("hidden in hidden", "<svg>"),
-        ("ends", "</p>"),
-        ("angles", "<"),
-        ("entities", "&amp"),
-        ("ampersands", "&"),
-        ("comments", "<!-- "),
-        ("dashes", "<!--->"),
-        ("data", "<![CDATA["),
-        ("instructions", "<?"),
-        ("scripts", "<script></scrip"),
-        ("headings", "<h1>"),
-        ("preformatted", "<pre>\n"),
-        ("cells", "<td>"),
-        ("titles", "<title>a</title>"),
-        ("zeros", "\0"),
-        ("doctypes", "<!doctype a "),
-    ] {
-        add(all, "t.html", name, move |n| repeated(unit, n).into());
-    }
-    for (name, first, second) in [
-        ("hidden and ends of others", "<svg>", "</p>"),
-        (
-            "hidden of all kinds and one end",
-            "<svg><select>",
-            "</object>",
-        ),
-        ("hidden and ends", "<svg>", "</svg>"),
-        ("preformatted and ends", "<pre>", "</pre>"),
-    ] {
-        add(all, "t.html", name, move |n| {
-            halves(first, second, n).into()
-        });
-    }
-    add(all, "t.html", "attributes", |n| {
-        let names: String = (0..n / 8).map(|number| format!(" a{number:06x}")).collect();
-        format!("<p{names}>x").into()
-    });
-    add(all, "t.html", "one attribute", |n| {
-        format!("<p a='{}'>x", "b".repeat(n)).into()
-    });
-}
-
-fn records(all: &mut Vec<Pattern>) {
+pub(super) fn records(all: &mut Vec<Pattern>) {
     add(all, "c.jsonl", "records", |n| lines(n, "some words"));
     for (name, before, unit, after) in [
         ("a long text", "{\"id\":1,\"text\":\"", "word ", "\"}"),
@@ -381,7 +66,7 @@ pub(crate) fn lines(bytes: usize, text: &str) -> Vec<u8> {
     lines.into()
 }
 
-fn tables(all: &mut Vec<Pattern>) {
+pub(super) fn tables(all: &mut Vec<Pattern>) {
     for (name, before, unit, after) in [
         ("a long field", "id,text\n1,\"", "word ", "\"\n"),
         ("quotes", "id,text\n1,\"", "\"\"", "\"\n"),
@@ -423,7 +108,7 @@ pub(crate) fn one_page(text: &str) -> String {
     )
 }
 
-fn dumps(all: &mut Vec<Pattern>) {
+pub(super) fn dumps(all: &mut Vec<Pattern>) {
     add(all, "d.xml", "articles", |n| {
         let pages: String = (0..n / 140)
             .map(|number| {
@@ -446,6 +131,15 @@ fn dumps(all: &mut Vec<Pattern>) {
         ("addresses", "[http://"),
         ("notes", "&lt;ref>"),
         ("notes cut off", "&lt;ref"),
+        ("template ends", "}}"),
+        ("link ends", "]]"),
+        ("table ends", "\n|}"),
+        ("labels and templates", "[[a|{{"),
+        ("formulas and notes", "&lt;math>&lt;ref>"),
+        ("verbatim", "&lt;nowiki>"),
+        ("end tags cut off", "&lt;/"),
+        ("bars", "|"),
+        ("underlines", "__"),
         ("comments", "&lt;!--"),
         ("tables in tables", "\n{|"),
         ("categories", "[[Category:a]]"),
@@ -472,6 +166,7 @@ fn dumps(all: &mut Vec<Pattern>) {
         ("labels and ends", "[[a|", "]]"),
         ("tables and ends", "\n{|\n", "\n|}\n"),
         ("elements and ends", "<a>", "</a>"),
+        ("links in templates and ends", "{{[[", "]]}}"),
     ] {
         add(all, "d.xml", name, move |n| {
             one_page(&halves(first, second, n)).into()
@@ -507,7 +202,7 @@ pub(crate) fn drawing(content: &str, form: &str) -> Vec<u8> {
     ])
 }
 
-fn pages(all: &mut Vec<Pattern>) {
+pub(super) fn pages(all: &mut Vec<Pattern>) {
     const TEXT: &str = "BT /F 12 Tf 72 700 Td (a) Tj ET ";
     for (name, before, unit, after) in [
         (
@@ -584,7 +279,7 @@ fn pages(all: &mut Vec<Pattern>) {
     });
 }
 
-fn packed(all: &mut Vec<Pattern>) {
+pub(super) fn packed(all: &mut Vec<Pattern>) {
     add(all, "c.jsonl.gz", "records", |n| {
         gzip(&lines(n, "some words"))
     });

@@ -1,0 +1,103 @@
+//! Files of any length by which readers were, or could be, brought to take far more time or memory
+//! than the file has bytes; and plain random ones beside them.
+
+mod records;
+mod texts;
+
+pub(crate) use records::{drawing, lines, one_page, zstd_with_window};
+
+/// A file name, which tells the format, and how a file of about so many bytes is made. For packed
+/// formats these are the unpacked bytes.
+pub(crate) struct Pattern {
+    pub(crate) name: &'static str,
+    pub(crate) file: &'static str,
+    pub(crate) make: Box<dyn Fn(usize) -> Vec<u8>>,
+}
+
+/// Numbers that look random and are the same each time (xorshift).
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// A number below `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+}
+
+/// `unit` as often as it fits.
+fn repeated(unit: &str, bytes: usize) -> String {
+    unit.repeat((bytes / unit.len()).max(1))
+}
+
+/// Half of one, then half of the other.
+fn halves(first: &str, second: &str, bytes: usize) -> String {
+    repeated(first, bytes / 2) + &repeated(second, bytes / 2)
+}
+
+/// Parts drawn by lot.
+fn mixed(parts: &[&str], bytes: usize) -> String {
+    let mut random = Random::new(7);
+    let mut text = String::with_capacity(bytes + 16);
+    while text.len() < bytes {
+        text.push_str(parts[random.below(parts.len())]);
+    }
+    text
+}
+
+/// Lines of words.
+fn words(bytes: usize) -> String {
+    mixed(
+        &[
+            "the ",
+            "lamp ",
+            "Brook ",
+            "A. ",
+            "1.5 ",
+            "ended. ",
+            "and, ",
+            "über ",
+            "海牙。",
+            "\n",
+            "why? ",
+        ],
+        bytes,
+    )
+}
+
+fn add(
+    patterns: &mut Vec<Pattern>,
+    file: &'static str,
+    name: &'static str,
+    make: impl Fn(usize) -> Vec<u8> + 'static,
+) {
+    patterns.push(Pattern {
+        name,
+        file,
+        make: Box::new(make),
+    });
+}
+
+/// All of them.
+pub(crate) fn patterns() -> Vec<Pattern> {
+    let mut all = Vec::new();
+    texts::texts(&mut all);
+    texts::markdown(&mut all);
+    texts::html(&mut all);
+    records::records(&mut all);
+    records::tables(&mut all);
+    records::dumps(&mut all);
+    records::pages(&mut all);
+    records::packed(&mut all);
+    all
+}
