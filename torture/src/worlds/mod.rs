@@ -1,0 +1,36 @@
+//! The files that are tortured, and how they are changed.
+
+mod corpus;
+mod datastore;
+mod results;
+
+pub use corpus::{CorpusWorld, Script};
+pub use datastore::DatastoreWorld;
+pub use results::ResultsWorld;
+
+use crate::world::World;
+
+/// All of them.
+#[must_use]
+pub fn all() -> Vec<Box<dyn World>> {
+    vec![
+        Box::new(CorpusWorld(Script::Verbs)),
+        Box::new(CorpusWorld(Script::Merge)),
+        Box::new(CorpusWorld(Script::Join)),
+        Box::new(DatastoreWorld),
+        Box::new(ResultsWorld),
+    ]
+}
+
+/// The one of a name.
+///
+/// # Panics
+/// Where there is none.
+#[must_use]
+pub fn named(name: &str) -> Box<dyn World> {
+    let found = all().into_iter().find(|world| world.name() == name);
+    found.unwrap_or_else(|| {
+        let names: Vec<&str> = all().iter().map(|world| world.name()).collect();
+        panic!("there is no world {name:?}; there are {}", names.join(", "))
+    })
+}
