@@ -1,12 +1,12 @@
 //! Calls that the system refuses, once or from then on, and writes that it cuts short. The same process
 //! goes on once the fault is lifted.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::batch;
 use crate::outcome::Outcome;
 use crate::random::Random;
 use crate::shim::{Control, Order, Shim, Strike, folder, kinds};
@@ -42,7 +42,7 @@ impl Fault {
         match self {
             Self::NoSpace => kinds::DATA | kinds::SYNC | kinds::NAME | kinds::CREATE,
             Self::InputOutput => kinds::ALL,
-            Self::TooManyFiles => kinds::OPEN | kinds::CREATE,
+            Self::TooManyFiles => kinds::OPEN | kinds::CREATE | kinds::LIST,
             Self::Interrupted => {
                 kinds::DATA | kinds::SYNC | kinds::OPEN | kinds::READ | kinds::CREATE
             }
@@ -108,20 +108,13 @@ pub fn run(world: &dyn World, shim: &Shim, count: Option<usize>, seed: u64) -> O
     let snapshots = dir.path().join("before");
     snapshot(world, &snapshots);
     let cases = cases(&counted(world, shim, dir.path()), count, seed);
-    let threads = std::thread::available_parallelism().map_or(2, usize::from);
-    let told: Vec<(Case, Told)> = std::thread::scope(|scope| {
-        let parts = cases.chunks(cases.len().div_ceil(threads).max(1));
-        let workers: Vec<_> = parts
-            .enumerate()
-            .map(|(number, cases)| {
-                let dir = dir.path();
-                scope.spawn(move || strike_all(world, shim, dir, number, cases))
-            })
-            .collect();
-        let each = workers.into_iter();
-        each.flat_map(|worker| worker.join().expect("a worker's thread"))
-            .collect()
-    });
+    let died = |death, call| Told {
+        call,
+        struck: true,
+        refused: false,
+        violation: Some(death),
+    };
+    let told = batch::run(shim, world.name(), "faults", dir.path(), &cases, died);
     for (case, told) in told {
         outcome.add("cases", 1);
         outcome.add("struck", usize::from(told.struck));
@@ -164,22 +157,10 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 
 /// Calls in each step that each fault concerns.
 fn counted(world: &dyn World, shim: &Shim, dir: &Path) -> Vec<Vec<usize>> {
-    start(world, shim, dir, "count", 0);
+    let died = batch::start(shim, world.name(), "count", dir, 0);
+    assert!(died.is_none(), "{died:?}");
     let text = fs::read(dir.join("count-0")).expect("the counts");
     serde_json::from_slice(&text).expect("the counts")
-}
-
-/// Starts a worker and waits for it; whether it ended in order.
-fn start(world: &dyn World, shim: &Shim, dir: &Path, kind: &str, number: usize) -> Option<String> {
-    let control = dir.join(format!("control-{number}"));
-    let _ = Control::create(&control);
-    let mut command = crate::worker::command(world.name(), kind, dir);
-    shim.watch(&mut command, &dir.join(format!("run-{number}")).join(KEPT));
-    command
-        .env("TORTURE_CONTROL", &control)
-        .env("TORTURE_NUMBER", number.to_string());
-    let status = command.status().expect("the worker");
-    (!status.success()).then(|| format!("the process ended with {status}"))
 }
 
 fn cases(counted: &[Vec<usize>], count: Option<usize>, seed: u64) -> Vec<Case> {
@@ -206,43 +187,6 @@ fn cases(counted: &[Vec<usize>], count: Option<usize>, seed: u64) -> Vec<Case> {
     chosen.into_iter().map(|at| all[at].clone()).collect()
 }
 
-/// Has workers strike calls, a new one wherever one dies.
-fn strike_all(
-    world: &dyn World,
-    shim: &Shim,
-    dir: &Path,
-    number: usize,
-    cases: &[Case],
-) -> Vec<(Case, Told)> {
-    let mut told: Vec<(Case, Told)> = Vec::new();
-    while told.len() < cases.len() {
-        let rest = &cases[told.len()..];
-        let text = serde_json::to_vec(rest).expect("the cases");
-        fs::write(dir.join(format!("cases-{number}")), text).expect("the cases");
-        let died = start(world, shim, dir, "faults", number);
-        let lines = fs::read_to_string(dir.join(format!("told-{number}"))).unwrap_or_default();
-        let lines = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("a result"));
-        let before = told.len();
-        told.extend(rest.iter().cloned().zip(lines));
-        if let Some(died) = died
-            && let Some(case) = cases.get(told.len())
-        {
-            let control = Control::open(&dir.join(format!("control-{number}")));
-            let killed = Told {
-                call: control.last(),
-                struck: true,
-                refused: false,
-                violation: Some(died),
-            };
-            told.push((case.clone(), killed));
-        }
-        assert!(told.len() > before, "the workers get nowhere");
-    }
-    told
-}
-
 /// Where a worker finds what it needs.
 struct Bench<'d> {
     dir: &'d Path,
@@ -253,7 +197,7 @@ struct Bench<'d> {
 
 impl<'d> Bench<'d> {
     fn new(dir: &'d Path) -> Self {
-        let number = std::env::var("TORTURE_NUMBER").expect("the worker's number");
+        let number = batch::number();
         Self {
             run: dir.join(format!("run-{number}")),
             control: Control::open(&dir.join(format!("control-{number}"))),
@@ -298,18 +242,9 @@ pub fn count(world: &str, dir: &Path) {
 /// # Panics
 /// Where it cannot tell what came of it.
 pub fn strike(world: &str, dir: &Path) {
-    std::panic::set_hook(Box::new(|_| {}));
     let (world, bench) = (worlds::named(world), Bench::new(dir));
-    let cases = fs::read(dir.join(format!("cases-{}", bench.number))).expect("the cases");
-    let cases: Vec<Case> = serde_json::from_slice(&cases).expect("the cases");
     let states = world::states(&*world);
-    let mut out = File::create(dir.join(format!("told-{}", bench.number))).expect("the results");
-    for case in cases {
-        let told = one(&*world, &bench, &states, &case);
-        let mut line = serde_json::to_vec(&told).expect("a result");
-        line.push(b'\n');
-        out.write_all(&line).expect("a result");
-    }
+    batch::work(dir, |case| one(&*world, &bench, &states, &case));
 }
 
 fn one(world: &dyn World, bench: &Bench<'_>, states: &[Contents], case: &Case) -> Told {

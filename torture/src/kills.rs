@@ -2,7 +2,8 @@
 //! they stopped.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -30,15 +31,15 @@ struct Counts {
 pub fn run(world: &dyn World, shim: &Shim, count: usize, seed: u64) -> Outcome {
     let mut outcome = Outcome::begin("kills", world.name());
     let states = world::states(world);
-    let (calls, span) = measured(world, shim);
+    let spans = measured(world, shim);
     let counts = Counts::default();
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     let violations: Vec<(String, String)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|number| {
                 let random = Random::new(seed ^ (number as u64) << 40);
-                let (states, counts) = (&states, &counts);
-                scope.spawn(move || one(world, shim, states, random, count, calls, span, counts))
+                let (states, counts, spans) = (&states, &counts, &spans);
+                scope.spawn(move || one(world, shim, states, random, count, spans, counts))
             })
             .collect();
         let each = workers.into_iter();
@@ -49,7 +50,8 @@ pub fn run(world: &dyn World, shim: &Shim, count: usize, seed: u64) -> Outcome {
         outcome.violation(at, what);
     }
     let of = |count: &AtomicUsize| count.load(Ordering::Relaxed);
-    outcome.number("calls", calls);
+    let changes = spans.iter().map(|span| span.changes).sum();
+    outcome.number("changes", changes);
     outcome.number("kills", of(&counts.kills));
     outcome.number("while_writing", of(&counts.while_writing));
     outcome.number("too_late", of(&counts.too_late));
@@ -57,40 +59,65 @@ pub fn run(world: &dyn World, shim: &Shim, count: usize, seed: u64) -> Outcome {
     outcome.end()
 }
 
-/// Calls that change something in all steps, and the time from a worker's start to the end of its steps.
-fn measured(world: &dyn World, shim: &Shim) -> (usize, Duration) {
+/// What a step takes.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    /// Calls that change something.
+    changes: usize,
+    /// From the first of them to the end of the worker.
+    time: Duration,
+}
+
+/// Takes the steps one by one and measures each.
+fn measured(world: &dyn World, shim: &Shim) -> Vec<Span> {
     let dir = folder();
     make_kept(dir.path());
     let control = Control::create(&dir.path().join("control"));
-    control.order(Order::count(kinds::CHANGES));
-    let begun = Instant::now();
-    let status = spawn(world, shim, dir.path()).wait().expect("the worker");
-    assert!(
-        status.success(),
-        "the steps of {} end with {status}",
-        world.name()
-    );
-    (control.calls(), begun.elapsed())
+    let measure = |_| {
+        control.forget_changes();
+        let mut child = command(world, shim, dir.path())
+            .env("TORTURE_STEPS", "1")
+            .spawn()
+            .expect("the worker");
+        await_change(&control, &mut child);
+        let begun = Instant::now();
+        let status = child.wait().expect("the worker");
+        assert!(
+            status.success(),
+            "a step of {} ends with {status}",
+            world.name()
+        );
+        Span {
+            changes: control.changes(),
+            time: begun.elapsed(),
+        }
+    };
+    (0..world.steps()).map(measure).collect()
 }
 
-fn spawn(world: &dyn World, shim: &Shim, dir: &std::path::Path) -> Child {
+/// Waits for the first change that a worker makes, or its end.
+fn await_change(control: &Control, child: &mut Child) {
+    while control.changes() == 0 && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+fn command(world: &dyn World, shim: &Shim, dir: &Path) -> Command {
     let mut command = crate::worker::command(world.name(), "steps", dir);
     shim.watch(&mut command, &dir.join(KEPT));
     command
         .env("TORTURE_CONTROL", dir.join("control"))
         .stderr(Stdio::null());
-    command.spawn().expect("the worker")
+    command
 }
 
-#[allow(clippy::too_many_arguments)]
 fn one(
     world: &dyn World,
     shim: &Shim,
     states: &[Contents],
     mut random: Random,
     count: usize,
-    calls: usize,
-    span: Duration,
+    spans: &[Span],
     counts: &Counts,
 ) -> Vec<(String, String)> {
     let mut violations = Vec::new();
@@ -100,21 +127,13 @@ fn one(
         make_kept(dir.path());
         let control = Control::create(&dir.path().join("control"));
         counts.runs.fetch_add(1, Ordering::Relaxed);
-        // Until the steps are done, of which every worker takes some.
+        // Until the steps are done.
         while !done() {
-            let steps_left = world.steps() - read_taken(dir.path());
-            if steps_left == 0 {
+            let left = &spans[read_taken(dir.path())..];
+            if left.is_empty() {
                 break;
             }
-            let (status, at) = killed(
-                world,
-                shim,
-                &control,
-                &mut random,
-                (calls, span),
-                steps_left,
-                dir.path(),
-            );
+            let (status, at) = killed(world, shim, &control, &mut random, left, dir.path());
             let taken = read_taken(dir.path());
             if status.signal() != Some(9) {
                 if !status.success() {
@@ -151,42 +170,35 @@ fn one(
     violations
 }
 
-/// Starts a worker and kills it.
+/// Starts a worker, of which `left` says what its steps take, and kills it within the next few.
 fn killed(
     world: &dyn World,
     shim: &Shim,
     control: &Control,
     random: &mut Random,
-    (calls, span): (usize, Duration),
-    steps_left: usize,
-    dir: &std::path::Path,
+    left: &[Span],
+    dir: &Path,
 ) -> (ExitStatus, String) {
     control.forget_changes();
-    // Soon enough that several workers share the steps.
-    let share = (steps_left / 3).max(1);
+    // Several workers share the steps, and each gets on in the end.
+    let next = &left[..left.len().min(3)];
     if random.per_mille(500) {
-        let at = 1 + random.below((calls * share / world.steps()).max(1));
+        let changes: usize = next.iter().map(|span| span.changes).sum();
+        let at = 1 + random.below(changes.max(1));
         control.order(Order {
             strike: Strike::Kill,
             at: at as i64,
             lasting: false,
             kinds: kinds::CHANGES,
         });
-        let status = spawn(world, shim, dir).wait().expect("the worker");
+        let status = command(world, shim, dir).status().expect("the worker");
+        control.lift();
         (status, format!("killed at change {at}: {}", control.last()))
     } else {
-        control.order(Order::count(kinds::CHANGES));
-        let mut child = spawn(world, shim, dir);
-        let begun = Instant::now();
-        // From the first change on, so that hardly any is killed before it begins.
-        while control.changes() == 0 && begun.elapsed() < Duration::from_secs(5) {
-            if matches!(child.try_wait(), Ok(Some(_))) {
-                break;
-            }
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        let most = (span.as_micros() as usize * share / world.steps()).max(1);
-        let wait = Duration::from_micros(random.below(most) as u64);
+        let mut child = command(world, shim, dir).spawn().expect("the worker");
+        await_change(control, &mut child);
+        let time: Duration = next.iter().map(|span| span.time).sum();
+        let wait = Duration::from_micros(random.below(time.as_micros() as usize + 1) as u64);
         std::thread::sleep(wait);
         let _ = child.kill();
         let status = child.wait().expect("the worker");

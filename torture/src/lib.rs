@@ -6,7 +6,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+pub mod batch;
 pub mod crash;
+pub mod damage;
 #[path = "../../crates/ingest/tests/ingest/embedder.rs"]
 #[allow(dead_code)]
 mod embedder;

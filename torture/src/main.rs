@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ken_torture::crash::{self, Drawing};
+use ken_torture::damage::{self, Store};
 use ken_torture::outcome::Outcome;
 use ken_torture::shim::Shim;
 use ken_torture::world::World;
@@ -120,6 +121,17 @@ fn run(options: &Options) -> ExitCode {
             "kills" => {
                 for world in &chosen {
                     keep(kills::run(&**world, &shim, of_each(10_000), options.seed));
+                }
+            }
+            "damage" => {
+                let stores = Store::ALL.into_iter().filter(|store| {
+                    options
+                        .world
+                        .as_deref()
+                        .is_none_or(|name| store.name() == name)
+                });
+                for store in stores {
+                    keep(damage::run(store, &shim, options.count, options.seed));
                 }
             }
             _ => {}

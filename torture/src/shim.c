@@ -353,7 +353,7 @@ int statx(int fd, const char *name, int flags, unsigned mask, struct statx *foun
 }
 DIR *opendir(const char *name) {
     DIR *(*real)(const char *) = REAL(opendir);
-    if ((control->kinds & OPEN) && is_below(name) && strikes(OPEN, "opendir", name) == FAIL) return NULL;
+    if ((control->kinds & LIST) && is_below(name) && strikes(LIST, "opendir", name) == FAIL) return NULL;
     return real(name);
 }
 struct dirent64 *readdir64(DIR *folder_stream) {

@@ -29,7 +29,7 @@ pub mod kinds {
     pub const LOCK: i64 = 128;
     /// Asking for lengths and kinds of files.
     pub const STAT: i64 = 256;
-    /// Listing folders.
+    /// Opening and listing folders. The standard library does not try them again when interrupted.
     pub const LIST: i64 = 512;
     /// Opening what may be new.
     pub const CREATE: i64 = 1024;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::crash::log::acknowledged;
+use crate::damage;
 use crate::faults;
 use crate::shim::Control;
 use crate::world::Taken;
@@ -44,7 +45,9 @@ pub fn steps(world: &str, dir: &Path) {
     });
     let control = std::env::var_os("TORTURE_CONTROL").map(|page| Control::open(Path::new(&page)));
     let mut taken = Taken::open(dir);
-    for step in taken.count()..world.steps() {
+    let most =
+        std::env::var("TORTURE_STEPS").map_or(usize::MAX, |most| most.parse().expect("a number"));
+    for step in (taken.count()..world.steps()).take(most) {
         if let Some(control) = &control {
             control.forget_changes();
         }
@@ -68,6 +71,7 @@ pub fn run(kind: &str, world: &str, dir: &Path) {
         "steps" => steps(world, dir),
         "count" => faults::count(world, dir),
         "faults" => faults::strike(world, dir),
+        "damage" => damage::work(world, dir),
         other => panic!("there is no worker {other:?}"),
     }
 }

@@ -163,6 +163,26 @@ impl Script {
     }
 }
 
+impl CorpusWorld {
+    /// Takes in a document that is not there.
+    pub(crate) fn add_one(dir: &Path) -> Result<(), IngestError> {
+        let corpus = dir.join(KEPT).join(CORPORA[0]);
+        Script::Verbs.ingest(dir, &corpus, 9..10, 0, None)
+    }
+
+    /// Compacts.
+    pub(crate) fn compact(dir: &Path) -> Result<(), IngestError> {
+        let mut writer = Writer::open(&dir.join(KEPT).join(CORPORA[0]))?;
+        compact(&mut writer, &mut |_| {}, &AtomicBool::new(false)).map(|_| ())
+    }
+
+    /// Tries to delete a document that is not there.
+    pub(crate) fn delete_missing(dir: &Path) -> Result<(), CorpusError> {
+        let mut writer = Writer::open(&dir.join(KEPT).join(CORPORA[0]))?;
+        writer.delete(&["d99".to_owned()]).map(|_| ())
+    }
+}
+
 /// A document as a line of JSON.
 fn line(document: usize, round: usize) -> String {
     let words: Vec<String> = (0..(document * 5 + round * 3) % 11 + 1)
