@@ -194,7 +194,7 @@ fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> Told {
     told.named = all_said.iter().any(|message| damaged.is_named(message));
     // What no generation that is read needs may go unnamed, if all is read as it was.
     if all_said.is_empty() {
-        match crate::worlds::read(&path) {
+        match Store::Corpus.read(damaged.run) {
             Ok(found) if found == *expected => told.harmless = true,
             other => told
                 .violations
