@@ -28,5 +28,5 @@ pub use store::{
     Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
     EmbedderIdentity, JoinProgress, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published,
     Segment, Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer, history, join,
-    sync_dir, sync_tree, verify,
+    verify,
 };

@@ -130,7 +130,10 @@ fn open_locked(path: &Path) -> io::Result<File> {
         if locked && !is_at(&file, path)? {
             continue;
         }
-        file.set_len(0)?;
+        // What is no file, such as a device, has no length to be cut.
+        if file.metadata()?.len() > 0 {
+            file.set_len(0)?;
+        }
         return Ok(file);
     }
 }

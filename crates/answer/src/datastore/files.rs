@@ -6,8 +6,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
-use ken_corpus::{sync_dir, sync_tree};
 use ken_index::VectorSet;
+use ken_storage::{sync_dir, sync_tree};
 use serde::{Deserialize, Serialize};
 
 use super::error::DatastoreError;
@@ -196,7 +196,7 @@ impl Header {
             fs::remove_dir_all(&dir).map_err(|source| failed("remove", &dir, source))?;
         }
         VectorSet::write(&dir, &all, dimensions)?;
-        sync_tree(&dir)?;
+        sync_tree(&dir).map_err(refused)?;
         self.parts.push(Part {
             folder: name,
             keys: all.len(),
@@ -223,7 +223,7 @@ impl Header {
             file.into_inner()?.sync_all()
         };
         write().map_err(|source| failed("write", &path, source))?;
-        sync_dir(folder)?;
+        sync_dir(folder).map_err(refused)?;
         let (path, new) = (folder.join(FILE), folder.join(format!("{FILE}.new")));
         let write = || -> std::io::Result<()> {
             let file = File::create(&new)?;
@@ -232,7 +232,7 @@ impl Header {
             fs::rename(&new, &path)
         };
         write().map_err(|source| failed("write", &path, source))?;
-        sync_dir(folder)?;
+        sync_dir(folder).map_err(refused)?;
         self.sweep(folder);
         Ok(())
     }
@@ -265,6 +265,10 @@ fn damaged(folder: &Path, reason: String) -> DatastoreError {
         path: folder.to_path_buf(),
         reason,
     }
+}
+
+fn refused(error: ken_storage::StorageError) -> DatastoreError {
+    failed(error.action, &error.path, error.source)
 }
 
 fn failed(action: &'static str, path: &Path, source: std::io::Error) -> DatastoreError {

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::durable;
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, Change, Manifest};
@@ -13,29 +12,41 @@ use super::pin::remove_unless_pinned;
 const KEPT_RUNS: usize = 10;
 
 /// Removes generations that were superseded, unless somebody reads them, and then the segments and
-/// marks that no kept generation names. `current` is the published one.
+/// marks that no kept generation names. `current` is the published one, and must be on the disk.
 ///
 /// Kept are the last generations of the last runs, back to the last compaction: what that dropped
-/// is gone for good.
+/// is gone for good. While a manifest cannot be read, nobody can tell what it names, so it stays and
+/// so does every segment; [`super::Writer::repair`] gives it up.
 pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusError> {
     let mut kept = vec![current.clone()];
     let mut compacted = current.change == Change::Compact;
+    let (mut removed, mut unreadable) = (false, false);
     for number in manifest::numbers(corpus, current.number)?.into_iter().rev() {
         if number == current.number {
             continue;
         }
-        // What cannot be read cannot be returned to.
-        let past = manifest::read(corpus, number).ok();
+        let past = match manifest::read(corpus, number) {
+            Ok(past) => past,
+            Err(_) => {
+                unreadable = true;
+                continue;
+            }
+        };
         let base = kept.last().map(|manifest| manifest.base);
-        let wanted = past
-            .as_ref()
-            .is_some_and(|past| !compacted && kept.len() < KEPT_RUNS && Some(past.base) != base);
+        let wanted = !compacted && kept.len() < KEPT_RUNS && Some(past.base) != base;
         if wanted || !remove_unless_pinned(corpus, number)? {
-            compacted |= past
-                .as_ref()
-                .is_some_and(|past| past.change == Change::Compact);
-            kept.extend(past);
+            compacted |= past.change == Change::Compact;
+            kept.push(past);
+        } else {
+            removed = true;
         }
+    }
+    if unreadable {
+        return Ok(());
+    }
+    if removed {
+        // No manifest may come back after a crash whose segments are gone.
+        ken_storage::sync_dir(&layout::generations(corpus))?;
     }
     let mut needed = HashSet::new();
     for segment in kept.iter().flat_map(|manifest| &manifest.segments) {
@@ -43,9 +54,9 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
         needed.extend(segment.marks.iter().map(|marks| marks.name.clone()));
     }
     for folder in [layout::segments(corpus), layout::marks(corpus)] {
-        for name in durable::names(&folder)? {
+        for name in layout::names(&folder)? {
             if !needed.contains(&name) {
-                durable::remove(&folder.join(name))?;
+                ken_storage::remove(&folder.join(name))?;
             }
         }
     }
@@ -55,10 +66,16 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
 /// Removes what belongs to generations after `published`: no reader can know them.
 pub(super) fn remove_unpublished(corpus: &Path, published: u64) -> Result<(), CorpusError> {
     for folder in layout::generational(corpus) {
-        for name in durable::names(&folder)? {
+        let mut removed = false;
+        for name in layout::names(&folder)? {
             if layout::generation_of(&name).is_some_and(|number| number > published) {
-                durable::remove(&folder.join(name))?;
+                ken_storage::remove(&folder.join(name))?;
+                removed = true;
             }
+        }
+        if removed {
+            // Manifests go first, and for good, so that none comes back to name other segments.
+            ken_storage::sync_dir(&folder)?;
         }
     }
     Ok(())

@@ -1,11 +1,13 @@
 //! The documents of one segment by ordinal, by id and by passage, read where they lie.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use ken_storage::{Mapped, ReadAt};
 
 use super::error::CorpusError;
 use super::layout;
-use super::mapped::Mapped;
+use super::manifest::SegmentManifest;
 use super::record::DocumentRecord;
 
 /// Bytes of an entry of `documents.index`: where the line and where the passages begin.
@@ -16,8 +18,7 @@ const ID_ENTRY: usize = 12;
 /// Documents are counted from 0 by their ordinal, in the order in which they were added.
 #[derive(Debug)]
 pub(super) struct DocumentTable {
-    path: PathBuf,
-    lines: Mapped,
+    lines: ReadAt,
     index: Mapped,
     ids: Mapped,
     count: usize,
@@ -52,25 +53,35 @@ pub(super) fn ids_bytes(hashes: &[u64]) -> Vec<u8> {
 }
 
 impl DocumentTable {
-    /// Opens the table of a segment that holds so many documents and passages.
-    pub(super) fn open(dir: &Path, documents: u32, passages: u64) -> Result<Self, CorpusError> {
+    /// Opens the table of the segment in `dir`.
+    pub(super) fn open(dir: &Path, manifest: &SegmentManifest) -> Result<Self, CorpusError> {
+        let lines = ReadAt::open(
+            &dir.join(layout::DOCUMENTS),
+            manifest.bytes_of(layout::DOCUMENTS),
+        )
+        .map_err(CorpusError::opening)?;
+        let mapped = |name: &str| {
+            Mapped::open(&dir.join(name), manifest.bytes_of(name)).map_err(CorpusError::opening)
+        };
         let table = Self {
-            path: dir.join(layout::DOCUMENTS),
-            lines: Mapped::open(&dir.join(layout::DOCUMENTS))?,
-            index: Mapped::open(&dir.join(layout::DOCUMENT_INDEX))?,
-            ids: Mapped::open(&dir.join(layout::DOCUMENT_IDS))?,
-            count: documents as usize,
-            passages: usize::try_from(passages).unwrap_or(usize::MAX),
+            index: mapped(layout::DOCUMENT_INDEX)?,
+            ids: mapped(layout::DOCUMENT_IDS)?,
+            count: manifest.documents as usize,
+            passages: usize::try_from(manifest.passages).unwrap_or(usize::MAX),
+            lines,
         };
         let end = table.entry(table.count);
-        let fits = table.index.bytes().len() == (table.count + 1) * INDEX_ENTRY
-            && table.ids.bytes().len() == table.count * ID_ENTRY
-            && end == Some((table.lines.bytes().len() as u64, passages));
+        let fits = table.index.len() == (table.count + 1) * INDEX_ENTRY
+            && table.ids.len() == table.count * ID_ENTRY
+            && end == Some((table.lines.length(), manifest.passages));
         match fits {
             true => Ok(table),
             false => Err(CorpusError::damaged(
                 &dir.join(layout::DOCUMENT_INDEX),
-                format!("it does not fit {documents} documents and {passages} passages"),
+                format!(
+                    "it does not fit {} documents and {} passages",
+                    manifest.documents, manifest.passages
+                ),
             )),
         }
     }
@@ -81,16 +92,16 @@ impl DocumentTable {
 
     /// The record of a document.
     pub(super) fn record(&self, ordinal: usize) -> Result<DocumentRecord, CorpusError> {
-        let line = (|| {
-            let start = usize::try_from(self.entry(ordinal)?.0).ok()?;
-            let end = usize::try_from(self.entry(ordinal.checked_add(1)?)?.0).ok()?;
-            self.lines.bytes().get(start..end)
-        })();
-        let line = line.ok_or_else(|| {
-            CorpusError::damaged(&self.path, format!("document {ordinal} has no valid place"))
+        let place = self
+            .entry(ordinal)
+            .zip(self.entry(ordinal.saturating_add(1)));
+        let line = place.map(|((start, _), (end, _))| self.lines.bytes(start..end));
+        let line = line.transpose()?.flatten().ok_or_else(|| {
+            let reason = format!("document {ordinal} has no valid place");
+            CorpusError::damaged(self.lines.path(), reason)
         })?;
-        serde_json::from_slice(line).map_err(|error| {
-            CorpusError::damaged(&self.path, format!("document {ordinal}: {error}"))
+        serde_json::from_slice(&line).map_err(|error| {
+            CorpusError::damaged(self.lines.path(), format!("document {ordinal}: {error}"))
         })
     }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ken_storage::StorageError;
+
 use super::shards::Sharding;
 use crate::io_hint::{io_hint, io_kind};
 
@@ -14,6 +16,32 @@ pub enum CorpusError {
     NotACorpus {
         /// The folder that was to be opened.
         path: PathBuf,
+    },
+    /// `CURRENT` is gone or out of date, while generations are there that a person may want back.
+    #[error("{path} holds {}, but {reason}", described(generations))]
+    CurrentLost {
+        /// The corpus folder.
+        path: PathBuf,
+        /// What is wrong with `CURRENT`.
+        reason: String,
+        /// The generations whose manifests are there, ascending.
+        generations: Vec<u64>,
+    },
+    /// No generation of the corpus can be read.
+    #[error("no generation of the corpus {path} can be read")]
+    Unrecoverable {
+        /// The corpus folder.
+        path: PathBuf,
+    },
+    /// Another process published while this one had the corpus to itself.
+    #[error("the corpus {path} is at generation {found}, not at {expected} as its writer left it")]
+    Overtaken {
+        /// The corpus folder.
+        path: PathBuf,
+        /// The generation that this writer published.
+        expected: u64,
+        /// The generation that is published now; 0 for none.
+        found: u64,
     },
     /// The folder that was to become a corpus holds other files.
     #[error("{path} holds other files and is not a corpus")]
@@ -180,6 +208,9 @@ impl CorpusError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::NotACorpus { .. } => "not_a_corpus",
+            Self::CurrentLost { .. } => "current_lost",
+            Self::Unrecoverable { .. } => "corpus_unrecoverable",
+            Self::Overtaken { .. } => "corpus_overtaken",
             Self::FolderInUse { .. } => "folder_in_use",
             Self::Locked { .. } => "corpus_locked",
             Self::OtherFormat { .. } => "other_corpus_format",
@@ -209,6 +240,15 @@ impl CorpusError {
                 "make one with `ken ingest DOCUMENTS --corpus {}`",
                 path.display()
             )),
+            Self::CurrentLost { path, .. } => Some(format!(
+                "`ken corpus verify --repair --corpus {}` goes on from the newest generation that is whole; if files are still being copied, wait for the rest. Nothing was changed",
+                path.display()
+            )),
+            Self::Unrecoverable { path } => Some(format!(
+                "restore it from a copy, or ingest the documents into a new folder; where {}/segments/*/passages.jsonl is left, it still holds the text, one passage a line",
+                path.display()
+            )),
+            Self::Overtaken { .. } => Some("run the command again".to_owned()),
             Self::FolderInUse { .. } => Some("choose a new or an empty folder".to_owned()),
             Self::Locked { .. } => {
                 Some("wait until it is done; searching is possible meanwhile".to_owned())
@@ -278,10 +318,50 @@ impl CorpusError {
         }
     }
 
+    /// What opening a file for which a size is recorded says of it.
+    pub(super) fn opening(error: StorageError) -> Self {
+        match error.source.kind() {
+            io::ErrorKind::NotFound => Self::MissingFile { path: error.path },
+            _ => error.into(),
+        }
+    }
+
     pub(super) fn damaged(path: &Path, reason: impl Into<String>) -> Self {
         Self::Damaged {
             path: path.to_owned(),
             reason: reason.into(),
         }
+    }
+}
+
+/// Another size than the recorded one, or an end that comes too early, is damage; what else the
+/// system refuses may work again.
+impl From<StorageError> for CorpusError {
+    fn from(error: StorageError) -> Self {
+        let StorageError {
+            action,
+            path,
+            source,
+        } = error;
+        match source.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Self::Damaged {
+                path,
+                reason: source.to_string(),
+            },
+            _ => Self::Io {
+                action,
+                path,
+                source,
+            },
+        }
+    }
+}
+
+fn described(generations: &[u64]) -> String {
+    let numbers: Vec<String> = generations.iter().map(ToString::to_string).collect();
+    match numbers.as_slice() {
+        [] => "segments of a corpus".to_owned(),
+        [one] => format!("generation {one}"),
+        _ => format!("the generations {}", numbers.join(", ")),
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CorpusError;
 use super::manifest::{self, Change, Manifest, SegmentManifest, Settings};
+use super::pin::{pin, pin_current};
 
 /// A generation in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +71,7 @@ impl CorpusInfo {
     /// # Errors
     /// [`CorpusError::NotACorpus`] and what reading a manifest may return.
     pub fn read(dir: &Path) -> Result<Self, CorpusError> {
-        Ok(Self::of(&current(dir)?))
+        Ok(Self::of(&pin_current(dir)?.0))
     }
 
     pub(super) fn of(manifest: &Manifest) -> Self {
@@ -109,36 +110,35 @@ impl CorpusInfo {
 }
 
 /// The generations of the corpus at `dir` that can be returned to, oldest first; the last is the
-/// current one.
+/// current one. One whose manifest is damaged cannot be returned to, and is left out.
 ///
 /// # Errors
 /// As [`CorpusInfo::read`].
 pub fn history(dir: &Path) -> Result<Vec<PastGeneration>, CorpusError> {
-    let current = current(dir)?.number;
-    manifest::numbers(dir, current)?
-        .into_iter()
-        .map(|number| {
-            let manifest = manifest::read(dir, number)?;
-            let info = CorpusInfo::of(&manifest);
-            Ok(PastGeneration {
-                generation: number,
-                created_unix_s: manifest.created_unix_s,
-                change: manifest.change,
-                documents: info.documents,
-                passages: info.passages,
-                pruned: info.pruned,
-                current: number == current,
-            })
-        })
-        .collect()
-}
-
-/// The manifest of the published generation.
-pub(super) fn current(dir: &Path) -> Result<Manifest, CorpusError> {
-    let current = manifest::current(dir)?.ok_or_else(|| CorpusError::NotACorpus {
-        path: dir.to_owned(),
-    })?;
-    manifest::read_current(dir, &current)
+    let (current, _pin) = pin_current(dir)?;
+    let mut kept = Vec::new();
+    for number in manifest::numbers(dir, current.number)? {
+        // Collected meanwhile, or damaged.
+        let Some(_pin) = pin(dir, number)? else {
+            continue;
+        };
+        let manifest = match manifest::read(dir, number) {
+            Ok(manifest) => manifest,
+            Err(CorpusError::Damaged { .. }) if number != current.number => continue,
+            Err(error) => return Err(error),
+        };
+        let info = CorpusInfo::of(&manifest);
+        kept.push(PastGeneration {
+            generation: number,
+            created_unix_s: manifest.created_unix_s,
+            change: manifest.change,
+            documents: info.documents,
+            passages: info.passages,
+            pruned: info.pruned,
+            current: number == current.number,
+        });
+    }
+    Ok(kept)
 }
 
 fn pruned(segments: &[SegmentManifest]) -> u64 {

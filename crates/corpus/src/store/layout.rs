@@ -1,6 +1,9 @@
 //! Where each file of a corpus folder stands. It touches no file.
 
+use std::io;
 use std::path::{Path, PathBuf};
+
+use super::error::CorpusError;
 
 /// The document records of a segment, one JSON object a line.
 pub(super) const DOCUMENTS: &str = "documents.jsonl";
@@ -75,7 +78,56 @@ pub(super) fn generation_of(name: &str) -> Option<u64> {
     name.split(['.', '-']).next()?.parse().ok()
 }
 
-/// The folders whose entries come and go with generations.
+/// The folders whose entries come and go with generations, in the order in which they are made and
+/// in which entries are removed: nothing is named by a manifest and gone.
 pub(super) fn generational(corpus: &Path) -> [PathBuf; 3] {
-    [segments(corpus), generations(corpus), marks(corpus)]
+    [generations(corpus), segments(corpus), marks(corpus)]
+}
+
+/// The names in a folder, sorted; none where there is no folder.
+pub(super) fn names(folder: &Path) -> Result<Vec<String>, CorpusError> {
+    match ken_storage::names(folder) {
+        Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) if error.source.kind() == io::ErrorKind::NotADirectory => Ok(Vec::new()),
+        names => Ok(names?),
+    }
+}
+
+/// The number of the newest generation of which anything is there; 0 for none.
+pub(super) fn newest(corpus: &Path) -> Result<u64, CorpusError> {
+    let mut newest = 0;
+    for folder in generational(corpus) {
+        let names = names(&folder)?;
+        newest = names
+            .iter()
+            .filter_map(|name| generation_of(name))
+            .fold(newest, u64::max);
+    }
+    Ok(newest)
+}
+
+/// Whether a text has the form of [`segment_id`].
+pub(super) fn is_segment_id(id: &str) -> bool {
+    let parts: Vec<&str> = id.split('-').collect();
+    let is_number =
+        |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    (2..=3).contains(&parts.len()) && parts.iter().all(is_number)
+}
+
+/// Whether a text has the form of [`marks_name`].
+pub(super) fn is_marks_name(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('.').collect();
+    matches!(parts.as_slice(), [number, segment, "json"]
+        if number.parse::<u64>().is_ok() && is_segment_id(segment))
+}
+
+/// Whether a text names a file below a segment's folder, with forward slashes, and nothing else.
+pub(super) fn is_file_name(name: &str) -> bool {
+    let is_plain = |part: &str| {
+        !part.trim_matches('.').is_empty()
+            && part
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    };
+    name.split('/').all(is_plain)
 }

@@ -3,12 +3,12 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use ken_storage::AtomicFile;
 use serde::{Deserialize, Serialize};
 
-use super::durable;
 use super::error::CorpusError;
 use super::layout;
 use super::shards::Sharding;
@@ -87,9 +87,11 @@ impl Settings {
     /// # Errors
     /// [`CorpusError::Damaged`], [`CorpusError::OtherFormat`], [`CorpusError::Io`].
     pub fn of(dir: &Path) -> Result<Option<Self>, CorpusError> {
-        let current = current(dir)?;
-        let manifest = current.map(|current| read_current(dir, &current));
-        Ok(manifest.transpose()?.map(|manifest| manifest.settings))
+        let manifest = match current(dir)? {
+            Some(current) => Some(read_current(dir, &current)?),
+            None => unpublished(dir)?.map(|(manifest, _)| manifest),
+        };
+        Ok(manifest.map(|manifest| manifest.settings))
     }
 }
 
@@ -168,6 +170,12 @@ impl SegmentManifest {
     pub(super) fn bytes(&self) -> u64 {
         let files = self.files.iter().chain(&self.marks);
         files.map(|file| file.bytes).sum()
+    }
+
+    /// The recorded length of one of its files.
+    pub(super) fn bytes_of(&self, name: &str) -> Option<u64> {
+        let file = self.files.iter().find(|file| file.name == name);
+        file.map(|file| file.bytes)
     }
 }
 
@@ -273,7 +281,12 @@ fn seal(manifest: &Manifest, path: &Path) -> Result<(Vec<u8>, String), CorpusErr
     Ok((json, hash))
 }
 
-/// What is published; `None` where the folder is no corpus.
+/// What is published; `None` where the folder is no corpus, or its first generation was never
+/// published.
+///
+/// # Errors
+/// [`CorpusError::CurrentLost`] where there is no `CURRENT`, but more than one interrupted first
+/// publication can leave.
 pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
     let path = layout::current(corpus);
     let text = match fs::read(&path) {
@@ -284,7 +297,7 @@ pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
             ) =>
         {
-            return Ok(None);
+            return unpublished(corpus).map(|_| None);
         }
         Err(error) => return Err(CorpusError::io("read", &path)(error)),
     };
@@ -304,6 +317,75 @@ pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
             ),
         )
     })
+}
+
+/// The first generation, sealed and with the line that `CURRENT` is to hold, where its writer was
+/// interrupted just before publishing it. `None` where there is nothing of a corpus, or only
+/// segments that no manifest named yet.
+///
+/// # Errors
+/// [`CorpusError::CurrentLost`] where the folder holds what no first publication leaves: it was
+/// published, and `CURRENT` was lost.
+pub(super) fn unpublished(corpus: &Path) -> Result<Option<(Manifest, String)>, CorpusError> {
+    match numbers(corpus, u64::MAX)?.as_slice() {
+        // A writer makes the folder of generations before it writes a segment.
+        [] if layout::generations(corpus).is_dir() && layout::newest(corpus)? <= 1 => Ok(None),
+        [] if layout::newest(corpus)? == 0 => Ok(None),
+        [1] => match read_sealed(corpus, 1) {
+            Ok((manifest, blake3)) => Ok(Some((manifest, current_line(1, &blake3)))),
+            Err(CorpusError::Damaged { .. }) => Err(lost(corpus, vec![1])),
+            Err(error) => Err(error),
+        },
+        numbers => Err(lost(corpus, numbers.to_vec())),
+    }
+}
+
+/// What is published.
+///
+/// # Errors
+/// [`CorpusError::NotACorpus`], [`CorpusError::CurrentLost`], [`CorpusError::Damaged`],
+/// [`CorpusError::Io`].
+pub(super) fn published(corpus: &Path) -> Result<Current, CorpusError> {
+    match current(corpus)? {
+        Some(current) => Ok(current),
+        None => Err(match unpublished(corpus)? {
+            Some((manifest, _)) => lost(corpus, vec![manifest.number]),
+            None => CorpusError::NotACorpus {
+                path: corpus.to_owned(),
+            },
+        }),
+    }
+}
+
+/// The number that `CURRENT` names, whether that generation is there or not; 0 for none.
+pub(super) fn claimed(corpus: &Path) -> u64 {
+    let current = current(corpus).ok().flatten();
+    current.map_or(0, |current| current.number)
+}
+
+/// Refuses generations that are newer than what an interrupted publication after `current` leaves:
+/// `CURRENT` was put back to an earlier state, and they would be swept away as never published.
+pub(super) fn refuse_newer(corpus: &Path, current: u64) -> Result<(), CorpusError> {
+    let newer = numbers(corpus, u64::MAX)?;
+    match newer
+        .iter()
+        .any(|&number| number > current.saturating_add(1))
+    {
+        true => Err(CorpusError::CurrentLost {
+            path: corpus.to_owned(),
+            reason: format!("its file CURRENT names generation {current}"),
+            generations: newer,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn lost(corpus: &Path, generations: Vec<u64>) -> CorpusError {
+    CorpusError::CurrentLost {
+        path: corpus.to_owned(),
+        reason: "its file CURRENT is missing".to_owned(),
+        generations,
+    }
 }
 
 /// Reads the manifest of the published generation.
@@ -342,6 +424,7 @@ fn read_sealed(corpus: &Path, number: u64) -> Result<(Manifest, String), CorpusE
     }
     let sealed: Sealed =
         serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    sealed.manifest.validate().map_err(damaged)?;
     if seal(&sealed.manifest, &path)?.1 != sealed.blake3 {
         return Err(damaged("it does not have its own hash".to_owned()));
     }
@@ -359,14 +442,28 @@ pub(super) fn write(corpus: &Path, manifest: &Manifest) -> Result<String, Corpus
     let mut text = b"{\"manifest\":".to_vec();
     text.extend(json);
     text.extend(format!(",\"blake3\":\"{blake3}\"}}\n").into_bytes());
-    durable::replace_file(&path, &text)?;
-    durable::sync_dir(&layout::generations(corpus))?;
-    Ok(format!("{} {blake3}\n", manifest.number))
+    ken_storage::replace(&path, &text)?;
+    Ok(current_line(manifest.number, &blake3))
+}
+
+/// Replaces `CURRENT`, which publishes a generation. It is on the disk once the corpus folder has
+/// been synced.
+pub(super) fn publish(corpus: &Path, current: &str) -> Result<(), CorpusError> {
+    let path = layout::current(corpus);
+    let mut file = AtomicFile::create(&path)?;
+    file.write_all(current.as_bytes())
+        .map_err(CorpusError::io("write", &path))?;
+    Ok(file.rename()?)
+}
+
+/// What `CURRENT` says of a generation.
+fn current_line(number: u64, blake3: &str) -> String {
+    format!("{number} {blake3}\n")
 }
 
 /// The numbers of the generations that are kept, up to `current`, ascending.
 pub(super) fn numbers(corpus: &Path, current: u64) -> Result<Vec<u64>, CorpusError> {
-    let mut numbers: Vec<u64> = durable::names(&layout::generations(corpus))?
+    let mut numbers: Vec<u64> = layout::names(&layout::generations(corpus))?
         .iter()
         .filter(|name| name.ends_with(".json"))
         .filter_map(|name| layout::generation_of(name))

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::durable;
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::FileManifest;
@@ -73,7 +72,7 @@ impl Marks {
         let path = layout::marks(corpus).join(name);
         let json = serde_json::to_vec(self)
             .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
-        durable::replace_file(&path, &json)?;
+        ken_storage::replace(&path, &json)?;
         Ok(FileManifest::of_bytes(name, &json))
     }
 }

@@ -18,25 +18,24 @@
 mod collect;
 mod corpus;
 mod documents;
-mod durable;
 mod error;
 mod info;
 mod join;
 mod known;
 mod layout;
 mod manifest;
-mod mapped;
 mod marks;
 mod pin;
 mod record;
+mod recovery;
 mod segment;
 mod shards;
 mod staged;
+mod validate;
 mod verify;
 mod writer;
 
 pub use corpus::Corpus;
-pub use durable::{sync_dir, sync_tree};
 pub use error::CorpusError;
 pub use info::{CorpusInfo, PastGeneration, ShardInfo, history};
 pub use join::{JoinProgress, join};

@@ -18,33 +18,43 @@ pub(super) struct Pin {
     _lock: Option<File>,
 }
 
+impl Pin {
+    /// Locks a generation's manifest; `None` where it is gone, or about to be.
+    fn take(path: &Path) -> Result<Option<Self>, CorpusError> {
+        let lock = match File::open(path) {
+            Ok(file) => match file.try_lock_shared() {
+                Ok(()) => Some(file),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(_)) => None,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(CorpusError::io("open", path)(error)),
+        };
+        // What is still there after the lock was taken is not collected any more.
+        Ok(path.exists().then_some(Self { _lock: lock }))
+    }
+}
+
+/// Pins a generation that may be collected just now; `None` where it was.
+pub(super) fn pin(dir: &Path, number: u64) -> Result<Option<Pin>, CorpusError> {
+    Pin::take(&layout::generation(dir, number))
+}
+
 /// Pins the current generation and reads its manifest.
 pub(super) fn pin_current(dir: &Path) -> Result<(Manifest, Pin), CorpusError> {
     for _ in 0..ATTEMPTS {
-        let current = manifest::current(dir)?.ok_or_else(|| CorpusError::NotACorpus {
-            path: dir.to_owned(),
-        })?;
-        let path = layout::generation(dir, current.number);
-        let lock = match File::open(&path) {
-            Ok(file) => match file.try_lock_shared() {
-                Ok(()) => Some(file),
-                // Somebody is about to remove it.
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::yield_now();
-                    continue;
-                }
-                Err(TryLockError::Error(_)) => None,
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(CorpusError::io("open", &path)(error)),
-        };
-        // What was still there after the lock was taken is not collected any more.
-        let removed = !path.exists();
-        if removed && manifest::current(dir)?.as_ref() != Some(&current) {
-            continue;
+        let current = manifest::published(dir)?;
+        if let Some(pin) = pin(dir, current.number)? {
+            return Ok((manifest::read_current(dir, &current)?, pin));
         }
-        let manifest = manifest::read_current(dir, &current)?;
-        return Ok((manifest, Pin { _lock: lock }));
+        if manifest::published(dir)? == current {
+            let path = layout::generation(dir, current.number);
+            if !path.exists() {
+                return Err(CorpusError::MissingFile { path });
+            }
+        }
+        // A newer generation was published meanwhile, and this one is being removed.
+        std::thread::yield_now();
     }
     Err(CorpusError::Locked {
         path: dir.to_owned(),
@@ -65,7 +75,7 @@ pub(super) fn remove_unless_pinned(dir: &Path, number: u64) -> Result<bool, Corp
         Err(TryLockError::WouldBlock) => Ok(false),
         // Where there are no locks, nobody can have one.
         Ok(()) | Err(TryLockError::Error(_)) => {
-            super::durable::remove(&path)?;
+            ken_storage::remove(&path)?;
             Ok(true)
         }
     }

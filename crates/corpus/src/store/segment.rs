@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use fixedbitset::FixedBitSet;
+use ken_storage::{Mapped, ReadAt};
 use serde_json::{Map, Value};
 
 use super::documents::DocumentTable;
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, SegmentManifest};
-use super::mapped::Mapped;
 use super::marks::Marks;
 use super::record::{DocumentRecord, PassageRecord};
 use crate::passage::{Passage, PassageId};
@@ -26,7 +26,7 @@ pub struct Segment {
     shard: u32,
     documents: DocumentTable,
     passage_count: usize,
-    passages: Mapped,
+    passages: ReadAt,
     index: Mapped,
     /// Documents that were not deleted or replaced, by ordinal.
     live_documents: FixedBitSet,
@@ -52,17 +52,26 @@ impl Segment {
         for (path, file) in manifest::files_of(corpus, manifest) {
             file.check_length(&path)?;
         }
-        let index = Mapped::open(&dir.join(layout::PASSAGE_INDEX))?;
+        let index = Mapped::open(
+            &dir.join(layout::PASSAGE_INDEX),
+            manifest.bytes_of(layout::PASSAGE_INDEX),
+        )
+        .map_err(CorpusError::opening)?;
+        let passages = ReadAt::open(
+            &dir.join(layout::PASSAGES),
+            manifest.bytes_of(layout::PASSAGES),
+        )
+        .map_err(CorpusError::opening)?;
         let passage_count = usize::try_from(manifest.passages).unwrap_or(usize::MAX);
-        if Some(index.bytes().len()) != passage_count.checked_add(1).map(|n| n.saturating_mul(8)) {
+        if Some(index.len()) != passage_count.checked_add(1).map(|n| n.saturating_mul(8)) {
             return Err(CorpusError::damaged(
                 &dir.join(layout::PASSAGE_INDEX),
                 format!("it does not fit {passage_count} passages"),
             ));
         }
         let mut segment = Self {
-            documents: DocumentTable::open(&dir, manifest.documents, manifest.passages)?,
-            passages: Mapped::open(&dir.join(layout::PASSAGES))?,
+            documents: DocumentTable::open(&dir, manifest)?,
+            passages,
             live_documents: all(manifest.documents as usize),
             live_passages: all(passage_count),
             live_passage_count: 0,
@@ -284,19 +293,16 @@ impl Segment {
     }
 
     pub(super) fn record(&self, ordinal: usize) -> Result<PassageRecord, CorpusError> {
-        let path = self.dir.join(layout::PASSAGES);
-        let line = self.line(ordinal).ok_or_else(|| {
-            CorpusError::damaged(&path, format!("passage {ordinal} has no valid place"))
+        let offset = |ordinal: usize| self.index.u64_at(ordinal.checked_mul(8)?);
+        let place = offset(ordinal).zip(offset(ordinal.saturating_add(1)));
+        let line = place.map(|(start, end)| self.passages.bytes(start..end));
+        let line = line.transpose()?.flatten().ok_or_else(|| {
+            let reason = format!("passage {ordinal} has no valid place");
+            CorpusError::damaged(self.passages.path(), reason)
         })?;
-        serde_json::from_slice(line)
-            .map_err(|error| CorpusError::damaged(&path, format!("passage {ordinal}: {error}")))
-    }
-
-    fn line(&self, ordinal: usize) -> Option<&[u8]> {
-        let offset =
-            |ordinal: usize| usize::try_from(self.index.u64_at(ordinal.checked_mul(8)?)?).ok();
-        let (start, end) = (offset(ordinal)?, offset(ordinal.checked_add(1)?)?);
-        self.passages.bytes().get(start..end)
+        serde_json::from_slice(&line).map_err(|error| {
+            CorpusError::damaged(self.passages.path(), format!("passage {ordinal}: {error}"))
+        })
     }
 }
 

@@ -13,6 +13,11 @@ pub struct Sharding {
     pub seed: u64,
 }
 
+impl Sharding {
+    /// The most shards that a corpus may have.
+    pub const MOST: u32 = 1 << 16;
+}
+
 impl Default for Sharding {
     /// Everything in one shard.
     fn default() -> Self {

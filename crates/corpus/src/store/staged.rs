@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::documents;
-use super::durable;
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::{FileManifest, SegmentManifest};
@@ -212,7 +211,7 @@ impl StagedSegment {
             let path = self.dir.join(name);
             fs::write(&path, bytes).map_err(CorpusError::io("write", &path))?;
         }
-        durable::sync_tree(&self.dir)
+        Ok(ken_storage::sync_tree(&self.dir)?)
     }
 
     fn push_record(&mut self, record: &DocumentRecord) -> Result<(), CorpusError> {

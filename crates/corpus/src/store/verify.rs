@@ -1,12 +1,14 @@
-//! Reading every byte of a generation against the hashes of its manifest.
+//! Reading every byte of a corpus against the hashes of its manifests.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::error::CorpusError;
-use super::info;
-use super::manifest::{self, FileManifest};
+use super::layout;
+use super::manifest::{self, FileManifest, Manifest};
+use super::pin::{Pin, pin, pin_current};
 
 /// A file that does not hold what it held when it was published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -15,9 +17,13 @@ pub struct Damage {
     pub file: PathBuf,
     /// What is wrong with it.
     pub reason: String,
-    /// The segment that cannot be used because of it; `None` where the whole corpus cannot.
+    /// The generations that need it, ascending; none where no generation is readable by it.
+    pub generations: Vec<u64>,
+    /// Whether the current generation needs it; otherwise only a rollback would miss it.
+    pub current: bool,
+    /// The segment that cannot be used because of it; `None` where it is a manifest or `CURRENT`.
     #[serde(skip)]
-    pub segment: Option<String>,
+    pub(super) segment: Option<String>,
 }
 
 /// How far a check is.
@@ -29,7 +35,18 @@ pub struct VerifyProgress {
     pub bytes_total: u64,
 }
 
-/// Checks all files of the current generation of the corpus at `dir` and returns the damaged ones.
+/// Generations that are kept from being collected.
+type Pinned = Vec<(Manifest, Pin)>;
+
+/// A file and which generations need it.
+struct Needed {
+    file: FileManifest,
+    segment: String,
+    generations: Vec<u64>,
+}
+
+/// Checks all files of the corpus at `dir`, those that only earlier generations need included, and
+/// returns the damaged ones. What is being checked is not collected meanwhile.
 ///
 /// # Errors
 /// [`CorpusError::NotACorpus`]; [`CorpusError::OtherFormat`]; [`CorpusError::Io`] where nothing can
@@ -38,36 +55,90 @@ pub fn verify(
     dir: &Path,
     progress: &mut dyn FnMut(VerifyProgress),
 ) -> Result<Vec<Damage>, CorpusError> {
-    let manifest = match info::current(dir) {
-        Ok(manifest) => manifest,
-        Err(error) => return Ok(vec![damage(error, None)?]),
+    let mut damages = Vec::new();
+    let current = match pin_current(dir) {
+        Ok((manifest, pin)) => Some((manifest, pin)),
+        Err(error) => {
+            damages.push(damage_of_current(dir, error)?);
+            None
+        }
     };
-    let files: Vec<_> = manifest
-        .segments
-        .iter()
-        .flat_map(|segment| {
-            let files = manifest::files_of(dir, segment);
-            files.into_iter().map(|file| (segment.id.clone(), file))
-        })
-        .collect();
+    let number = current.as_ref().map(|(manifest, _)| manifest.number);
+    if let Some(number) = number
+        && let Err(error) = manifest::refuse_newer(dir, number)
+        && manifest::current(dir)?.is_some_and(|current| current.number == number)
+    {
+        damages.push(damage_of_current(dir, error)?);
+    }
+    let (past, mut unreadable) = pin_past(dir, number.unwrap_or(u64::MAX))?;
+    // The current one may be among them.
+    unreadable.retain(|past| damages.iter().all(|known| known.file != past.file));
+    damages.extend(unreadable);
+
+    let mut files: BTreeMap<PathBuf, Needed> = BTreeMap::new();
+    for (manifest, _) in past.iter().chain(&current) {
+        for segment in &manifest.segments {
+            for (path, file) in manifest::files_of(dir, segment) {
+                let needed = files.entry(path).or_insert_with(|| Needed {
+                    file,
+                    segment: segment.id.clone(),
+                    generations: Vec::new(),
+                });
+                needed.generations.push(manifest.number);
+            }
+        }
+    }
     let mut done = VerifyProgress {
         bytes: 0,
-        bytes_total: files.iter().map(|(_, (_, file))| file.bytes).sum(),
+        bytes_total: files.values().map(|needed| needed.file.bytes).sum(),
     };
     progress(done);
-    let mut damages = Vec::new();
-    for (segment, (path, expected)) in files {
-        match check(&path, &expected) {
-            Ok(()) => {}
-            Err(error) => damages.push(damage(error, Some(segment))?),
+    for (path, needed) in files {
+        if let Err(error) = check(&path, &needed.file) {
+            let (file, reason) = described(error)?;
+            damages.push(Damage {
+                file,
+                reason,
+                current: number.is_some_and(|number| needed.generations.contains(&number)),
+                generations: needed.generations,
+                segment: Some(needed.segment),
+            });
         }
-        done.bytes += expected.bytes;
+        done.bytes += needed.file.bytes;
         progress(done);
     }
     Ok(damages)
 }
 
-fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusError> {
+/// The generations before `current` that can be read, pinned, and the damage of the others.
+fn pin_past(dir: &Path, current: u64) -> Result<(Pinned, Vec<Damage>), CorpusError> {
+    let (mut past, mut damages) = (Vec::new(), Vec::new());
+    for number in manifest::numbers(dir, current)? {
+        if number == current {
+            continue;
+        }
+        let Some(pin) = pin(dir, number)? else {
+            continue;
+        };
+        match manifest::read(dir, number) {
+            Ok(manifest) => past.push((manifest, pin)),
+            Err(error) => {
+                let (file, reason) = described(error)?;
+                damages.push(Damage {
+                    file,
+                    reason,
+                    generations: vec![number],
+                    current: false,
+                    segment: None,
+                });
+            }
+        }
+    }
+    Ok((past, damages))
+}
+
+/// Whether a file holds what was published.
+pub(super) fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusError> {
     expected.check_length(path)?;
     let folder = path.parent().unwrap_or(path);
     match FileManifest::of_file(folder, path)?.blake3 == expected.blake3 {
@@ -79,25 +150,29 @@ fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusError> {
     }
 }
 
-/// What an error says about a file; other errors go on.
-fn damage(error: CorpusError, segment: Option<String>) -> Result<Damage, CorpusError> {
+/// What keeps the current generation from being read.
+fn damage_of_current(dir: &Path, error: CorpusError) -> Result<Damage, CorpusError> {
+    let (file, reason) = match error {
+        CorpusError::CurrentLost { reason, .. } => (layout::current(dir), reason),
+        CorpusError::Io { .. } => return Err(error),
+        other => described(other)?,
+    };
+    Ok(Damage {
+        file,
+        reason,
+        generations: Vec::new(),
+        current: true,
+        segment: None,
+    })
+}
+
+/// What an error says about a file; errors that concern no file go on.
+fn described(error: CorpusError) -> Result<(PathBuf, String), CorpusError> {
     match error {
-        CorpusError::Damaged { path, reason } => Ok(Damage {
-            file: path,
-            reason,
-            segment,
-        }),
-        CorpusError::MissingFile { path } => Ok(Damage {
-            file: path,
-            reason: "it is missing".to_owned(),
-            segment,
-        }),
+        CorpusError::Damaged { path, reason } => Ok((path, reason)),
+        CorpusError::MissingFile { path } => Ok((path, "it is missing".to_owned())),
         // A disk that cannot read a file any more has lost it.
-        CorpusError::Io { path, source, .. } if segment.is_some() => Ok(Damage {
-            file: path,
-            reason: source.to_string(),
-            segment,
-        }),
+        CorpusError::Io { path, source, .. } => Ok((path, source.to_string())),
         other => Err(other),
     }
 }

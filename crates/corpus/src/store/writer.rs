@@ -7,16 +7,13 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::collect::{collect, remove_unpublished};
-use super::durable;
 use super::error::CorpusError;
-use super::info;
 use super::known::Known;
 use super::layout;
 use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest, Settings};
 use super::marks::{Marks, PrunedMark};
 use super::segment::Segment;
 use super::staged::StagedSegment;
-use super::verify::Damage;
 use crate::passage::PassageId;
 
 /// A passage that is to be pruned, and why.
@@ -58,95 +55,83 @@ enum Incoming {
 /// Exclusive access to write a corpus; dropping it gives the access back.
 #[derive(Debug)]
 pub struct Writer {
-    dir: PathBuf,
-    settings: Settings,
+    pub(super) dir: PathBuf,
+    pub(super) settings: Settings,
     /// The published generation; number 0 and no segments before the first.
-    number: u64,
+    pub(super) number: u64,
     /// The published generation when this writer began.
-    base: u64,
-    segments: Vec<SegmentManifest>,
+    pub(super) base: u64,
+    pub(super) segments: Vec<SegmentManifest>,
     /// The same segments, opened.
-    known: Known,
-    stages: u64,
+    pub(super) known: Known,
+    pub(super) stages: u64,
+    /// What is published cannot be read, and is left behind.
+    pub(super) is_recovering: bool,
+    /// Whether the last publication is known to be on the disk.
+    pub(super) is_durable: bool,
     /// Locked as long as it is open.
-    _lock: File,
+    pub(super) _lock: File,
 }
 
 impl Writer {
     /// Opens a corpus for writing, creating the folder where there is none, and sweeps away what
-    /// a killed writer left.
+    /// a killed writer left. A first generation that was sealed when its writer was killed is
+    /// published.
     ///
     /// # Errors
     /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherEmbedder`],
     /// [`CorpusError::OtherSegmentation`], [`CorpusError::OtherSharding`] or
-    /// [`CorpusError::OtherDense`] where the corpus was made with other settings; [`CorpusError::FolderInUse`] where the folder holds something
-    /// else; and what [`crate::Corpus::open`] may return.
+    /// [`CorpusError::OtherDense`] where the corpus was made with other settings;
+    /// [`CorpusError::FolderInUse`] where the folder holds something else;
+    /// [`CorpusError::CurrentLost`] where it holds generations but no sign of which is published;
+    /// and what [`crate::Corpus::open`] may return.
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CorpusError> {
-        fs::create_dir_all(dir).map_err(CorpusError::io("create", dir))?;
+        ken_storage::create_dir_all(dir)?;
         refuse_foreign_folder(dir)?;
         let lock = lock(dir)?;
-        match manifest::current(dir)? {
-            Some(current) => {
-                let manifest = manifest::read_current(dir, &current)?;
-                check_settings(dir, &manifest.settings, &settings)?;
-                Self::resume(dir, manifest, &[], lock)
-            }
-            None => Self {
-                dir: dir.to_owned(),
-                settings,
-                number: 0,
-                base: 0,
-                segments: Vec::new(),
-                known: Known::default(),
-                stages: 0,
-                _lock: lock,
-            }
-            .swept(),
+        let current = match manifest::current(dir)? {
+            None => publish_interrupted(dir)?,
+            current => current,
+        };
+        if let Some(current) = current {
+            let manifest = manifest::read_current(dir, &current)?;
+            check_settings(dir, &manifest.settings, &settings)?;
+            return Self::resume(dir, manifest, lock);
         }
+        Self {
+            dir: dir.to_owned(),
+            settings,
+            number: 0,
+            base: 0,
+            segments: Vec::new(),
+            known: Known::default(),
+            stages: 0,
+            is_recovering: false,
+            is_durable: true,
+            _lock: lock,
+        }
+        .swept()
     }
 
     /// Opens a corpus that is there, with the settings that it has.
     ///
     /// # Errors
-    /// [`CorpusError::NotACorpus`], [`CorpusError::Locked`], and what [`crate::Corpus::open`] may
-    /// return.
+    /// [`CorpusError::NotACorpus`], [`CorpusError::Locked`], [`CorpusError::CurrentLost`], and what
+    /// [`crate::Corpus::open`] may return.
     pub fn open(dir: &Path) -> Result<Self, CorpusError> {
         // Before the lock makes a file.
-        info::current(dir)?;
+        manifest::published(dir)?;
         let lock = lock(dir)?;
-        Self::resume(dir, info::current(dir)?, &[], lock)
+        let manifest = manifest::read_current(dir, &manifest::published(dir)?)?;
+        Self::resume(dir, manifest, lock)
     }
 
-    /// Publishes a generation without the segments that are damaged, found by [`verify`]. Their
-    /// documents count as unknown afterwards, so that an ingest takes them in again.
-    ///
-    /// # Errors
-    /// As [`Writer::open`].
-    pub fn repair(dir: &Path, damages: &[Damage]) -> Result<u64, CorpusError> {
-        info::current(dir)?;
-        let lock = lock(dir)?;
-        let manifest = info::current(dir)?;
-        let lost: Vec<String> = damages
-            .iter()
-            .filter_map(|damage| damage.segment.clone())
-            .collect();
-        let mut kept = manifest.segments.clone();
-        kept.retain(|segment| !lost.contains(&segment.id));
-        let mut writer = Self::resume(dir, manifest, &lost, lock)?;
-        writer.commit(Change::Repair, kept, BTreeMap::new(), Vec::new())
-    }
-
-    /// Goes on from a generation, of which some segments are not opened.
-    fn resume(
-        dir: &Path,
-        manifest: Manifest,
-        lost: &[String],
-        lock: File,
-    ) -> Result<Self, CorpusError> {
+    /// Goes on from the current generation.
+    fn resume(dir: &Path, manifest: Manifest, lock: File) -> Result<Self, CorpusError> {
+        manifest::refuse_newer(dir, manifest.number)?;
         let segments = manifest
             .segments
             .iter()
-            .filter(|segment| !lost.contains(&segment.id))
             .map(|segment| Segment::open(dir, segment).map(Arc::new))
             .collect::<Result<_, _>>()?;
         let known = Known::default();
@@ -159,16 +144,20 @@ impl Writer {
             segments: manifest.segments,
             known,
             stages: 0,
+            is_recovering: false,
+            is_durable: true,
             _lock: lock,
         }
         .swept()
     }
 
-    fn swept(self) -> Result<Self, CorpusError> {
+    pub(super) fn swept(self) -> Result<Self, CorpusError> {
+        // A writer that was killed may not have come to this, and what follows removes files.
+        ken_storage::sync_dir(&self.dir)?;
         for folder in layout::generational(&self.dir) {
-            fs::create_dir_all(&folder).map_err(CorpusError::io("create", &folder))?;
+            ken_storage::create_dir_all(&folder)?;
         }
-        durable::remove(&layout::staging(&self.dir))?;
+        ken_storage::remove(&layout::staging(&self.dir))?;
         remove_unpublished(&self.dir, self.number)?;
         Ok(self)
     }
@@ -203,7 +192,7 @@ impl Writer {
     pub(super) fn staging_dir(&mut self) -> Result<PathBuf, CorpusError> {
         self.stages += 1;
         let dir = layout::staging(&self.dir).join(format!("{:08}", self.stages));
-        fs::create_dir_all(&dir).map_err(CorpusError::io("create", &dir))?;
+        ken_storage::create_dir_all(&dir)?;
         Ok(dir)
     }
 
@@ -326,23 +315,6 @@ impl Writer {
         self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
     }
 
-    /// Takes up an earlier generation again, as a new one.
-    ///
-    /// # Errors
-    /// [`CorpusError::UnknownGeneration`] where it is not kept; [`CorpusError::Io`].
-    pub fn rollback(&mut self, number: u64) -> Result<u64, CorpusError> {
-        let kept = manifest::numbers(&self.dir, self.number)?;
-        if !kept.contains(&number) {
-            return Err(CorpusError::UnknownGeneration {
-                path: self.dir.clone(),
-                number,
-                kept,
-            });
-        }
-        let past = manifest::read(&self.dir, number)?;
-        self.commit(Change::Rollback, past.segments, BTreeMap::new(), Vec::new())
-    }
-
     /// Puts staged segments, which hold the same documents, in the place of published ones, given
     /// by their ids. `change` says what for.
     ///
@@ -371,12 +343,7 @@ impl Writer {
         let manifest = manifest::read(&self.dir, self.number)?;
         match manifest.change {
             Change::Compact => collect(&self.dir, &manifest).map(|()| self.number),
-            _ => self.commit(
-                Change::Compact,
-                self.segments.clone(),
-                BTreeMap::new(),
-                Vec::new(),
-            ),
+            _ => self.commit_segments(Change::Compact, self.segments.clone()),
         }
     }
 
@@ -395,6 +362,15 @@ impl Writer {
             .collect()
     }
 
+    /// Publishes a generation of segments that are there, as they are.
+    pub(super) fn commit_segments(
+        &mut self,
+        change: Change,
+        segments: Vec<SegmentManifest>,
+    ) -> Result<u64, CorpusError> {
+        self.commit(change, segments, BTreeMap::new(), Vec::new())
+    }
+
     /// Publishes a generation of published segments, some with other marks than before, and of
     /// staged ones. Without any change there is no new generation.
     fn commit(
@@ -408,6 +384,7 @@ impl Writer {
         if unchanged && change != Change::Compact {
             return Ok(self.number);
         }
+        self.check_standing()?;
         let number = self.number + 1;
         // A publication that failed half-way may have left its files.
         remove_unpublished(&self.dir, self.number)?;
@@ -421,8 +398,7 @@ impl Writer {
         for incoming in incoming {
             segments.push(self.place(incoming, number)?);
         }
-        durable::sync_dir(&layout::marks(&self.dir))?;
-        durable::sync_dir(&layout::segments(&self.dir))?;
+        ken_storage::sync_dir(&layout::segments(&self.dir))?;
         let opened = self.open_all(&mut segments)?;
         let manifest = Manifest {
             format: FORMAT,
@@ -436,16 +412,44 @@ impl Writer {
             segments,
         };
         let current = manifest::write(&self.dir, &manifest)?;
-        durable::replace_file(&layout::current(&self.dir), current.as_bytes())?;
+        manifest::publish(&self.dir, &current)?;
 
         // Readers may see the new generation from here on, whatever fails next.
         self.number = number;
         self.known.replace(opened);
-        let synced = durable::sync_dir(&self.dir);
+        self.is_recovering = false;
+        self.is_durable = false;
+        self.segments.clone_from(&manifest.segments);
+        self.make_durable()?;
         // What cannot be removed now is removed after the next publication.
         let _ = collect(&self.dir, &manifest);
-        self.segments = manifest.segments;
-        synced.map(|()| number)
+        Ok(number)
+    }
+
+    /// Brings the last publication to the disk, without which nothing older may go.
+    fn make_durable(&mut self) -> Result<(), CorpusError> {
+        if !self.is_durable {
+            ken_storage::sync_dir(&self.dir)?;
+            self.is_durable = true;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that what is published is what this writer published last, and is on the disk.
+    fn check_standing(&mut self) -> Result<(), CorpusError> {
+        self.make_durable()?;
+        if self.is_recovering {
+            return Ok(());
+        }
+        let found = manifest::current(&self.dir)?.map_or(0, |current| current.number);
+        match found == self.number {
+            true => Ok(()),
+            false => Err(CorpusError::Overtaken {
+                path: self.dir.clone(),
+                expected: self.number,
+                found,
+            }),
+        }
     }
 
     /// Brings a segment to its place and describes it.
@@ -453,7 +457,7 @@ impl Writer {
         let (dir, mut described, marks) = match incoming {
             Incoming::Staged(staged) => staged.describe()?,
             Incoming::Adopted(adopted) => {
-                durable::sync_tree(&adopted.dir)?;
+                ken_storage::sync_tree(&adopted.dir)?;
                 (adopted.dir, adopted.described, adopted.marks)
             }
         };
@@ -503,7 +507,7 @@ fn full_stages(staged: Vec<StagedSegment>) -> Result<Vec<Incoming>, CorpusError>
         .into_iter()
         .partition(|staged| staged.document_count() > 0);
     for staged in empty {
-        durable::remove(staged.dir())?;
+        ken_storage::remove(staged.dir())?;
     }
     let full = full.into_iter().map(Incoming::Staged);
     Ok(full.collect())
@@ -515,7 +519,7 @@ fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     if layout::current(dir).is_file() {
         return Ok(());
     }
-    let names = durable::names(dir)?;
+    let names = ken_storage::names(dir)?;
     let ours = names.is_empty() || names.iter().any(|name| name == "LOCK");
     let only_ours = names
         .iter()
@@ -528,7 +532,17 @@ fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     }
 }
 
-fn lock(dir: &Path) -> Result<File, CorpusError> {
+/// Publishes a first generation whose writer was killed between sealing and publishing it. There is
+/// no telling it from one whose `CURRENT` was lost, and both are whole.
+fn publish_interrupted(dir: &Path) -> Result<Option<manifest::Current>, CorpusError> {
+    if let Some((_, current)) = manifest::unpublished(dir)? {
+        manifest::publish(dir, &current)?;
+    }
+    manifest::current(dir)
+}
+
+/// Keeps other writers out as long as what is returned is open.
+pub(super) fn lock(dir: &Path) -> Result<File, CorpusError> {
     let path = layout::lock(dir);
     let file = File::options()
         .create(true)

@@ -55,7 +55,7 @@ fn a_crash_at_any_step_of_publishing_leaves_the_generation_before() {
 }
 
 #[test]
-fn a_crash_before_the_first_generation_leaves_no_corpus_and_no_obstacle() {
+fn a_crash_before_the_first_generation_is_published_is_no_obstacle() {
     let full = tempfile::tempdir().unwrap();
     ingest(
         &mut Writer::create(full.path(), settings()).unwrap(),
@@ -63,12 +63,27 @@ fn a_crash_before_the_first_generation_leaves_no_corpus_and_no_obstacle() {
     );
     fs::rename(full.path().join("CURRENT"), full.path().join("CURRENT.tmp")).unwrap();
     assert!(!Corpus::exists(full.path()));
-    let error = Corpus::open(full.path()).unwrap_err();
+    let unsealed = tempfile::tempdir().unwrap();
+    copy(full.path(), unsealed.path());
+    let manifest = unsealed.path().join("generations/00000001.json");
+    fs::rename(&manifest, manifest.with_extension("json.tmp")).unwrap();
+    let error = Corpus::open(unsealed.path()).unwrap_err();
     assert_eq!(error.kind(), "not_a_corpus");
     assert!(error.hint().unwrap().contains("ken ingest"));
-    let mut writer = Writer::create(full.path(), settings()).unwrap();
+    let mut writer = Writer::create(unsealed.path(), settings()).unwrap();
     assert_eq!(ingest(&mut writer, &[document("b", "two")]), 1);
-    assert_eq!(contents(full.path()), map(&[("b#0", "two")]));
+    assert_eq!(contents(unsealed.path()), map(&[("b#0", "two")]));
+
+    // Once it is sealed it is whole, and may have been published.
+    let error = Corpus::open(full.path()).unwrap_err();
+    assert_eq!(error.kind(), "current_lost");
+    assert_eq!(Settings::of(full.path()).unwrap(), Some(settings()));
+    let mut writer = Writer::create(full.path(), settings()).unwrap();
+    assert_eq!(ingest(&mut writer, &[document("b", "two")]), 2);
+    assert_eq!(
+        contents(full.path()),
+        map(&[("a#0", "one"), ("b#0", "two")])
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -86,7 +101,7 @@ fn a_full_disk_loses_nothing_and_the_writer_can_go_on() {
     assert!(error.hint().unwrap().contains("free some disk space"));
     assert!(std::error::Error::source(&error).is_some());
     assert_eq!(contents(dir.path()), map(&[("a#0", "one")]));
-    fs::remove_file(&obstacle).unwrap();
+    assert!(!obstacle.exists(), "a failed write leaves nothing beside");
     assert_eq!(ingest(&mut writer, &[document("a", "two")]), 2);
     assert_eq!(contents(dir.path()), map(&[("a#0", "two")]));
 }

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use ken_corpus::{Damage, verify};
+use ken_corpus::Damage;
+use ken_corpus::verify;
 
 use super::*;
 

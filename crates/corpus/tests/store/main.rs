@@ -8,6 +8,8 @@ mod generations;
 mod joining;
 mod model;
 mod publish;
+mod readers;
+mod recovery;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -108,6 +110,24 @@ fn copy(from: &Path, to: &Path) {
 /// Where a shard's first segment of a generation stands.
 fn segment(dir: &Path, name: &str) -> std::path::PathBuf {
     dir.join("segments").join(name)
+}
+
+/// Every file below a folder with what it holds.
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(dir).unwrap().display().to_string();
+                files.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
 }
 
 fn mark(id: &str) -> PruneMark {

@@ -156,7 +156,9 @@ proptest! {
                 Step::Rollback(back) => {
                     let kept = history(dir).unwrap();
                     let target = kept[kept.len().saturating_sub(1 + back)].generation;
-                    writer.rollback(target).unwrap();
+                    drop(writer);
+                    Writer::rollback(dir, target).unwrap();
+                    writer = Writer::create(dir, sharded(shards)).unwrap();
                     state = past[&target].clone();
                 }
                 Step::Reopen => {

@@ -91,9 +91,9 @@ pub(crate) fn take(dir: &Path, number: usize) -> Result<(), IngestError> {
                 .last()
                 .is_some_and(|last| last.change == ken_corpus::Change::Rollback);
             match kept.iter().rev().nth(1) {
-                Some(before) if !done => Ok(Writer::open(&corpus)?
-                    .rollback(before.generation)
-                    .map(|_| ())?),
+                Some(before) if !done => {
+                    Ok(Writer::rollback(&corpus, before.generation).map(|_| ())?)
+                }
                 _ => Ok(()),
             }
         }

@@ -176,7 +176,7 @@ pub(crate) struct IngestArguments {
     pub(crate) skip_broken: bool,
 
     /// Split the documents into N equal random parts; fixed when the corpus is made [default: 1]
-    #[arg(long, value_name = "N", value_parser = count::<NonZeroU32>)]
+    #[arg(long, value_name = "N", value_parser = shard_count)]
     pub(crate) shards: Option<NonZeroU32>,
 
     /// Another seed splits in another way
@@ -193,6 +193,14 @@ pub(crate) struct IngestArguments {
     /// many that read the same documents in the same order
     #[arg(long, value_name = "I", requires = "shards")]
     pub(crate) only_shard: Option<u32>,
+}
+
+/// Parses a number of shards.
+fn shard_count(text: &str) -> Result<NonZeroU32, String> {
+    match count::<NonZeroU32>(text)? {
+        shards if shards.get() <= Sharding::MOST => Ok(shards),
+        _ => Err(format!("a corpus has at most {} shards", Sharding::MOST)),
+    }
 }
 
 impl IngestArguments {
@@ -297,13 +305,15 @@ Examples:
   ken corpus verify --corpus notes.ken
   ken corpus verify --corpus notes.ken --repair
 
-What is damaged takes its segment along, and nothing else. --repair drops such segments:
-the rest can be searched again, and ingesting the documents once more brings back what
-was lost.")]
+What is damaged takes its segment along, and nothing else. --repair publishes the corpus
+without such segments: the rest can be searched again, and ingesting the documents once
+more brings back what was lost. Where CURRENT or the current manifest is lost, --repair
+takes up the newest generation that is whole. Earlier generations that are damaged can
+no longer be returned to afterwards.")]
     Verify {
         #[command(flatten)]
         corpus: FolderFlag,
-        /// Go on without the segments that are damaged
+        /// Publish what is whole, and give up what is damaged
         #[arg(long)]
         repair: bool,
     },
@@ -317,7 +327,8 @@ Examples:
 Examples:
   ken corpus rollback 7 --corpus notes.ken
 
-It becomes a new generation, so that a rollback can be taken back too.")]
+It becomes a new generation, so that a rollback can be taken back too. That works where the
+current generation is damaged, too.")]
     Rollback {
         /// Its number, as `ken corpus history` shows it
         #[arg(value_name = "GENERATION")]

@@ -40,7 +40,7 @@ pub(crate) fn run(
         CorpusVerb::History(_) => return show_history(corpus, json),
         CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), stop),
         CorpusVerb::Rollback { generation, .. } => {
-            Writer::open(corpus)?.rollback(*generation)?;
+            Writer::rollback(corpus, *generation)?;
         }
         CorpusVerb::Delete { documents, .. } => {
             Writer::open(corpus)?.delete(documents)?;
@@ -88,15 +88,15 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
             display.show("checking", Unit::Bytes, step.bytes, Some(step.bytes_total));
         })?
     };
-    if repair && damaged.iter().any(|damage| damage.segment.is_some()) {
+    if repair && !damaged.is_empty() {
         Writer::repair(corpus, &damaged)?;
         return show_info(&CorpusInfo::read(corpus)?, json);
     }
     if json {
         output::json(&json!({ "ok": damaged.is_empty(), "damaged": damaged }))?;
     } else {
-        for Damage { file, reason, .. } in &damaged {
-            output::line(format!("{}: {reason}", file.display()))?;
+        for damage in &damaged {
+            output::line(told(damage))?;
         }
         if damaged.is_empty() {
             output::line("every file is as it was published")?;
@@ -106,6 +106,17 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
         true => Ok(()),
         false => Err(output::Told.into()),
     }
+}
+
+/// A damaged file in a line, and what it keeps from working where that is not everything.
+fn told(damage: &Damage) -> String {
+    let Damage { file, reason, .. } = damage;
+    let told = format!("{}: {reason}", file.display());
+    if damage.current {
+        return told;
+    }
+    let numbers: Vec<String> = damage.generations.iter().map(u64::to_string).collect();
+    format!("{told} (needed to roll back to {})", numbers.join(", "))
 }
 
 pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {

@@ -50,7 +50,7 @@ fn a_collection_follows_its_corpus() {
     assert_eq!(changed.deleted, (shrunk + deleted) as u64);
 
     // A rollback brings passages back: pruned, replaced and deleted ones.
-    Writer::open(dir).unwrap().rollback(1).unwrap();
+    Writer::rollback(dir, 1).unwrap();
     let back = pushed(dir, &address).unwrap();
     assert_same(dir, &address);
     assert!(back.sent < all / 2, "{back:?}");
@@ -119,7 +119,7 @@ fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
     let halted = push(&corpus, &address_of, None, Some(INDEX), &mut halt, &stop).unwrap();
     assert!(halted.interrupted && halted.sent > 100, "{halted:?}");
 
-    Writer::open(dir.path()).unwrap().rollback(1).unwrap();
+    Writer::rollback(dir.path(), 1).unwrap();
     pushed(dir.path(), &address).unwrap();
     assert_same(dir.path(), &address);
 }

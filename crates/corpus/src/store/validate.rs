@@ -1,0 +1,125 @@
+//! What a manifest may say. Its names become paths and its numbers sizes, so both are checked where
+//! it is parsed, before anything else looks at it.
+
+use std::collections::HashSet;
+
+use super::layout;
+use super::manifest::{FileManifest, Manifest, SegmentManifest};
+use super::shards::Sharding;
+
+/// The most numbers that a vector may have.
+const MOST_DIMENSIONS: usize = 1 << 20;
+/// The most bytes that all files of a generation may have, so that sums never overflow.
+const MOST_BYTES: u64 = 1 << 60;
+
+impl Manifest {
+    /// Says what is wrong, if anything is.
+    pub(super) fn validate(&self) -> Result<(), String> {
+        let Sharding { count, .. } = self.settings.sharding;
+        if !(1..=Sharding::MOST).contains(&count) {
+            return Err(format!("it names {count} shards"));
+        }
+        let dimensions = self.settings.embedder.dimensions;
+        if dimensions > MOST_DIMENSIONS {
+            return Err(format!("it names vectors of {dimensions} numbers"));
+        }
+        let mut ids = HashSet::new();
+        let mut bytes: u64 = 0;
+        for segment in &self.segments {
+            segment.validate(count)?;
+            if !ids.insert(&segment.id) {
+                return Err(format!("it names the segment {:?} twice", segment.id));
+            }
+            for file in segment.files.iter().chain(&segment.marks) {
+                bytes = bytes.saturating_add(file.bytes);
+            }
+        }
+        match bytes <= MOST_BYTES {
+            true => Ok(()),
+            false => Err(format!("it names {bytes} bytes")),
+        }
+    }
+}
+
+impl SegmentManifest {
+    fn validate(&self, shards: u32) -> Result<(), String> {
+        let id = &self.id;
+        if !layout::is_segment_id(id) {
+            return Err(format!("{id:?} is no name of a segment"));
+        }
+        if self.shard >= shards {
+            return Err(format!("the segment {id} is of shard {}", self.shard));
+        }
+        let counts = self.passages <= u64::from(u32::MAX)
+            && self.live_documents <= self.documents
+            && self
+                .live_passages
+                .checked_add(self.pruned_passages)
+                .is_some_and(|counted| counted <= self.passages);
+        if !counts {
+            return Err(format!("the counts of the segment {id} do not fit"));
+        }
+        let mut names = HashSet::new();
+        for FileManifest { name, .. } in &self.files {
+            if !layout::is_file_name(name) {
+                return Err(format!("{name:?} is no name of a file in a segment"));
+            }
+            if !names.insert(name) {
+                return Err(format!("the segment {id} names the file {name} twice"));
+            }
+        }
+        match &self.marks {
+            Some(marks) if !layout::is_marks_name(&marks.name) => {
+                Err(format!("{:?} is no name of a file of marks", marks.name))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_ken_gives_are_names() {
+        for id in ["00000001-000", "00000012-011-2", "123456789-000"] {
+            assert!(layout::is_segment_id(id), "{id}");
+            assert!(layout::is_marks_name(&layout::marks_name(7, id)), "{id}");
+        }
+        for id in [
+            "",
+            "..",
+            "a-0",
+            "1/2",
+            "00000001",
+            "00000001-000/..",
+            "1-2-3-4",
+            "-1-2",
+        ] {
+            assert!(!layout::is_segment_id(id), "{id}");
+            assert!(!layout::is_marks_name(&format!("1.{id}.json")), "{id}");
+        }
+        for name in [
+            "passages.jsonl",
+            "lexical/meta.json",
+            "lexical/.managed.json",
+        ] {
+            assert!(layout::is_file_name(name), "{name}");
+        }
+        for name in [
+            "", "..", "../x", "a/../b", "/etc/x", "a//b", "a\\b", "c:x", ".", "a/", "a\0b",
+        ] {
+            assert!(!layout::is_file_name(name), "{name}");
+        }
+        for name in [
+            "",
+            "x",
+            "1.json",
+            "1.00000001-000",
+            "../1.00000001-000.json",
+        ] {
+            assert!(!layout::is_marks_name(name), "{name}");
+        }
+    }
+}
