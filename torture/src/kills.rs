@@ -166,7 +166,9 @@ fn one(
         // A worker that another thread starts holds this process's locks too until it is loaded.
         for _ in 0..20 {
             match &checked {
-                Err(error) if error.contains("is writing to") || error.contains("being changed") => {
+                Err(error)
+                    if error.contains("is writing to") || error.contains("being changed") =>
+                {
                     std::thread::sleep(Duration::from_millis(5));
                     checked = world::check(world, states, taken, dir.path());
                 }

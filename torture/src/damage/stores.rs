@@ -293,9 +293,9 @@ fn mended(corpus: &Path) -> Result<(), String> {
     let Err(unrepaired) = repaired else {
         return Ok(());
     };
-    let rolled_back = (1..=STEPS as u64).rev().any(|generation| {
-        Writer::open(corpus).is_ok_and(|mut writer| writer.rollback(generation).is_ok())
-    });
+    let rolled_back = (1..=STEPS as u64)
+        .rev()
+        .any(|generation| Writer::rollback(corpus, generation).is_ok());
     match rolled_back {
         true => Ok(()),
         false => Err(unrepaired),

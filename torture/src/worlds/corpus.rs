@@ -121,9 +121,9 @@ impl Script {
                     .last()
                     .is_some_and(|last| last.change == Change::Rollback);
                 match generations.iter().rev().nth(1) {
-                    Some(before) if !done => Ok(Writer::open(&corpus)?
-                        .rollback(before.generation)
-                        .map(|_| ())?),
+                    Some(before) if !done => {
+                        Ok(Writer::rollback(&corpus, before.generation).map(|_| ())?)
+                    }
                     _ => Ok(()),
                 }
             }
