@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod batch;
+pub mod company;
 pub mod crash;
 pub mod damage;
 #[path = "../../crates/ingest/tests/ingest/embedder.rs"]

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
+use ken_torture::company::{self, Plan};
 use ken_torture::crash::{self, Drawing};
 use ken_torture::damage::{self, Store};
 use ken_torture::outcome::Outcome;
@@ -134,7 +136,18 @@ fn run(options: &Options) -> ExitCode {
                     keep(damage::run(store, &shim, options.count, options.seed));
                 }
             }
-            _ => {}
+            _ => {
+                let often = options.count.unwrap_or(300);
+                keep(company::run(
+                    &shim,
+                    Plan {
+                        compactions: often,
+                        kills: often,
+                        time: Duration::from_secs_f64(options.minutes.unwrap_or(1.0) * 60.0),
+                        seed: options.seed,
+                    },
+                ));
+            }
         }
     }
     if let Some(out) = &options.out {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::company;
 use crate::crash::log::acknowledged;
 use crate::damage;
 use crate::faults;
@@ -72,6 +73,8 @@ pub fn run(kind: &str, world: &str, dir: &Path) {
         "count" => faults::count(world, dir),
         "faults" => faults::strike(world, dir),
         "damage" => damage::work(world, dir),
+        "writer" => company::write(dir),
+        "readers" => company::read(dir),
         other => panic!("there is no worker {other:?}"),
     }
 }

@@ -183,6 +183,56 @@ impl CorpusWorld {
     }
 }
 
+/// What a writer does that goes on for ever, by number: all documents are replaced, one is deleted, and
+/// what is gone leaves the files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round(pub(crate) usize);
+
+impl Round {
+    const DOCUMENTS: Range<usize> = 0..6;
+
+    /// How the texts of a round differ.
+    const TEXTS: usize = 3;
+
+    pub(crate) fn is_compaction(self) -> bool {
+        self.0 % 3 == 2
+    }
+
+    pub(crate) fn take(self, dir: &Path) -> Result<(), Refusal> {
+        let corpus = dir.join(KEPT).join(CORPORA[0]);
+        let script = Script::Verbs;
+        let taken = match self.0 % 3 {
+            0 => script.ingest(
+                dir,
+                &corpus,
+                Self::DOCUMENTS,
+                self.0 / 3 % Self::TEXTS,
+                None,
+            ),
+            1 => Writer::open(&corpus)
+                .and_then(|mut writer| match writer.delete(&["d0".to_owned()]) {
+                    Err(CorpusError::UnknownDocument { .. }) => Ok(0),
+                    deleted => deleted,
+                })
+                .map(|_| ())
+                .map_err(IngestError::from),
+            _ => CorpusWorld::compact(dir),
+        };
+        taken.map_err(|error| Refusal::new(error.kind(), &error))
+    }
+
+    /// All that can be read after any round.
+    pub(crate) fn all_contents() -> Vec<Contents> {
+        let dir = crate::shim::folder();
+        crate::world::make_kept(dir.path());
+        let after = |round| {
+            Self(round).take(dir.path()).expect("a round");
+            read(&dir.path().join(KEPT).join(CORPORA[0])).expect("a whole corpus")
+        };
+        (0..3 * Self::TEXTS).map(after).collect()
+    }
+}
+
 /// A document as a line of JSON.
 fn line(document: usize, round: usize) -> String {
     let words: Vec<String> = (0..(document * 5 + round * 3) % 11 + 1)

@@ -5,7 +5,7 @@ mod datastore;
 mod results;
 
 pub use corpus::{CorpusWorld, Script};
-pub(crate) use corpus::{read, searched};
+pub(crate) use corpus::{Round, read, searched};
 pub use datastore::DatastoreWorld;
 pub use results::ResultsWorld;
 
