@@ -108,6 +108,7 @@ fn run(options: &Options) -> ExitCode {
                     count: of_each(10_000),
                     seed: options.seed,
                     dropped_syncs: options.dropped_syncs.clone(),
+                    until_wrong: false,
                     keep: options.out.clone(),
                 };
                 for world in &chosen {

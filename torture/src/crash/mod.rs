@@ -25,7 +25,7 @@ const RANDOM: usize = 4;
 const PASSES: u64 = 40;
 
 /// What to draw.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Drawing {
     /// Different states to look at, at most.
     pub count: usize,
@@ -33,6 +33,8 @@ pub struct Drawing {
     pub seed: u64,
     /// Syncs that are left out: those of paths that end so.
     pub dropped_syncs: Vec<String>,
+    /// Whether to end with the first state that is wrong.
+    pub until_wrong: bool,
     /// States that are wrong are kept here.
     pub keep: Option<PathBuf>,
 }
@@ -84,6 +86,8 @@ pub fn run(world: &dyn World, shim: &Shim, drawing: &Drawing) -> Outcome {
         }
         let drawn = draw(&calls, drawing, &mut |state| {
             sender.send(state).expect("someone looks at states");
+            let wrong = violations.lock().is_ok_and(|all| !all.is_empty());
+            !(wrong && drawing.until_wrong)
         });
         drop(sender);
         drawn
@@ -95,8 +99,9 @@ pub fn run(world: &dyn World, shim: &Shim, drawing: &Drawing) -> Outcome {
     outcome.end()
 }
 
-/// Draws states, of which none is given twice. Returns how many were drawn and given.
-fn draw(calls: &[Call], drawing: &Drawing, each: &mut dyn FnMut(State)) -> (usize, usize) {
+/// Draws states, of which none is given twice, as long as `each` says so. Returns how many were drawn
+/// and given.
+fn draw(calls: &[Call], drawing: &Drawing, each: &mut dyn FnMut(State) -> bool) -> (usize, usize) {
     let mut seen = HashSet::new();
     let mut drawn = 0;
     for pass in 0..PASSES {
@@ -137,12 +142,14 @@ fn draw(calls: &[Call], drawing: &Drawing, each: &mut dyn FnMut(State)) -> (usiz
                 }
                 drawn += 1;
                 let tree = disk.draw(&draw);
-                if seen.insert(hash(&tree, acknowledged)) {
-                    each(State {
-                        tree,
-                        acknowledged,
-                        what: format!("call {moment} ({}), {draw:?}", short(call)),
-                    });
+                let is_new = seen.insert(hash(&tree, acknowledged));
+                let state = || State {
+                    tree,
+                    acknowledged,
+                    what: format!("call {moment} ({}), {draw:?}", short(call)),
+                };
+                if is_new && !each(state()) {
+                    return (drawn, seen.len());
                 }
             }
         }
