@@ -47,6 +47,10 @@ pub fn compact(
         passages_total: all.map(|segment| segment.live_passage_count()).sum(),
     };
     progress(done);
+    // Before the first shard is done, since with that the history is gone.
+    for segments in &untidy {
+        writer.check_segments(&ids(segments))?;
+    }
     for segments in &untidy {
         let mut each = || {
             done.passages += 1;
@@ -68,6 +72,7 @@ pub fn compact(
 /// current generation.
 pub(crate) fn merge_small_segments(writer: &mut Writer) -> Result<u64, IngestError> {
     while let Some(segments) = due(&by_shard(writer)) {
+        writer.check_segments(&ids(&segments))?;
         if let Some(staged) = merged(writer, &segments, Pruned::Kept, &mut || true)? {
             writer.replace(Change::Ingest, &ids(&segments), vec![staged])?;
         }

@@ -14,7 +14,7 @@ use crate::StorageError;
 /// # Errors
 /// Where a folder cannot be created or synced.
 pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
-    if dir.as_os_str().is_empty() || dir.is_dir() {
+    if dir.as_os_str().is_empty() || is_dir(dir)? {
         return Ok(());
     }
     if let Some(parent) = dir.parent() {
@@ -23,10 +23,27 @@ pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
     match fs::create_dir(dir) {
         Ok(()) => {}
         // Another process made it first.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_dir(dir)? => {}
         Err(error) => return Err(StorageError::new("create", dir)(error)),
     }
     sync_dir(parent(dir))
+}
+
+/// Whether there is a folder at `path`, or a link to one. An error is no answer: what cannot be
+/// looked at just now must not be taken for missing.
+fn is_dir(path: &Path) -> Result<bool, StorageError> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_dir()),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(StorageError::new("look at", path)(error)),
+    }
 }
 
 /// The folder in which a path stands; `.` for a bare name.
@@ -62,7 +79,7 @@ pub fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
         let entries = fs::read_dir(&folder).map_err(StorageError::new("list", &folder))?;
         for entry in entries {
             let path = entry.map_err(StorageError::new("list", &folder))?.path();
-            if path.is_dir() {
+            if is_dir(&path)? {
                 folders.push(path);
             } else {
                 File::open(&path)
@@ -97,10 +114,10 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), StorageError> {
 /// Where it cannot be removed.
 pub fn remove(path: &Path) -> Result<(), StorageError> {
     // A link to a folder is removed, not what it points to.
-    let is_dir = path.symlink_metadata().is_ok_and(|found| found.is_dir());
-    let removed = match is_dir {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
+    let removed = match path.symlink_metadata() {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
     };
     match removed {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

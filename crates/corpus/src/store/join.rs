@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::corpus::Corpus;
 use super::error::CorpusError;
 use super::manifest;
+use super::verify;
 use super::writer::{Adopted, Writer};
 
 /// How far a joining is.
@@ -25,6 +26,7 @@ pub struct JoinProgress {
 /// [`CorpusError::OtherEmbedder`], [`CorpusError::OtherSegmentation`],
 /// [`CorpusError::OtherSharding`] or [`CorpusError::OtherDense`] where a part was made with other
 /// settings;
+/// [`CorpusError::Damaged`] where a file of a part does not hold what was published;
 /// [`CorpusError::ShardTwice`] where two of them hold one shard; and as [`Writer::create`]. Nothing
 /// is changed then.
 pub fn join(
@@ -72,7 +74,9 @@ pub fn join(
                     // Marks are written anew, under the segment's new name.
                     continue;
                 };
-                link_or_copy(&from, &staged.join(name))?;
+                let to = staged.join(name);
+                link_or_copy(&from, &to)?;
+                verify::check(&to, &file).map_err(|error| blamed(error, &from))?;
                 done.bytes += file.bytes;
                 progress(done);
             }
@@ -84,6 +88,14 @@ pub fn join(
         }
     }
     writer.adopt(adopted)
+}
+
+/// Damage of a copy is damage of what was copied.
+fn blamed(error: CorpusError, from: &Path) -> CorpusError {
+    match error {
+        CorpusError::Damaged { reason, .. } => CorpusError::damaged(from, reason),
+        other => other,
+    }
 }
 
 fn link_or_copy(from: &Path, to: &Path) -> Result<(), CorpusError> {

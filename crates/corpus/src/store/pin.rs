@@ -31,8 +31,12 @@ impl Pin {
             Err(error) => return Err(CorpusError::io("open", path)(error)),
         };
         // What is still there after the lock was taken is not collected any more.
-        Ok(path.exists().then_some(Self { _lock: lock }))
+        Ok(exists(path)?.then_some(Self { _lock: lock }))
     }
+}
+
+fn exists(path: &Path) -> Result<bool, CorpusError> {
+    path.try_exists().map_err(CorpusError::io("look at", path))
 }
 
 /// Pins a generation that may be collected just now; `None` where it was.
@@ -49,7 +53,7 @@ pub(super) fn pin_current(dir: &Path) -> Result<(Manifest, Pin), CorpusError> {
         }
         if manifest::published(dir)? == current {
             let path = layout::generation(dir, current.number);
-            if !path.exists() {
+            if !exists(&path)? {
                 return Err(CorpusError::MissingFile { path });
             }
         }

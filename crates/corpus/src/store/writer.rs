@@ -14,6 +14,7 @@ use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest, Settings}
 use super::marks::{Marks, PrunedMark};
 use super::segment::Segment;
 use super::staged::StagedSegment;
+use super::verify;
 use crate::passage::PassageId;
 
 /// A passage that is to be pruned, and why.
@@ -315,8 +316,22 @@ impl Writer {
         self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
     }
 
+    /// Checks that published segments, given by their ids, hold what was published. Whoever writes
+    /// them anew calls this first: damage that is copied gets a hash of its own, and is damage no
+    /// more to any later check.
+    ///
+    /// # Errors
+    /// [`CorpusError::Damaged`], [`CorpusError::MissingFile`], [`CorpusError::Io`].
+    pub fn check_segments(&self, ids: &[String]) -> Result<(), CorpusError> {
+        let chosen = self.segments.iter().filter(|one| ids.contains(&one.id));
+        for (path, file) in chosen.flat_map(|segment| manifest::files_of(&self.dir, segment)) {
+            verify::check(&path, &file)?;
+        }
+        Ok(())
+    }
+
     /// Puts staged segments, which hold the same documents, in the place of published ones, given
-    /// by their ids. `change` says what for.
+    /// by their ids. `change` says what for. [`Writer::check_segments`] comes before the copying.
     ///
     /// # Errors
     /// [`CorpusError::Io`]; the generation that was published before then still stands.
@@ -465,7 +480,8 @@ impl Writer {
         for part in 0.. {
             described.id = layout::segment_id(number, described.shard, part);
             target = layout::segment(&self.dir, &described.id);
-            if !target.exists() {
+            let exists = target.try_exists();
+            if !exists.map_err(CorpusError::io("look at", &target))? {
                 break;
             }
         }
@@ -544,12 +560,17 @@ fn publish_interrupted(dir: &Path) -> Result<Option<manifest::Current>, CorpusEr
 /// Keeps other writers out as long as what is returned is open.
 pub(super) fn lock(dir: &Path) -> Result<File, CorpusError> {
     let path = layout::lock(dir);
+    let is_new = !path.exists();
     let file = File::options()
         .create(true)
         .truncate(false)
         .write(true)
         .open(&path)
         .map_err(CorpusError::io("open", &path))?;
+    if is_new {
+        // By this name a folder whose first writer was killed is known to be ken's.
+        ken_storage::sync_dir(dir)?;
+    }
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(CorpusError::Locked {

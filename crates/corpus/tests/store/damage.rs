@@ -173,3 +173,30 @@ fn a_repair_drops_the_damaged_segment_alone_and_an_ingest_brings_it_back() {
         assert_eq!(contents(dir), full);
     }
 }
+
+#[test]
+fn damage_is_not_copied_into_files_that_would_be_found_sound() {
+    let good = good();
+    let path = good.path().join("segments/00000001-000/passages.jsonl");
+    let mut bytes = fs::read(&path).unwrap();
+    let letter = bytes.iter().position(|&byte| byte == b'z').unwrap();
+    bytes[letter] = b'y';
+    fs::write(&path, bytes).unwrap();
+
+    let writer = Writer::open(good.path()).unwrap();
+    let ids = ["00000001-000".to_owned()];
+    let error = writer.check_segments(&ids).unwrap_err();
+    assert_eq!(error.kind(), "corpus_damaged");
+    assert!(error.to_string().contains("passages.jsonl"), "{error}");
+    writer.check_segments(&["00000002-000".to_owned()]).unwrap();
+    drop(writer);
+
+    let whole = tempfile::tempdir().unwrap();
+    let parts = [good.path().to_owned()];
+    let error = ken_corpus::join(&whole.path().join("whole"), &parts, &mut |_| {}).unwrap_err();
+    assert_eq!(error.kind(), "corpus_damaged");
+    assert!(
+        error.to_string().contains(&path.display().to_string()),
+        "{error}"
+    );
+}
