@@ -15,6 +15,9 @@ pub mod damage;
 mod embedder;
 pub mod faults;
 pub mod kills;
+#[path = "../../crates/model/tests/hub/loopback.rs"]
+#[allow(dead_code)]
+mod loopback;
 pub mod outcome;
 pub mod random;
 pub mod shim;

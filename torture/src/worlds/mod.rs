@@ -2,12 +2,16 @@
 
 mod corpus;
 mod datastore;
+mod pulls;
 mod results;
+mod training;
 
 pub use corpus::{CorpusWorld, Script};
 pub(crate) use corpus::{Round, read, searched};
 pub use datastore::DatastoreWorld;
+pub use pulls::PullsWorld;
 pub use results::ResultsWorld;
+pub use training::TrainingWorld;
 
 use crate::world::World;
 
@@ -20,6 +24,8 @@ pub fn all() -> Vec<Box<dyn World>> {
         Box::new(CorpusWorld(Script::Join)),
         Box::new(DatastoreWorld),
         Box::new(ResultsWorld),
+        Box::new(TrainingWorld),
+        Box::new(PullsWorld),
     ]
 }
 
