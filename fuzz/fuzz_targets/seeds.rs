@@ -1,12 +1,29 @@
 //! Writes valid files for the targets to begin with, below `corpus` in the current folder.
 
 #[allow(dead_code)]
+#[path = "../../crates/corpus/tests/fuzzing/seeds.rs"]
+mod documents;
+#[path = "../../crates/corpus/tests/files/mod.rs"]
+mod files;
+#[allow(dead_code)]
 #[path = "../../crates/model/tests/loading/load.rs"]
 mod load;
+
+#[allow(dead_code)]
+#[path = "../../crates/index/tests/fuzzing/read.rs"]
+mod read;
+#[allow(dead_code)]
+#[path = "../../crates/model/tests/fuzzing/model_files.rs"]
+mod model_files;
+#[allow(dead_code)]
+#[path = "../../crates/model/tests/fuzzing/wheels.rs"]
+mod wheels;
 
 use std::path::Path;
 
 use load::{Place, Reader};
+use model_files::ModelFile;
+use read::{Segment, TABLES, Tables};
 
 fn main() -> std::io::Result<()> {
     for (target, name, reader) in [
@@ -18,5 +35,46 @@ fn main() -> std::io::Result<()> {
         std::fs::create_dir_all(&folder)?;
         std::fs::copy(Place::new(reader).weights(), folder.join(name))?;
     }
-    Ok(())
+    for (name, bytes) in documents::small() {
+        let target = match name.rsplit('.').next() {
+            Some("md") => "markdown",
+            Some("html") => "html",
+            Some("pdf") => "pdf",
+            Some("parquet") => "parquet",
+            Some("xml") => "mediawiki",
+            Some("csv" | "tsv") => "separated",
+            Some("jsonl") => "json_lines",
+            Some("gz" | "zst" | "bz2") => "compressed",
+            _ => "segmentation",
+        };
+        write(target, &name, &bytes)?;
+    }
+    for (choice, layout) in (0..).zip(["graph", "disk"]) {
+        let graph = std::fs::read(Segment::new(layout).file("vectors.graph"))?;
+        write("graph", layout, &[&[choice][..], &graph].concat())?;
+    }
+    let tables = Tables::new();
+    for (choice, layout) in (0..).zip(TABLES) {
+        write("segment_tables", &layout.replace(':', "-"), &tables.valid(choice))?;
+    }
+    write("query", "words", "who drives the tide? 北京在哪里".as_bytes())?;
+    write("query", "filter", b"year>=1969")?;
+    for (target, name, file) in [
+        ("tokenizer", "decoder", ModelFile::DecoderTokenizer),
+        ("tokenizer", "embedder", ModelFile::EmbedderTokenizer),
+        ("config", "decoder", ModelFile::DecoderConfig),
+        ("config", "embedder", ModelFile::EmbedderConfig),
+        ("template", "template", ModelFile::Template),
+        ("adapter", "settings", ModelFile::AdapterSettings),
+        ("adapter", "tensors", ModelFile::AdapterTensors),
+    ] {
+        write(target, name, &model_files::Place::new(file).valid())?;
+    }
+    write("wheel", "model", &wheels::valid())
+}
+
+fn write(target: &str, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = Path::new("corpus").join(target);
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join(name), bytes)
 }

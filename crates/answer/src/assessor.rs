@@ -56,7 +56,7 @@ impl Assessor {
             ("prompts", &self.boundary.prompt, prompt.as_str()),
         ];
         for (what, expected, received) in now {
-            if expected != received {
+            if !ken_model::same_model(expected, received) {
                 return Err(AnswerError::OtherAssessor {
                     what,
                     expected: expected.clone(),

@@ -46,7 +46,7 @@ impl Retriever {
         embedder: Box<dyn Embedder>,
     ) -> Result<Self, AnswerError> {
         let back_end = back_end.into();
-        if back_end.embedder().fingerprint != embedder.fingerprint() {
+        if !ken_model::same_model(&back_end.embedder().fingerprint, embedder.fingerprint()) {
             return Err(AnswerError::OtherEmbedder {
                 path: back_end.place(),
                 expected: back_end.embedder().reference.clone(),

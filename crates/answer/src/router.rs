@@ -178,7 +178,7 @@ pub fn fits(
     ];
     for (what, expected, received) in now {
         if let (Some(expected), Some(received)) = (expected, received)
-            && expected != received
+            && !ken_model::same_model(expected, received)
         {
             return Err(AnswerError::OtherRouter {
                 what,

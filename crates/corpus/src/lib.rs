@@ -19,10 +19,10 @@ pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId, titled};
 pub use read::{
-    Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadProgress,
-    read_documents, read_documents_as,
+    Budget, Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadOptions,
+    ReadProgress, contained, read_documents, read_documents_with,
 };
-pub use segment::{Segmentation, SegmentationError, segment};
+pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;
 pub use store::{
     Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::sentence::sentences;
+use crate::sentence::sentences_unless;
 
 /// How documents are cut into passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,9 +145,20 @@ pub fn segment<'t>(
     segmentation: Segmentation,
     token_spans: &dyn Fn(&str) -> Vec<Range<usize>>,
 ) -> Vec<&'t str> {
+    segment_unless(text, segmentation, token_spans, &|| false).unwrap_or_default()
+}
+
+/// As [`segment`]; `None` where `stop` says so meanwhile.
+#[must_use]
+pub fn segment_unless<'t>(
+    text: &'t str,
+    segmentation: Segmentation,
+    token_spans: &dyn Fn(&str) -> Vec<Range<usize>>,
+    stop: &dyn Fn() -> bool,
+) -> Option<Vec<&'t str>> {
     let pieces = match segmentation {
         Segmentation::Whole => vec![text],
-        Segmentation::Sentence => sentences(text),
+        Segmentation::Sentence => sentences_unless(text, stop)?,
         Segmentation::Words { size, overlap } => {
             let starts: Vec<usize> = words(text).into_iter().map(|word| word.start).collect();
             windows(text, &starts, size, overlap)
@@ -156,11 +167,9 @@ pub fn segment<'t>(
             windows(text, &token_starts(text, &token_spans(text)), size, overlap)
         }
     };
-    pieces
-        .into_iter()
-        .map(str::trim)
-        .filter(|piece| !piece.is_empty())
-        .collect()
+    let pieces = pieces.into_iter().map(str::trim);
+    let pieces = pieces.filter(|piece| !piece.is_empty()).collect();
+    (!stop()).then_some(pieces)
 }
 
 /// Slices of `size` units, given where each unit starts; the first also takes what precedes.

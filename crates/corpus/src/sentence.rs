@@ -4,6 +4,8 @@
 //! (`"Why?" he asked`), numbers of list items, hard-wrapped lines and the Chinese semicolon.
 //! The repairs know English abbreviations; they find no sentences in text without punctuation.
 
+use std::borrow::Cow;
+
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Abbreviations after which a sentence always goes on.
@@ -32,29 +34,68 @@ const STARTERS: &[&str] = &[
 /// A line of at least so many characters is taken to be wrapped, not ended.
 const WRAPPED_LINE_CHARS: usize = 60;
 
+/// No abbreviation, initials or number of a list item has more characters. What is looked at before a
+/// border has to be bounded: a text can have a border every few bytes, and no space at all.
+const LONGEST_WORD: usize = 64;
+
+/// Punctuation and spaces in a row of which there are more characters are shortened before
+/// Unicode's rules see them: those look ahead, from each character behind a full stop, to the next
+/// letter.
+const LONGEST_RUN: usize = 16;
+
 /// The sentences of `text`, in order, without the white space around them, none of them empty.
 #[must_use]
 pub fn sentences(text: &str) -> Vec<&str> {
+    sentences_unless(text, &|| false).unwrap_or_default()
+}
+
+/// As [`sentences`]; `None` where `stop` says so meanwhile.
+pub(crate) fn sentences_unless<'t>(text: &'t str, stop: &dyn Fn() -> bool) -> Option<Vec<&'t str>> {
+    const BORDERS_A_LOOK: usize = 1024;
     let mut found = Vec::new();
-    let mut start = 0;
-    for border in borders(text) {
-        if is_sentence_end(&text[start..border], &text[border..]) {
+    // Where the text goes on behind the space at the last border, and at the last one that was an
+    // end.
+    let mut seen = text.len() - text.trim_start().len();
+    let mut start = seen;
+    for (number, border) in borders(text, stop)?.into_iter().enumerate() {
+        if number % BORDERS_A_LOOK == 0 && stop() {
+            return None;
+        }
+        // All borders within one stretch of space are the same one.
+        if border <= seen {
+            continue;
+        }
+        seen = text.len() - text[border..].trim_start().len();
+        if is_sentence_end(&text[start..border], &text[border..seen], &text[seen..]) {
             found.push(text[start..border].trim());
-            start = border;
+            start = seen;
         }
     }
     found.push(text[start..].trim());
     found.retain(|sentence| !sentence.is_empty());
-    found
+    Some(found)
 }
 
 /// Where sentences may end: Unicode's borders, and the places after Chinese semicolons.
-fn borders(text: &str) -> Vec<usize> {
-    let mut borders: Vec<usize> = text
+fn borders(text: &str, stop: &dyn Fn() -> bool) -> Option<Vec<usize>> {
+    let shortened = Shortened::of(text);
+    let mut borders: Vec<usize> = Vec::new();
+    let mut shift = shortened.shifts.iter().copied().peekable();
+    let mut shifted = 0;
+    for (number, (start, _)) in shortened
+        .text
         .split_sentence_bound_indices()
-        .map(|(start, _)| start)
+        .enumerate()
         .skip(1)
-        .collect();
+    {
+        if number % 1024 == 0 && stop() {
+            return None;
+        }
+        while let Some((_, by)) = shift.next_if(|&(from, _)| from <= start) {
+            shifted = by;
+        }
+        borders.push(start + shifted);
+    }
     borders.extend(
         text.match_indices('；')
             .map(|(at, mark)| at + mark.len())
@@ -63,17 +104,80 @@ fn borders(text: &str) -> Vec<usize> {
     borders.retain(|&border| border < text.len());
     borders.sort_unstable();
     borders.dedup();
-    borders
+    Some(borders)
 }
 
-/// Whether the text before a border is a whole sentence, in view of the text after it.
-fn is_sentence_end(before: &str, after: &str) -> bool {
+/// A text whose long runs of punctuation and spaces lack their middle.
+struct Shortened<'t> {
+    text: Cow<'t, str>,
+    /// From each of these places on, how many bytes are missing before it.
+    shifts: Vec<(usize, usize)>,
+}
+
+impl<'t> Shortened<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut shortened = String::new();
+        let mut shifts = Vec::new();
+        // What was copied of the text, and where the run begins whose end is looked for.
+        let (mut copied, mut run) = (0, None);
+        let mut cut = |start: usize, end: usize| {
+            let kept = LONGEST_RUN / 2;
+            let run = &text[start..end];
+            if run.len() <= LONGEST_RUN {
+                return;
+            }
+            let first = run.char_indices().nth(kept).map(|(at, _)| start + at);
+            let last = run.char_indices().rev().nth(kept - 1);
+            let last = last.map(|(at, _)| start + at);
+            if let (Some(first), Some(last)) = (first, last)
+                && first < last
+            {
+                shortened.push_str(&text[copied..first]);
+                shifts.push((shortened.len(), last - shortened.len()));
+                copied = last;
+            }
+        };
+        for (at, character) in text.char_indices() {
+            match (is_in_run(character), run) {
+                (true, None) => run = Some(at),
+                (false, Some(start)) => {
+                    cut(start, at);
+                    run = None;
+                }
+                _ => {}
+            }
+        }
+        if let Some(start) = run {
+            cut(start, text.len());
+        }
+        if copied == 0 {
+            return Self {
+                text: Cow::Borrowed(text),
+                shifts,
+            };
+        }
+        shortened.push_str(&text[copied..]);
+        Self {
+            text: Cow::Owned(shortened),
+            shifts,
+        }
+    }
+}
+
+/// Whether a character is neither part of a word nor the end of a line.
+fn is_in_run(character: char) -> bool {
+    !character.is_alphanumeric()
+        && !matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether the text before a border is a whole sentence, in view of the space after it and of what
+/// comes next.
+fn is_sentence_end(before: &str, space: &str, next: &str) -> bool {
     let sentence = before.trim_end();
-    let breaks = line_breaks(&before[sentence.len()..]) + line_breaks(leading_space(after));
+    let breaks = line_breaks(&before[sentence.len()..]) + line_breaks(space);
     if breaks >= 2 {
         return true;
     }
-    let next = after.trim_start();
     let unquoted = sentence.trim_end_matches(is_closing);
     match unquoted.chars().next_back() {
         Some('。' | '！' | '？' | '；' | '｡') => true,
@@ -83,8 +187,8 @@ fn is_sentence_end(before: &str, after: &str) -> bool {
         Some('.' | '!' | '?' | '…' | '‼' | '⁇' | '⁈' | '⁉') => !begins_lowercase(next),
         // Only a line break can end a sentence without a mark.
         _ if breaks == 1 => {
-            let line = sentence.rsplit('\n').next().unwrap_or(sentence);
-            !begins_lowercase(next) && line.chars().count() < WRAPPED_LINE_CHARS
+            let line = sentence.chars().rev().take(WRAPPED_LINE_CHARS);
+            !begins_lowercase(next) && line.take_while(|&c| c != '\n').count() < WRAPPED_LINE_CHARS
         }
         _ => true,
     }
@@ -93,14 +197,17 @@ fn is_sentence_end(before: &str, after: &str) -> bool {
 /// Whether the full stop that ends `before` ends a word and not the sentence.
 fn is_abbreviation(before: &str, next: &str) -> bool {
     let stem = before.strip_suffix('.').unwrap_or(before);
-    let start = stem.rfind(char::is_whitespace).map_or(0, |at| {
-        at + stem[at..].chars().next().map_or(1, char::len_utf8)
-    });
+    let last = stem.char_indices().rev().take(LONGEST_WORD + 1);
+    let space = last.clone().find(|(_, c)| c.is_whitespace());
+    let start = match (space, last.last()) {
+        (Some((at, _)), _) | (None, Some((at @ 0, _))) => at,
+        _ => return false, // no abbreviation is so long
+    };
     let word = stem[start..].trim_start_matches(|c: char| !c.is_alphanumeric());
     if word.is_empty() {
         return false;
     }
-    if stem.trim_start().chars().all(|c| c.is_ascii_digit()) {
+    if stem.len() <= LONGEST_WORD && stem.chars().all(|c| c.is_ascii_digit()) {
         return true; // the number of a list item
     }
     let lower = word.to_lowercase();
@@ -122,17 +229,14 @@ fn is_initials(word: &str) -> bool {
 
 /// Whether the next word can be a part of a name rather than begin a sentence.
 fn begins_name(next: &str) -> bool {
-    let word: String = next.chars().take_while(|c| c.is_alphanumeric()).collect();
+    let letters = next.chars().take(LONGEST_WORD);
+    let word: String = letters.take_while(|c| c.is_alphanumeric()).collect();
     let is_initial = word.chars().count() == 1 && next[word.len()..].starts_with('.');
     next.starts_with(char::is_alphabetic) && (is_initial || !STARTERS.contains(&word.as_str()))
 }
 
 fn begins_lowercase(text: &str) -> bool {
     text.starts_with(char::is_lowercase)
-}
-
-fn leading_space(text: &str) -> &str {
-    &text[..text.len() - text.trim_start().len()]
 }
 
 fn line_breaks(space: &str) -> usize {
@@ -222,6 +326,27 @@ mod tests {
             ["「行くよ。」", "彼は言った。", "雨だ。"]
         );
         assert_eq!(sentences("圆周率是3.14。对"), ["圆周率是3.14。", "对"]);
+    }
+
+    /// The rule by which long runs are shortened changes no border that a text has.
+    #[test]
+    fn long_runs() {
+        for run in [".", " ", "\t", "-", ")", "\"", "_", "。"] {
+            let long = format!("Before it. One{}Two goes on. After.", run.repeat(40));
+            let short = format!("Before it. One{}Two goes on. After.", run.repeat(14));
+            assert_eq!(
+                sentences(&long).concat().replace(run, ""),
+                sentences(&short).concat().replace(run, "")
+            );
+            assert_eq!(sentences(&long).len(), sentences(&short).len(), "{run:?}");
+        }
+        let wide = " ".repeat(50);
+        assert_eq!(
+            sentences(&format!("One.{wide}Two is.{wide}\n{wide}Three is.")),
+            ["One.", "Two is.", "Three is."]
+        );
+        let quoted = format!("(He said.{}) Then he left.", ")".repeat(30));
+        assert_eq!(sentences(&quoted).len(), 2);
     }
 
     #[test]

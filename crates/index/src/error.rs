@@ -111,9 +111,21 @@ pub enum IndexError {
         /// The name that was given.
         received: String,
     },
+    /// What was being written was given up since the caller asked for it.
+    #[error("writing the index was cancelled")]
+    Cancelled,
     /// The corpus could not be read.
     #[error(transparent)]
     Corpus(#[from] ken_corpus::CorpusError),
+}
+
+impl From<ken_storage::StorageError> for IndexError {
+    fn from(error: ken_storage::StorageError) -> Self {
+        Self::Io {
+            path: error.path,
+            source: error.source,
+        }
+    }
 }
 
 impl IndexError {
@@ -133,6 +145,7 @@ impl IndexError {
             Self::LexicalWrite { .. } => "lexical_write",
             Self::UnknownMode { .. } => "unknown_mode",
             Self::UnknownDenseLayout { .. } => "unknown_dense_layout",
+            Self::Cancelled => "cancelled",
             Self::Corpus(error) => error.kind(),
         }
     }
@@ -156,7 +169,8 @@ impl IndexError {
             }
             Self::Io { path, source } => io_hint(source.kind(), path),
             Self::Corpus(error) => error.hint(),
-            Self::LexicalWrite { .. }
+            Self::Cancelled
+            | Self::LexicalWrite { .. }
             | Self::VectorLength { .. }
             | Self::UnknownMode { .. }
             | Self::UnknownDenseLayout { .. } => None,

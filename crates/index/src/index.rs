@@ -36,8 +36,8 @@ pub struct Index {
 }
 
 impl Index {
-    /// Opens the indexes of all segments. Vectors are mapped, not read; lexical indexes are read
-    /// once to verify their checksums.
+    /// Opens the indexes of all segments. Files above a MiB are mapped, not read: their sizes are
+    /// checked, and [`ken_corpus::verify`] checks what they hold.
     ///
     /// # Errors
     /// Names the file of a segment that is missing or damaged.

@@ -26,6 +26,12 @@ pub(crate) fn analyzer() -> TextAnalyzer {
 /// words tell as much as all.
 const QUERY_TERMS: usize = 512;
 
+/// The bytes of a query, from its beginning, in which terms are looked for.
+const QUERY_BYTES: usize = 1 << 20;
+
+/// The longest character of an unspaced script, marks included, in code points.
+const LONGEST_CHARACTER: usize = LONGEST_TERM / 2;
+
 /// What the lexical index counts for a passage: the terms of its title, twice, and of its text.
 #[must_use]
 pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
@@ -34,31 +40,22 @@ pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
     [title.clone(), title, text].concat()
 }
 
-/// What the lexical index looks up for a query: its distinct terms, at most 512, in its order.
+/// What the lexical index looks up for a query: its distinct terms, in its order, at most the first
+/// 512 in the first MiB of the text.
 #[must_use]
 pub fn query_terms(text: &str) -> Vec<String> {
-    let mut analyzer = analyzer();
-    let mut stream = analyzer.token_stream(text);
-    let mut seen = std::collections::HashSet::new();
-    let mut terms = Vec::new();
-    while terms.len() < QUERY_TERMS
-        && let Some(token) = stream.next()
-    {
-        if seen.insert(token.text.clone()) {
-            terms.push(token.text.clone());
-        }
+    let mut end = text.len().min(QUERY_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
     }
+    let mut seen = std::collections::HashSet::new();
+    let mut terms = words(&text[..end]);
+    terms.retain(|term| seen.len() < QUERY_TERMS && seen.insert(term.clone()));
     terms
 }
 
 fn terms(text: &str) -> Vec<String> {
-    let mut analyzer = analyzer();
-    let mut stream = analyzer.token_stream(text);
-    let mut terms = Vec::new();
-    while let Some(token) = stream.next() {
-        terms.push(token.text.clone());
-    }
-    terms
+    words(text)
 }
 
 /// Splits a text into terms.
@@ -109,7 +106,7 @@ fn words(text: &str) -> Vec<String> {
     let mut run = Vec::new();
     for piece in text.split_word_bounds() {
         if piece.starts_with(is_unspaced) {
-            run.extend(piece.graphemes(true));
+            run.extend(piece.graphemes(true).map(shortened));
             continue;
         }
         push_pairs(&mut words, &mut run);
@@ -122,6 +119,12 @@ fn words(text: &str) -> Vec<String> {
     }
     push_pairs(&mut words, &mut run);
     words
+}
+
+/// The first marks of a character, which can have millions.
+fn shortened(character: &str) -> &str {
+    let end = character.char_indices().nth(LONGEST_CHARACTER);
+    end.map_or(character, |(end, _)| &character[..end])
 }
 
 /// A word without its endings, where there is a stemmer for its script.
@@ -250,6 +253,22 @@ mod tests {
     #[test]
     fn long_words_are_cut() {
         assert_eq!(terms(&"ж".repeat(9000)), ["ж".repeat(LONGEST_TERM)]);
+        let marked = format!("字{}母", "\u{489}".repeat(9000));
+        assert_eq!(
+            terms(&marked),
+            [format!("字{}母", "\u{489}".repeat(LONGEST_CHARACTER - 1))]
+        );
+    }
+
+    #[test]
+    fn of_a_long_query_the_beginning_counts() {
+        let text: String = (0..QUERY_TERMS + 9).map(|n| format!("x{n} ")).collect();
+        assert_eq!(query_terms(&text).len(), QUERY_TERMS);
+        assert_eq!(query_terms("b a b a c"), ["b", "a", "c"]);
+        for fill in ["- ", "同", "a "] {
+            let text = format!("{}needle", fill.repeat(QUERY_BYTES / fill.len() + 1));
+            assert!(query_terms(&text).iter().all(|term| term != "needl"));
+        }
     }
 
     proptest! {

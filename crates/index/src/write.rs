@@ -1,6 +1,7 @@
 //! Writing the index of a segment, before the segment is published.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use ken_corpus::Passage;
 
@@ -65,9 +66,17 @@ impl SegmentWriter {
     /// # Errors
     /// Where a file cannot be written.
     pub fn finish(self) -> Result<(), IndexError> {
+        self.finish_unless(&AtomicBool::new(false))
+    }
+
+    /// As [`SegmentWriter::finish`], given up soon after `cancel` has been set.
+    ///
+    /// # Errors
+    /// As there, and [`IndexError::Cancelled`]: what was written is of no use then.
+    pub fn finish_unless(self, cancel: &AtomicBool) -> Result<(), IndexError> {
         self.vectors.finish()?;
         self.lexical.finish()?;
         let search = self.layout.search;
-        write_graph(&self.dir, self.passages, self.dimensions, search)
+        write_graph(&self.dir, self.passages, self.dimensions, search, cancel)
     }
 }

@@ -30,6 +30,10 @@ fn settings() -> Settings {
 /// Publishes one generation of documents, each of one passage, or of none where the text is empty:
 /// id, text, vector.
 fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
+    publish_as(dir, documents, DenseLayout::default());
+}
+
+fn publish_as(dir: &Path, documents: &[(&str, &str, [f32; 2])], layout: DenseLayout) {
     let mut writer = Writer::create(dir, settings()).unwrap();
     let mut staged = writer.stage(0).unwrap();
     let mut passages = Vec::new();
@@ -49,7 +53,7 @@ fn publish(dir: &Path, documents: &[(&str, &str, [f32; 2])]) {
             vectors.extend(vector);
         }
     }
-    let mut index = SegmentWriter::create(staged.dir(), 2, DenseLayout::default()).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 2, layout).unwrap();
     for (passage, vector) in passages.iter().zip(vectors.chunks(2)) {
         index.push(passage, vector).unwrap();
     }
@@ -147,6 +151,47 @@ fn a_missing_or_cut_vectors_file_is_named() {
     assert_eq!(error.kind(), "vectors_missing");
     assert!(error.to_string().contains("vectors.f32"), "{error}");
     assert!(error.hint().is_some());
+}
+
+/// Small files are held in memory, so nothing that happens to them reaches an open index.
+#[test]
+fn an_open_index_outlives_its_files() {
+    for layout in ["exact", "graph", "disk:int8"] {
+        let dir = tempfile::tempdir().unwrap();
+        let documents: Vec<(String, [f32; 2])> = (0..200)
+            .map(|n| (n.to_string(), (n as f32).sin_cos().into()))
+            .collect();
+        let documents: Vec<(&str, &str, [f32; 2])> = documents
+            .iter()
+            .map(|(id, vector)| (id.as_str(), "the moon drives the tide", *vector))
+            .collect();
+        publish_as(dir.path(), &documents, layout.parse().unwrap());
+        let index = open(dir.path());
+        let search = || MODES.map(|mode| index.places(&TIDE, mode, 10, None).unwrap());
+        let expected = search();
+        let segment = index.corpus().segments()[0].dir().to_owned();
+        let mut files = Vec::new();
+        for folder in [segment.join("lexical"), segment] {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+                // What is said of documents and passages is the corpus's.
+                let is_other = name.starts_with("documents") || name.starts_with("passages");
+                if path.is_file() && !is_other {
+                    files.push(path);
+                }
+            }
+        }
+        assert!(files.len() > 6, "{files:?}");
+        for path in files {
+            let length = std::fs::metadata(&path).unwrap().len();
+            for length in [length / 2, 0] {
+                let file = std::fs::File::options().write(true).open(&path);
+                file.unwrap().set_len(length).unwrap();
+                assert_eq!(search(), expected, "{layout} {}", path.display());
+            }
+        }
+    }
 }
 
 /// The fewest passages that a segment needs to get a graph.

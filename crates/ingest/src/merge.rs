@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Change, Pruned, Segment, StagedSegment, Writer};
-use ken_index::{RowBuffer, SegmentVectors, SegmentWriter};
+use ken_index::{IndexError, RowBuffer, SegmentVectors, SegmentWriter};
 
 use crate::IngestError;
 use crate::run::layout;
@@ -57,9 +57,9 @@ pub fn compact(
             if done.passages.is_multiple_of(1024) {
                 progress(done);
             }
-            !cancel.load(Ordering::Relaxed)
         };
-        let Some(staged) = merged(writer, segments, Pruned::Dropped, &mut each)? else {
+        let staged = merged(writer, segments, Pruned::Dropped, &mut each, cancel)?;
+        let Some(staged) = staged else {
             return Ok((writer.generation(), true));
         };
         writer.replace(Change::Compact, &ids(segments), vec![staged])?;
@@ -68,14 +68,18 @@ pub fn compact(
     Ok((writer.forget_history()?, false))
 }
 
-/// Merges segments of a shard as long as there are [`MERGED`] of about one size. Returns the
-/// current generation.
-pub(crate) fn merge_small_segments(writer: &mut Writer) -> Result<u64, IngestError> {
+/// Merges segments of a shard as long as there are [`MERGED`] of about one size, or until `cancel`
+/// is set; the next run merges the others. Returns the current generation.
+pub(crate) fn merge_small_segments(
+    writer: &mut Writer,
+    cancel: &AtomicBool,
+) -> Result<u64, IngestError> {
     while let Some(segments) = due(&by_shard(writer)) {
         writer.check_segments(&ids(&segments))?;
-        if let Some(staged) = merged(writer, &segments, Pruned::Kept, &mut || true)? {
-            writer.replace(Change::Ingest, &ids(&segments), vec![staged])?;
-        }
+        let Some(staged) = merged(writer, &segments, Pruned::Kept, &mut || (), cancel)? else {
+            break;
+        };
+        writer.replace(Change::Ingest, &ids(&segments), vec![staged])?;
     }
     Ok(writer.generation())
 }
@@ -100,28 +104,28 @@ fn due(shards: &[Vec<Arc<Segment>>]) -> Option<Vec<Arc<Segment>>> {
     })
 }
 
-/// A staged segment with what lives in some segments of a shard; `None` where `each`, which is
-/// called after every passage, says so.
+/// A staged segment with what lives in some segments of a shard; `None` soon after `cancel` has been
+/// set. `each` is called after every passage.
 fn merged(
     writer: &mut Writer,
     segments: &[Arc<Segment>],
     pruned: Pruned,
-    each: &mut dyn FnMut() -> bool,
+    each: &mut dyn FnMut(),
+    cancel: &AtomicBool,
 ) -> Result<Option<StagedSegment>, IngestError> {
     let shard = segments.first().map_or(0, |segment| segment.shard());
     let dimensions = writer.settings().embedder.dimensions;
     let mut staged = writer.stage(shard)?;
     let mut index = SegmentWriter::create(staged.dir(), dimensions, layout(writer)?)?;
     let mut buffer = RowBuffer::default();
-    let mut goes_on = true;
     for segment in segments {
         let vectors = SegmentVectors::open(segment.dir(), segment.passage_count(), dimensions)?;
         let copied = staged.copy(segment, pruned, |ordinal, passage| {
             index.push(&passage, vectors.row(ordinal, &mut buffer)?)?;
-            goes_on = each();
-            match goes_on {
-                true => Ok(()),
-                false => Err(Stopped::ByCaller),
+            each();
+            match cancel.load(Ordering::Relaxed) {
+                true => Err(Stopped::ByCaller),
+                false => Ok(()),
             }
         });
         match copied {
@@ -130,8 +134,11 @@ fn merged(
             Err(Stopped::ByError(error)) => return Err(*error),
         }
     }
-    index.finish()?;
-    Ok(Some(staged))
+    match index.finish_unless(cancel) {
+        Ok(()) => Ok(Some(staged)),
+        Err(IndexError::Cancelled) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Why copying ended early.
@@ -167,4 +174,96 @@ fn is_whole(segment: &Segment) -> bool {
 fn ids(segments: &[Arc<Segment>]) -> Vec<String> {
     let ids = segments.iter().map(|segment| segment.id().to_owned());
     ids.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use ken_corpus::{Document, EmbedderIdentity, Settings, Sharding};
+
+    use super::*;
+
+    const DIMENSIONS: usize = 64;
+    const PASSAGES: usize = 1500;
+
+    /// A corpus with as many segments as are merged, which are to get a graph.
+    fn corpus(dir: &Path) -> Writer {
+        let settings = Settings {
+            embedder: EmbedderIdentity {
+                reference: "test".to_owned(),
+                fingerprint: "test".to_owned(),
+                dimensions: DIMENSIONS,
+            },
+            segmentation: "whole".to_owned(),
+            sharding: Sharding::default(),
+            dense: "graph".to_owned(),
+        };
+        let mut writer = Writer::create(dir, settings).unwrap();
+        let layout = "exact".parse().unwrap();
+        for segment in 0..MERGED {
+            let mut staged = writer.stage(0).unwrap();
+            let mut index = SegmentWriter::create(staged.dir(), DIMENSIONS, layout).unwrap();
+            for n in 0..PASSAGES {
+                let number = segment * PASSAGES + n;
+                let document = Document {
+                    id: number.to_string(),
+                    title: String::new(),
+                    text: format!("text {number}"),
+                    metadata: Default::default(),
+                    record: true,
+                };
+                let texts = [document.text.clone()];
+                let vector: Vec<f32> = (0..DIMENSIONS)
+                    .map(|at| ((number * 31 + at * at * 17) as f32).sin())
+                    .collect();
+                for passage in staged.push(&document, &texts).unwrap() {
+                    index.push(&passage, &vector).unwrap();
+                }
+            }
+            index.finish().unwrap();
+            writer.publish(vec![staged]).unwrap();
+        }
+        writer
+    }
+
+    /// The bytes of vectors in the segment that is being staged.
+    fn staged_bytes(dir: &Path) -> Option<u64> {
+        let mut folders = std::fs::read_dir(dir.join("staging")).ok()?;
+        let file = folders.next()?.ok()?.path().join("vectors.f32");
+        Some(std::fs::metadata(file).ok()?.len())
+    }
+
+    #[test]
+    fn a_merge_that_is_cancelled_leaves_the_generation_as_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = corpus(dir.path());
+        let before = writer.generation();
+        let all = (MERGED * PASSAGES * DIMENSIONS * size_of::<f32>()) as u64;
+        // While passages are copied, and while the graph is built, which takes seconds.
+        for bytes in [1, all] {
+            let (cancel, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !ended.load(Ordering::Relaxed) {
+                        let is_due = staged_bytes(dir.path()).is_some_and(|len| len >= bytes);
+                        cancel.fetch_or(is_due, Ordering::Relaxed);
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                });
+                let generation = merge_small_segments(&mut writer, &cancel).unwrap();
+                ended.store(true, Ordering::Relaxed);
+                assert_eq!(generation, before, "cancelled at {bytes} bytes");
+            });
+        }
+        let cancel = AtomicBool::new(true);
+        assert_eq!(merge_small_segments(&mut writer, &cancel).unwrap(), before);
+        let done = compact(&mut writer, &mut |_| (), &cancel).unwrap();
+        assert_eq!(done, (before, true));
+        assert_eq!(writer.known().segments().len(), MERGED);
+        cancel.store(false, Ordering::Relaxed);
+        assert!(merge_small_segments(&mut writer, &cancel).unwrap() > before);
+        assert_eq!(writer.known().segments().len(), 1);
+    }
 }

@@ -87,7 +87,9 @@ pub struct Report {
 }
 
 /// Takes in the documents that are new or changed. `progress` is called after each batch of
-/// passages, on the calling thread; `cancel` is looked at between documents and between batches.
+/// passages, on the calling thread; `cancel` is looked at between documents and between batches, while
+/// a long document is cut, while segments are merged, and by the reading of documents where it is
+/// also their flag.
 ///
 /// # Errors
 /// The first document that cannot be read, cut, embedded or written ends the run; what was
@@ -118,12 +120,13 @@ pub fn ingest(
         let (done, to_publish) = sync_channel(WRITE_BEHIND);
         let reader =
             scope.spawn(move || stages::read(documents, &known, split, on_broken, cancel, &found));
-        let cutter = scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, &ready));
-        let shelf = Shelf::new(writer, dimensions, layout);
+        let cutter =
+            scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, cancel, &ready));
+        let shelf = Shelf::new(writer, dimensions, layout, cancel);
         let publisher = scope.spawn(move || shelf.fill(to_publish));
 
         let stopped = stages::embed(to_embed, embedder, cancel, &done, progress);
-        joined(cutter);
+        let cutting_stopped = joined(cutter);
         let seen = joined(reader);
         if stopped.is_ok() {
             // Where nobody listens, the publisher has an error to tell.
@@ -142,7 +145,7 @@ pub fn ingest(
             reused: written.reused,
             longer_than_embedder: written.longer,
             generation: written.generation,
-            interrupted: stopped? || seen.interrupted,
+            interrupted: stopped? || cutting_stopped || seen.interrupted,
         };
         progress(Progress {
             read: seen.read,

@@ -8,7 +8,7 @@ mod values;
 
 pub(crate) use address::CorpusAddress;
 pub(crate) use source::CorpusSource;
-pub(crate) use values::{SamplingTemperature, Temperature, count, seed};
+pub(crate) use values::{Bytes, SamplingTemperature, Temperature, count, seed};
 
 use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -17,7 +17,7 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use ken_answer::Rerank;
-use ken_corpus::{Active, Filter, Segmentation};
+use ken_corpus::{Active, Budget, Filter, Segmentation};
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
@@ -44,7 +44,7 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 27] = [
     "adapter",
     "corpus",
     "datastore",
@@ -54,6 +54,7 @@ const KEYS: [&str; 26] = [
     "k",
     "kbm",
     "kbm_model",
+    "max_document_bytes",
     "max_tokens",
     "mode",
     "model",
@@ -87,6 +88,7 @@ pub(crate) struct Layer {
     pub(crate) k: Option<NonZeroUsize>,
     pub(crate) kbm: Option<PathBuf>,
     pub(crate) kbm_model: Option<ModelReference>,
+    pub(crate) max_document_bytes: Option<Bytes>,
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
     pub(crate) model: Option<ModelReference>,
@@ -141,6 +143,7 @@ impl Layer {
             k: self.k.or(lower.k),
             kbm: self.kbm.or(lower.kbm),
             kbm_model: self.kbm_model.or(lower.kbm_model),
+            max_document_bytes: self.max_document_bytes.or(lower.max_document_bytes),
             max_tokens: self.max_tokens.or(lower.max_tokens),
             mode: self.mode.or(lower.mode),
             model: self.model.or(lower.model),
@@ -178,6 +181,7 @@ impl Layer {
             "k" => self.k = Some(count(value)?),
             "kbm" => self.kbm = Some(PathBuf::from(value)),
             "kbm_model" => self.kbm_model = Some(read(value)?),
+            "max_document_bytes" => self.max_document_bytes = Some(read(value)?),
             "max_tokens" => self.max_tokens = Some(count(value)?),
             "mode" => self.mode = Some(read(value)?),
             "model" => self.model = Some(read(value)?),
@@ -331,6 +335,8 @@ pub(crate) struct Settings {
     /// The model under it, where that is not the one that answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kbm_model: Option<ModelReference>,
+    /// The most bytes of a document that is taken in.
+    pub(crate) max_document_bytes: Bytes,
     /// The longest answer, in tokens.
     pub(crate) max_tokens: usize,
     pub(crate) mode: Mode,
@@ -441,6 +447,9 @@ fn settings(layer: Layer) -> Result<Settings> {
         k: layer.k.map(NonZeroUsize::get),
         kbm: layer.kbm,
         kbm_model: layer.kbm_model,
+        max_document_bytes: layer
+            .max_document_bytes
+            .unwrap_or(Bytes(Budget::DEFAULT_DOCUMENT_BYTES)),
         max_tokens: layer.max_tokens.map_or(64, NonZeroUsize::get),
         mode: layer.mode.unwrap_or(Mode::Hybrid),
         model: match layer.model {

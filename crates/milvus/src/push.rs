@@ -139,8 +139,8 @@ fn check(
         ),
     ];
     // A model that was moved is the same model.
-    let same =
-        |what| what == "embedder" && theirs.embedder.fingerprint == ours.embedder.fingerprint;
+    let (theirs_is, ours_is) = (&theirs.embedder.fingerprint, &ours.embedder.fingerprint);
+    let same = |what| what == "embedder" && ken_storage::same_fingerprint(theirs_is, ours_is);
     let differs = differs
         .into_iter()
         .find(|(what, one, other)| one != other && !same(*what));

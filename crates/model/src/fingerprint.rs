@@ -1,53 +1,130 @@
-//! Telling models apart: by their weights, quickly enough to do at every load, or by their names.
+//! Telling models apart: by all bytes of their weights, or by their names.
+//!
+//! A fingerprint of files is a text of two halves, `SAMPLED-WHOLE`. The first is a hash of the
+//! sizes and of samples; corpora, records and heads of earlier versions hold that alone, and it
+//! would miss a change between the samples. The second is a hash of all bytes. Fingerprints are
+//! compared by [`ken_storage::same_fingerprint`], for which one without the second half goes by the
+//! first.
 
-use std::fs::File;
-use std::io::{Read, Result, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::fmt;
 
+use ken_storage::{ReadAt, StorageError, WHOLE_DIGITS};
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 /// Samples taken of a file.
 const SAMPLES: u64 = 64;
 /// Bytes of a sample.
 const SAMPLE_BYTES: u64 = 16 * 1024;
+/// Bytes that one thread hashes at a time.
+const PIECE_BYTES: u64 = 1 << 20;
 
-/// The offsets at which a file of this many bytes is sampled, first and last bytes included.
-fn offsets(bytes: u64) -> impl Iterator<Item = u64> {
-    let last = bytes.saturating_sub(SAMPLE_BYTES);
-    (0..SAMPLES).map(move |i| (last as u128 * u128::from(i) / u128::from(SAMPLES - 1)) as u64)
+/// A fingerprint of files, in both its halves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fingerprint {
+    pub(crate) sampled: String,
+    pub(crate) whole: String,
 }
 
-/// The fingerprint of a file's content: its size and evenly spread samples, as 32 hex digits.
-#[must_use]
-pub(crate) fn of_bytes(content: &[u8]) -> String {
-    let mut hash = Sha256::new();
-    hash.update((content.len() as u64).to_le_bytes());
-    for offset in offsets(content.len() as u64) {
-        let from = offset as usize;
-        let to = content.len().min(from + SAMPLE_BYTES as usize);
-        hash.update(&content[from..to]);
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.sampled, self.whole)
     }
-    hex(&hash.finalize()[..16])
 }
 
-/// The fingerprint of several files together, in the order given.
-///
-/// # Errors
-/// A file that cannot be read.
-pub(crate) fn of_files(files: &[PathBuf]) -> Result<String> {
-    let mut hash = Sha256::new();
-    for path in files {
-        let mut file = File::open(path)?;
-        let bytes = file.metadata()?.len();
-        hash.update(bytes.to_le_bytes());
-        for offset in offsets(bytes) {
-            file.seek(SeekFrom::Start(offset))?;
-            let mut sample = Vec::with_capacity(SAMPLE_BYTES as usize);
-            file.by_ref().take(SAMPLE_BYTES).read_to_end(&mut sample)?;
-            hash.update(&sample);
+impl Fingerprint {
+    /// Of several files together, in the order given. Uses all threads.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(crate) fn of_files(files: &[&ReadAt]) -> Result<Self, StorageError> {
+        Self::of_files_among(files, files)
+    }
+
+    /// As [`Fingerprint::of_files`], of which the first half samples other files.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn of_files_among(
+        files: &[&ReadAt],
+        sampled_files: &[&ReadAt],
+    ) -> Result<Self, StorageError> {
+        let mut sampled = Sha256::new();
+        for file in sampled_files {
+            sample(file, &mut sampled)?;
+        }
+        let mut whole = blake3::Hasher::new();
+        for file in files {
+            digest(file, &mut whole)?;
+        }
+        Ok(Self {
+            sampled: hex(&sampled.finalize()[..16]),
+            whole: hex(&whole.finalize().as_bytes()[..WHOLE_DIGITS / 2]),
+        })
+    }
+
+    /// Of the same with further texts, in both halves.
+    pub(crate) fn and(&self, texts: &[&str]) -> Self {
+        let with = |half: &str| of_texts(&[&[half], texts].concat());
+        Self {
+            sampled: with(&self.sampled),
+            whole: with(&self.whole),
         }
     }
-    Ok(hex(&hash.finalize()[..16]))
+
+    /// Of the same with something that has a fingerprint of its own.
+    pub(crate) fn and_of(&self, other: &Self) -> Self {
+        Self {
+            sampled: of_texts(&[&self.sampled, &other.sampled]),
+            whole: of_texts(&[&self.whole, &other.whole]),
+        }
+    }
+
+    /// Of the same with what the first half has always left out.
+    pub(crate) fn and_whole(self, parts: &[&[u8]]) -> Self {
+        let mut hash = blake3::Hasher::new();
+        for bytes in [&[self.whole.as_bytes()], parts].concat() {
+            hash.update(&(bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        }
+        Self {
+            whole: hex(&hash.finalize().as_bytes()[..WHOLE_DIGITS / 2]),
+            ..self
+        }
+    }
+}
+
+/// Adds a file's size and evenly spread samples, first and last bytes included.
+fn sample(file: &ReadAt, hash: &mut Sha256) -> Result<(), StorageError> {
+    let bytes = file.length();
+    hash.update(bytes.to_le_bytes());
+    let last = bytes.saturating_sub(SAMPLE_BYTES);
+    let mut sample = vec![0; SAMPLE_BYTES.min(bytes) as usize];
+    for i in 0..SAMPLES {
+        let offset = (last as u128 * u128::from(i) / u128::from(SAMPLES - 1)) as u64;
+        file.read_into(offset, &mut sample)?;
+        hash.update(&sample);
+    }
+    Ok(())
+}
+
+/// Adds all bytes of a file: its length and the hashes of its pieces.
+fn digest(file: &ReadAt, hash: &mut blake3::Hasher) -> Result<(), StorageError> {
+    let length = file.length();
+    hash.update(&length.to_le_bytes());
+    let pieces: Vec<blake3::Hash> = (0..length.div_ceil(PIECE_BYTES))
+        .into_par_iter()
+        .map_init(Vec::new, |bytes, piece| {
+            let start = piece * PIECE_BYTES;
+            bytes.resize(PIECE_BYTES.min(length - start) as usize, 0);
+            file.read_into(start, bytes)?;
+            Ok(blake3::hash(bytes))
+        })
+        .collect::<Result<_, StorageError>>()?;
+    for piece in pieces {
+        hash.update(piece.as_bytes());
+    }
+    Ok(())
 }
 
 /// The fingerprint of several texts together, in the order given.
@@ -72,36 +149,68 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ken_storage::same_fingerprint as same_model;
+
     use super::*;
 
-    #[test]
-    fn a_file_and_its_bytes_have_one_fingerprint() {
+    fn of(contents: &[&[u8]]) -> Fingerprint {
         let folder = tempfile::tempdir().unwrap();
-        for size in [0usize, 10, 16 * 1024, 3_000_001] {
-            let content: Vec<u8> = (0..size).map(|i| (i * 31 % 251) as u8).collect();
-            let path = folder.path().join("weights");
-            std::fs::write(&path, &content).unwrap();
-            assert_eq!(of_bytes(&content), of_files(&[path]).unwrap());
+        let files: Vec<ReadAt> = contents
+            .iter()
+            .enumerate()
+            .map(|(i, content)| {
+                let path = folder.path().join(i.to_string());
+                std::fs::write(&path, content).unwrap();
+                ReadAt::open(&path, None).unwrap()
+            })
+            .collect();
+        Fingerprint::of_files(&files.iter().collect::<Vec<_>>()).unwrap()
+    }
+
+    /// What earlier versions wrote into corpora, records and heads.
+    #[test]
+    fn the_first_half_is_the_fingerprint_of_earlier_versions() {
+        let content: Vec<u8> = (0..3_000_001).map(|i| (i * 31 % 251) as u8).collect();
+        let mut hash = Sha256::new();
+        hash.update((content.len() as u64).to_le_bytes());
+        for i in 0..64u128 {
+            let from = ((content.len() - 16384) as u128 * i / 63) as usize;
+            hash.update(&content[from..from + 16384]);
         }
+        let earlier = hex(&hash.finalize()[..16]);
+        let now = of(&[&content]);
+        assert_eq!(now.sampled, earlier);
+        assert!(same_model(&earlier, &now.to_string()));
+        let derived = now.and(&["bare"]);
+        assert!(same_model(
+            &of_texts(&[&earlier, "bare"]),
+            &derived.to_string()
+        ));
+    }
+
+    #[test]
+    fn every_byte_counts() {
+        let base = vec![1u8; 3_000_000];
+        let mut seen = vec![of(&[&base]), of(&[&base[1..]]), of(&[&base, b""])];
+        // The second lies between two samples.
+        for at in [0, 40_000, 1 << 20, 2_999_999] {
+            let mut changed = base.clone();
+            changed[at] = 2;
+            seen.push(of(&[&changed]));
+        }
+        assert_eq!(seen[0].sampled, seen[4].sampled);
+        assert!(!same_model(&seen[0].to_string(), &seen[4].to_string()));
+        seen.push(seen[0].clone().and_whole(&[b"tokenizer"]));
+        seen.push(seen[0].and(&["tokenizer"]));
+        let mut whole: Vec<&str> = seen.iter().map(|print| print.whole.as_str()).collect();
+        whole.sort_unstable();
+        whole.dedup();
+        assert_eq!(whole.len(), seen.len());
     }
 
     #[test]
     fn texts_are_told_apart_by_where_they_end() {
         assert_eq!(of_texts(&["a", "bc"]), of_texts(&["a", "bc"]));
         assert_ne!(of_texts(&["a", "bc"]), of_texts(&["ab", "c"]));
-    }
-
-    #[test]
-    fn size_start_and_end_matter() {
-        let base = vec![1u8; 100_000];
-        let mut seen = vec![of_bytes(&base), of_bytes(&base[1..])];
-        for at in [0, 99_999] {
-            let mut changed = base.clone();
-            changed[at] = 2;
-            seen.push(of_bytes(&changed));
-        }
-        seen.sort();
-        seen.dedup();
-        assert_eq!(seen.len(), 4);
     }
 }

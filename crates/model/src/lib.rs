@@ -3,6 +3,7 @@
 //! embed it (`encoder`), the arithmetic that both share (`kernels`), both behind endpoints
 //! (`remote`), and a model with a known boundary, for tests (`table`). Knows nothing of corpora, prompts' contents or routing.
 
+mod contained;
 pub mod decoder;
 pub mod embedder;
 pub mod encoder;
@@ -11,7 +12,10 @@ pub mod hub;
 pub mod kernels;
 pub mod language;
 pub mod remote;
+mod small_file;
 pub mod table;
+mod tensor_file;
 
 pub use fingerprint::of_texts as fingerprint_of_texts;
+pub use ken_storage::same_fingerprint as same_model;
 pub use kernels::{Precision, UnknownName};

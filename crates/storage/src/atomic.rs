@@ -37,6 +37,20 @@ impl AtomicFile {
         })
     }
 
+    /// Brings the contents to the disk, so that [`AtomicFile::rename`] has nothing left to wait for.
+    ///
+    /// # Errors
+    /// Where it cannot be written or synced.
+    pub fn sync(&mut self) -> Result<(), StorageError> {
+        match &mut self.file {
+            Some(writer) => writer
+                .flush()
+                .and_then(|()| writer.get_ref().sync_all())
+                .map_err(StorageError::new("write", &self.temporary)),
+            None => Ok(()),
+        }
+    }
+
     /// Brings the contents to the disk and gives the file its name. The name itself is not on the
     /// disk before the folder is synced; [`AtomicFile::commit`] does that too.
     ///

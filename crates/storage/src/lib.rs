@@ -8,6 +8,7 @@
 mod append;
 mod atomic;
 mod error;
+mod fingerprint;
 mod folder;
 mod mapped;
 mod read_at;
@@ -15,6 +16,7 @@ mod read_at;
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, replace};
 pub use error::StorageError;
+pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{create_dir_all, names, remove, rename, sync_dir, sync_tree};
 pub use mapped::Mapped;
 pub use read_at::ReadAt;

@@ -12,7 +12,8 @@ use crate::{HEAP_BYTES, StorageError};
 /// The bytes of a file that nobody is to change while it is open.
 ///
 /// Files up to [`HEAP_BYTES`] are read into memory, so that whatever happens to them later does no
-/// harm. Larger ones are mapped. One that another program cuts short while it is mapped ends the
+/// harm. Larger ones are mapped. Either way the first byte stands at an address that is a multiple of
+/// eight, so that numbers can be read in place. A mapped file that another program cuts short ends the
 /// process with SIGBUS when the lost part is read: the caller holds the lock that keeps ken itself
 /// from doing so, and has the size checked when it opens.
 #[derive(Debug)]
@@ -20,7 +21,8 @@ pub struct Mapped(Contents);
 
 #[derive(Debug)]
 enum Contents {
-    Heap(Vec<u8>),
+    /// The bytes, filled up to whole words, and how many of them are the file's.
+    Heap(Vec<u64>, usize),
     Mapped(Mmap),
 }
 
@@ -34,10 +36,11 @@ impl Mapped {
         let mut file = File::open(path).map_err(StorageError::new("open", path))?;
         let length = checked_length(&file, path, expected_bytes)?;
         if length <= HEAP_BYTES {
-            let mut bytes = vec![0; length as usize];
-            file.read_exact(&mut bytes)
+            let length = length as usize;
+            let mut words = vec![0u64; length.div_ceil(size_of::<u64>())];
+            file.read_exact(&mut bytemuck::cast_slice_mut(&mut words)[..length])
                 .map_err(StorageError::new("read", path))?;
-            return Ok(Self(Contents::Heap(bytes)));
+            return Ok(Self(Contents::Heap(words, length)));
         }
         // SAFETY: ken never writes to a file under its final name, only removes it, which leaves a
         // mapping valid; the size was checked; every access is bounds-checked. Another program that
@@ -68,7 +71,7 @@ impl Deref for Mapped {
 
     fn deref(&self) -> &[u8] {
         match &self.0 {
-            Contents::Heap(bytes) => bytes,
+            Contents::Heap(words, length) => &bytemuck::cast_slice(words)[..*length],
             Contents::Mapped(map) => map,
         }
     }

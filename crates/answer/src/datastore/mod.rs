@@ -183,7 +183,7 @@ impl Datastore {
             ("model", &keyed_by.model, model),
             ("prompts", &keyed_by.prompt, prompt.as_str()),
         ] {
-            if expected != received {
+            if !ken_model::same_model(expected, received) {
                 return Err(AnswerError::OtherDatastore {
                     what,
                     expected: expected.clone(),

@@ -6,10 +6,8 @@ use std::io::{self, BufRead, BufReader};
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 
+use super::budget::Budget;
 use super::source::BUFFER_BYTES;
-
-/// Zstandard's largest window, 2 GiB as a power of 2: `zstd --long=31` writes such files.
-const LARGEST_ZSTD_WINDOW: u32 = 31;
 
 /// How a file's bytes are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,21 +64,28 @@ impl Compression {
             .find(|compression| first_bytes.starts_with(compression.first_bytes()))
     }
 
-    /// The unpacked bytes of `packed`, over all its members one behind the other.
+    /// The unpacked bytes of `packed`, over all its members one behind the other. Zstandard gets
+    /// no larger window than the budget's; the others have small ones.
     pub(super) fn unpack(
         self,
         packed: impl BufRead + Send + 'static,
+        budget: Budget,
     ) -> io::Result<Box<dyn BufRead + Send>> {
         Ok(match self {
             Self::Gzip => buffered(MultiGzDecoder::new(packed)),
             Self::Bzip2 => buffered(MultiBzDecoder::new(packed)),
             Self::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
-                decoder.window_log_max(LARGEST_ZSTD_WINDOW)?;
+                decoder.window_log_max(budget.window_log())?;
                 buffered(decoder)
             }
         })
     }
+}
+
+/// Whether the decoder of Zstandard refused a window. It says so by the name of its error only.
+pub(super) fn wants_larger_window(error: &io::Error) -> bool {
+    error.raw_os_error().is_none() && error.to_string().contains("Frame requires too much memory")
 }
 
 fn buffered(reader: impl io::Read + Send + 'static) -> Box<dyn BufRead + Send> {

@@ -12,7 +12,10 @@ thread_local! {
 /// What `call` returns, or the message of its panic, which is then not printed.
 ///
 /// What `call` has changed when it panics must not be used again.
-pub(super) fn contained<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+///
+/// # Errors
+/// The message of the panic.
+pub fn contained<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     pass_over_contained_panics();
     let outer = CONTAINED.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(call));

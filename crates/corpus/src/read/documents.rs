@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 use std::iter;
+use std::mem;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 
+use super::budget::{Budget, Watch};
 use super::error::ReadError;
 use super::files::{InputFile, Origin, find_files};
 use super::format::{Format, stem};
@@ -37,6 +39,21 @@ pub struct Documents {
     seen: HashSet<[u8; 16]>,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
+    watch: Watch,
+    /// Whether it was told that the reading was stopped.
+    ended: bool,
+}
+
+/// How to read, where not as usual.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The format of standard input, which is the path `-`, and of the files that are themselves
+    /// given, whatever their names say; `None` where the names tell.
+    pub format: Option<Format>,
+    /// What one document may cost.
+    pub budget: Budget,
+    /// Ends the reading, within a document too: the next item is then [`ReadError::Stopped`].
+    pub stop: Arc<AtomicBool>,
 }
 
 /// The documents of one file. It ends behind an error after which the file cannot be read on.
@@ -52,33 +69,37 @@ pub(super) struct Record {
 ///
 /// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
 /// (with forward slashes), or by its file name where the file itself is given. The other formats
-/// hold many documents. Memory does not grow with a file's length except for single documents.
+/// hold many documents. Memory does not grow with a file's length except for single documents,
+/// and a document over its [`Budget`] is an error, after which the reading goes on with the next.
 ///
 /// # Errors
 /// At once: [`ReadError::MissingPath`], [`ReadError::NoDocuments`], [`ReadError::UnknownFormat`],
 /// [`ReadError::StdinWithoutFormat`], [`ReadError::Io`]. While reading, as items: whatever is
 /// wrong in a file or record.
 pub fn read_documents(paths: &[PathBuf]) -> Result<Documents, ReadError> {
-    read(paths, None)
+    read_documents_with(paths, ReadOptions::default())
 }
 
-/// As [`read_documents`], but the files that are themselves given are of this format whatever
-/// their names say, and so is standard input, which is the path `-`.
+/// As [`read_documents`], with options.
 ///
 /// # Errors
 /// As [`read_documents`]; at once [`ReadError::ParquetFromStdin`] too.
-pub fn read_documents_as(paths: &[PathBuf], format: Format) -> Result<Documents, ReadError> {
-    read(paths, Some(format))
-}
-
-fn read(paths: &[PathBuf], format: Option<Format>) -> Result<Documents, ReadError> {
-    let files = find_files(paths, format)?;
+pub fn read_documents_with(
+    paths: &[PathBuf],
+    options: ReadOptions,
+) -> Result<Documents, ReadError> {
+    let files = find_files(paths, options.format)?;
     Ok(Documents {
         bytes_total: files.iter().map(|file| file.bytes).sum(),
         files: files.into_iter(),
         records: Box::new(iter::empty()),
         seen: HashSet::new(),
         bytes_read: Arc::new(AtomicU64::new(0)),
+        watch: Watch {
+            budget: options.budget,
+            stop: options.stop,
+        },
+        ended: false,
     })
 }
 
@@ -98,17 +119,23 @@ impl Iterator for Documents {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
+            if let Err(stopped) = self.watch.check() {
+                // Once: nothing comes behind it.
+                return (!mem::replace(&mut self.ended, true)).then_some(Err(stopped));
+            }
             if let Some(record) = self.records.next() {
+                let record = record.and_then(|record| within_budget(record, &self.watch));
+                self.ended |= matches!(record, Err(ReadError::Stopped));
                 return Some(record.and_then(|record| unseen(&mut self.seen, record)));
             }
             let file = self.files.next()?;
-            self.records = open(&file, &self.bytes_read);
+            self.records = open(&file, &self.bytes_read, &self.watch);
         }
     }
 }
 
-fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Records {
-    match records(file, bytes_read) {
+fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, watch: &Watch) -> Records {
+    match records(file, bytes_read, watch) {
         Ok(records) => records,
         // As other files in folders whose format is not known.
         Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
@@ -118,26 +145,31 @@ fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Records {
     }
 }
 
-fn records(file: &InputFile, bytes_read: &Arc<AtomicU64>) -> Result<Records, ReadError> {
-    let source = || Source::open(file, Arc::clone(bytes_read));
+fn records(
+    file: &InputFile,
+    bytes_read: &Arc<AtomicU64>,
+    watch: &Watch,
+) -> Result<Records, ReadError> {
+    let source = || Source::open(file, Arc::clone(bytes_read), watch);
+    let place = || Place::whole(&file.path);
     Ok(match file.format {
         Format::Text => whole(file, None, source()?.read_all()?, Map::new()),
         Format::Markdown => {
-            let page = markdown::contents(&source()?.read_all()?);
+            let page = markdown::contents(&source()?.read_all()?, &place(), watch)?;
             whole(file, page.title, page.text, page.metadata)
         }
         Format::Html => {
-            let page = html::contents(&source()?.read_all()?);
+            let page = html::contents(&source()?.read_all()?, watch)?;
             whole(file, page.title, page.text, page.metadata)
         }
         Format::Pdf => {
-            let pdf = pdf::contents(&source()?.read_bytes()?, &file.path)?;
+            let pdf = pdf::contents(&source()?.read_bytes()?, &file.path, watch)?;
             whole(file, pdf.title, pdf.text, pdf.metadata)
         }
         Format::JsonLines => Box::new(jsonl::records(source()?)),
         Format::Csv => Box::new(separated::records(source()?, b',')?),
         Format::Tsv => Box::new(separated::records(source()?, b'\t')?),
-        Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read))?),
+        Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read), watch)?),
         Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
     })
 }
@@ -158,6 +190,19 @@ fn whole(
     };
     let place = Place::whole(&file.path);
     Box::new(iter::once(Ok(Record { document, place })))
+}
+
+/// Passes a document on unless it came out larger than it may be: rows of Parquet and codes of PDF
+/// fonts stand for more than they take in the file.
+fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
+    let Document {
+        id, title, text, ..
+    } = &record.document;
+    let bytes = (id.len() + title.len() + text.len()) as u64;
+    match bytes > watch.budget.document_bytes {
+        true => Err(watch.too_large(record.place)),
+        false => Ok(record),
+    }
 }
 
 /// Passes a document on unless its id was read before.

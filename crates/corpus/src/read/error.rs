@@ -3,7 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::compression::Compression;
+use super::budget::{Budget, Halt};
+use super::compression::{self, Compression};
 use super::fields::{ID_NAMES, TEXT_NAMES, either};
 use super::format::KNOWN;
 use super::place::Place;
@@ -166,6 +167,54 @@ pub enum ReadError {
         /// What the decompressor says.
         source: io::Error,
     },
+    /// A document is larger than its budget.
+    #[error(
+        "{place}: the document has more than {limit} bytes{}",
+        if *rest_lost { ", and no end, so the rest of the file is not read" } else { "" }
+    )]
+    DocumentTooLarge {
+        /// The document.
+        place: Place,
+        /// The most bytes of a document.
+        limit: u64,
+        /// Whether its end was not found, so that its file cannot be read on.
+        rest_lost: bool,
+    },
+    /// A document consists of more values than its budget allows.
+    #[error("{place}: the document has more than {limit} {parts}")]
+    TooManyParts {
+        /// The document.
+        place: Place,
+        /// What there is too much of.
+        parts: &'static str,
+        /// The most of it.
+        limit: u64,
+    },
+    /// A document is nested too deep.
+    #[error("{place}: the document is nested more than {} deep", Budget::DEPTH)]
+    TooDeep {
+        /// The document.
+        place: Place,
+    },
+    /// The pages of a document take more work than its budget allows.
+    #[error("{place}: its pages draw more than {limit} bytes of content")]
+    TooMuchWork {
+        /// The document.
+        place: Place,
+        /// The most bytes of content that a document draws.
+        limit: u64,
+    },
+    /// A Zstandard file can only be unpacked with more memory than the budget allows.
+    #[error("{path} is compressed with a window of more than {limit} bytes")]
+    WindowTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The largest window.
+        limit: u64,
+    },
+    /// Somebody wanted the reading to stop.
+    #[error("the reading was stopped")]
+    Stopped,
     /// The system refused to read.
     #[error("cannot read {path}: {source}")]
     Io {
@@ -210,6 +259,12 @@ impl ReadError {
                 Compression::Zstd => "damaged_zstd",
                 Compression::Bzip2 => "damaged_bzip2",
             },
+            Self::DocumentTooLarge { .. } => "document_too_large",
+            Self::TooManyParts { .. } => "too_many_parts",
+            Self::TooDeep { .. } => "too_deep",
+            Self::TooMuchWork { .. } => "too_much_work",
+            Self::WindowTooLarge { .. } => "window_too_large",
+            Self::Stopped => "stopped",
             Self::Io { source, .. } => io_kind(source.kind()),
         }
     }
@@ -261,6 +316,18 @@ impl ReadError {
             Self::Truncated { .. } | Self::Damaged { .. } => {
                 "fetch or compress the file again".to_owned()
             }
+            Self::DocumentTooLarge { .. } | Self::TooManyParts { .. } | Self::TooMuchWork { .. } => {
+                "give more with --max-document-bytes, or leave such documents out with --skip-broken"
+                    .to_owned()
+            }
+            Self::TooDeep { .. } => {
+                "flatten the document, or leave such documents out with --skip-broken".to_owned()
+            }
+            Self::WindowTooLarge { .. } => {
+                "give more with --max-document-bytes, of which a window may have twice as many, or compress the file again without --long"
+                    .to_owned()
+            }
+            Self::Stopped => "run the same command again to go on".to_owned(),
             Self::Io { source, path } => return io_hint(source.kind(), path),
         })
     }
@@ -275,6 +342,11 @@ impl ReadError {
                 | Self::WrongType { .. }
                 | Self::FieldCount { .. }
                 | Self::DuplicateId { .. }
+                | Self::TooManyParts { .. }
+                | Self::DocumentTooLarge {
+                    rest_lost: false,
+                    ..
+                }
         )
     }
 
@@ -283,8 +355,26 @@ impl ReadError {
         source: io::Error,
         path: &Path,
         compression: Option<Compression>,
+        budget: Budget,
     ) -> Self {
         let path = path.to_owned();
+        match Halt::of(&source) {
+            Some(Halt::Stopped) => return Self::Stopped,
+            Some(Halt::OverBudget) => {
+                return Self::DocumentTooLarge {
+                    place: Place::whole(&path),
+                    limit: budget.document_bytes,
+                    rest_lost: false,
+                };
+            }
+            None => {}
+        }
+        if compression == Some(Compression::Zstd) && compression::wants_larger_window(&source) {
+            return Self::WindowTooLarge {
+                path,
+                limit: 1 << budget.window_log(),
+            };
+        }
         // Only what the system says has a number; the rest is said by the decompressor.
         match compression {
             Some(compression) if source.raw_os_error().is_none() => match source.kind() {

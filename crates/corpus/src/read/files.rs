@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::budget::Budget;
 use super::compression::Compression;
 use super::error::ReadError;
 use super::format::{Format, compression_of, format_of};
@@ -55,7 +56,7 @@ pub(super) fn find_files(
         }
         let metadata = fs::metadata(path).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => ReadError::MissingPath { path: path.clone() },
-            _ => ReadError::from_io(source, path, None),
+            _ => ReadError::from_io(source, path, None, Budget::default()),
         })?;
         if metadata.is_dir() {
             let before = files.len();
@@ -98,7 +99,7 @@ fn stdin(given: Option<Format>) -> Result<InputFile, ReadError> {
 }
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<InputFile>) -> Result<(), ReadError> {
-    let unreadable = |source| ReadError::from_io(source, folder, None);
+    let unreadable = |source| ReadError::from_io(source, folder, None, Budget::default());
     let mut entries = fs::read_dir(folder)
         .and_then(Iterator::collect::<io::Result<Vec<_>>>)
         .map_err(unreadable)?;
@@ -118,8 +119,8 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<InputFile>) -> Result<(),
         let Some((format, compression)) = format_of(&path) else {
             continue;
         };
-        let metadata =
-            fs::metadata(&path).map_err(|source| ReadError::from_io(source, &path, None))?;
+        let metadata = fs::metadata(&path)
+            .map_err(|source| ReadError::from_io(source, &path, None, Budget::default()))?;
         if metadata.is_file() {
             files.push(InputFile {
                 id: relative_id(root, &path),

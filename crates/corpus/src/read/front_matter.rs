@@ -34,6 +34,12 @@ pub(super) fn fields(yaml: &str) -> Map<String, Value> {
     fields
 }
 
+/// How many values there are at most.
+pub(super) fn items(yaml: &str) -> u64 {
+    let breaks = yaml.bytes().filter(|byte| matches!(byte, b'\n' | b','));
+    breaks.count() as u64
+}
+
 /// Splits `key: value`; `None` for comments, and for lines that belong to something else.
 fn key_and_value(line: &str) -> Option<(&str, &str)> {
     let line = without_comment(line);

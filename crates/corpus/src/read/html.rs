@@ -2,9 +2,12 @@
 //!
 //! It builds no tree and knows no style sheets: an element that only CSS hides is read.
 
-use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{StartTag, Token, Tokenizer};
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
 use serde_json::{Map, Value};
+
+use super::budget::Watch;
+use super::error::ReadError;
 
 /// The names of `<meta name=… content=…>` that become metadata.
 const META_NAMES: [&str; 4] = ["description", "author", "keywords", "date"];
@@ -20,26 +23,39 @@ pub(super) struct Contents {
     pub(super) metadata: Map<String, Value>,
 }
 
+/// Elements whose content a reader of the page does not see.
+const HIDDEN: [&[u8]; 8] = [
+    b"script",
+    b"style",
+    b"template",
+    b"noscript",
+    b"svg",
+    b"iframe",
+    b"object",
+    b"select",
+];
+
 /// Reads a page.
-pub(super) fn contents(html: &str) -> Contents {
-    let mut emitter = DefaultEmitter::default();
-    emitter.naively_switch_states(true);
+///
+/// # Errors
+/// [`ReadError::Stopped`].
+pub(super) fn contents(html: &str, watch: &Watch) -> Result<Contents, ReadError> {
     let mut page = Page::default();
-    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).try_for_each(|token| {
-        let Ok(token) = token;
-        match token {
-            Token::StartTag(tag) => {
-                page.open(&tag.name, tag.self_closing);
-                page.meta(&tag);
-            }
-            Token::EndTag(tag) => page.close(&tag.name),
-            Token::String(text) => page.text(&String::from_utf8_lossy(&text)),
-            Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
-        }
-        Ok::<(), std::convert::Infallible>(())
+    // Attributes are looked at as they come: kept until their tag ends, those of a hostile tag
+    // would take many times the room that they have in the file.
+    let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
+        page.event(event);
+        watch.stopped().then_some(Stopped)
     });
-    page.finish()
+    emitter.naively_switch_states(true);
+    if let Some(Ok(Stopped)) = Tokenizer::new_with_emitter(html, emitter).next() {
+        return Err(ReadError::Stopped);
+    }
+    Ok(page.finish())
 }
+
+/// What the tokenizer hands out, which is nothing else.
+struct Stopped;
 
 /// What has been read of a page.
 #[derive(Default)]
@@ -49,8 +65,7 @@ struct Page {
     breaks: usize,
     /// Whether a space is due before the next text.
     space: bool,
-    /// The names of open elements whose content is not visible.
-    hidden: Vec<Vec<u8>>,
+    hidden: Hidden,
     preformatted: usize,
     title: Option<String>,
     in_title: bool,
@@ -58,19 +73,112 @@ struct Page {
     heading_start: Option<usize>,
     heading: Option<String>,
     metadata: Map<String, Value>,
+    /// The start tag that is being read.
+    tag: Option<Tag>,
+}
+
+/// A start tag.
+#[derive(Default)]
+struct Tag {
+    name: Vec<u8>,
+    /// What `<meta>` says.
+    meta: Meta,
+    /// Which of that the next value is.
+    attribute: Attribute,
+}
+
+#[derive(Default)]
+struct Meta {
+    name: Option<String>,
+    content: Option<String>,
+}
+
+#[derive(Default)]
+enum Attribute {
+    Name,
+    Content,
+    #[default]
+    Other,
+}
+
+/// The open elements whose content is not visible, as their places in [`HIDDEN`].
+#[derive(Default)]
+struct Hidden {
+    open: Vec<usize>,
+    /// How many of each are open, so that nobody looks for an element that is not.
+    counts: [usize; HIDDEN.len()],
+}
+
+impl Hidden {
+    fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    fn open(&mut self, name: &[u8]) {
+        if let Some(element) = HIDDEN.iter().position(|&hidden| hidden == name) {
+            self.open.push(element);
+            self.counts[element] += 1;
+        }
+    }
+
+    /// Closes an element with all that is open in it; false where none of this name is open.
+    fn close(&mut self, name: &[u8]) -> bool {
+        let element = HIDDEN.iter().position(|&hidden| hidden == name);
+        let Some(element) = element.filter(|&element| self.counts[element] > 0) else {
+            return false;
+        };
+        while let Some(closed) = self.open.pop() {
+            self.counts[closed] -= 1;
+            if closed == element {
+                break;
+            }
+        }
+        true
+    }
 }
 
 impl Page {
+    fn event(&mut self, event: CallbackEvent<'_>) {
+        match event {
+            CallbackEvent::OpenStartTag { name } => {
+                self.tag = Some(Tag {
+                    name: name.to_owned(),
+                    ..Tag::default()
+                });
+            }
+            CallbackEvent::AttributeName { name } => {
+                if let Some(tag) = self.tag.as_mut().filter(|tag| tag.name == b"meta") {
+                    tag.attribute(name);
+                }
+            }
+            CallbackEvent::AttributeValue { value } => {
+                if let Some(tag) = &mut self.tag {
+                    tag.value(value);
+                }
+            }
+            CallbackEvent::CloseStartTag { self_closing } => {
+                if let Some(tag) = self.tag.take() {
+                    self.open(&tag.name, self_closing);
+                    self.meta(tag);
+                }
+            }
+            CallbackEvent::EndTag { name } => {
+                self.tag = None;
+                self.close(name);
+            }
+            CallbackEvent::String { value } => self.text(&String::from_utf8_lossy(value)),
+            CallbackEvent::Comment { .. }
+            | CallbackEvent::Doctype { .. }
+            | CallbackEvent::Error(_) => {}
+        }
+    }
+
     /// Keeps the first of each name that says something.
-    fn meta(&mut self, tag: &StartTag<()>) {
-        let attribute = |wanted: &[u8]| {
-            let value = tag.attributes.get(wanted)?;
-            Some(String::from_utf8_lossy(value).into_owned())
-        };
-        if *tag.name != *b"meta" || !self.hidden.is_empty() {
+    fn meta(&mut self, tag: Tag) {
+        if !self.hidden.is_empty() {
             return;
         }
-        let (Some(name), Some(content)) = (attribute(b"name"), attribute(b"content")) else {
+        let (Some(name), Some(content)) = (tag.meta.name, tag.meta.content) else {
             return;
         };
         let name = META_NAMES
@@ -85,8 +193,8 @@ impl Page {
     }
 
     fn open(&mut self, name: &[u8], self_closing: bool) {
-        if is_hidden(name) && !self_closing {
-            self.hidden.push(name.to_owned());
+        if !self_closing {
+            self.hidden.open(name);
         }
         if !self.hidden.is_empty() {
             return;
@@ -107,11 +215,7 @@ impl Page {
     }
 
     fn close(&mut self, name: &[u8]) {
-        if let Some(at) = self.hidden.iter().rposition(|open| open == name) {
-            self.hidden.truncate(at);
-            return;
-        }
-        if !self.hidden.is_empty() {
+        if self.hidden.close(name) || !self.hidden.is_empty() {
             return;
         }
         match name {
@@ -190,19 +294,30 @@ impl Page {
     }
 }
 
-/// Elements whose content a reader of the page does not see.
-fn is_hidden(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"script"
-            | b"style"
-            | b"template"
-            | b"noscript"
-            | b"svg"
-            | b"iframe"
-            | b"object"
-            | b"select"
-    )
+impl Tag {
+    /// Begins an attribute; the first of a name counts.
+    fn attribute(&mut self, name: &[u8]) {
+        self.attribute = match name {
+            b"name" if self.meta.name.is_none() => {
+                self.meta.name = Some(String::new());
+                Attribute::Name
+            }
+            b"content" if self.meta.content.is_none() => {
+                self.meta.content = Some(String::new());
+                Attribute::Content
+            }
+            _ => Attribute::Other,
+        };
+    }
+
+    fn value(&mut self, value: &[u8]) {
+        let value = || Some(String::from_utf8_lossy(value).into_owned());
+        match self.attribute {
+            Attribute::Name => self.meta.name = value(),
+            Attribute::Content => self.meta.content = value(),
+            Attribute::Other => {}
+        }
+    }
 }
 
 /// How many line breaks separate an element from what stands around it; 0 within a line.
@@ -221,6 +336,10 @@ fn line_breaks(name: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn contents(html: &str) -> Contents {
+        super::contents(html, &Watch::default()).unwrap()
+    }
 
     #[track_caller]
     fn check(html: &str, title: Option<&str>, text: &str) {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::budget::Watch;
 use super::documents::Record;
 use super::error::ReadError;
 use super::fields;
@@ -15,18 +16,29 @@ pub(super) fn records(
 ) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
     let mut ended = false;
     std::iter::from_fn(move || {
+        let begun = source.offset();
         while !ended {
+            source.reader.renew();
             match source.next_line() {
                 Ok(None) => ended = true,
-                Ok(Some((_, text))) if text.trim().is_empty() => {}
+                Ok(Some((line, text))) if text.trim().is_empty() => {
+                    // A small file can unpack to no end of empty lines.
+                    if source.offset() - begun > source.name.watch.budget.search() {
+                        ended = true;
+                        return Some(Err(ReadError::DocumentTooLarge {
+                            place: source.name.line(line),
+                            limit: source.name.watch.budget.search(),
+                            rest_lost: true,
+                        }));
+                    }
+                }
                 Ok(Some((line, text))) => {
                     let place = source.name.line(line);
-                    return Some(
-                        document(&text, &place).map(|document| Record { document, place }),
-                    );
+                    let document = document(&text, &place, &source.name.watch);
+                    return Some(document.map(|document| Record { document, place }));
                 }
                 Err(error) => {
-                    ended = !matches!(error, ReadError::InvalidUtf8 { .. });
+                    ended = !error.concerns_record();
                     return Some(Err(error));
                 }
             }
@@ -35,13 +47,33 @@ pub(super) fn records(
     })
 }
 
-fn document(line: &str, place: &Place) -> Result<Document, ReadError> {
+fn document(line: &str, place: &Place, watch: &Watch) -> Result<Document, ReadError> {
+    let most = watch.budget.parts();
+    // A value takes at least one byte, so that shorter lines cannot have too many.
+    if line.len() as u64 > most && values(line) > most {
+        return Err(watch.too_many(place.clone(), "values"));
+    }
     let fields: Map<String, Value> =
         serde_json::from_str(line).map_err(|source| ReadError::BrokenJson {
             place: place.clone(),
             source,
         })?;
     fields::document(fields, place)
+}
+
+/// How many values a line of JSON has at most.
+fn values(line: &str) -> u64 {
+    let (mut values, mut quoted, mut escaped) = (1, false, false);
+    for byte in line.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b',' | b'[' | b'{' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
 }
 
 #[cfg(test)]
@@ -51,7 +83,8 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<Document, ReadError> {
-        document(line, &Place::line(Path::new("c.jsonl"), 17))
+        let place = Place::line(Path::new("c.jsonl"), 17);
+        document(line, &place, &Watch::default())
     }
 
     #[track_caller]

@@ -4,7 +4,16 @@
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use serde_json::{Map, Value};
 
+use super::budget::{Budget, Watch};
+use super::error::ReadError;
 use super::front_matter;
+use super::place::Place;
+
+/// How many line breaks one behind the other are kept where something ends. Each end looks at them
+/// again, so they have to be few.
+const MOST_BREAKS: usize = 16;
+/// After how many events somebody is asked whether to stop.
+const EVENTS_A_LOOK: usize = 4096;
 
 /// What a Markdown file holds.
 #[derive(Debug, PartialEq)]
@@ -18,7 +27,20 @@ pub(super) struct Contents {
 }
 
 /// Reads a file.
-pub(super) fn contents(markdown: &str) -> Contents {
+///
+/// # Errors
+/// [`ReadError::TooDeep`], since the parser looks at all open containers on every line;
+/// [`ReadError::TooManyParts`] for front matter without end; [`ReadError::Stopped`].
+pub(super) fn contents(
+    markdown: &str,
+    place: &Place,
+    watch: &Watch,
+) -> Result<Contents, ReadError> {
+    if is_too_deep(markdown) {
+        return Err(ReadError::TooDeep {
+            place: place.clone(),
+        });
+    }
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_STRIKETHROUGH
@@ -31,7 +53,10 @@ pub(super) fn contents(markdown: &str) -> Contents {
     let mut body_start = 0;
     let mut in_front_matter = false;
     let mut front_matter = String::new();
-    for event in Parser::new_ext(markdown, options) {
+    for (number, event) in Parser::new_ext(markdown, options).enumerate() {
+        if number.is_multiple_of(EVENTS_A_LOOK) {
+            watch.check()?;
+        }
         match event {
             // The same marks further down are no front matter, but text.
             Event::Start(Tag::MetadataBlock(_)) => in_front_matter = text.is_empty(),
@@ -71,6 +96,9 @@ pub(super) fn contents(markdown: &str) -> Contents {
     }
     let body = text[body_start..].trim();
     let body = if body.is_empty() { text.trim() } else { body };
+    if front_matter::items(&front_matter) > watch.budget.parts() {
+        return Err(watch.too_many(place.clone(), "values"));
+    }
     let mut metadata = front_matter::fields(&front_matter);
     let given = match metadata.get("title") {
         Some(Value::String(given)) => Some(given.clone()),
@@ -84,14 +112,56 @@ pub(super) fn contents(markdown: &str) -> Contents {
         Some(given) if title.as_ref() != Some(given) => text.trim(),
         _ => body,
     };
-    Contents {
+    Ok(Contents {
         text: body.to_owned(),
         title: given.or(title),
         metadata,
-    }
+    })
 }
 
-/// Ends the text with at least `breaks` line breaks, unless it is empty.
+/// Whether quotes and lists may be nested deeper than they may. It counts the marks before the
+/// text of each line, and takes no more of the indentation for nesting than lists are open.
+fn is_too_deep(markdown: &str) -> bool {
+    let mut lists = 0_usize;
+    markdown.lines().any(|line| {
+        let (mut quotes, mut new_lists, mut columns) = (0_usize, 0_usize, 0_usize);
+        let mut rest = line.as_bytes();
+        while let Some((&byte, behind)) = rest.split_first() {
+            let is_mark = match byte {
+                b' ' | b'\t' => {
+                    if new_lists == 0 {
+                        columns += if byte == b'\t' { 4 } else { 1 };
+                    }
+                    rest = behind;
+                    continue;
+                }
+                b'>' => {
+                    quotes += 1;
+                    rest = behind;
+                    continue;
+                }
+                b'-' | b'*' | b'+' => true,
+                b'0'..=b'9' => {
+                    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                    rest = &rest[digits.min(9)..];
+                    matches!(rest.first(), Some(b'.' | b')'))
+                }
+                _ => false,
+            };
+            rest = rest.get(1..).unwrap_or_default();
+            if !is_mark || !matches!(rest.first(), None | Some(b' ' | b'\t')) {
+                break;
+            }
+            new_lists += 1;
+        }
+        if new_lists > 0 {
+            lists = lists.min(columns / 2) + new_lists;
+        }
+        quotes + lists > Budget::DEPTH
+    })
+}
+
+/// Ends the text with at least `breaks` line breaks, and not with very many, unless it is empty.
 fn end_line(text: &mut String, breaks: usize) {
     if text.is_empty() {
         return;
@@ -99,13 +169,48 @@ fn end_line(text: &mut String, breaks: usize) {
     let solid = text.trim_end_matches(['\n', '\t', ' ']).len();
     let present = text[solid..].matches('\n').count();
     text.truncate(solid);
-    text.extend(std::iter::repeat_n('\n', present.max(breaks)));
+    text.extend(std::iter::repeat_n(
+        '\n',
+        present.clamp(breaks, MOST_BREAKS),
+    ));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn contents(markdown: &str) -> Contents {
+        let place = Place::whole(std::path::Path::new("t.md"));
+        super::contents(markdown, &place, &Watch::default()).unwrap()
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let nested = |unit: &str, depth: usize| is_too_deep(&format!("{}x", unit.repeat(depth)));
+        for unit in [">", "> ", "- ", "* ", "1. ", "- > "] {
+            let marks = unit.split_whitespace().count().max(1);
+            assert!(nested(unit, 101), "{unit}");
+            assert!(!nested(unit, 100 / marks), "{unit}");
+        }
+        let stairs = |depth: usize| -> String {
+            let lines = (0..depth).map(|level| format!("{}- x\n", "  ".repeat(level)));
+            lines.collect()
+        };
+        assert!(!is_too_deep(&stairs(100)));
+        assert!(is_too_deep(&stairs(101)));
+        for flat in [
+            "- a\n- b\n".repeat(500),
+            "> a\n".repeat(500),
+            format!("{}x\n", " ".repeat(1000)),
+            format!("{}\n", "-".repeat(1000)),
+            "* * *\n".repeat(500),
+            "1. a\n   - b\n     1. c\n".repeat(500),
+            "text\n".repeat(500),
+        ] {
+            assert!(!is_too_deep(&flat), "{flat}");
+        }
+    }
 
     #[track_caller]
     fn check(markdown: &str, title: Option<&str>, text: &str) {

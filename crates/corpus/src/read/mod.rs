@@ -3,6 +3,7 @@
 //! Formats are told by the file's extension, less that of a compression, or named by the caller;
 //! each has a file here. Nothing is fetched, and no other encoding than UTF-8 is read.
 
+mod budget;
 mod compression;
 mod contained;
 mod documents;
@@ -21,8 +22,10 @@ mod place;
 mod separated;
 mod source;
 
+pub use budget::Budget;
 pub use compression::Compression;
-pub use documents::{Documents, ReadProgress, read_documents, read_documents_as};
+pub use contained::contained;
+pub use documents::{Documents, ReadOptions, ReadProgress, read_documents, read_documents_with};
 pub use error::ReadError;
 pub use format::{Format, FormatError};
 pub use place::{Part, Place};

@@ -1,9 +1,13 @@
 //! Comma- and tab-separated values with a header: one record after the other, quoted as
 //! spreadsheets and DPR's `psgs_w100.tsv` do it (a quote within quotes is doubled).
 
+use std::collections::HashSet;
+use std::io::BufRead;
+
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use serde_json::{Map, Value};
 
+use super::budget::Halt;
 use super::documents::Record;
 use super::error::ReadError;
 use super::fields::{self, ID_NAMES, TEXT_NAMES};
@@ -43,9 +47,10 @@ fn header(rows: &mut Rows) -> Result<Vec<String>, ReadError> {
         });
     };
     let mut names: Vec<String> = Vec::new();
+    let mut known = HashSet::new();
     for name in row.texts() {
         let name = name.trim();
-        if names.iter().any(|other| other == name) {
+        if !known.insert(name) {
             return Err(ReadError::ColumnTwice {
                 place: row.place.clone(),
                 name: name.to_owned(),
@@ -53,6 +58,7 @@ fn header(rows: &mut Rows) -> Result<Vec<String>, ReadError> {
         }
         names.push(name.to_owned());
     }
+    drop(known);
     for wanted in [ID_NAMES, TEXT_NAMES] {
         if !names.iter().any(|name| wanted.contains(&name.as_str())) {
             return Err(ReadError::MissingColumn {
@@ -121,17 +127,30 @@ impl Rows {
         self.source.name.line(self.line)
     }
 
-    /// The next record; `None` at the end. Lines without any character are passed over.
+    /// The next record; `None` at the end. Lines without any character are passed over. After a
+    /// record that is over the budget, and has an end, the next one can be read.
     fn next_row(&mut self) -> Result<Option<Row>, ReadError> {
         self.skip_line_breaks()?;
         let place = self.place();
         let (line, offset) = (self.line, self.offset);
+        let most = usize::try_from(self.source.name.watch.budget.parts()).unwrap_or(usize::MAX);
         let (mut bytes, mut length) = (vec![0; 1024], 0);
         let (mut ends, mut count) = (vec![0; 16], 0);
         // As they stand in the file, since quotes are not among `bytes`.
         let mut raw = Vec::new();
         loop {
-            let input = self.source.fill()?;
+            let input = match self.source.reader.fill_buf() {
+                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => {
+                    self.pass(&raw);
+                    drop((raw, bytes));
+                    return Err(ReadError::DocumentTooLarge {
+                        place,
+                        limit: self.source.name.watch.budget.document_bytes,
+                        rest_lost: !self.skip_row()?,
+                    });
+                }
+                filled => filled.map_err(|error| self.source.name.failed(error))?,
+            };
             // A line break ends every record that is not within quotes.
             let at_end = input.is_empty() && !raw.is_empty();
             let input = if at_end { b"\n" } else { input };
@@ -150,13 +169,25 @@ impl Rows {
                 }
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull => bytes.resize(2 * bytes.len(), 0),
+                ReadRecordResult::OutputEndsFull if ends.len() >= most => {
+                    self.pass(&raw);
+                    drop((raw, bytes));
+                    let too_many = self.source.name.watch.too_many(place.clone(), "fields");
+                    return Err(match self.skip_row()? {
+                        true => too_many,
+                        false => ReadError::DocumentTooLarge {
+                            place,
+                            limit: self.source.name.watch.budget.document_bytes,
+                            rest_lost: true,
+                        },
+                    });
+                }
                 ReadRecordResult::OutputEndsFull => ends.resize(2 * ends.len(), 0),
                 ReadRecordResult::End => return Ok(None),
                 ReadRecordResult::Record => break,
             }
         }
-        self.line += line_breaks(&raw);
-        self.offset += raw.len() as u64;
+        self.pass(&raw);
         self.source.name.decode(raw, line, offset)?;
         bytes.truncate(length);
         ends.truncate(count);
@@ -164,19 +195,63 @@ impl Rows {
         Ok(Some(Row { place, text, ends }))
     }
 
-    fn skip_line_breaks(&mut self) -> Result<(), ReadError> {
+    /// Counts what was consumed.
+    fn pass(&mut self, raw: &[u8]) {
+        self.line += line_breaks(raw);
+        self.offset += raw.len() as u64;
+    }
+
+    /// Passes over the rest of a record without keeping it; false where it has no end within
+    /// reach.
+    fn skip_row(&mut self) -> Result<bool, ReadError> {
+        self.source.reader.search();
+        let (mut bytes, mut ends) = ([0; 1024], [0; 64]);
         loop {
-            let input = self.source.fill()?;
+            let input = match self.source.reader.fill_buf() {
+                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => return Ok(false),
+                filled => filled.map_err(|error| self.source.name.failed(error))?,
+            };
+            if input.is_empty() {
+                return Ok(true);
+            }
+            let (result, consumed, _, _) = self.parser.read_record(input, &mut bytes, &mut ends);
+            let (breaks, length) = (line_breaks(&input[..consumed]), consumed as u64);
+            self.source.reader.consume(consumed);
+            self.line += breaks;
+            self.offset += length;
+            if matches!(result, ReadRecordResult::Record | ReadRecordResult::End) {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn skip_line_breaks(&mut self) -> Result<(), ReadError> {
+        // A small file can unpack to no end of line breaks.
+        self.source.reader.search();
+        let place = self.place();
+        loop {
+            let input = match self.source.reader.fill_buf() {
+                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => {
+                    return Err(ReadError::DocumentTooLarge {
+                        place,
+                        limit: self.source.name.watch.budget.search(),
+                        rest_lost: true,
+                    });
+                }
+                filled => filled.map_err(|error| self.source.name.failed(error))?,
+            };
             let count = input
                 .iter()
                 .take_while(|byte| matches!(byte, b'\n' | b'\r'))
                 .count();
             if count == 0 {
+                self.source.reader.renew();
                 return Ok(());
             }
-            self.line += line_breaks(&input[..count]);
-            self.offset += count as u64;
+            let breaks = line_breaks(&input[..count]);
             self.source.reader.consume(count);
+            self.line += breaks;
+            self.offset += count as u64;
         }
     }
 }

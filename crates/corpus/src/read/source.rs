@@ -1,5 +1,5 @@
-//! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8, and
-//! counted as they come from the disk.
+//! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8,
+//! counted as they come from the disk, and held to the budget of a document.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::budget::{Halt, Watch};
 use super::compression::Compression;
 use super::error::ReadError;
 use super::files::{InputFile, Origin};
@@ -18,7 +19,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// An open input file.
 pub(super) struct Source {
     pub(super) name: Name,
-    pub(super) reader: Box<dyn BufRead + Send>,
+    pub(super) reader: Metered,
     /// The number of the last line that was read, from 1.
     line: u64,
     /// Where the next line begins, after decompression.
@@ -30,12 +31,13 @@ pub(super) struct Source {
 pub(super) struct Name {
     pub(super) path: PathBuf,
     pub(super) compression: Option<Compression>,
+    pub(super) watch: Watch,
 }
 
 impl Name {
     /// What a failed read means.
     pub(super) fn failed(&self, source: io::Error) -> ReadError {
-        ReadError::from_io(source, &self.path, self.compression)
+        ReadError::from_io(source, &self.path, self.compression, self.watch.budget)
     }
 
     pub(super) fn line(&self, number: u64) -> Place {
@@ -61,10 +63,15 @@ impl Name {
 
 impl Source {
     /// Opens a file; `bytes_read` grows with what is taken from the disk.
-    pub(super) fn open(file: &InputFile, bytes_read: Arc<AtomicU64>) -> Result<Self, ReadError> {
+    pub(super) fn open(
+        file: &InputFile,
+        bytes_read: Arc<AtomicU64>,
+        watch: &Watch,
+    ) -> Result<Self, ReadError> {
         let mut name = Name {
             path: file.path.clone(),
             compression: file.compression,
+            watch: watch.clone(),
         };
         let inner: Box<dyn Read + Send> = match file.origin {
             Origin::Stdin => Box::new(io::stdin()),
@@ -93,17 +100,10 @@ impl Source {
         };
         Ok(Self {
             name,
-            reader,
+            reader: Metered::new(reader, watch.clone()),
             line: 0,
             offset,
         })
-    }
-
-    /// What is read and not consumed yet; empty at the end.
-    pub(super) fn fill(&mut self) -> Result<&[u8], ReadError> {
-        self.reader
-            .fill_buf()
-            .map_err(|error| self.name.failed(error))
     }
 
     /// Where the next byte stands in the file, after decompression.
@@ -111,20 +111,29 @@ impl Source {
         self.offset
     }
 
-    /// The next line without its line break; `None` at the end. A line that is not UTF-8 is an
-    /// error, after which the following lines can still be read.
+    /// The next line without its line break; `None` at the end. A line that is not UTF-8, or is
+    /// longer than a document may be, is an error, after which the following lines can still be
+    /// read.
     pub(super) fn next_line(&mut self) -> Result<Option<(u64, String)>, ReadError> {
         let mut bytes = Vec::new();
-        let count = self
-            .reader
-            .read_until(b'\n', &mut bytes)
-            .map_err(|source| self.name.failed(source))?;
-        if count == 0 {
-            return Ok(None);
-        }
+        let read = self.reader.read_until(b'\n', &mut bytes);
         let start = self.offset;
-        self.line += 1;
-        self.offset += count as u64;
+        self.offset += bytes.len() as u64;
+        match read {
+            Ok(0) => return Ok(None),
+            Ok(_) => self.line += 1,
+            Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => {
+                drop(bytes);
+                self.line += 1;
+                let rest_lost = !self.skip_line()?;
+                return Err(ReadError::DocumentTooLarge {
+                    place: self.name.line(self.line),
+                    limit: self.name.watch.budget.document_bytes,
+                    rest_lost,
+                });
+            }
+            Err(error) => return Err(self.name.failed(error)),
+        }
         if bytes.ends_with(b"\n") {
             bytes.pop();
             if bytes.ends_with(b"\r") {
@@ -133,6 +142,27 @@ impl Source {
         }
         let text = self.name.decode(bytes, self.line, start)?;
         Ok(Some((self.line, text)))
+    }
+
+    /// Passes over the rest of a line; false where it has no end within reach.
+    fn skip_line(&mut self) -> Result<bool, ReadError> {
+        self.reader.search();
+        loop {
+            let filled = match self.reader.fill_buf() {
+                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => return Ok(false),
+                filled => filled.map_err(|error| self.name.failed(error))?,
+            };
+            if filled.is_empty() {
+                return Ok(true);
+            }
+            let end = filled.iter().position(|&byte| byte == b'\n');
+            let count = end.map_or(filled.len(), |end| end + 1);
+            self.reader.consume(count);
+            self.offset += count as u64;
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
     }
 
     /// All the bytes that are left.
@@ -158,7 +188,7 @@ fn unpacked(
     match name.compression {
         None => Ok(Box::new(packed)),
         Some(compression) => compression
-            .unpack(packed)
+            .unpack(packed, name.watch.budget)
             .map_err(|error| name.failed(error)),
     }
 }
@@ -173,6 +203,77 @@ fn begin<R: Read>(mut reader: R, count: usize) -> io::Result<(Vec<u8>, R)> {
 /// How many lines end in `bytes`.
 pub(super) fn line_breaks(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// A reader that gives no more than the budget of a document at a time, and nothing more once the
+/// reading is to stop. It stands behind decompression, so that it counts what has to be held.
+pub(super) struct Metered {
+    inner: Box<dyn BufRead + Send>,
+    watch: Watch,
+    left: u64,
+}
+
+impl Metered {
+    pub(super) fn new(inner: Box<dyn BufRead + Send>, watch: Watch) -> Self {
+        Self {
+            inner,
+            left: watch.budget.document_bytes,
+            watch,
+        }
+    }
+
+    /// A reader that is at its end.
+    pub(super) fn empty(watch: Watch) -> Self {
+        Self::new(Box::new(io::empty()), watch)
+    }
+
+    /// Gives the next document its budget.
+    pub(super) fn renew(&mut self) {
+        self.left = self.watch.budget.document_bytes;
+    }
+
+    /// Gives what may be passed over to find where the next document begins.
+    pub(super) fn search(&mut self) {
+        self.left = self.watch.budget.search();
+    }
+
+    /// Puts `bytes`, which were consumed, before what is left.
+    pub(super) fn put_back(self, bytes: &'static [u8]) -> Self {
+        Self {
+            inner: Box::new(Cursor::new(bytes).chain(self.inner)),
+            ..self
+        }
+    }
+}
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Metered {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.watch.stopped() {
+            return Err(io::Error::other(Halt::Stopped));
+        }
+        let filled = self.inner.fill_buf()?;
+        if filled.is_empty() {
+            return Ok(filled);
+        }
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        match filled.get(..left.min(filled.len())) {
+            Some(granted) if !granted.is_empty() => Ok(granted),
+            _ => Err(io::Error::other(Halt::OverBudget)),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.left = self.left.saturating_sub(count as u64);
+        self.inner.consume(count);
+    }
 }
 
 /// Counts the bytes that are read.

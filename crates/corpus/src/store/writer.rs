@@ -588,7 +588,8 @@ pub(super) fn check_settings(
 ) -> Result<(), CorpusError> {
     let path = dir.to_owned();
     let (own, other) = (&corpus.embedder, &given.embedder);
-    if own.fingerprint != other.fingerprint || own.dimensions != other.dimensions {
+    let same_model = ken_storage::same_fingerprint(&own.fingerprint, &other.fingerprint);
+    if !same_model || own.dimensions != other.dimensions {
         return Err(CorpusError::OtherEmbedder {
             path,
             corpus_embedder: own.reference.clone(),

@@ -1,24 +1,10 @@
 //! Compressed files, whole and broken.
 
-use std::io::Write;
-
-use crate::{error_of, folder, gzip, read};
+use crate::files::packed::{bzip2, gzip, zstd};
+use crate::{error_of, folder, read};
 
 const LINE: &[u8] = b"{\"id\":\"a\",\"text\":\"x\"}\n";
 const OTHER_LINE: &[u8] = b"{\"id\":\"b\",\"text\":\"x\"}\n";
-
-pub(crate) fn zstd(contents: &[u8]) -> Vec<u8> {
-    let mut encoder = zstd::stream::Encoder::new(Vec::new(), 3).unwrap();
-    encoder.include_checksum(true).unwrap();
-    encoder.write_all(contents).unwrap();
-    encoder.finish().unwrap()
-}
-
-pub(crate) fn bzip2(contents: &[u8]) -> Vec<u8> {
-    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
-    encoder.write_all(contents).unwrap();
-    encoder.finish().unwrap()
-}
 
 type Packer = fn(&[u8]) -> Vec<u8>;
 const PACKERS: [(&str, &str, Packer); 3] = [

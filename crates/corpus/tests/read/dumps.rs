@@ -1,6 +1,6 @@
 //! XML dumps of a MediaWiki, and other XML.
 
-use crate::compressed::bzip2;
+use crate::files::packed::bzip2;
 use crate::{documents_of, error_of, folder, owned, read};
 
 fn dump(pages: &str) -> String {

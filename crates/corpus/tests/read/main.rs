@@ -8,18 +8,18 @@
 
 mod compressed;
 mod dumps;
-mod mutated;
+#[path = "../files/mod.rs"]
+mod files;
+mod hostile;
 mod parquet;
 mod pdf;
 mod separated;
 mod stdin;
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use files::packed::gzip;
 use ken_corpus::{Document, ReadError, read_documents};
 use tempfile::TempDir;
 
@@ -31,12 +31,6 @@ fn folder(files: &[(&str, &[u8])]) -> TempDir {
         fs::write(path, contents).unwrap();
     }
     dir
-}
-
-fn gzip(contents: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(contents).unwrap();
-    encoder.finish().unwrap()
 }
 
 fn read(path: &Path) -> Vec<Result<Document, ReadError>> {

@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ken_corpus::{Format, read_documents, read_documents_as};
+use ken_corpus::{Documents, Format, ReadOptions, read_documents, read_documents_with};
 
-use crate::compressed::{bzip2, zstd};
-use crate::{folder, gzip};
+use crate::files::packed::{bzip2, gzip, zstd};
+use crate::folder;
 
 /// Says in the child which format standard input has.
 const FORMAT: &str = "KEN_TEST_STDIN_FORMAT";
@@ -18,7 +18,7 @@ fn child_that_reads_stdin() {
     let Ok(format) = env::var(FORMAT) else {
         return;
     };
-    let documents = read_documents_as(&[PathBuf::from("-")], format.parse().unwrap()).unwrap();
+    let documents = read_as(&[PathBuf::from("-")], format.parse().unwrap());
     assert_eq!(documents.progress().bytes_total, None);
     for document in documents {
         match document {
@@ -26,6 +26,14 @@ fn child_that_reads_stdin() {
             Err(error) => println!("\n> {}: {error}", error.kind()),
         }
     }
+}
+
+fn read_as(paths: &[PathBuf], format: Format) -> Documents {
+    let options = ReadOptions {
+        format: Some(format),
+        ..ReadOptions::default()
+    };
+    read_documents_with(paths, options).unwrap()
 }
 
 fn read_through_a_pipe(format: &str, contents: &[u8]) -> Vec<String> {
@@ -81,8 +89,7 @@ fn a_named_format_is_stronger_than_a_files_name() {
         ("c/d.txt", b"z"),
     ]);
     let paths = ["a.dat", "b.csv.gz", "c"].map(|name| dir.path().join(Path::new(name)));
-    let found: Vec<String> = read_documents_as(&paths, Format::Tsv)
-        .unwrap()
+    let found: Vec<String> = read_as(&paths, Format::Tsv)
         .map(|document| document.unwrap().id)
         .collect();
     assert_eq!(found, ["r", "s", "d.txt"]);

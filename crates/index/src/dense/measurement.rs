@@ -39,7 +39,8 @@ fn of_vectors_from_outside() {
         deal_out(&dir, &segments, count, dimensions, layout.vectors);
         let start = Instant::now();
         for (segment, &passages) in segments.iter().zip(&sizes) {
-            write_graph(segment, passages, dimensions, layout.search).unwrap();
+            let cancel = AtomicBool::new(false);
+            write_graph(segment, passages, dimensions, layout.search, &cancel).unwrap();
         }
         build_s = Some(start.elapsed().as_secs_f64());
     }

@@ -8,6 +8,7 @@ mod vector_set;
 mod vectors;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -82,12 +83,14 @@ impl DenseIndex {
 /// give the same file.
 ///
 /// # Errors
-/// Where the vectors cannot be read or the graph cannot be written.
+/// Where the vectors cannot be read or the graph cannot be written, and [`IndexError::Cancelled`]
+/// soon after `cancel` has been set.
 pub(crate) fn write_graph(
     dir: &Path,
     passages: usize,
     dimensions: usize,
     search: DenseSearch,
+    cancel: &AtomicBool,
 ) -> Result<(), IndexError> {
     let ranking = match search.of(passages, dimensions) {
         DenseSearch::Auto | DenseSearch::Exact => return Ok(()),
@@ -95,7 +98,15 @@ pub(crate) fn write_graph(
         DenseSearch::Disk => Ranking::Product,
     };
     let vectors = SegmentVectors::open(dir, passages, dimensions)?;
-    Graph::write(dir, &vectors, ranking)
+    Graph::write(dir, &vectors, ranking, cancel)
+}
+
+/// An error once `cancel` has been set. Whatever takes long asks this after every passage.
+fn goes_on(cancel: &AtomicBool) -> Result<(), IndexError> {
+    match cancel.load(Ordering::Relaxed) {
+        true => Err(IndexError::Cancelled),
+        false => Ok(()),
+    }
 }
 
 /// The best `k` live passages by dot product with `query`, best first; of equal scores the one

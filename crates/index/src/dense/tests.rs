@@ -28,7 +28,7 @@ fn written_with_graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> T
     let dir = written(vectors);
     let passages = vectors.len() / dimensions;
     let opened = SegmentVectors::open(dir.path(), passages, dimensions).unwrap();
-    Graph::write(dir.path(), &opened, ranking).unwrap();
+    Graph::write(dir.path(), &opened, ranking, &AtomicBool::new(false)).unwrap();
     dir
 }
 
@@ -409,7 +409,7 @@ fn each_segment_gets_what_its_size_or_its_owner_asks_for() {
     ] {
         let [vectors, _] = clustered(passages, 0, 50, 4);
         let dir = written(&vectors);
-        write_graph(dir.path(), passages, 4, search).unwrap();
+        write_graph(dir.path(), passages, 4, search, &AtomicBool::new(false)).unwrap();
         let got = match DenseIndex::open(dir.path(), passages, 4).unwrap() {
             DenseIndex::Exact(..) => "exact",
             DenseIndex::Graph(..) => "graph",
@@ -431,7 +431,14 @@ fn smaller_numbers_find_nearly_the_same() {
                 writer.push(row).unwrap();
             }
             writer.finish().unwrap();
-            write_graph(dir.path(), 4000, dimensions, search).unwrap();
+            write_graph(
+                dir.path(),
+                4000,
+                dimensions,
+                search,
+                &AtomicBool::new(false),
+            )
+            .unwrap();
             let index = [DenseIndex::open(dir.path(), 4000, dimensions).unwrap()];
             let (mut hits, mut all) = (0, 0);
             for query in queries.chunks(dimensions) {

@@ -1,6 +1,7 @@
 //! Vectors that belong to no corpus, in folders of their own, searched as those of a corpus are.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use super::write_graph;
 use super::{DenseIndex, DenseSearch, RowBuffer, SegmentVectors, VectorType, VectorWriter, search};
@@ -26,15 +27,12 @@ impl VectorSet {
     /// # Errors
     /// A folder that cannot be written.
     pub fn write(dir: &Path, vectors: &[Vec<f32>], dimensions: usize) -> Result<(), IndexError> {
-        let io = |source| IndexError::Io {
-            path: dir.to_path_buf(),
-            source,
-        };
-        std::fs::create_dir_all(dir).map_err(io)?;
+        ken_storage::create_dir_all(dir)?;
         let mut writer = VectorWriter::create(dir, VectorType::F32)?;
         vectors.iter().try_for_each(|vector| writer.push(vector))?;
         writer.finish()?;
-        write_graph(dir, vectors.len(), dimensions, DenseSearch::Auto)
+        let (search, cancel) = (DenseSearch::Auto, AtomicBool::new(false));
+        write_graph(dir, vectors.len(), dimensions, search, &cancel)
     }
 
     /// The vectors in a folder, `[vectors][dimensions]`.
@@ -71,10 +69,11 @@ impl VectorSet {
         let mut live_counts = Vec::with_capacity(folders.len());
         for (dir, vectors) in folders {
             parts.push(DenseIndex::open(dir, *vectors, dimensions)?);
-            let start = starts.last().copied().unwrap_or_default();
-            let flags = is_live.get(start..start + vectors).unwrap_or_default();
+            let start: usize = starts.last().copied().unwrap_or_default();
+            let end = start.saturating_add(*vectors);
+            let flags = is_live.get(start..end).unwrap_or_default();
             live_counts.push(flags.iter().filter(|live| **live).count());
-            starts.push(start + vectors);
+            starts.push(end);
         }
         Ok(Self {
             parts,
@@ -95,7 +94,9 @@ impl VectorSet {
     pub fn nearest(&self, query: &[f32], k: usize) -> Result<Vec<usize>, IndexError> {
         let number = |place: Place| {
             let start = self.starts.get(place.segment as usize).copied();
-            start.unwrap_or_default() + place.ordinal as usize
+            start
+                .unwrap_or_default()
+                .saturating_add(place.ordinal as usize)
         };
         let live = |place: Place| self.is_live.get(number(place)).copied().unwrap_or(false);
         let live_count = |part: u32| self.live_counts.get(part as usize).copied().unwrap_or(0);

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ken_corpus::contained;
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenWriteError;
 use tantivy::indexer::SingleSegmentIndexWriter;
@@ -10,24 +11,75 @@ use tantivy::schema::Field;
 use tantivy::schema::document::TantivyDocument;
 use tantivy::{IndexBuilder, TantivyError};
 
-use super::{FOLDER, TOKENIZER, schema};
+use super::{TOKENIZER, folder, schema};
 use crate::IndexError;
 use crate::tokenize::analyzer;
 
 /// What tantivy sizes its first table of terms by; it is no limit.
 const WRITER_BYTES: usize = 4_000_000;
 
+/// Memory from which on a new part begins. tantivy keeps postings in an arena with addresses of 32
+/// bits, which ends at 4 GiB; what is between is room for one passage, however long.
+const PART_BYTES: usize = 1 << 30;
+
 /// Writes the lexical index of a segment, passage by passage.
 pub(crate) struct LexicalWriter {
+    dir: PathBuf,
+    part: Part,
+    /// Parts that are finished.
+    finished: usize,
+    /// Memory from which on a new part begins.
+    part_bytes: usize,
+}
+
+/// The part that is being written.
+struct Part {
     path: PathBuf,
     field: Field,
     writer: SingleSegmentIndexWriter,
+    /// Whether it holds a passage.
+    is_begun: bool,
 }
 
 impl LexicalWriter {
     /// Begins in the segment's folder `dir`, where there is no such index yet.
     pub(crate) fn create(dir: &Path) -> Result<Self, IndexError> {
-        let path = dir.join(FOLDER);
+        Self::with_part_bytes(dir, PART_BYTES)
+    }
+
+    /// As [`LexicalWriter::create`], with another limit for the memory of a part.
+    pub(super) fn with_part_bytes(dir: &Path, part_bytes: usize) -> Result<Self, IndexError> {
+        Ok(Self {
+            dir: dir.to_owned(),
+            part: Part::create(folder(dir, 0))?,
+            finished: 0,
+            part_bytes,
+        })
+    }
+
+    /// The memory that the part takes that is being written.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.part.writer.mem_usage()
+    }
+
+    /// Adds the next passage.
+    pub(crate) fn push(&mut self, title: &str, text: &str) -> Result<(), IndexError> {
+        if self.part.is_begun && self.part.writer.mem_usage() >= self.part_bytes {
+            self.finished += 1;
+            let next = Part::create(folder(&self.dir, self.finished))?;
+            std::mem::replace(&mut self.part, next).finish()?;
+        }
+        self.part.push(title, text)
+    }
+
+    pub(crate) fn finish(self) -> Result<(), IndexError> {
+        self.part.finish()
+    }
+}
+
+impl Part {
+    fn create(path: PathBuf) -> Result<Self, IndexError> {
         if let Err(source) = std::fs::create_dir(&path) {
             return Err(IndexError::Io { path, source });
         }
@@ -36,22 +88,25 @@ impl LexicalWriter {
                 path,
                 field,
                 writer,
+                is_begun: false,
             }),
             Err(error) => Err(write_error(path, error)),
         }
     }
 
-    /// Adds the next passage.
-    pub(crate) fn push(&mut self, title: &str, text: &str) -> Result<(), IndexError> {
+    fn push(&mut self, title: &str, text: &str) -> Result<(), IndexError> {
         let mut document = TantivyDocument::new();
         for value in [title, title, text] {
             document.add_text(self.field, value);
         }
-        let added = self.writer.add_document(document);
+        self.is_begun = true;
+        let added = contained(|| self.writer.add_document(document));
+        // A passage that alone takes more than the arena holds.
+        let added = added.unwrap_or_else(|reason| Err(TantivyError::InternalError(reason)));
         added.map_err(|error| write_error(self.path.clone(), error))
     }
 
-    pub(crate) fn finish(self) -> Result<(), IndexError> {
+    fn finish(self) -> Result<(), IndexError> {
         let finished = self.writer.finalize();
         finished
             .map(|_| ())

@@ -3,9 +3,10 @@
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use ken_corpus::{Document, Known, segment, titled};
+use ken_corpus::{Document, Known, segment_unless, titled};
 use ken_model::embedder::Embedder;
 
 use super::{BATCH_PASSAGES, Found, Seen};
@@ -31,9 +32,13 @@ pub(crate) struct CutDocument {
 }
 
 impl CutDocument {
-    /// What of a passage is embedded.
+    /// What of a passage is embedded. Embedders read the beginning of long texts only, but would
+    /// make tokens of all of it.
     pub(crate) fn embedded_text(&self, text: &str) -> String {
-        titled(&self.document.title, text)
+        let mut text = titled(&self.document.title, text);
+        let beginning = parts(&text, TOKENIZED_BYTES).next().map(str::len);
+        text.truncate(beginning.unwrap_or_default());
+        text
     }
 
     /// The passages that have no vector yet, by position.
@@ -54,23 +59,30 @@ impl CutDocument {
     }
 }
 
-/// Cuts what comes, and hands it on as soon as it makes a batch to embed.
+/// A document is cut into tokens in parts of so many bytes, so that a long one can be stopped at,
+/// and its tokens need not be in memory all at once.
+const TOKENIZED_BYTES: usize = 1 << 20;
+
+/// Cuts what comes, and hands it on as soon as it makes a batch to embed. Returns whether it was
+/// stopped.
 pub(crate) fn cut(
     found: Receiver<Result<Found, IngestError>>,
     cut: Cut,
     embedder: &dyn Embedder,
     known: &Known,
+    cancel: &AtomicBool,
     out: &SyncSender<Result<Vec<CutDocument>, IngestError>>,
-) {
+) -> bool {
     let mut ready = Vec::new();
     let mut passages = 0;
     let mut vectors = KnownVectors::new(known.clone(), embedder.dimensions());
     let mut failed = None;
     for found in found {
-        let cut = found.and_then(|found| cut_document(found, cut, embedder, &mut vectors));
+        let cut = found.and_then(|found| cut_document(found, cut, embedder, &mut vectors, cancel));
         match cut {
+            Ok(None) => return true,
             // A document without passages takes memory too.
-            Ok(document) => {
+            Ok(Some(document)) => {
                 passages += document.texts.len().max(1);
                 ready.push(document);
             }
@@ -82,7 +94,7 @@ pub(crate) fn cut(
         if passages >= BATCH_PASSAGES {
             passages = 0;
             if out.send(Ok(std::mem::take(&mut ready))).is_err() {
-                return;
+                return false;
             }
         }
     }
@@ -91,23 +103,48 @@ pub(crate) fn cut(
     if let Some(error) = failed {
         let _ = out.send(Err(error));
     }
+    false
 }
 
+/// The document in passages; `None` where it was stopped at.
 fn cut_document(
     found: Found,
     cut: Cut,
     embedder: &dyn Embedder,
     known: &mut KnownVectors,
-) -> Result<CutDocument, IngestError> {
+    cancel: &AtomicBool,
+) -> Result<Option<CutDocument>, IngestError> {
+    let stop = || cancel.load(Ordering::Relaxed);
     let failure = Cell::new(None);
     let token_spans = |text: &str| -> Vec<Range<usize>> {
-        embedder.token_spans(text).unwrap_or_else(|error| {
-            failure.set(Some(error));
-            Vec::new()
-        })
+        let mut spans = Vec::new();
+        let mut start = 0;
+        for part in parts(text, TOKENIZED_BYTES) {
+            if stop() {
+                break;
+            }
+            match embedder.token_spans(part) {
+                Ok(found) => {
+                    let shifted = found.into_iter();
+                    spans.extend(shifted.map(|span| span.start + start..span.end + start));
+                }
+                Err(error) => {
+                    failure.set(Some(error));
+                    break;
+                }
+            }
+            start += part.len();
+        }
+        spans
     };
     let text = &found.document.text;
-    let texts = segment(text, cut.of(&found.document), &token_spans);
+    let texts = segment_unless(text, cut.of(&found.document), &token_spans, &stop);
+    if let Some(error) = failure.take() {
+        return Err(error.into());
+    }
+    let Some(texts) = texts else {
+        return Ok(None);
+    };
     let mut document = CutDocument {
         vectors: vec![None; texts.len()],
         texts: texts.into_iter().map(str::to_owned).collect(),
@@ -118,14 +155,49 @@ fn cut_document(
         longer: 0,
         seen: found.seen,
     };
-    if let Some(error) = failure.take() {
-        return Err(error.into());
-    }
     if document.replaces {
         document.take_known(known)?;
     }
     for text in &document.texts {
+        if stop() {
+            return Ok(None);
+        }
         document.longer += usize::from(embedder.is_cut(&document.embedded_text(text))?);
     }
-    Ok(document)
+    Ok(Some(document))
+}
+
+/// The parts of a text, each of at most `bytes`, that end before a space where there is any.
+fn parts(text: &str, bytes: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let mut end = bytes.min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        if end < rest.len()
+            && let Some(space) = rest[..end].rfind(char::is_whitespace)
+            && space > 0
+        {
+            end = space;
+        }
+        let (part, behind) = rest.split_at(end);
+        rest = behind;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_end_before_spaces_and_cover_the_text() {
+        let cut = |text, bytes| parts(text, bytes).collect::<Vec<_>>();
+        assert_eq!(cut("one two three", 8), ["one two", " three"]);
+        assert_eq!(cut("oneword", 3), ["one", "wor", "d"]);
+        assert_eq!(cut("€€", 4), ["€", "€"]);
+        assert_eq!(cut(" a", 1), [" ", "a"]);
+        assert_eq!(cut("", 4), [""; 0]);
+    }
 }

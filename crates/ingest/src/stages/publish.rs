@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
 use ken_corpus::{StagedSegment, Writer};
@@ -20,7 +21,7 @@ pub(crate) enum Handed {
 }
 
 /// The corpus that is written, with the segments that are being filled.
-pub(crate) struct Shelf {
+pub(crate) struct Shelf<'a> {
     writer: Writer,
     /// By shard.
     stages: BTreeMap<u32, Stage>,
@@ -29,6 +30,7 @@ pub(crate) struct Shelf {
     dimensions: usize,
     layout: DenseLayout,
     written: Written,
+    cancel: &'a AtomicBool,
 }
 
 /// What was staged and published.
@@ -51,8 +53,14 @@ struct Stage {
     index: SegmentWriter,
 }
 
-impl Shelf {
-    pub(crate) fn new(writer: Writer, dimensions: usize, layout: DenseLayout) -> Self {
+impl<'a> Shelf<'a> {
+    /// Once `cancel` is set no segments are merged; what was handed over is still published.
+    pub(crate) fn new(
+        writer: Writer,
+        dimensions: usize,
+        layout: DenseLayout,
+        cancel: &'a AtomicBool,
+    ) -> Self {
         let written = Written {
             generation: writer.generation(),
             ..Written::default()
@@ -64,6 +72,7 @@ impl Shelf {
             dimensions,
             layout,
             written,
+            cancel,
         }
     }
 
@@ -120,7 +129,7 @@ impl Shelf {
         }
         self.written.passages += std::mem::take(&mut self.staged);
         self.written.generation = self.writer.publish(staged)?;
-        self.written.generation = merge_small_segments(&mut self.writer)?;
+        self.written.generation = merge_small_segments(&mut self.writer, self.cancel)?;
         Ok(())
     }
 }

@@ -62,6 +62,11 @@ pub(crate) fn read(
         seen.read = documents.progress();
         let document = match next {
             Some(Ok(document)) => document,
+            // The documents may be read under another flag than this run's.
+            Some(Err(ReadError::Stopped)) => {
+                seen.interrupted = true;
+                break;
+            }
             Some(Err(error)) => {
                 if let Some(tell) = on_broken {
                     tell(&error);

@@ -13,7 +13,7 @@ use ken_milvus::{IndexKind, MilvusAddress};
 use ken_model::Precision;
 use ken_model::hub::ModelReference;
 
-use crate::config::{CorpusAddress, Layer, count, seed};
+use crate::config::{Bytes, CorpusAddress, Layer, count, seed};
 
 /// Where the corpus lies.
 #[derive(Debug, Clone, Args)]
@@ -175,6 +175,12 @@ pub(crate) struct IngestArguments {
     #[arg(long)]
     pub(crate) skip_broken: bool,
 
+    /// The most bytes of a document: of a file, line, record, row or wiki page, unpacked; may be
+    /// written as 500K, 64M or 2G. Larger ones count as broken [default: 64M]
+    /// [setting: max_document_bytes]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_document_bytes: Option<Bytes>,
+
     /// Split the documents into N equal random parts; fixed when the corpus is made [default: 1]
     #[arg(long, value_name = "N", value_parser = shard_count)]
     pub(crate) shards: Option<NonZeroU32>,
@@ -218,6 +224,7 @@ impl IngestArguments {
             embedder: self.embedder.clone(),
             segment: self.segment,
             precision: self.precision,
+            max_document_bytes: self.max_document_bytes,
             ..Layer::default()
         };
         self.corpus.onto(&mut layer);

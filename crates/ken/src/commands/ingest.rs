@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_corpus::{ReadError, read_documents, read_documents_as};
+use ken_corpus::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::arguments::IngestArguments;
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
+use crate::interrupt;
 use crate::output;
 use crate::progress::Display;
 
@@ -23,10 +24,14 @@ pub(crate) fn run(
 ) -> Result<()> {
     let corpus = settings.folder()?;
     // A path that is wrong is told before a model is fetched.
-    let documents = match arguments.format {
-        Some(format) => read_documents_as(&arguments.paths, format)?,
-        None => read_documents(&arguments.paths)?,
+    let options = ReadOptions {
+        format: arguments.format,
+        budget: Budget {
+            document_bytes: settings.max_document_bytes.0,
+        },
+        stop: interrupt::flag(),
     };
+    let documents = read_documents_with(&arguments.paths, options)?;
     let embedder = open::embedder(&settings.embedder, settings.precision, stop)?;
     let reference = open::embedder_name(settings)?;
     let work = Ingest {

@@ -227,7 +227,7 @@ fn moved_embedder(
 ) -> Result<Box<dyn Embedder>> {
     let made_with = corpus.embedder();
     let embedder = embedder(moved, precision, stop)?;
-    if embedder.fingerprint() == made_with.fingerprint {
+    if ken_model::same_model(embedder.fingerprint(), &made_with.fingerprint) {
         return Ok(embedder);
     }
     let message = format!(

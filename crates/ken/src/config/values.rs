@@ -24,6 +24,32 @@ pub(super) fn truth(text: &str) -> Result<bool, String> {
         .map_err(|_| "it must be true or false".to_owned())
 }
 
+/// A number of bytes, at least 1; written with K, M or G behind it, of 1024 times as many each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl FromStr for Bytes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, shift) = match text.as_bytes().last() {
+            Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
+            Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+            Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+            _ => (text, 0),
+        };
+        number
+            .parse::<u64>()
+            .ok()
+            .and_then(|number| number.checked_mul(1 << shift))
+            .filter(|&bytes| bytes > 0)
+            .map(Self)
+            .ok_or_else(|| {
+                "it must be a number of bytes, at least 1, such as 500K, 64M or 2G".to_owned()
+            })
+    }
+}
+
 /// The temperature of sampling: 0 is greedy. Finite and not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub(crate) struct Temperature(f64);
@@ -88,6 +114,32 @@ mod tests {
         }
         for bad in ["-1", "0.5", "now"] {
             assert!(seed(bad).unwrap_err().contains("from 0 up"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        for (text, bytes) in [
+            ("7", 7),
+            ("500K", 500 << 10),
+            ("64m", 64 << 20),
+            ("2G", 2 << 30),
+        ] {
+            assert_eq!(text.parse(), Ok(Bytes(bytes)));
+        }
+        for bad in [
+            "",
+            "0",
+            "0M",
+            "M",
+            "-1",
+            "1.5G",
+            "64 MB",
+            "99999999999G",
+            "ö",
+        ] {
+            let reason = bad.parse::<Bytes>().unwrap_err();
+            assert!(reason.contains("64M"), "{bad}: {reason}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! made in the room that trains.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use candle_core::{Device, Tensor};
@@ -11,6 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::origin::Origin;
+use super::weights::loaded;
+use crate::fingerprint::Fingerprint;
+use crate::same_model;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
+use crate::tensor_file::{TensorFile, TensorFileError};
 
 /// The settings' file.
 pub const SETTINGS_FILE: &str = "adapter_config.json";
@@ -120,7 +126,7 @@ pub struct Adapter {
     pairs: BTreeMap<String, Pair>,
     /// Tokens and their rows `[tokens, hidden]`.
     rows: Option<(Vec<u32>, Tensor)>,
-    fingerprint: String,
+    fingerprint: Fingerprint,
 }
 
 impl Adapter {
@@ -136,8 +142,16 @@ impl Adapter {
         };
         let settings_path = folder.join(SETTINGS_FILE);
         let text =
-            std::fs::read_to_string(&settings_path).map_err(|source| match source.kind() {
-                std::io::ErrorKind::NotFound => refuse(format!("it has no `{SETTINGS_FILE}`")),
+            small_file::text(&settings_path, MOST_SETTINGS_BYTES).map_err(|source| match source
+                .kind()
+            {
+                ErrorKind::NotFound if folder.join(TENSORS_FILE).exists() => {
+                    DecoderError::Incomplete {
+                        path: folder.to_path_buf(),
+                        missing: SETTINGS_FILE,
+                    }
+                }
+                ErrorKind::NotFound => refuse(format!("it has no `{SETTINGS_FILE}`")),
                 _ => DecoderError::io(&settings_path, source),
             })?;
         let settings: AdapterSettings = serde_json::from_str(&text)
@@ -147,16 +161,27 @@ impl Adapter {
         }
         let origin = Origin::read(folder)?;
         let tensors_path = folder.join(TENSORS_FILE);
-        let bytes = std::fs::read(&tensors_path)
-            .map_err(|source| DecoderError::io(&tensors_path, source))?;
-        let fingerprint =
-            crate::fingerprint_of_texts(&[&text, &crate::fingerprint::of_bytes(&bytes)]);
-        let tensors = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
-            .map_err(|e| refuse(first_line(&format!("`{TENSORS_FILE}` is broken: {e}"))))?;
+        let broken = |reason: &str| refuse(format!("`{TENSORS_FILE}` is broken: {reason}"));
+        let file = TensorFile::open(&tensors_path).map_err(|error| match error {
+            TensorFileError::Storage(error) => DecoderError::io(&tensors_path, error.source),
+            TensorFileError::Broken(reason) => broken(&reason),
+        })?;
+        let of_tensors = Fingerprint::of_files(&[file.file()])?;
+        let told = serde_json::to_string(&origin).unwrap_or_default();
+        let fingerprint = Fingerprint {
+            sampled: crate::fingerprint_of_texts(&[&text, &of_tensors.sampled]),
+            whole: crate::fingerprint_of_texts(&[&text, &of_tensors.whole, &told]),
+        };
         let mut halves: BTreeMap<String, (Option<Tensor>, Option<Tensor>)> = BTreeMap::new();
         let mut rows = None;
-        for (name, tensor) in tensors {
-            let tensor = tensor.to_dtype(candle_core::DType::F32)?;
+        for name in file.names() {
+            let Some(info) = file.info(&name) else {
+                continue;
+            };
+            let tensor = loaded(&file, info).map_err(|error| match error {
+                DecoderError::Compute(error) => broken(&first_line(&error.to_string())),
+                other => other,
+            })?;
             if name == ROWS {
                 rows = Some(tensor);
                 continue;
@@ -172,6 +197,7 @@ impl Adapter {
             let pair = halves.entry(module.to_owned()).or_default();
             *(if is_down { &mut pair.0 } else { &mut pair.1 }) = Some(tensor);
         }
+        file.file().check_unchanged()?;
         let pairs = halves
             .into_iter()
             .map(|(module, halves)| match halves {
@@ -213,8 +239,7 @@ impl Adapter {
     }
 
     /// Identifies its settings and numbers.
-    #[must_use]
-    pub fn fingerprint(&self) -> &str {
+    pub(super) fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }
 
@@ -232,7 +257,7 @@ impl Adapter {
             })
         };
         if let Some(origin) = &self.origin
-            && origin.base != base
+            && !same_model(&origin.base, base)
         {
             return other(format!(
                 "its fingerprint is {base}, the adapter's {}",

@@ -1,13 +1,16 @@
 //! Chat templates: a conversation to the text that an instruction-tuned model was trained on.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use minijinja::{Environment, Error, ErrorKind, context};
+use minijinja::context;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::error::DecoderError;
 use super::gguf::Metadata;
+use super::template;
+use crate::small_file::{self, MOST_SETTINGS_BYTES, MOST_TEMPLATE_BYTES};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -57,10 +60,13 @@ impl ChatTemplate {
     }
 
     /// Reads the template from GGUF metadata; `None` where the model has none.
-    pub(super) fn from_gguf(metadata: &Metadata<'_>) -> Option<Self> {
-        let source = metadata
-            .optional_string("tokenizer.chat_template")?
-            .to_owned();
+    ///
+    /// # Errors
+    /// One that is longer than any.
+    pub(super) fn from_gguf(metadata: &Metadata<'_>) -> Result<Option<Self>, DecoderError> {
+        let Some(source) = metadata.optional_string("tokenizer.chat_template") else {
+            return Ok(None);
+        };
         let tokens = metadata
             .strings("tokenizer.ggml.tokens")
             .unwrap_or_default();
@@ -71,16 +77,20 @@ impl ChatTemplate {
                 .map(|token| (*token).to_owned())
                 .unwrap_or_default()
         };
-        Some(Self {
-            source,
+        Ok(Some(Self {
+            source: bounded(source.to_owned())?,
             beginning: token("tokenizer.ggml.bos_token_id"),
             end: token("tokenizer.ggml.eos_token_id"),
-        })
+        }))
     }
 
     /// Reads `chat_template.jinja` or `tokenizer_config.json`; `None` where there is no template.
-    pub(super) fn from_folder(folder: &Path) -> Option<Self> {
-        let config: Value = std::fs::read_to_string(folder.join("tokenizer_config.json"))
+    ///
+    /// # Errors
+    /// One that is longer than any.
+    pub(super) fn from_folder(folder: &Path) -> Result<Option<Self>, DecoderError> {
+        let settings = folder.join("tokenizer_config.json");
+        let config: Value = small_file::text(&settings, MOST_SETTINGS_BYTES)
             .ok()
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or(Value::Null);
@@ -93,9 +103,17 @@ impl ChatTemplate {
                 .and_then(|entry| entry.get("template")?.as_str().map(str::to_owned)),
             _ => None,
         };
-        let source = std::fs::read_to_string(folder.join("chat_template.jinja"))
-            .ok()
-            .or_else(of_config)?;
+        let file = folder.join("chat_template.jinja");
+        let source = match small_file::text(&file, MOST_TEMPLATE_BYTES) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+                return Err(DecoderError::io(&file, error));
+            }
+            Err(_) => of_config(),
+        };
+        let Some(source) = source else {
+            return Ok(None);
+        };
         // A special token is written as a string or as an object with the string in `content`.
         let token = |key: &str| {
             let value = config.get(key);
@@ -105,11 +123,11 @@ impl ChatTemplate {
                 .unwrap_or_default()
                 .to_owned()
         };
-        Some(Self {
-            source,
+        Ok(Some(Self {
+            source: bounded(source)?,
             beginning: token("bos_token"),
             end: token("eos_token"),
-        })
+        }))
     }
 
     /// The template as it is written.
@@ -128,34 +146,28 @@ impl ChatTemplate {
         messages: &[Message],
         open_answer: bool,
     ) -> Result<String, DecoderError> {
-        let refuse = |e: Error| DecoderError::ChatTemplate {
-            reason: e.to_string(),
+        let context = context! {
+            messages => messages,
+            add_generation_prompt => open_answer,
+            bos_token => self.beginning,
+            eos_token => self.end,
         };
-        let mut environment = Environment::new();
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
-        environment
-            .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        environment.add_function(
-            "raise_exception",
-            |message: String| -> Result<String, Error> {
-                Err(Error::new(ErrorKind::InvalidOperation, message))
-            },
-        );
-        environment
-            .add_template("chat", &self.source)
-            .map_err(refuse)?;
-        environment
-            .get_template("chat")
-            .and_then(|template| {
-                template.render(context! {
-                    messages => messages,
-                    add_generation_prompt => open_answer,
-                    bos_token => self.beginning,
-                    eos_token => self.end,
-                })
-            })
-            .map_err(refuse)
+        let given = messages.iter().map(|message| message.content.len()).sum();
+        template::render(&self.source, context, given)
+            .map_err(|reason| DecoderError::ChatTemplate { reason })
+    }
+}
+
+/// A template that is not longer than any.
+fn bounded(source: String) -> Result<String, DecoderError> {
+    match source.len() as u64 > MOST_TEMPLATE_BYTES {
+        false => Ok(source),
+        true => Err(DecoderError::ChatTemplate {
+            reason: format!(
+                "it has {} bytes; none has more than {MOST_TEMPLATE_BYTES}",
+                source.len()
+            ),
+        }),
     }
 }
 

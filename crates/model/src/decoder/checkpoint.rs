@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use candle_core::Tensor;
+use ken_storage::ReadAt;
 
 use super::adapter::Adapter;
 use super::chat::ChatTemplate;
@@ -13,10 +14,14 @@ use super::family::Family;
 use super::gguf::GgufFile;
 use super::origin::Origin;
 use super::prompt_form::PromptForm;
+use super::replacement;
 use super::source_tokens::SourceTokens;
-use super::tokenizer::{Reading, TextTokenizer};
+use super::tokenizer::{self, Reading, TextTokenizer};
 use super::weights::{Part, WeightFile, Weights};
+use super::written::CONFIG_FILE;
+use crate::fingerprint::Fingerprint;
 use crate::language::Prompt;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// A decoder's files, opened, from which it is loaded, or trained further.
 pub struct Checkpoint {
@@ -29,6 +34,8 @@ pub struct Checkpoint {
     /// What it was trained for, where ken did that.
     pub(super) origin: Option<Origin>,
     pub(super) fingerprint: String,
+    /// What the fingerprint says.
+    halves: Fingerprint,
 }
 
 impl Checkpoint {
@@ -83,19 +90,22 @@ impl Checkpoint {
             .transpose()?;
         let config = DecoderConfig::from_gguf(&metadata, vocabulary, factors)?;
         let beside = path.with_file_name("tokenizer.json");
-        let tokenizer = if beside.exists() {
-            TextTokenizer::from_file(&beside)?
+        let (tokenizer, of_tokenizer) = if beside.exists() {
+            let content = tokenizer::read(&beside)?;
+            (TextTokenizer::from_json(&beside, &content)?, content)
         } else {
-            TextTokenizer::from_gguf(&metadata)?
+            (TextTokenizer::from_gguf(&metadata)?, Vec::new())
         };
-        let chat = ChatTemplate::from_gguf(&metadata);
+        let chat = ChatTemplate::from_gguf(&metadata)?;
         let mut end_tokens: Vec<u32> = ["eos", "eot", "eom"]
             .iter()
             .filter_map(|kind| metadata.optional_number(&format!("tokenizer.ggml.{kind}_token_id")))
             .map(|id| id as u32)
             .collect();
         add_known_end_tokens(&tokenizer, &mut end_tokens);
-        let fingerprint = crate::fingerprint::of_bytes(file.bytes());
+        config.check_tensors(path, file.tensors())?;
+        // All else that bears on answers stands in the file too.
+        let halves = Fingerprint::of_files(&[file.file()])?.and_whole(&[&of_tokenizer]);
         Ok(Self {
             config,
             weights: Weights::new(WeightFile::Gguf(file)),
@@ -104,35 +114,44 @@ impl Checkpoint {
             end_tokens,
             prompt_form: PromptForm::default(),
             origin: None,
-            fingerprint,
+            fingerprint: halves.to_string(),
+            halves,
         })
     }
 
     fn open_folder(folder: &Path) -> Result<Self, DecoderError> {
-        let config_path = folder.join("config.json");
+        let config_path = folder.join(CONFIG_FILE);
         if !config_path.exists() {
-            return Err(DecoderError::NotAModel {
-                path: folder.to_path_buf(),
+            let path = folder.to_path_buf();
+            return Err(match replacement::is_begun(folder) {
+                true => DecoderError::Incomplete {
+                    path,
+                    missing: CONFIG_FILE,
+                },
+                false => DecoderError::NotAModel { path },
             });
         }
         let config = DecoderConfig::from_hugging_face(&config_path)?;
         let prompt_form = PromptForm::from_hugging_face(&config_path)?;
         let origin = Origin::read(folder)?;
-        let tokenizer = TextTokenizer::from_file(&folder.join("tokenizer.json"))?;
-        let chat = ChatTemplate::from_folder(folder);
+        let tokenizer_path = folder.join("tokenizer.json");
+        let of_tokenizer = tokenizer::read(&tokenizer_path)?;
+        let tokenizer = TextTokenizer::from_json(&tokenizer_path, &of_tokenizer)?;
+        let chat = ChatTemplate::from_folder(folder)?;
         let mut end_tokens = end_tokens_of_folder(folder);
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         let file = WeightFile::open_safetensors(folder)?;
-        let mut fingerprint = crate::fingerprint::of_files(&safetensors_in(folder)?)
-            .map_err(|source| DecoderError::io(folder, source))?;
+        config.check_tensors(&config_path, file.tensors())?;
+        let template = chat.as_ref().map(|chat| (chat.source(), chat.ends()));
+        let told = format!("{} {template:?} {end_tokens:?}", config.told());
+        let mut halves = fingerprint_of(folder, &file)?;
+        halves = halves.and_whole(&[told.as_bytes(), &of_tokenizer]);
         if prompt_form != PromptForm::default() {
             // The same weights answer otherwise.
-            let parts = [fingerprint.as_str(), prompt_form.name()];
-            fingerprint = crate::fingerprint_of_texts(&parts);
+            halves = halves.and(&[prompt_form.name()]);
         }
         if let Some(sources) = origin.as_ref().and_then(|origin| origin.sources.as_ref()) {
-            let parts = [fingerprint.as_str(), &format!("{sources:?}")];
-            fingerprint = crate::fingerprint_of_texts(&parts);
+            halves = halves.and(&[&format!("{sources:?}")]);
         }
         Ok(Self {
             config,
@@ -142,7 +161,8 @@ impl Checkpoint {
             end_tokens,
             prompt_form,
             origin,
-            fingerprint,
+            fingerprint: halves.to_string(),
+            halves,
         })
     }
 
@@ -153,13 +173,14 @@ impl Checkpoint {
             .map(|(layer, part, shape)| (part.module(layer), shape))
             .collect();
         adapter.check(&self.fingerprint, &modules, &self.config)?;
-        let fingerprint = crate::fingerprint_of_texts(&[&self.fingerprint, adapter.fingerprint()]);
+        let halves = self.halves.and_of(adapter.fingerprint());
         let prompt_form = adapter.origin().map_or(self.prompt_form, |o| o.prompt);
         Ok(Self {
             prompt_form,
             origin: adapter.origin().cloned().or(self.origin),
             weights: self.weights.with(adapter),
-            fingerprint,
+            fingerprint: halves.to_string(),
+            halves,
             ..self
         })
     }
@@ -170,7 +191,8 @@ impl Checkpoint {
         &self.config
     }
 
-    /// Identifies the weights, an adapter's included.
+    /// Identifies the weights, an adapter's included, and what else bears on answers. To be compared
+    /// by [`crate::same_model`].
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -370,7 +392,7 @@ fn add_known_end_tokens(tokenizer: &TextTokenizer, end_tokens: &mut Vec<u32>) {
 fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
     ["generation_config.json", "config.json"]
         .iter()
-        .filter_map(|name| std::fs::read_to_string(folder.join(name)).ok())
+        .filter_map(|name| small_file::text(&folder.join(name), MOST_SETTINGS_BYTES).ok())
         .filter_map(|text| serde_json::from_str::<serde_json::Value>(&text).ok())
         .find_map(|config| match config.get("eos_token_id")? {
             serde_json::Value::Array(ids) => Some(
@@ -384,7 +406,18 @@ fn end_tokens_of_folder(folder: &Path) -> Vec<u32> {
         .unwrap_or_default()
 }
 
-/// The weight files of a folder, in a stable order.
+/// The fingerprint of a folder's weights. The first half has always gone by all files of tensors that
+/// lie there.
+fn fingerprint_of(folder: &Path, weights: &WeightFile) -> Result<Fingerprint, DecoderError> {
+    let lying: Vec<ReadAt> = safetensors_in(folder)?
+        .iter()
+        .map(|path| ReadAt::open(path, None))
+        .collect::<Result<_, _>>()?;
+    let lying: Vec<&ReadAt> = lying.iter().collect();
+    Ok(Fingerprint::of_files_among(&weights.files(), &lying)?)
+}
+
+/// The files of tensors in a folder, in a stable order.
 fn safetensors_in(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
     let entries = std::fs::read_dir(folder).map_err(|source| DecoderError::io(folder, source))?;
     let mut files: Vec<PathBuf> = entries

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::Metadata;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// How the rotary frequencies are stretched beyond the pre-training context.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,8 +139,8 @@ impl DecoderConfig {
             path: path.to_path_buf(),
             reason,
         };
-        let text =
-            std::fs::read_to_string(path).map_err(|source| DecoderError::io(path, source))?;
+        let text = small_file::text(path, MOST_SETTINGS_BYTES)
+            .map_err(|source| DecoderError::io(path, source))?;
         let value: Value = serde_json::from_str(&text).map_err(|e| invalid(e.to_string()))?;
         let model_type = value
             .get("model_type")
@@ -311,6 +312,47 @@ impl DecoderConfig {
                 .filter(|&n| n > 0),
         }
         .checked(path)
+    }
+
+    /// Refuses a number of blocks that cannot stand in a file with so many tensors, before anything is
+    /// made for each block.
+    pub(super) fn check_tensors(&self, path: &Path, tensors: usize) -> Result<(), DecoderError> {
+        match self.layers > tensors {
+            false => Ok(()),
+            true => Err(DecoderError::InvalidConfig {
+                path: path.to_path_buf(),
+                reason: format!("it has {} blocks and {tensors} tensors", self.layers),
+            }),
+        }
+    }
+
+    /// The numbers as one text, which stays as it is over the versions of ken: it is part of
+    /// fingerprints.
+    pub(super) fn told(&self) -> String {
+        let sizes = [
+            self.vocabulary,
+            self.hidden,
+            self.intermediate,
+            self.layers,
+            self.heads,
+            self.kv_heads,
+            self.head_width,
+            self.context,
+            self.sliding_window.unwrap_or(0),
+        ];
+        let scaling = match &self.rope_scaling {
+            RopeScaling::None => String::new(),
+            RopeScaling::Linear { factor } => format!("linear {factor}"),
+            RopeScaling::Llama3 {
+                factor,
+                low_freq_factor,
+                high_freq_factor,
+                original_context,
+            } => format!("llama3 {factor} {low_freq_factor} {high_freq_factor} {original_context}"),
+            RopeScaling::PerFrequency { factors } => format!("{factors:?}"),
+        };
+        let (epsilon, base) = (self.norm_epsilon, self.rope_base);
+        format!("{:?} {sizes:?} {epsilon} {base} {scaling}", self.family)
     }
 
     /// Refuses numbers that no decoder can have, so that the graph may rely on them.

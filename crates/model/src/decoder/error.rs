@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ken_storage::StorageError;
+
 use super::family::Family;
 use super::options::Device;
 
@@ -15,6 +17,19 @@ pub enum DecoderError {
         path: PathBuf,
         /// The cause.
         source: std::io::Error,
+    },
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A folder in which a model or an adapter was being written.
+    #[error(
+        "{path} holds a model that was not written to its end: `{missing}`, which is written last, is not there"
+    )]
+    Incomplete {
+        /// The folder.
+        path: PathBuf,
+        /// The file that is missing.
+        missing: &'static str,
     },
     /// Neither a GGUF file nor a folder with safetensors.
     #[error("{path} is neither a .gguf file nor a folder with config.json and safetensors")]
@@ -200,7 +215,8 @@ impl DecoderError {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Io { .. } => "io",
+            Self::Io { .. } | Self::Storage(_) => "io",
+            Self::Incomplete { .. } => "incomplete_model",
             Self::NotAModel { .. } => "not_a_model",
             Self::Corrupt { .. } => "corrupt_model",
             Self::Truncated { .. } => "truncated_model",
@@ -270,6 +286,13 @@ impl DecoderError {
                     .to_owned(),
             ),
             Self::Io { .. } => Some("check the path, and that you may read the file".to_owned()),
+            Self::Storage(_) => {
+                Some("check the path, the permissions and the space on the disk".to_owned())
+            }
+            Self::Incomplete { .. } => Some(
+                "run the command that writes it again: a training goes on from its last state"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

@@ -1,20 +1,19 @@
-//! Reading GGUF: header, metadata, and tensors out of a memory map. Knows nothing of the graph.
+//! Reading GGUF: header, metadata, and tensors one by one by position. Knows nothing of the graph.
 
-use std::fs::File;
-use std::io::Cursor;
-use std::path::{Path, PathBuf};
+use std::io::{Cursor, Error, ErrorKind, Read, Result as IoResult, Seek, SeekFrom};
+use std::path::Path;
 
 use candle_core::Device;
 use candle_core::quantized::{QTensor, gguf_file};
-use memmap2::Mmap;
+use ken_storage::ReadAt;
 
 use super::config::gguf_number;
 use super::error::DecoderError;
+use super::gguf_header;
 
 /// An open GGUF file.
 pub(super) struct GgufFile {
-    path: PathBuf,
-    map: Mmap,
+    file: ReadAt,
     content: gguf_file::Content,
 }
 
@@ -24,20 +23,17 @@ impl GgufFile {
     /// # Errors
     /// An unreadable, broken or truncated file, or a tensor type that is not supported.
     pub(super) fn open(path: &Path) -> Result<Self, DecoderError> {
-        let file = File::open(path).map_err(|source| DecoderError::io(path, source))?;
-        // SAFETY: the map is only read. Model files are written once, under another name, and
-        // renamed into place, so a process of ours never changes one that is mapped.
-        #[allow(unsafe_code)]
-        let map = unsafe { Mmap::map(&file) }.map_err(|source| DecoderError::io(path, source))?;
-        let head = &map[..map.len().min(LONGEST_HEAD)];
-        if alignment_is_zero(head) {
-            return Err(DecoderError::Corrupt {
-                path: path.to_path_buf(),
-                format: "GGUF",
-                reason: format!("`{ALIGNMENT_KEY}` is zero"),
-            });
-        }
-        let content = gguf_file::Content::read(&mut Cursor::new(head)).map_err(|e| {
+        let file = ReadAt::open(path, None).map_err(|e| DecoderError::io(path, e.source))?;
+        let corrupt = |reason: String| DecoderError::Corrupt {
+            path: path.to_path_buf(),
+            format: "GGUF",
+            reason,
+        };
+        // Lengths and counts are looked at before anything of their size is made of them.
+        let head_bytes = gguf_header::length(&mut Reader::new(&file))
+            .map_err(|error| corrupt(error.to_string()))?;
+        let head = file.bytes(0..head_bytes)?.unwrap_or_default();
+        let content = gguf_file::Content::read(&mut Cursor::new(&head[..])).map_err(|e| {
             let reason = first_line(&e);
             if reason.contains("unknown dtype") {
                 DecoderError::UnknownQuantization {
@@ -45,13 +41,10 @@ impl GgufFile {
                     reason,
                 }
             } else {
-                DecoderError::Corrupt {
-                    path: path.to_path_buf(),
-                    format: "GGUF",
-                    reason,
-                }
+                corrupt(reason)
             }
         })?;
+        drop(head);
         let mut expected = 0;
         for info in content.tensor_infos.values() {
             let elements = info
@@ -67,32 +60,33 @@ impl GgufFile {
                 .unwrap_or(u64::MAX);
             expected = expected.max(end);
         }
-        if expected > map.len() as u64 {
+        if expected > file.length() {
             return Err(DecoderError::Truncated {
                 path: path.to_path_buf(),
                 expected,
-                received: map.len() as u64,
+                received: file.length(),
             });
         }
-        Ok(Self {
-            path: path.to_path_buf(),
-            map,
-            content,
-        })
+        Ok(Self { file, content })
     }
 
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
-    /// The whole file.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.map
+    /// The file itself.
+    pub(super) fn file(&self) -> &ReadAt {
+        &self.file
+    }
+
+    /// How many tensors it holds.
+    pub(super) fn tensors(&self) -> usize {
+        self.content.tensor_infos.len()
     }
 
     pub(super) fn metadata(&self) -> Metadata<'_> {
         Metadata {
-            path: &self.path,
+            path: self.file.path(),
             content: &self.content,
         }
     }
@@ -112,41 +106,52 @@ impl GgufFile {
     pub(super) fn tensor(&self, name: &str) -> Result<QTensor, DecoderError> {
         if !self.content.tensor_infos.contains_key(name) {
             return Err(DecoderError::MissingTensor {
-                path: self.path.clone(),
+                path: self.path().to_path_buf(),
                 name: name.to_owned(),
             });
         }
         self.content
-            .tensor(&mut Cursor::new(&self.map[..]), name, &Device::Cpu)
+            .tensor(&mut Reader::new(&self.file), name, &Device::Cpu)
             .map_err(|e| DecoderError::Corrupt {
-                path: self.path.clone(),
+                path: self.path().to_path_buf(),
                 format: "GGUF",
                 reason: format!("tensor `{name}`: {}", first_line(&e)),
             })
     }
 }
 
-const ALIGNMENT_KEY: &str = "general.alignment";
+/// A file as candle and the check of the header read it: from front to end, and from a position on.
+struct Reader<'a> {
+    file: &'a ReadAt,
+    at: u64,
+}
 
-/// Bytes within which metadata and the list of tensors must end. Those of the largest vocabularies
-/// are an order of magnitude shorter.
-const LONGEST_HEAD: usize = 64 << 20;
+impl<'a> Reader<'a> {
+    fn new(file: &'a ReadAt) -> Self {
+        Self { file, at: 0 }
+    }
+}
 
-/// The reader divides by the alignment, whatever it is.
-fn alignment_is_zero(head: &[u8]) -> bool {
-    let key = ALIGNMENT_KEY.as_bytes();
-    // A key is followed by the type of its value, four bytes, then the value.
-    head.windows(key.len() + 8)
-        .filter(|window| window[0] == key[0] && window.starts_with(key))
-        .any(|window| {
-            let (kind, value) = window[key.len()..].split_at(4);
-            match kind[0] {
-                0 | 1 => value[0] == 0,
-                2 | 3 => value[..2] == [0; 2],
-                4 | 5 => value == [0; 4],
-                _ => false,
-            }
-        })
+impl Read for Reader<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> IoResult<usize> {
+        let left = self.file.length().saturating_sub(self.at);
+        let count = (bytes.len() as u64).min(left) as usize;
+        self.file.read_into(self.at, &mut bytes[..count])?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Reader<'_> {
+    fn seek(&mut self, to: SeekFrom) -> IoResult<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.file.length().checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
 }
 
 /// candle appends a backtrace to its messages; people want the first line.

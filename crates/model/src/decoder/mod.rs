@@ -15,6 +15,7 @@ mod examples;
 mod family;
 mod generate;
 mod gguf;
+mod gguf_header;
 mod graph;
 mod hidden;
 mod language;
@@ -23,11 +24,13 @@ mod origin;
 mod prompt;
 mod prompt_form;
 mod quotation;
+mod replacement;
 mod runtime;
 mod sampling;
 mod score;
 mod source_tokens;
 mod stems;
+mod template;
 mod tensors;
 mod tokenizer;
 mod untrained;
@@ -48,10 +51,11 @@ pub use options::{Device, LoadOptions};
 pub use origin::{LearnedBoundary, Origin};
 pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
+pub use replacement::{Replacement, remove_model};
 pub use score::{Score, ScoreRequest};
 pub use source_tokens::{CorpusToken, SourceTokens, SourcedText, SourcedTokens};
 pub use untrained::Untrained;
-pub use written::{StoredAs, remove_model};
+pub use written::StoredAs;
 
 use chat::ChatTemplate;
 use runtime::Engines;
@@ -109,7 +113,8 @@ impl Decoder {
         self.config.context
     }
 
-    /// Identifies the weights: measurements made with one model must not be used with another.
+    /// Identifies the weights and what else bears on answers: measurements made with one model must
+    /// not be used with another. To be compared by [`crate::same_model`].
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint

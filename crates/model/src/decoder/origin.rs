@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::error::DecoderError;
 use super::prompt_form::PromptForm;
 use super::source_tokens::SourceTokens;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The file.
 pub(super) const FILE: &str = "ken.json";
@@ -51,7 +52,7 @@ impl Origin {
     /// A file that cannot be understood.
     pub fn read(folder: &Path) -> Result<Option<Self>, DecoderError> {
         let path = folder.join(FILE);
-        let text = match std::fs::read_to_string(&path) {
+        let text = match small_file::text(&path, MOST_SETTINGS_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(DecoderError::io(&path, error)),
@@ -70,13 +71,16 @@ impl Origin {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), DecoderError> {
-        let path = folder.join(FILE);
-        let text = serde_json::to_string_pretty(self).map_err(std::io::Error::other);
-        let new = path.with_extension("json.new");
-        let written = text.and_then(|text| {
-            std::fs::write(&new, text + "\n")?;
-            std::fs::rename(&new, &path)
-        });
-        written.map_err(|error| DecoderError::io(&path, error))
+        Ok(ken_storage::replace(&folder.join(FILE), &self.json()?)?)
+    }
+
+    /// What stands in its file.
+    ///
+    /// # Errors
+    /// Numbers that JSON does not know.
+    pub fn json(&self) -> Result<Vec<u8>, DecoderError> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| DecoderError::io(Path::new(FILE), std::io::Error::other(error)))?;
+        Ok((text + "\n").into_bytes())
     }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::error::DecoderError;
 use crate::kernels::UnknownName;
 use crate::language::Prompt;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The field of `config.json`. Tools that train or convert a checkpoint keep fields that they do not
 /// know, so it stays with the model.
@@ -67,7 +68,8 @@ impl PromptForm {
     /// # Errors
     /// A form that there is not.
     pub(super) fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
-        let text = std::fs::read_to_string(path).map_err(|e| DecoderError::io(path, e))?;
+        let text =
+            small_file::text(path, MOST_SETTINGS_BYTES).map_err(|e| DecoderError::io(path, e))?;
         let invalid = |reason: String| DecoderError::InvalidConfig {
             path: path.to_path_buf(),
             reason,

@@ -63,6 +63,7 @@ impl Engines {
         if options.device != Device::Cpu {
             let device = options.device.opened()?;
             let graph = Graph::load(config, &weights, Tensors { device })?;
+            weights.check_unchanged()?;
             return Ok(Self {
                 exact: Runtime::Tensors(Box::new(Engine::new(graph, config, cache_bytes))),
                 drawing: None,
@@ -138,6 +139,7 @@ fn on_cpu(
     weighing: Weighing,
 ) -> Result<Runtime, DecoderError> {
     let graph = Graph::load(config, weights, Cpu { weighing })?;
+    weights.check_unchanged()?;
     Ok(Runtime::Cpu(Box::new(Engine::new(
         graph,
         config,

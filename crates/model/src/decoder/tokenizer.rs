@@ -21,6 +21,8 @@ use tokenizers::{
 
 use super::error::DecoderError;
 use super::gguf::Metadata;
+use crate::contained::{contained, tokenizing};
+use crate::small_file::{self, MOST_TOKENIZER_BYTES};
 
 /// GGUF's token types, as far as they matter here.
 const NORMAL: f64 = 1.0;
@@ -52,14 +54,15 @@ pub(super) struct TextTokenizer {
 }
 
 impl TextTokenizer {
-    /// Reads a `tokenizer.json`.
-    pub(super) fn from_file(path: &Path) -> Result<Self, DecoderError> {
-        let mut tokenizer = Tokenizer::from_file(path).map_err(|e| refuse(path, &e.to_string()))?;
-        // Neither is wanted here, whatever was saved with the file.
-        tokenizer.with_padding(None);
-        tokenizer
-            .with_truncation(None)
-            .map_err(|e| refuse(path, &e.to_string()))?;
+    /// Reads a `tokenizer.json` from its content.
+    pub(super) fn from_json(path: &Path, content: &[u8]) -> Result<Self, DecoderError> {
+        let read = || {
+            let mut tokenizer = Tokenizer::from_bytes(content)?;
+            // Neither is wanted here, whatever was saved with the file.
+            tokenizer.with_padding(None).with_truncation(None)?;
+            Ok(tokenizer)
+        };
+        let tokenizer = tokenizing(read).map_err(|reason| refuse(path, &reason))?;
         Ok(Self::new(tokenizer, path))
     }
 
@@ -83,7 +86,9 @@ impl TextTokenizer {
             add_special_tokens(metadata, &tokens, &mut tokenizer)?;
             Ok(tokenizer)
         };
-        let tokenizer = build().map_err(|reason| refuse(path, &reason))?;
+        let tokenizer = contained(build)
+            .and_then(|built| built)
+            .map_err(|reason| refuse(path, &reason))?;
         Ok(Self::new(tokenizer, path))
     }
 
@@ -117,19 +122,15 @@ impl TextTokenizer {
         reading: Reading,
         add_special: bool,
     ) -> Result<Vec<u32>, DecoderError> {
-        let encoding = self
-            .reading(reading)
-            .encode_fast(text, add_special)
-            .map_err(|e| refuse(&self.path, &e.to_string()))?;
+        let encoding = tokenizing(|| self.reading(reading).encode_fast(text, add_special))
+            .map_err(|reason| refuse(&self.path, &reason))?;
         Ok(encoding.get_ids().to_vec())
     }
 
     /// Where special tokens are written out in a text, in order.
     pub(super) fn special_spans(&self, text: &str) -> Result<Vec<Range<usize>>, DecoderError> {
-        let encoding = self
-            .reading(Reading::Markup)
-            .encode(text, false)
-            .map_err(|e| refuse(&self.path, &e.to_string()))?;
+        let encoding = tokenizing(|| self.reading(Reading::Markup).encode(text, false))
+            .map_err(|reason| refuse(&self.path, &reason))?;
         let tokens = encoding.get_ids().iter().zip(encoding.get_offsets());
         Ok(tokens
             .filter(|(id, _)| self.special.contains(id))
@@ -163,16 +164,14 @@ impl TextTokenizer {
     /// The text of token ids, special tokens left out. Bytes that are no character yet become
     /// the replacement character.
     pub(super) fn decode(&self, ids: &[u32]) -> Result<String, DecoderError> {
-        self.tokenizer
-            .decode(ids, true)
-            .map_err(|e| refuse(&self.path, &e.to_string()))
+        tokenizing(|| self.tokenizer.decode(ids, true))
+            .map_err(|reason| refuse(&self.path, &reason))
     }
 
     /// The tokenizer as a `tokenizer.json`.
     pub(super) fn json(&self) -> Result<String, DecoderError> {
-        self.reading(Reading::Markup)
-            .to_string(false)
-            .map_err(|e| refuse(&self.path, &e.to_string()))
+        tokenizing(|| self.reading(Reading::Markup).to_string(false))
+            .map_err(|reason| refuse(&self.path, &reason))
     }
 
     /// The special tokens with their texts, by id.
@@ -188,7 +187,7 @@ impl TextTokenizer {
     /// One more than the greatest id that has a text.
     pub(super) fn entries(&self) -> u32 {
         let ids = self.tokenizer.get_vocab(true).into_values();
-        ids.max().map_or(0, |last| last + 1)
+        ids.max().map_or(0, |last| last.saturating_add(1))
     }
 
     /// The text of one token, as the vocabulary has it.
@@ -200,6 +199,11 @@ impl TextTokenizer {
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)
     }
+}
+
+/// The content of a `tokenizer.json`.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, DecoderError> {
+    small_file::bytes(path, MOST_TOKENIZER_BYTES).map_err(|error| refuse(path, &error.to_string()))
 }
 
 fn refuse(path: &Path, reason: &str) -> DecoderError {

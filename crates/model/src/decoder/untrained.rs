@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::error::DecoderError;
 use super::prompt_form::{FIELD, PromptForm};
+use super::replacement::Replacement;
+use super::written::{CONFIG_FILE, WEIGHTS_FILE};
 
 /// Standard deviation of the weights (GPT-2).
 const SPREAD: f32 = 0.02;
@@ -65,17 +67,9 @@ impl Untrained {
         tokenizer: &Value,
         normal: &mut dyn FnMut() -> f32,
     ) -> Result<(), DecoderError> {
-        let io = |path: &Path| {
-            let path = path.to_path_buf();
-            move |source| DecoderError::Io { path, source }
-        };
-        std::fs::create_dir_all(folder).map_err(io(folder))?;
-        for (name, value) in [
-            ("config.json", &self.config()),
-            ("tokenizer.json", tokenizer),
-        ] {
-            let path = folder.join(name);
-            std::fs::write(&path, format!("{value:#}\n")).map_err(io(&path))?;
+        let mut files = Replacement::begin(folder)?;
+        for (name, value) in [(CONFIG_FILE, &self.config()), ("tokenizer.json", tokenizer)] {
+            files.stage(name, format!("{value:#}\n").as_bytes())?;
         }
         let tensors = self.tensors();
         let data: BTreeMap<&str, (&[usize], Vec<u8>)> = tensors
@@ -94,7 +88,7 @@ impl Untrained {
                 (drawn.name.as_str(), (drawn.shape.as_slice(), bytes))
             })
             .collect();
-        let path = folder.join("model.safetensors");
+        let path = folder.join(WEIGHTS_FILE);
         let corrupt = |error: safetensors::SafeTensorError| DecoderError::Corrupt {
             path: path.clone(),
             format: "safetensors",
@@ -109,7 +103,8 @@ impl Untrained {
             .collect::<Result<Vec<_>, DecoderError>>()?;
         let format = [("format".to_owned(), "pt".to_owned())].into();
         let bytes = safetensors::serialize(views, Some(format)).map_err(corrupt)?;
-        std::fs::write(&path, bytes).map_err(io(&path))
+        files.stage(WEIGHTS_FILE, &bytes)?;
+        files.commit()
     }
 
     fn tensors(&self) -> Vec<Drawn> {

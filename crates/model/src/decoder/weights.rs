@@ -2,17 +2,22 @@
 //! them into the one layout that the graph uses: rotary pairs half a head apart, query, key and
 //! value projections fused, gate and up projections apart.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use candle_core::quantized::{QStorage, QTensor};
-use candle_core::safetensors::MmapedSafetensors;
+use candle_core::safetensors::Load;
 use candle_core::{DType, Device, Tensor};
+use ken_storage::ReadAt;
+use safetensors::tensor::TensorView;
 
 use super::adapter::Adapter;
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
+use crate::tensor_file::{TensorFile, TensorFileError};
 
 /// One weight of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,35 +91,45 @@ pub(super) enum WeightFile {
     Gguf(GgufFile),
     Safetensors {
         folder: PathBuf,
-        tensors: MmapedSafetensors,
+        files: Vec<TensorFile>,
+        /// Which of the files holds a tensor; the last one, where several do.
+        holders: HashMap<String, usize>,
     },
 }
 
 impl WeightFile {
     /// Opens `model.safetensors`, or every shard that `model.safetensors.index.json` names.
     pub(super) fn open_safetensors(folder: &Path) -> Result<Self, DecoderError> {
-        let files = safetensors_files(folder)?;
-        let corrupt = |path: &Path, reason: String| DecoderError::Corrupt {
-            path: path.to_path_buf(),
-            format: "safetensors",
-            reason,
-        };
-        for file in &files {
-            std::fs::metadata(file).map_err(|source| DecoderError::io(file, source))?;
+        let mut files = Vec::new();
+        let mut holders = HashMap::new();
+        for path in safetensors_files(folder)? {
+            let file = TensorFile::open(&path).map_err(|error| refusal(&path, error))?;
+            for name in file.names() {
+                holders.insert(name, files.len());
+            }
+            files.push(file);
         }
-        // SAFETY: the maps are only read. Model files are written once, under another name, and
-        // renamed into place, so a process of ours never changes one that is mapped.
-        #[allow(unsafe_code)]
-        let tensors = unsafe { MmapedSafetensors::multi(&files) }.map_err(|e| {
-            corrupt(
-                folder,
-                e.to_string().lines().next().unwrap_or_default().to_owned(),
-            )
-        })?;
         Ok(Self::Safetensors {
             folder: folder.to_path_buf(),
-            tensors,
+            files,
+            holders,
         })
+    }
+
+    /// The files that it consists of.
+    pub(super) fn files(&self) -> Vec<&ReadAt> {
+        match self {
+            Self::Gguf(file) => vec![file.file()],
+            Self::Safetensors { files, .. } => files.iter().map(TensorFile::file).collect(),
+        }
+    }
+
+    /// How many tensors it holds.
+    pub(super) fn tensors(&self) -> usize {
+        match self {
+            Self::Gguf(file) => file.tensors(),
+            Self::Safetensors { holders, .. } => holders.len(),
+        }
     }
 
     fn path(&self) -> &Path {
@@ -134,8 +149,9 @@ impl WeightFile {
     fn shape(&self, name: &str) -> Option<Vec<usize>> {
         match self {
             Self::Gguf(file) => file.shape(name).map(<[usize]>::to_vec),
-            Self::Safetensors { tensors, .. } => {
-                tensors.get(name).ok().map(|view| view.shape().to_vec())
+            Self::Safetensors { files, holders, .. } => {
+                let info = files.get(*holders.get(name)?)?.info(name)?;
+                Some(info.shape.clone())
             }
         }
     }
@@ -164,8 +180,16 @@ impl WeightFile {
         self.check_shape(name, shape)?;
         match self {
             Self::Gguf(file) => Ok(file.tensor(name)?.dequantize(&Device::Cpu)?),
-            Self::Safetensors { tensors, .. } => {
-                Ok(tensors.load(name, &Device::Cpu)?.to_dtype(DType::F32)?)
+            Self::Safetensors { files, holders, .. } => {
+                let file = holders.get(name).and_then(|&holder| files.get(holder));
+                match file.and_then(|file| Some((file, file.info(name)?))) {
+                    Some((file, info)) => loaded(file, info),
+                    // It was there when its shape was looked at.
+                    None => Err(DecoderError::MissingTensor {
+                        path: self.path().to_path_buf(),
+                        name: name.to_owned(),
+                    }),
+                }
             }
         }
     }
@@ -203,6 +227,12 @@ impl Weights {
             adapter: Some(adapter),
             ..self
         }
+    }
+
+    /// Refuses files that were written to since they were opened.
+    pub(super) fn check_unchanged(&self) -> Result<(), DecoderError> {
+        let files = self.file.files();
+        Ok(files.into_iter().try_for_each(ReadAt::check_unchanged)?)
     }
 
     /// The folder that they lie in; `None` where they lie in a GGUF file.
@@ -325,6 +355,33 @@ fn halve_rotary_pairs(tensor: &QTensor, head_width: usize) -> Result<QTensor, De
     Ok(QTensor::new(storage, tensor.shape())?)
 }
 
+/// A tensor of a file in 32 bits.
+pub(super) fn loaded(
+    file: &TensorFile,
+    info: &safetensors::tensor::TensorInfo,
+) -> Result<Tensor, DecoderError> {
+    let path = file.file().path();
+    let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
+    let view = TensorView::new(info.dtype, info.shape.clone(), &bytes)
+        .map_err(|error| corrupt(path, error.to_string()))?;
+    Ok(view.load(&Device::Cpu)?.to_dtype(DType::F32)?)
+}
+
+pub(super) fn refusal(path: &Path, error: TensorFileError) -> DecoderError {
+    match error {
+        TensorFileError::Storage(error) => DecoderError::io(&error.path, error.source),
+        TensorFileError::Broken(reason) => corrupt(path, reason),
+    }
+}
+
+fn corrupt(path: &Path, reason: String) -> DecoderError {
+    DecoderError::Corrupt {
+        path: path.to_path_buf(),
+        format: "safetensors",
+        reason,
+    }
+}
+
 fn safetensors_files(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
     let single = folder.join("model.safetensors");
     if single.exists() {
@@ -336,9 +393,9 @@ fn safetensors_files(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
             path: folder.to_path_buf(),
         });
     }
-    let text =
-        std::fs::read_to_string(&index).map_err(|source| DecoderError::io(&index, source))?;
-    let shards = serde_json::from_str::<serde_json::Value>(&text)
+    let text = small_file::text(&index, MOST_SETTINGS_BYTES)
+        .map_err(|source| DecoderError::io(&index, source))?;
+    let shards: BTreeSet<String> = serde_json::from_str::<serde_json::Value>(&text)
         .ok()
         .and_then(|value| {
             let map = value.get("weight_map")?.as_object()?;
@@ -346,11 +403,10 @@ fn safetensors_files(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
                 .map(|file| file.as_str().map(str::to_owned))
                 .collect()
         })
-        .ok_or_else(|| DecoderError::Corrupt {
-            path: index.clone(),
-            format: "safetensors",
-            reason: "the index has no `weight_map` of file names".to_owned(),
-        })?;
-    let shards: std::collections::BTreeSet<String> = shards;
+        .ok_or_else(|| corrupt(&index, "it has no `weight_map` of file names".to_owned()))?;
+    if let Some(other) = shards.iter().find(|name| name.contains(['/', '\\', ':'])) {
+        let reason = format!("it names `{other}`, which is no file beside it");
+        return Err(corrupt(&index, reason));
+    }
     Ok(shards.into_iter().map(|file| folder.join(file)).collect())
 }

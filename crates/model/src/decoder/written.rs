@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -10,14 +12,15 @@ use candle_core::{DType, Tensor};
 use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
-use super::adapter::{SETTINGS_FILE, TENSORS_FILE};
 use super::checkpoint::Checkpoint;
 use super::config::RopeScaling;
 use super::error::DecoderError;
 use super::family::Family;
-use super::origin;
+use super::origin::{self, Origin};
 use super::prompt_form::{FIELD, PromptForm};
+use super::replacement::Replacement;
 use crate::kernels::UnknownName;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// How exactly weights are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -71,7 +74,7 @@ impl FromStr for StoredAs {
 }
 
 /// Files that say nothing of weights and are copied as they are.
-const COPIED: [&str; 6] = [
+pub(super) const COPIED: [&str; 6] = [
     "tokenizer.json",
     "tokenizer_config.json",
     "generation_config.json",
@@ -80,9 +83,19 @@ const COPIED: [&str; 6] = [
     "tokenizer.model",
 ];
 
+/// The file that makes a folder a model. It is written last.
+pub(super) const CONFIG_FILE: &str = "config.json";
+/// The weights, in one file.
+pub(super) const WEIGHTS_FILE: &str = "model.safetensors";
+/// How the file ends that lists weights in several files.
+pub(super) const INDEX_END: &str = ".safetensors.index.json";
+
 impl Checkpoint {
     /// Writes the model into a folder, made where it is missing, with an adapter's weights merged
     /// in. `learned` stands in the place of weights of the same Hugging Face name.
+    ///
+    /// What lay in the folder is replaced in the order that [`Replacement`] states: wherever the
+    /// writing ends, the folder opens as the old model or as the new one, or is refused as incomplete.
     ///
     /// # Errors
     /// Weights that cannot be read, files that cannot be written.
@@ -92,37 +105,36 @@ impl Checkpoint {
         stored: StoredAs,
         learned: &BTreeMap<String, Tensor>,
     ) -> Result<(), DecoderError> {
-        std::fs::create_dir_all(folder).map_err(|source| DecoderError::io(folder, source))?;
-        if let Some(origin) = &self.origin {
-            origin.write(folder)?;
+        self.write_trained(folder, stored, learned, self.origin.as_ref())
+    }
+
+    /// As [`Checkpoint::write`], with what the model was trained for, which comes and goes with it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn write_trained(
+        &self,
+        folder: &Path,
+        stored: StoredAs,
+        learned: &BTreeMap<String, Tensor>,
+        origin: Option<&Origin>,
+    ) -> Result<(), DecoderError> {
+        let mut files = Replacement::begin(folder)?;
+        if let Some(origin) = origin {
+            files.stage(origin::FILE, &origin.json()?)?;
         }
-        let mut held: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
-        for named in self.tensors() {
-            let (name, tensor) = named?;
-            let tensor = learned.get(&name).unwrap_or(&tensor);
-            let bytes = bytes(&tensor.to_dtype(stored.dtype())?)?;
-            held.push((name, tensor.dims().to_vec(), bytes));
+        match self.folder() {
+            None => self.stage_tokenizer(&mut files)?,
+            // Its own folder has them already.
+            Some(source) if source == folder => COPIED.iter().for_each(|name| files.keep(name)),
+            Some(source) => {
+                for name in COPIED {
+                    stage_copy(&mut files, source, name)?;
+                }
+            }
         }
-        let kind = match stored {
-            StoredAs::F32 => safetensors::Dtype::F32,
-            StoredAs::F16 => safetensors::Dtype::F16,
-            StoredAs::Bf16 => safetensors::Dtype::BF16,
-        };
-        let weights = folder.join("model.safetensors");
-        let refuse = |reason: String| DecoderError::io(&weights, std::io::Error::other(reason));
-        let views = held
-            .iter()
-            .map(|(name, shape, bytes)| {
-                TensorView::new(kind, shape.clone(), bytes).map(|view| (name.as_str(), view))
-            })
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|e| refuse(e.to_string()))?;
-        let metadata = [("format".to_owned(), "pt".to_owned())].into();
-        let content =
-            safetensors::serialize(views, Some(metadata)).map_err(|e| refuse(e.to_string()))?;
-        let source = self.folder().filter(|source| *source != folder);
         let mut config = match self.folder() {
-            Some(source) => read_json(&source.join("config.json"))?,
+            Some(source) => read_json(&source.join(CONFIG_FILE))?,
             None => self.config_json(),
         };
         // Older tools read the one, newer the other.
@@ -137,26 +149,46 @@ impl Checkpoint {
         {
             fields.remove(FIELD);
         }
-        match source {
-            Some(source) => {
-                for name in COPIED {
-                    let from = source.join(name);
-                    if from.exists() {
-                        std::fs::copy(&from, folder.join(name))
-                            .map_err(|cause| DecoderError::io(&from, cause))?;
-                    }
-                }
-            }
-            None if self.folder().is_none() => self.write_tokenizer(folder)?,
-            None => {}
-        }
-        replace(&folder.join("config.json"), config.to_string().as_bytes())?;
-        replace(&weights, &content)
+        files.stage(CONFIG_FILE, config.to_string().as_bytes())?;
+        self.stage_weights(&mut files, stored, learned)?;
+        files.commit()
     }
 
-    fn write_tokenizer(&self, folder: &Path) -> Result<(), DecoderError> {
-        let tokenizer = self.tokenizer.json()?;
-        replace(&folder.join("tokenizer.json"), tokenizer.as_bytes())?;
+    fn stage_weights(
+        &self,
+        files: &mut Replacement,
+        stored: StoredAs,
+        learned: &BTreeMap<String, Tensor>,
+    ) -> Result<(), DecoderError> {
+        let mut held: Vec<(String, Vec<usize>, Vec<u8>)> = Vec::new();
+        for named in self.tensors() {
+            let (name, tensor) = named?;
+            let tensor = learned.get(&name).unwrap_or(&tensor);
+            let bytes = bytes(&tensor.to_dtype(stored.dtype())?)?;
+            held.push((name, tensor.dims().to_vec(), bytes));
+        }
+        let kind = match stored {
+            StoredAs::F32 => safetensors::Dtype::F32,
+            StoredAs::F16 => safetensors::Dtype::F16,
+            StoredAs::Bf16 => safetensors::Dtype::BF16,
+        };
+        let path = Path::new(WEIGHTS_FILE);
+        let refuse = |reason: String| DecoderError::io(path, std::io::Error::other(reason));
+        let views = held
+            .iter()
+            .map(|(name, shape, bytes)| {
+                TensorView::new(kind, shape.clone(), bytes).map(|view| (name.as_str(), view))
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|e| refuse(e.to_string()))?;
+        let metadata = [("format".to_owned(), "pt".to_owned())].into();
+        let content =
+            safetensors::serialize(views, Some(metadata)).map_err(|e| refuse(e.to_string()))?;
+        files.stage(WEIGHTS_FILE, &content)
+    }
+
+    fn stage_tokenizer(&self, files: &mut Replacement) -> Result<(), DecoderError> {
+        files.stage("tokenizer.json", self.tokenizer.json()?.as_bytes())?;
         let mut settings = json!({
             "tokenizer_class": "PreTrainedTokenizerFast",
             "model_max_length": self.config.context,
@@ -170,8 +202,7 @@ impl Checkpoint {
                 }
             }
         }
-        let path = folder.join("tokenizer_config.json");
-        replace(&path, settings.to_string().as_bytes())
+        files.stage("tokenizer_config.json", settings.to_string().as_bytes())
     }
 
     /// The `config.json` of a model that came without one.
@@ -237,28 +268,6 @@ impl Checkpoint {
     }
 }
 
-/// Removes the files of a model or an adapter from a folder, so that what is written there next is
-/// all that there is of either.
-///
-/// # Errors
-/// A folder that cannot be read, a file that cannot be removed.
-pub fn remove_model(folder: &Path) -> Result<(), DecoderError> {
-    let entries = std::fs::read_dir(folder).map_err(|source| DecoderError::io(folder, source))?;
-    for entry in entries {
-        let entry = entry.map_err(|source| DecoderError::io(folder, source))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // Large models lie in several files, and one that lists them.
-        let is_weights = name.starts_with("model")
-            && (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json"));
-        let named = ["config.json", origin::FILE, SETTINGS_FILE, TENSORS_FILE];
-        if is_weights || named.contains(&name.as_str()) || COPIED.contains(&name.as_str()) {
-            let path = entry.path();
-            std::fs::remove_file(&path).map_err(|source| DecoderError::io(&path, source))?;
-        }
-    }
-    Ok(())
-}
-
 /// A tensor's numbers as they are stored.
 fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
     let flat = tensor.flatten_all()?;
@@ -278,47 +287,21 @@ fn bytes(tensor: &Tensor) -> Result<Vec<u8>, DecoderError> {
     })
 }
 
+/// Takes over a file of another folder, where that has it.
+fn stage_copy(files: &mut Replacement, source: &Path, name: &str) -> Result<(), DecoderError> {
+    let path = source.join(name);
+    match File::open(&path) {
+        Ok(mut from) => files.stage_by(name, |to| std::io::copy(&mut from, to).map(|_| ())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(DecoderError::io(&path, error)),
+    }
+}
+
 fn read_json(path: &Path) -> Result<Value, DecoderError> {
-    let text = std::fs::read_to_string(path).map_err(|source| DecoderError::io(path, source))?;
+    let text = small_file::text(path, MOST_SETTINGS_BYTES)
+        .map_err(|source| DecoderError::io(path, source))?;
     serde_json::from_str(&text).map_err(|e| DecoderError::InvalidConfig {
         path: path.to_path_buf(),
         reason: e.to_string(),
     })
-}
-
-/// Writes a file beside another and puts it in its place in one step.
-fn replace(path: &Path, content: &[u8]) -> Result<(), DecoderError> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = Path::new(&beside);
-    std::fs::write(beside, content).map_err(|source| DecoderError::io(beside, source))?;
-    std::fs::rename(beside, path).map_err(|source| DecoderError::io(path, source))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_of_models_and_adapters_are_removed_and_no_others() {
-        let folder = tempfile::tempdir().unwrap();
-        let removed = [
-            "config.json",
-            "ken.json",
-            "model.safetensors",
-            "model-00001-of-00002.safetensors",
-            "model.safetensors.index.json",
-            "tokenizer.json",
-            "adapter_config.json",
-            "adapter_model.safetensors",
-        ];
-        let kept = ["training.safetensors", "history.jsonl", "notes.txt"];
-        for name in removed.iter().chain(&kept) {
-            std::fs::write(folder.path().join(name), "x").unwrap();
-        }
-        remove_model(folder.path()).unwrap();
-        let is_there = |name: &&str| folder.path().join(name).exists();
-        assert!(!removed.iter().any(is_there));
-        assert!(kept.iter().all(is_there));
-    }
 }

@@ -65,12 +65,12 @@ pub enum EncoderError {
         supported: &'static str,
     },
     /// The weights file is truncated, or is not a safetensors file.
-    #[error("{} is corrupt or truncated: {source}", path.display())]
+    #[error("{} is corrupt or truncated: {reason}", path.display())]
     Weights {
         /// The weights file.
         path: PathBuf,
         /// What is wrong with it.
-        source: safetensors::SafeTensorError,
+        reason: String,
     },
     /// The weights file lacks a tensor that the configuration calls for.
     #[error("{} has no tensor \"{name}\"", path.display())]

@@ -45,11 +45,12 @@ fn embed_tokens(weights: &Weights, dim: &Dimensions, sequences: &[&Sequence]) ->
     let mut states = Rows::zeros(tokens, dim.hidden);
     let first = dim.first_position * dim.hidden;
     let mut rows = states.numbers.chunks_exact_mut(dim.hidden);
+    let mut stored = Vec::new();
     for sequence in sequences {
         let positions = weights.positions[first..].chunks_exact(dim.hidden);
         let tokens = sequence.ids.iter().zip(&sequence.types);
         for (((&id, &kind), position), row) in tokens.zip(positions).zip(&mut rows) {
-            weights.words.row(id, row)?;
+            weights.words.row(id, &mut stored, row)?;
             let kind = token_type(weights, dim, kind)?;
             for ((sum, position), kind) in row.iter_mut().zip(position).zip(kind) {
                 *sum += position + kind;
@@ -57,6 +58,7 @@ fn embed_tokens(weights: &Weights, dim: &Dimensions, sequences: &[&Sequence]) ->
             layer_norm(row, &weights.norm.scale, &weights.norm.shift, dim.epsilon);
         }
     }
+    weights.words.check_unchanged()?;
     Ok(states)
 }
 

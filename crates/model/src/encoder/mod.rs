@@ -26,6 +26,7 @@ use weights::Weights;
 
 use crate::kernels::Precision;
 use crate::kernels::matrix::Weighing;
+use crate::small_file::MOST_TOKENIZER_BYTES;
 
 /// A sentence embedder, loaded and ready. It can be shared between threads.
 pub struct Encoder {
@@ -66,14 +67,20 @@ impl Encoder {
     ) -> Result<Self, EncoderError> {
         let weighing = weighing(precision);
         let weights_path = dir.join("model.safetensors");
-        let map = weights::map(&weights_path)?;
+        let file = weights::open(&weights_path)?;
         let tokenizer_path = dir.join("tokenizer.json");
-        let tokenizer = settings::read_file(&tokenizer_path)?;
-        let fingerprint = fingerprint::of(&map, &tokenizer, &settings);
-        let (tokens, weights) = rayon::join(
+        let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
+        let hashed = file.clone();
+        let (tokens, (of_weights, weights)) = rayon::join(
             || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens),
-            || weights::read(&weights_path, map, &settings.dimensions, weighing),
+            || {
+                rayon::join(
+                    || weights::fingerprint(&hashed),
+                    || weights::read(file, &settings.dimensions, weighing),
+                )
+            },
         );
+        let fingerprint = fingerprint::of(&of_weights?, &tokenizer, &settings);
         Ok(Self {
             tokens: tokens?,
             weights: weights?,
@@ -149,9 +156,9 @@ impl Encoder {
         &self.settings.prefixes
     }
 
-    /// Tells this embedder from any other that gives different vectors: a hash in hexadecimal of
-    /// the weights (their header, size and samples spread over them), the tokenizer, the pooling,
-    /// the prefixes and the longest input. The precision counts as rounding.
+    /// Tells this embedder from any other that gives different vectors: hashes in hexadecimal of
+    /// the weights, the tokenizer, the pooling, the prefixes and the longest input. To be compared
+    /// by [`crate::same_model`]. The precision counts as rounding.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }

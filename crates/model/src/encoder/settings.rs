@@ -1,13 +1,14 @@
 //! Reads what an encoder's folder says about itself: the dimensions of the network, and of a sentence
 //! embedder the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::error::EncoderError;
 use super::prefixes::Prefixes;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// How the vectors of a text's tokens become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -275,6 +276,14 @@ fn read_modules(dir: &Path) -> Result<(Pooling, bool), EncoderError> {
     for module in optional::<Vec<Module>>(&path)?.unwrap_or_default() {
         match module.r#type.rsplit('.').next().unwrap_or_default() {
             "Transformer" => {}
+            "Pooling" if !stays_within(&module.path) => {
+                return Err(EncoderError::UnsupportedSetting {
+                    path,
+                    setting: "a module's path",
+                    value: module.path,
+                    supported: "a folder below the model's",
+                });
+            }
             "Pooling" => pooling = read_pooling(&dir.join(module.path).join("config.json"))?,
             "Normalize" => normalize = true,
             _ => {
@@ -288,6 +297,12 @@ fn read_modules(dir: &Path) -> Result<(Pooling, bool), EncoderError> {
         }
     }
     Ok((pooling, normalize))
+}
+
+/// Whether a path leads from a folder to what lies below it.
+fn stays_within(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 fn read_pooling(path: &Path) -> Result<Pooling, EncoderError> {
@@ -335,9 +350,9 @@ fn read_prompts(dir: &Path) -> Result<Option<Prefixes>, EncoderError> {
     Ok((prefixes != Prefixes::default()).then_some(prefixes))
 }
 
-/// Reads a whole file; one that does not exist is [`EncoderError::Missing`].
-pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, EncoderError> {
-    std::fs::read(path).map_err(|source| file_error(path.to_owned(), source))
+/// Reads a whole file of at most so many bytes; one that does not exist is [`EncoderError::Missing`].
+pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, EncoderError> {
+    small_file::bytes(path, most).map_err(|source| file_error(path.to_owned(), source))
 }
 
 /// Tells a missing file, as in what is no folder, from an unreadable one.
@@ -351,7 +366,7 @@ pub(super) fn file_error(path: PathBuf, source: std::io::Error) -> EncoderError 
 }
 
 pub(super) fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EncoderError> {
-    let bytes = read_file(path)?;
+    let bytes = read_file(path, MOST_SETTINGS_BYTES)?;
     serde_json::from_slice(&bytes).map_err(|source| EncoderError::Json {
         path: path.to_owned(),
         source,

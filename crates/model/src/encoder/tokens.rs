@@ -6,6 +6,7 @@ use std::path::Path;
 use tokenizers::{PostProcessor, Tokenizer, TruncationDirection};
 
 use super::error::EncoderError;
+use crate::contained::tokenizing;
 
 /// The model's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,15 +45,14 @@ impl Tokens {
     /// The model's input for a text: its token ids between the special tokens, cut at the end to
     /// the model's limit.
     pub(super) fn sequence(&self, text: &str) -> Result<Sequence, EncoderError> {
-        let failed = |error: tokenizers::Error| failure(text, &error);
-        let mut encoding = self.tokenizer.encode_fast(text, false).map_err(failed)?;
-        encoding.truncate(self.room, 0, TruncationDirection::Right);
-        // The parts cut off would be given special tokens too.
-        encoding.take_overflowing();
-        let encoding = self
-            .tokenizer
-            .post_process(encoding, None, true)
-            .map_err(failed)?;
+        let encoding = tokenizing(|| {
+            let mut encoding = self.tokenizer.encode_fast(text, false)?;
+            encoding.truncate(self.room, 0, TruncationDirection::Right);
+            // The parts cut off would be given special tokens too.
+            encoding.take_overflowing();
+            self.tokenizer.post_process(encoding, None, true)
+        })
+        .map_err(|reason| failure(text, reason))?;
         Ok(Sequence {
             ids: encoding.get_ids().to_vec(),
             types: vec![0; encoding.len()],
@@ -62,10 +62,8 @@ impl Tokens {
     /// The bytes of `text` that each token stands for, in order, without special tokens and
     /// without a limit. Spans start and end between characters.
     pub(super) fn spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
-        let encoding = self
-            .tokenizer
-            .encode(text, false)
-            .map_err(|error| failure(text, &error))?;
+        let encoding = tokenizing(|| self.tokenizer.encode(text, false))
+            .map_err(|reason| failure(text, reason))?;
         let spans = encoding.get_offsets().iter();
         Ok(spans
             .map(|&(start, end)| whole_characters(text, start, end))
@@ -74,24 +72,23 @@ impl Tokens {
 
     /// The number of tokens of `text`, without special tokens and without a limit.
     pub(super) fn count(&self, text: &str) -> Result<usize, EncoderError> {
-        let encoding = self
-            .tokenizer
-            .encode_fast(text, false)
-            .map_err(|error| failure(text, &error))?;
+        let encoding = tokenizing(|| self.tokenizer.encode_fast(text, false))
+            .map_err(|reason| failure(text, reason))?;
         Ok(encoding.len())
     }
 }
 
 /// Reads a tokenizer from the content of its file at `path`, without limit and padding.
 pub(super) fn read(path: &Path, content: &[u8]) -> Result<Tokenizer, EncoderError> {
-    let broken = |error: tokenizers::Error| EncoderError::Tokenizer {
+    let tokenizer = tokenizing(|| {
+        let mut tokenizer = Tokenizer::from_bytes(content)?;
+        tokenizer.with_padding(None).with_truncation(None)?;
+        Ok(tokenizer)
+    });
+    tokenizer.map_err(|message| EncoderError::Tokenizer {
         path: path.to_owned(),
-        message: error.to_string(),
-    };
-    let mut tokenizer = Tokenizer::from_bytes(content).map_err(broken)?;
-    tokenizer.with_padding(None);
-    tokenizer.with_truncation(None).map_err(broken)?;
-    Ok(tokenizer)
+        message,
+    })
 }
 
 /// The tokens of a text, or of a pair of texts together, that fit beside the special ones; at least
@@ -113,10 +110,10 @@ pub(super) fn room(
         })
 }
 
-pub(super) fn failure(text: &str, error: &tokenizers::Error) -> EncoderError {
+pub(super) fn failure(text: &str, message: String) -> EncoderError {
     EncoderError::Tokenize {
         bytes: text.len(),
-        message: error.to_string(),
+        message,
     }
 }
 

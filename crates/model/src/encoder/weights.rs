@@ -1,18 +1,19 @@
 //! The weights of a BERT-family network, read from safetensors and laid out for the forward pass.
 //! It computes nothing but that layout.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
 
 use half::{bf16, f16};
-use memmap2::Mmap;
 use rayon::prelude::*;
-use safetensors::SafeTensors;
-use safetensors::tensor::{Dtype, TensorView};
+use safetensors::tensor::{Dtype, TensorInfo};
 
 use super::error::EncoderError;
 use super::settings::{Dimensions, file_error};
+use crate::fingerprint::Fingerprint;
 use crate::kernels::matrix::{Matrix, Weighing};
+use crate::tensor_file::{TensorFile, TensorFileError};
 
 /// The prefixes under which checkpoints store the same tensors.
 const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "0.auto_model."];
@@ -52,84 +53,108 @@ pub(super) struct Weights {
     pub(super) layers: Vec<Layer>,
 }
 
-/// The token embeddings, left in the mapped file: a text uses few of its rows.
+/// The token embeddings, left in the file: a text uses few of its rows.
 pub(super) struct WordEmbeddings {
-    map: Mmap,
-    start: usize,
+    file: Arc<TensorFile>,
+    start: u64,
     dtype: Dtype,
     rows: usize,
     columns: usize,
 }
 
 impl WordEmbeddings {
-    /// Writes the embedding of token `id` to `out`, `[hidden]`.
-    pub(super) fn row(&self, id: u32, out: &mut [f32]) -> Result<(), EncoderError> {
-        let unknown = EncoderError::UnknownToken {
-            id,
-            vocabulary: self.rows,
-        };
-        let bytes = self.columns * width(self.dtype);
-        let start = self.start + id as usize * bytes;
-        match self.map.get(start..start + bytes) {
-            Some(row) if (id as usize) < self.rows => {
-                decode(row, self.dtype, out);
-                Ok(())
-            }
-            _ => Err(unknown),
+    /// Writes the embedding of token `id` to `out`, `[hidden]`. `bytes` is room to read it into.
+    pub(super) fn row(
+        &self,
+        id: u32,
+        bytes: &mut Vec<u8>,
+        out: &mut [f32],
+    ) -> Result<(), EncoderError> {
+        if id as usize >= self.rows {
+            return Err(EncoderError::UnknownToken {
+                id,
+                vocabulary: self.rows,
+            });
         }
+        let row_bytes = self.columns * width(self.dtype);
+        bytes.resize(row_bytes, 0);
+        let start = self.start + u64::from(id) * row_bytes as u64;
+        self.file
+            .file()
+            .read_into(start, bytes)
+            .map_err(TensorFileError::from)
+            .map_err(|error| refusal(self.file.file().path(), error))?;
+        decode(bytes, self.dtype, out);
+        Ok(())
+    }
+
+    /// Refuses a file that was written to since it was opened.
+    pub(super) fn check_unchanged(&self) -> Result<(), EncoderError> {
+        let unchanged = self.file.file().check_unchanged();
+        unchanged.map_err(|error| refusal(self.file.file().path(), error.into()))
     }
 }
 
-/// Maps `path`. The file must not change while the model is in use.
-pub(super) fn map(path: &Path) -> Result<Mmap, EncoderError> {
-    let file = File::open(path).map_err(|source| file_error(path.to_owned(), source))?;
-    // SAFETY: the map is only read. Model files are written once, under another name, and then
-    // renamed; nothing in this program changes or cuts them.
-    #[allow(unsafe_code)]
-    let map = unsafe { Mmap::map(&file) };
-    map.map_err(|source| EncoderError::Read {
-        path: path.to_owned(),
-        source,
-    })
+/// Opens the weights at `path`.
+pub(super) fn open(path: &Path) -> Result<Arc<TensorFile>, EncoderError> {
+    let file = TensorFile::open(path).map_err(|error| refusal(path, error))?;
+    Ok(Arc::new(file))
 }
 
-/// Reads the network from the mapped file at `path`.
+/// The fingerprint of the file.
+pub(super) fn fingerprint(file: &TensorFile) -> Result<Fingerprint, EncoderError> {
+    Fingerprint::of_files(&[file.file()]).map_err(|error| file_error(error.path, error.source))
+}
+
+fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
+    match error {
+        TensorFileError::Storage(error) => file_error(error.path, error.source),
+        TensorFileError::Broken(reason) => EncoderError::Weights {
+            path: path.to_owned(),
+            reason,
+        },
+    }
+}
+
+/// Reads the network from its file.
 pub(super) fn read(
-    path: &Path,
-    map: Mmap,
+    file: Arc<TensorFile>,
     dim: &Dimensions,
     weighing: Weighing,
 ) -> Result<Weights, EncoderError> {
-    let file = Tensors::of(path, &map, weighing)?;
+    let tensors = Tensors {
+        file: &file,
+        weighing,
+    };
     let hidden = dim.hidden;
 
-    let words = file.view(
+    let words = tensors.info(
         "embeddings.word_embeddings.weight",
         &[dim.vocabulary, hidden],
     )?;
-    let start = words.data().as_ptr() as usize - map.as_ptr() as usize;
-    let dtype = words.dtype();
+    let (start, dtype) = (file.place(words), words.dtype);
 
-    let positions = file.read(
+    let positions = tensors.read(
         "embeddings.position_embeddings.weight",
         &[dim.positions, hidden],
     )?;
-    let types = file.read(
+    let types = tensors.read(
         "embeddings.token_type_embeddings.weight",
         &[dim.token_types, hidden],
     )?;
-    let norm = file.norm("embeddings.LayerNorm", hidden)?;
+    let norm = tensors.norm("embeddings.LayerNorm", hidden)?;
     let layers = (0..dim.layers)
         .into_par_iter()
-        .map(|number| file.layer(number, dim))
+        .map(|number| tensors.layer(number, dim))
         .collect::<Result<_, _>>()?;
     let words = WordEmbeddings {
-        map,
+        file,
         start,
         dtype,
         rows: dim.vocabulary,
         columns: hidden,
     };
+    words.check_unchanged()?;
     Ok(Weights {
         words,
         positions,
@@ -139,49 +164,39 @@ pub(super) fn read(
     })
 }
 
-/// Reads one affine map of the mapped file at `path`, in 32 bits.
+/// Reads one affine map of a file, in 32 bits.
 pub(super) fn read_linear(
-    path: &Path,
-    map: &Mmap,
+    file: &TensorFile,
     name: &str,
     inputs: usize,
     outputs: usize,
 ) -> Result<Linear, EncoderError> {
-    Tensors::of(path, map, Weighing::F32)?.linear(&[name.to_owned()], inputs, outputs)
+    let tensors = Tensors {
+        file,
+        weighing: Weighing::F32,
+    };
+    tensors.linear(&[name.to_owned()], inputs, outputs)
 }
 
 /// The tensors of one file, under whichever prefix it stores them.
 struct Tensors<'a> {
-    path: PathBuf,
-    tensors: SafeTensors<'a>,
+    file: &'a TensorFile,
     /// How projections are held.
     weighing: Weighing,
 }
 
 impl<'a> Tensors<'a> {
-    fn of(path: &Path, map: &'a Mmap, weighing: Weighing) -> Result<Self, EncoderError> {
-        let tensors = SafeTensors::deserialize(map).map_err(|source| EncoderError::Weights {
-            path: path.to_owned(),
-            source,
-        })?;
-        Ok(Self {
-            path: path.to_owned(),
-            tensors,
-            weighing,
-        })
-    }
-
     /// The tensor `name`, of the given shape and a type that can be read.
-    fn view(&self, name: &str, shape: &[usize]) -> Result<TensorView<'_>, EncoderError> {
+    fn info(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo, EncoderError> {
         let found = PREFIXES
             .iter()
-            .find_map(|prefix| self.tensors.tensor(&format!("{prefix}{name}")).ok());
-        let (path, name) = (self.path.clone(), name.to_owned());
-        let Some(view) = found else {
+            .find_map(|prefix| self.file.info(&format!("{prefix}{name}")));
+        let (path, name) = (self.file.file().path().to_owned(), name.to_owned());
+        let Some(info) = found else {
             return Err(EncoderError::MissingTensor { path, name });
         };
-        if view.shape() != shape {
-            let (expected, found) = (shape.to_vec(), view.shape().to_vec());
+        if info.shape != shape {
+            let (expected, found) = (shape.to_vec(), info.shape.clone());
             return Err(EncoderError::TensorShape {
                 path,
                 name,
@@ -189,17 +204,22 @@ impl<'a> Tensors<'a> {
                 found,
             });
         }
-        if width(view.dtype()) == 0 {
-            let dtype = format!("{:?}", view.dtype());
+        if width(info.dtype) == 0 {
+            let dtype = format!("{:?}", info.dtype);
             return Err(EncoderError::TensorType { path, name, dtype });
         }
-        Ok(view)
+        Ok(info)
+    }
+
+    fn bytes(&self, info: &TensorInfo) -> Result<Cow<'a, [u8]>, EncoderError> {
+        let bytes = self.file.bytes(info);
+        bytes.map_err(|error| refusal(self.file.file().path(), error))
     }
 
     fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, EncoderError> {
-        let view = self.view(name, shape)?;
+        let info = self.info(name, shape)?;
         let mut values = vec![0.0; shape.iter().product()];
-        decode(view.data(), view.dtype(), &mut values);
+        decode(&self.bytes(info)?, info.dtype, &mut values);
         Ok(values)
     }
 

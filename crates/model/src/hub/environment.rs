@@ -5,9 +5,16 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::error::HubError;
+
+/// The most gigabytes that one file of a model may have.
+pub(super) const MOST_GB: &str = "KEN_MODEL_MAX_GB";
+/// Where nothing else is set. The largest single files on hubs have some tens.
+const DEFAULT_MOST_GB: u64 = 200;
+
 /// The process environment with overrides on top.
 ///
-/// Variables read here: `KEN_HOME`, `XDG_CACHE_HOME`, `HOME`; `KEN_PYTHON` and everything pip
+/// Variables read here: `KEN_HOME`, `KEN_MODEL_MAX_GB`, `XDG_CACHE_HOME`, `HOME`; `KEN_PYTHON` and everything pip
 /// reads; `HF_HOME`, `HF_ENDPOINT`, `HF_TOKEN`; `REQUESTS_CA_BUNDLE`, `CURL_CA_BUNDLE`,
 /// `SSL_CERT_FILE`.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +49,20 @@ impl Environment {
             None => std::env::var(name).ok(),
         };
         value.filter(|v| !v.is_empty())
+    }
+
+    /// The most bytes that one file of a model may have.
+    pub(super) fn most_bytes(&self) -> Result<u64, HubError> {
+        let Some(value) = self.get(MOST_GB) else {
+            return Ok(DEFAULT_MOST_GB * 1_000_000_000);
+        };
+        let gigabytes = value.trim().parse::<u64>().ok();
+        gigabytes
+            .and_then(|n| n.checked_mul(1_000_000_000))
+            .ok_or(HubError::BadLimit {
+                name: MOST_GB,
+                value,
+            })
     }
 
     /// The user's home folder.

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ken_storage::StorageError;
+
+use super::environment::MOST_GB;
 use super::reference::ACCEPTED_FORMS;
 
 /// An error of the model hub. [`HubError::hint`] gives the remedy.
@@ -165,6 +168,24 @@ pub enum HubError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// More bytes than a file can have, or may have here.
+    #[error("`{what}` is refused: it has more than {most} bytes{}", announced.map_or(String::new(), |n| format!(" ({n} are announced)")))]
+    TooLarge {
+        /// The file or the answer.
+        what: String,
+        /// How many it may have.
+        most: u64,
+        /// How many it is said to have, where that is known.
+        announced: Option<u64>,
+    },
+    /// A setting that is no number.
+    #[error("{name} is `{value}`, which is no number of gigabytes")]
+    BadLimit {
+        /// The environment variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
     /// A wheel that is no readable zip archive.
     #[error("the archive {path} is broken: {detail}")]
     BrokenArchive {
@@ -237,6 +258,8 @@ impl HubError {
             Self::ChecksumMismatch { .. } => "checksum_mismatch",
             Self::DiskFull { .. } => "disk_full",
             Self::Io { .. } => "io",
+            Self::TooLarge { .. } => "too_large",
+            Self::BadLimit { .. } => "bad_limit",
             Self::BrokenArchive { .. } => "broken_archive",
             Self::UnsafeEntry { .. } => "unsafe_entry",
             Self::BadRecord { .. } => "bad_record",
@@ -297,6 +320,10 @@ impl HubError {
             Self::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 "set KEN_HOME to a folder that you may write to".into()
             }
+            Self::TooLarge { .. } => format!(
+                "if the source can be trusted and the file is to be that large, set {MOST_GB} to more gigabytes"
+            ),
+            Self::BadLimit { name, .. } => format!("set {name} to a whole number, such as 500"),
             Self::BadRecord { path, .. } => {
                 let folder = path.parent().unwrap_or(path);
                 format!("delete {} and pull the model again", folder.display())
@@ -324,6 +351,12 @@ pub(super) fn io_error(action: &'static str, path: &Path, source: std::io::Error
             path,
             source,
         },
+    }
+}
+
+impl From<StorageError> for HubError {
+    fn from(error: StorageError) -> Self {
+        io_error(error.action, &error.path, error.source)
     }
 }
 

@@ -13,6 +13,7 @@ use url::Url;
 use super::digest::{CHUNK_BYTES, file_sha256};
 use super::environment::Environment;
 use super::error::{HubError, io_error};
+use super::folders::settle;
 use super::progress::{Stage, Watch};
 
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -40,6 +41,8 @@ pub(super) struct Download<'a> {
     pub(super) sha256: Option<&'a str>,
     /// The announced size.
     pub(super) bytes: Option<u64>,
+    /// The most bytes that it may have, whatever is announced.
+    pub(super) most: u64,
     /// The name to report progress under.
     pub(super) label: &'a str,
 }
@@ -119,13 +122,20 @@ impl Client {
         if response.status() != 200 {
             return Err(status(url, response.status().as_u16()));
         }
-        response
+        let text = response
             .body_mut()
             .with_config()
             .limit(TEXT_LIMIT_BYTES)
             .lossy_utf8(true)
-            .read_to_string()
-            .map_err(|e| network(url, &e))
+            .read_to_string();
+        text.map_err(|error| match error {
+            ureq::Error::BodyExceedsLimit(most) => HubError::TooLarge {
+                what: format!("the page {}", shown(url)),
+                most,
+                announced: None,
+            },
+            other => network(url, &other),
+        })
     }
 
     fn request(
@@ -195,7 +205,7 @@ impl Client {
                 }
             }
         }
-        std::fs::rename(&part, job.destination).map_err(|e| io_error("rename", &part, e))
+        settle(&part, job.destination)
     }
 
     /// One request: continues `part` from its end.
@@ -221,8 +231,22 @@ impl Client {
             500..=599 | 408 | 429 => return Ok(Attempt::Cut(format!("HTTP status {code}"))),
             _ => return Err(status(job.url, code)),
         };
-        let announced = response.body().content_length().map(|n| n + offset);
+        let announced = response.body().content_length();
+        let announced = announced.map(|n| n.saturating_add(offset));
         let total = announced.or(job.bytes);
+        // More than the hub announced is another file, which its checksum would only tell at the end.
+        let most = job.bytes.map_or(job.most, |bytes| bytes.min(job.most));
+        let too_large = || HubError::TooLarge {
+            what: job.label.to_owned(),
+            most,
+            announced: announced.max(job.bytes),
+        };
+        if announced
+            .max(job.bytes)
+            .is_some_and(|bytes| bytes > job.most)
+        {
+            return Err(too_large());
+        }
         let mut file = open_at(part, offset)?;
         let mut body = response.into_body().into_reader();
         let mut chunk = vec![0u8; CHUNK_BYTES];
@@ -239,6 +263,11 @@ impl Client {
             file.write_all(&chunk[..n])
                 .map_err(|e| io_error("write", part, e))?;
             done += n as u64;
+            if done > most {
+                drop(file);
+                remove_if_there(part)?;
+                return Err(too_large());
+            }
         }
         if announced.is_some_and(|expected| done < expected) {
             return Ok(Attempt::Cut("the connection was closed early".into()));
@@ -345,12 +374,17 @@ pub(super) fn plain(error: &ureq::Error) -> String {
 }
 
 fn status(url: &Url, status: u16) -> HubError {
-    let mut shown = without_credentials(url);
-    shown.set_query(None);
     HubError::Status {
-        url: shown.into(),
+        url: shown(url),
         status,
     }
+}
+
+/// An address as it may be shown.
+fn shown(url: &Url) -> String {
+    let mut shown = without_credentials(url);
+    shown.set_query(None);
+    shown.into()
 }
 
 fn length(path: &Path) -> u64 {

@@ -10,7 +10,7 @@ use super::progress::{Stage, Watch};
 
 /// Creates a folder and its parents.
 pub(super) fn create_folder(path: &Path) -> Result<(), HubError> {
-    std::fs::create_dir_all(path).map_err(|e| io_error("create", path, e))
+    Ok(ken_storage::create_dir_all(path)?)
 }
 
 /// Deletes a folder with all it holds; it need not exist.
@@ -21,18 +21,13 @@ pub(super) fn remove_folder(path: &Path) -> Result<(), HubError> {
     }
 }
 
-/// Flushes a file or folder to the disk. Folders cannot be flushed everywhere; there the rename
-/// is still atomic, only later on the disk.
-pub(super) fn sync(path: &Path) -> Result<(), HubError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(_) if path.is_dir() => return Ok(()),
-        Err(e) => return Err(io_error("open", path, e)),
-    };
-    match file.sync_all() {
-        Err(e) if !path.is_dir() => Err(io_error("flush", path, e)),
-        _ => Ok(()),
-    }
+/// Brings a file to the disk and gives it its final name, which is on the disk too when this
+/// returns.
+pub(super) fn settle(from: &Path, to: &Path) -> Result<(), HubError> {
+    File::open(from)
+        .and_then(|file| file.sync_all())
+        .map_err(|e| io_error("flush", from, e))?;
+    Ok(ken_storage::rename(from, to)?)
 }
 
 /// The size of all files below `folder`; what vanishes meanwhile counts nothing.
@@ -50,15 +45,24 @@ pub(super) fn folder_bytes(folder: &Path) -> u64 {
         .sum()
 }
 
-/// Copies one file, reporting it as a download.
+/// Copies one file of at most so many bytes, reporting it as a download.
 pub(super) fn copy_file(
     source: &Path,
     destination: &Path,
     label: &str,
+    most: u64,
     watch: &mut Watch,
 ) -> Result<(), HubError> {
     let mut from = File::open(source).map_err(|e| io_error("open", source, e))?;
     let total = from.metadata().ok().map(|m| m.len());
+    let too_large = || HubError::TooLarge {
+        what: label.to_owned(),
+        most,
+        announced: total,
+    };
+    if total.is_some_and(|total| total > most) {
+        return Err(too_large());
+    }
     let mut to = File::create(destination).map_err(|e| io_error("create", destination, e))?;
     let mut chunk = vec![0u8; CHUNK_BYTES];
     let mut done = 0u64;
@@ -73,5 +77,8 @@ pub(super) fn copy_file(
         to.write_all(&chunk[..n])
             .map_err(|e| io_error("write", destination, e))?;
         done += n as u64;
+        if done > most {
+            return Err(too_large());
+        }
     }
 }

@@ -25,6 +25,9 @@ use super::wheel::is_unsafe;
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
+/// The hub's description of a repository; that of one with ten thousand files has a few megabytes.
+const MOST_LISTING_BYTES: u64 = 32 << 20;
+
 /// The files at the top of a repository that a model may need besides its weights.
 const NEEDED: [&str; 15] = [
     "config.json",
@@ -95,6 +98,7 @@ pub(super) fn fetch(
     environment: &Environment,
     watch: &mut Watch,
 ) -> Result<Fetched, HubError> {
+    let most = environment.most_bytes()?;
     let endpoint = environment
         .get("HF_ENDPOINT")
         .unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
@@ -142,7 +146,7 @@ pub(super) fn fetch(
         if is_whole(&destination, &remote, watch)? {
             // An earlier run finished this one.
         } else if let Some(shared) = shared.filter(|p| is_same(p, &remote, watch)) {
-            copy_file(&shared, &destination, &remote.path, watch)?;
+            copy_file(&shared, &destination, &remote.path, most, watch)?;
         } else {
             let text = at_commit.url(&remote.path);
             let url = Url::parse(&text)
@@ -153,6 +157,7 @@ pub(super) fn fetch(
                 destination: &destination,
                 sha256: remote.sha256(),
                 bytes: remote.bytes(),
+                most,
                 label: &remote.path,
             };
             client.download(&job, watch)?;
@@ -232,6 +237,8 @@ fn list(
     }
     let listing: Listing = response
         .body_mut()
+        .with_config()
+        .limit(MOST_LISTING_BYTES)
         .read_json()
         .map_err(|e| bad_answer(repository, e.to_string()))?;
     let is_commit =

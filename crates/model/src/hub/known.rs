@@ -20,6 +20,8 @@ pub struct ShortName {
     pub weights: &'static str,
     /// The SHA-256 of the weights file, in lower-case hexadecimal.
     pub sha256: &'static str,
+    /// The bytes of the weights file.
+    pub bytes: u64,
 }
 
 const KNOWN: [ShortName; 2] = [
@@ -28,12 +30,14 @@ const KNOWN: [ShortName; 2] = [
         reference: DEFAULT_GENERATOR,
         weights: "SmolLM2-135M-Instruct.Q4_1.gguf",
         sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        bytes: 98_362_432,
     },
     ShortName {
         name: "minilm",
         reference: DEFAULT_EMBEDDER,
         weights: "model.safetensors",
         sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        bytes: 90_868_376,
     },
 ];
 
@@ -57,6 +61,14 @@ pub(super) fn pinned_sha256(reference: &ModelReference, file: &str) -> Option<&'
     Some(known.sha256)
 }
 
+/// The most bytes that a file of a known model may have: its package holds little beside the
+/// weights. `None` for a model that is not known.
+pub(super) fn most_bytes(reference: &ModelReference) -> Option<u64> {
+    let text = reference.to_string();
+    let known = KNOWN.iter().find(|k| k.reference == text)?;
+    Some(2 * known.bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +80,7 @@ mod tests {
             assert_eq!(parsed.to_string(), known.reference);
             assert_eq!(pinned_sha256(&parsed, known.weights), Some(known.sha256));
             assert_eq!(pinned_sha256(&parsed, "config.json"), None);
+            assert_eq!(most_bytes(&parsed), Some(2 * known.bytes));
         }
     }
 }

@@ -4,6 +4,7 @@
 //! and never touches the network except in [`ModelCache::pull`]. Nothing here reads weights: what
 //! the files mean is the business of the decoder and the encoder.
 
+mod archive;
 mod cache;
 mod digest;
 mod environment;

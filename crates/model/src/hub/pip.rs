@@ -77,8 +77,8 @@ impl Pip {
         &self,
         name: &str,
         version: &str,
-        dest: &Path,
-        scratch: &Path,
+        [dest, scratch]: [&Path; 2],
+        most: u64,
         watch: &mut Watch,
     ) -> Result<PathBuf, HubError> {
         let requirement = format!("{name}=={version}");
@@ -106,11 +106,20 @@ impl Pip {
                 break status;
             }
             let bytes = folder_bytes(scratch) + folder_bytes(dest);
-            if let Err(cancelled) = watch.step(Stage::Downloading, &requirement, bytes, None) {
+            let stepped = match bytes / 2 > most {
+                // It may lie in both folders for a moment.
+                true => Err(HubError::TooLarge {
+                    what: requirement.clone(),
+                    most,
+                    announced: None,
+                }),
+                false => watch.step(Stage::Downloading, &requirement, bytes, None),
+            };
+            if let Err(refused) = stepped {
                 // It may have ended by itself in the meantime.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(cancelled);
+                return Err(refused);
             }
             std::thread::sleep(POLL);
         };
@@ -124,6 +133,9 @@ impl Pip {
         })
     }
 }
+
+/// What is kept of pip's words at least, where there are more.
+const MOST_WORDS_BYTES: usize = 1 << 20;
 
 impl PipSettings {
     /// Reads the output of `pip config list`: lines such as `global.index-url='https://…'` and
@@ -220,10 +232,15 @@ fn drain(child: &mut Child) -> Option<std::thread::JoinHandle<String>> {
     }
     let mut stderr = child.stderr.take()?;
     Some(std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // What was read before an error is still worth showing.
-        let _ = stderr.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+        let (mut tail, mut chunk) = (Vec::new(), [0; 4096]);
+        // What was read before an error is still worth showing; of very much the end.
+        while let Ok(n @ 1..) = stderr.read(&mut chunk) {
+            tail.extend_from_slice(&chunk[..n]);
+            if tail.len() > 2 * MOST_WORDS_BYTES {
+                tail.drain(..tail.len() - MOST_WORDS_BYTES);
+            }
+        }
+        String::from_utf8_lossy(&tail).into_owned()
     }))
 }
 

@@ -12,7 +12,7 @@ use url::Url;
 use super::environment::Environment;
 use super::error::{HubError, io_error};
 use super::fetch::{self, Client, Download};
-use super::folders::{copy_file, create_folder, remove_folder};
+use super::folders::{copy_file, create_folder, remove_folder, settle};
 use super::pip::Pip;
 use super::progress::Watch;
 use super::simple_index::{WheelLink, find_wheel, is_universal_wheel, normalized_name};
@@ -24,11 +24,12 @@ enum Source {
 }
 
 /// Puts the wheel of `name==version` into `partial`, or finds it there complete, and returns its
-/// path. What was received before an error stays in `partial`.
+/// path. What was received before an error stays in `partial`. It has at most `most` bytes.
 pub(super) fn wheel(
     name: &str,
     version: &str,
     partial: &Path,
+    most: u64,
     environment: &Environment,
     watch: &mut Watch,
 ) -> Result<PathBuf, HubError> {
@@ -38,7 +39,7 @@ pub(super) fn wheel(
         return Ok(path);
     }
     let pip = Pip::find(environment)?;
-    let failure = match direct(name, version, &folder, &pip, environment, watch) {
+    let failure = match direct(name, version, &folder, most, &pip, environment, watch) {
         Ok(Some(path)) => return Ok(path),
         Ok(None) => None,
         // pip may have what we lack: a keyring, the system's certificates, another protocol.
@@ -53,13 +54,15 @@ pub(super) fn wheel(
     for stale in [&dest, &scratch] {
         remove_folder(stale)?;
     }
-    let downloaded = match (pip.download(name, version, &dest, &scratch, watch), failure) {
+    let by_pip = pip.download(name, version, [&dest, &scratch], most, watch);
+    let downloaded = match (by_pip, failure) {
         (Ok(path), _) => path,
         // These say more than our reason does.
         (
             Err(
                 e @ (HubError::VersionNotFound { .. }
                 | HubError::DiskFull { .. }
+                | HubError::TooLarge { .. }
                 | HubError::Io { .. }
                 | HubError::Cancelled),
             ),
@@ -70,7 +73,7 @@ pub(super) fn wheel(
         (Err(e), None) => return Err(e),
     };
     let target = folder.join(downloaded.file_name().unwrap_or_default());
-    std::fs::rename(&downloaded, &target).map_err(|e| io_error("rename", &downloaded, e))?;
+    settle(&downloaded, &target)?;
     Ok(target)
 }
 
@@ -89,6 +92,7 @@ fn direct(
     name: &str,
     version: &str,
     folder: &Path,
+    most: u64,
     pip: &Pip,
     environment: &Environment,
     watch: &mut Watch,
@@ -101,7 +105,7 @@ fn direct(
     let client = Client::new(ca_bundle.as_deref(), settings.proxy.as_deref())?;
     match locate(name, version, pip, &client, watch)? {
         None => Ok(None),
-        Some(Source::Disk(path)) => copy_with_progress(&path, folder, watch).map(Some),
+        Some(Source::Disk(path)) => copy_with_progress(&path, folder, most, watch).map(Some),
         Some(Source::Web(link)) => {
             let destination = folder.join(&link.file_name);
             let job = Download {
@@ -110,6 +114,7 @@ fn direct(
                 destination: &destination,
                 sha256: link.sha256.as_deref(),
                 bytes: None,
+                most,
                 label: &link.file_name,
             };
             client.download(&job, watch)?;
@@ -185,12 +190,13 @@ fn wheel_on_disk(place: &Path, name: &str, version: &str) -> Option<PathBuf> {
 fn copy_with_progress(
     source: &Path,
     folder: &Path,
+    most: u64,
     watch: &mut Watch,
 ) -> Result<PathBuf, HubError> {
     let name = source.file_name().unwrap_or_default();
     let destination = folder.join(name);
     let part = fetch::part_path(&destination);
-    copy_file(source, &part, &name.to_string_lossy(), watch)?;
-    std::fs::rename(&part, &destination).map_err(|e| io_error("rename", &part, e))?;
+    copy_file(source, &part, &name.to_string_lossy(), most, watch)?;
+    settle(&part, &destination)?;
     Ok(destination)
 }

@@ -8,6 +8,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::error::{HubError, io_error};
 use super::reference::ModelReference;
+use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The name of the record inside a model's folder.
 pub(super) const RECORD_NAME: &str = "model.json";
@@ -49,7 +50,7 @@ impl ModelRecord {
 /// Reads the record in `folder`; `None` where there is none.
 pub(super) fn read(folder: &Path) -> Result<Option<ModelRecord>, HubError> {
     let path = folder.join(RECORD_NAME);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match small_file::text(&path, MOST_SETTINGS_BYTES) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io_error("read", &path, e)),

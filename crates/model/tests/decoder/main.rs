@@ -13,5 +13,6 @@ mod folder;
 mod gguf;
 mod parrot;
 mod reference;
+mod replaced;
 mod tokenizers;
 mod vocabulary;

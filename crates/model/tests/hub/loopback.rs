@@ -21,6 +21,8 @@ pub(crate) struct Reply {
     ranges: bool,
     /// Close the connection after this many bytes of the body.
     cut_after: Option<usize>,
+    /// Send the body again and again, and no length.
+    endless: bool,
 }
 
 impl Reply {
@@ -30,6 +32,7 @@ impl Reply {
             body: Vec::new(),
             ranges: false,
             cut_after: None,
+            endless: false,
         }
     }
 
@@ -39,6 +42,7 @@ impl Reply {
             body: text.into().into_bytes(),
             ranges: false,
             cut_after: None,
+            endless: false,
         }
     }
 
@@ -48,7 +52,13 @@ impl Reply {
             body: body.to_vec(),
             ranges: true,
             cut_after: None,
+            endless: false,
         }
+    }
+
+    pub(crate) fn endless(mut self) -> Self {
+        self.endless = true;
+        self
     }
 
     pub(crate) fn cut_after(mut self, bytes: usize) -> Self {
@@ -125,6 +135,13 @@ fn serve(
         _ => (reply.status, 0),
     };
     let body = &reply.body[start..];
+    if reply.endless {
+        let head = format!("HTTP/1.1 {status} X\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes())?;
+        loop {
+            stream.write_all(body)?;
+        }
+    }
     let mut head = format!(
         "HTTP/1.1 {status} X\r\nContent-Length: {}\r\nConnection: close\r\nContent-Type: text/html\r\n",
         body.len()

@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bounds;
 mod cache;
 mod hugging_face;
 mod loopback;
 mod pypi;
+mod together;
 mod wheels;

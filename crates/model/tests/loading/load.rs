@@ -83,6 +83,11 @@ impl Place {
     /// Returns whether it does; a refusal has to be a typed error with a message.
     pub(crate) fn load(&self, bytes: &[u8]) -> bool {
         std::fs::write(self.weights(), bytes).unwrap();
+        self.load_what_is_there()
+    }
+
+    /// As [`Place::load`], of the file as it is.
+    pub(crate) fn load_what_is_there(&self) -> bool {
         let refusal = match self.reader {
             Reader::Gguf => use_decoder(&self.weights()).map_err(|e| (e.kind(), e.to_string())),
             Reader::Decoder => {

@@ -167,7 +167,8 @@ impl Known {
         let as_asked = |record: &&ProbeRecord| record.error.is_none() && record.choices.is_empty();
         let probed = records.iter().filter(as_asked);
         let known = probed.map(|record| {
-            if record.fingerprint.model != model || record.fingerprint.prompt != prompt {
+            let same_model = ken_model::same_model(&record.fingerprint.model, model);
+            if !same_model || record.fingerprint.prompt != prompt {
                 return Err(SignalsError::OtherModel {
                     id: record.id.clone(),
                 });

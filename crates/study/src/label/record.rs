@@ -60,6 +60,18 @@ pub struct LabelFingerprints {
     pub verbalize: String,
 }
 
+impl LabelFingerprints {
+    /// Whether both say the same, of whichever version of ken they are.
+    #[must_use]
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let of_one_model = Self {
+            model: other.model.clone(),
+            ..self.clone()
+        };
+        ken_model::same_model(&self.model, &other.model) && of_one_model == *other
+    }
+}
+
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {

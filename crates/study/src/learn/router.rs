@@ -98,7 +98,8 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
             record.fingerprint.model.as_str(),
             record.fingerprint.prompt.as_str(),
         );
-        if *of.get_or_insert(by) != by {
+        let of = *of.get_or_insert(by);
+        if !ken_model::same_model(of.0, by.0) || of.1 != by.1 {
             return Err(LearnError::SeveralModels {
                 id: record.id.clone(),
             });

@@ -125,10 +125,9 @@ pub fn boundary_lessons(
         });
     };
     let (model, prompt) = (&first.fingerprint.model, &first.fingerprint.prompt);
-    if usable
-        .iter()
-        .any(|r| (&r.fingerprint.model, &r.fingerprint.prompt) != (model, prompt))
-    {
+    if usable.iter().any(|r| {
+        !ken_model::same_model(&r.fingerprint.model, model) || r.fingerprint.prompt != *prompt
+    }) {
         return Err(BoundaryError::Mixed);
     }
     let mut lessons = Vec::new();

@@ -169,7 +169,7 @@ pub fn routing_lessons(
         };
         match fingerprint {
             None => fingerprint = Some(&record.fingerprint),
-            Some(first) if *first != record.fingerprint => return Err(RoutingError::Mixed),
+            Some(first) if !first.is_same(&record.fingerprint) => return Err(RoutingError::Mixed),
             Some(_) => {}
         }
         lessons.push(lesson);
@@ -177,7 +177,7 @@ pub fn routing_lessons(
     let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
         records: records.len(),
     })?;
-    if fingerprint.model != model {
+    if !ken_model::same_model(&fingerprint.model, model) {
         return Err(RoutingError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),

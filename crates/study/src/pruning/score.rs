@@ -7,6 +7,7 @@ use ken_answer::{PassageView, chance};
 use ken_corpus::{Corpus, Selection};
 use ken_index::{Index, IndexError, RowBuffer};
 use ken_model::language::LanguageModel;
+use ken_model::same_model;
 use ken_route::Head;
 use rayon::prelude::*;
 
@@ -140,7 +141,7 @@ fn check_reader<'a>(
     let expected = head.measured_on.reader.as_deref().unwrap_or_default();
     let received = reader.map_or("none", LanguageModel::fingerprint);
     reader
-        .filter(|_| expected == received)
+        .filter(|_| same_model(expected, received))
         .ok_or_else(|| PruningError::OtherReader {
             expected: expected.to_owned(),
             received: received.to_owned(),
@@ -184,7 +185,7 @@ fn read(
 fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
     let embedder = corpus.embedder();
     let expected = head.measured_on.embedder.clone().unwrap_or_default();
-    if expected == embedder.fingerprint && head.dimensions() == embedder.dimensions {
+    if same_model(&expected, &embedder.fingerprint) && head.dimensions() == embedder.dimensions {
         return Ok(());
     }
     Err(PruningError::OtherEmbedder {

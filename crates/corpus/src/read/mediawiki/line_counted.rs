@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use crate::read::source::line_breaks;
+use crate::read::source::{Metered, line_breaks};
 
 pub(super) struct LineCounted<R> {
     inner: R,
@@ -14,9 +14,23 @@ impl<R> LineCounted<R> {
         Self { inner, line: 1 }
     }
 
+    pub(super) fn inner(&mut self) -> &mut R {
+        &mut self.inner
+    }
+
     /// The line of the next byte, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
+    }
+}
+
+impl LineCounted<Metered> {
+    /// Puts `bytes`, which were consumed and have no line break, before what is left.
+    pub(super) fn put_back(self, bytes: &'static [u8]) -> Self {
+        Self {
+            inner: self.inner.put_back(bytes),
+            line: self.line,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod tidy;
 mod wikitext;
 
 use std::io::BufRead;
+use std::mem;
 
 use quick_xml::Reader;
 use quick_xml::errors::Error as XmlError;
@@ -17,10 +18,11 @@ use serde_json::{Map, Value};
 
 use self::line_counted::LineCounted;
 use self::namespaces::Namespaces;
+use super::budget::Halt;
 use super::documents::Record;
 use super::error::ReadError;
 use super::fields::ID_NAMES;
-use super::source::{Name, Source};
+use super::source::{Metered, Name, Source};
 use crate::document::Document;
 
 /// The content model of articles; older dumps do not name any.
@@ -43,16 +45,28 @@ pub(super) fn records(
         let record = dump.next_article().transpose();
         ended = match &record {
             Some(Ok(_)) => false,
-            Some(Err(error)) => !matches!(error, ReadError::MissingField { .. }),
+            Some(Err(error)) => !matches!(
+                error,
+                ReadError::MissingField { .. }
+                    | ReadError::DocumentTooLarge {
+                        rest_lost: false,
+                        ..
+                    }
+            ),
             None => true,
         };
         record
     }))
 }
 
+/// How a page begins in every dump.
+const PAGE: &[u8] = b"<page>";
+
+type Xml = Reader<LineCounted<Metered>>;
+
 struct Dump {
     name: Name,
-    reader: Reader<LineCounted<Box<dyn BufRead + Send>>>,
+    reader: Xml,
     buffer: Vec<u8>,
     /// How many elements are open.
     depth: usize,
@@ -82,11 +96,9 @@ struct Revision {
 
 impl Dump {
     fn new(source: Source) -> Self {
-        let mut reader = Reader::from_reader(LineCounted::new(source.reader));
-        reader.config_mut().expand_empty_elements = true;
         Self {
             name: source.name,
-            reader,
+            reader: xml(LineCounted::new(source.reader)),
             buffer: Vec::new(),
             depth: 0,
             namespaces: Namespaces::default(),
@@ -113,10 +125,34 @@ impl Dump {
         // Namespaces are named before the first page.
         let mut namespace: Option<(i64, String)> = None;
         loop {
-            match self.next_event()? {
+            let step = match self.next_event() {
+                // Without a page there is nothing whose end could be looked for.
+                Err(ReadError::DocumentTooLarge { limit, .. }) => {
+                    return Err(ReadError::DocumentTooLarge {
+                        place: self.name.line(self.line()),
+                        limit,
+                        rest_lost: true,
+                    });
+                }
+                step => step?,
+            };
+            match step {
                 Step::Start(name, key) => {
                     if name == "page" && self.depth == 2 {
-                        let page = self.page()?;
+                        self.reader.get_mut().inner().renew();
+                        let line = self.line();
+                        let page = match self.page() {
+                            Err(ReadError::DocumentTooLarge { limit, .. }) => {
+                                let found = self.skip_page()?;
+                                return Err(ReadError::DocumentTooLarge {
+                                    place: self.name.line(line),
+                                    limit,
+                                    rest_lost: !found,
+                                });
+                            }
+                            page => page?,
+                        };
+                        self.reader.get_mut().inner().renew();
                         if let Some(record) = self.article(page)? {
                             return Ok(Some(record));
                         }
@@ -137,6 +173,50 @@ impl Dump {
                 Step::Ended => return Ok(None),
             }
         }
+    }
+
+    /// Passes over what is left of a page, up to where the next one begins; false where none does
+    /// within reach.
+    fn skip_page(&mut self) -> Result<bool, ReadError> {
+        let nothing = LineCounted::new(Metered::empty(self.name.watch.clone()));
+        let mut reader = mem::replace(&mut self.reader, xml(nothing)).into_inner();
+        reader.inner().search();
+        let mut matched = 0;
+        let ended = loop {
+            let filled = match reader.fill_buf() {
+                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => return Ok(false),
+                filled => filled.map_err(|error| self.name.failed(error))?,
+            };
+            if filled.is_empty() {
+                break true;
+            }
+            let mut count = 0;
+            for &byte in filled {
+                count += 1;
+                // Only its first byte is a bracket, so a mark that fails begins there or nowhere.
+                matched = match byte {
+                    b'<' => 1,
+                    byte if matched > 0 && PAGE[matched] == byte => matched + 1,
+                    _ => 0,
+                };
+                if matched == PAGE.len() {
+                    break;
+                }
+            }
+            reader.consume(count);
+            if matched == PAGE.len() {
+                break false;
+            }
+        };
+        self.depth = usize::from(!ended);
+        reader.inner().renew();
+        self.reader = xml(match ended {
+            true => reader,
+            false => reader.put_back(PAGE),
+        });
+        // The root was opened in what was passed over.
+        self.reader.config_mut().allow_unmatched_ends = true;
+        Ok(true)
     }
 
     /// Reads up to the page's end tag.
@@ -201,6 +281,7 @@ impl Dump {
                 names: &ID_NAMES[..1],
             });
         }
+        self.name.watch.check()?;
         let article = wikitext::article(&revision.text, &self.namespaces);
         let mut metadata = Map::new();
         if !revision.timestamp.is_empty() {
@@ -302,16 +383,20 @@ fn resolve(reference: &BytesRef<'_>) -> Option<String> {
     quick_xml::escape::resolve_predefined_entity(reference).map(str::to_owned)
 }
 
-fn failed(
-    name: &Name,
-    reader: &Reader<LineCounted<Box<dyn BufRead + Send>>>,
-    error: XmlError,
-) -> ReadError {
+/// A reader of XML in which an empty element is a start and an end.
+fn xml(source: LineCounted<Metered>) -> Xml {
+    let mut reader = Reader::from_reader(source);
+    reader.config_mut().expand_empty_elements = true;
+    reader
+}
+
+fn failed(name: &Name, reader: &Xml, error: XmlError) -> ReadError {
     let place = name.line(reader.get_ref().line());
     match error {
-        XmlError::Io(error) => match std::sync::Arc::try_unwrap(error) {
-            Ok(error) => name.failed(error),
-            Err(error) => name.failed(std::io::Error::new(error.kind(), error.to_string())),
+        XmlError::Io(error) => match (Halt::of(&error), std::sync::Arc::try_unwrap(error)) {
+            (Some(halt), _) => name.failed(std::io::Error::other(halt)),
+            (None, Ok(error)) => name.failed(error),
+            (None, Err(error)) => name.failed(std::io::Error::new(error.kind(), error.to_string())),
         },
         XmlError::Encoding(_) => ReadError::InvalidUtf8 {
             place,

@@ -3,6 +3,9 @@
 const FILES: i64 = 6;
 const CATEGORIES: i64 = 14;
 
+/// The most names of a kind: every link is compared with them.
+const MOST_NAMES: usize = 64;
+
 /// The names that lead to files and to categories, in lower case.
 pub(super) struct Namespaces {
     files: Vec<String>,
@@ -29,7 +32,7 @@ impl Namespaces {
             _ => return,
         };
         let name = name.trim().to_lowercase();
-        if !name.is_empty() && !names.contains(&name) {
+        if !name.is_empty() && names.len() < MOST_NAMES && !names.contains(&name) {
             names.push(name);
         }
     }

@@ -13,6 +13,10 @@ use super::{entity, tag};
 /// bound keeps the work linear, since closing a link looks at all that stands in it.
 const DEEPEST_LINK: usize = 4;
 
+/// How many things may be open at once; each takes many times the room that it has in the text. A
+/// wiki expands no template that is nested deeper than 40.
+const MOST_OPEN: usize = 100_000;
+
 /// An article's text, and the categories that it is in.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Article {
@@ -160,7 +164,7 @@ impl Scan<'_> {
             .count();
         self.at += marks;
         let rest = self.rest();
-        if rest.starts_with("{|") {
+        if rest.starts_with("{|") && self.open.len() < MOST_OPEN {
             self.push(What::Table);
             self.at += 2;
         } else if rest.starts_with("|}") && !rest.starts_with("|}}") && self.tables > 0 {
@@ -182,8 +186,8 @@ impl Scan<'_> {
 
     fn open_braces(&mut self) {
         let count = self.run_of(b'{');
-        if count == 1 {
-            return self.copy(1);
+        if count == 1 || self.open.len() + count / 2 > MOST_OPEN {
+            return self.copy(count);
         }
         // Three are a template's parameter: it goes as templates go.
         for _ in 0..count / 2 {

@@ -1,16 +1,22 @@
 //! What the codes of a font stand for, and how wide they are.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use lopdf::{Dictionary, Document as Pdf, Object};
 
-use super::STREAM_BYTES;
+use super::FONT_BYTES;
+use super::work::Work;
+use crate::read::error::ReadError;
 
 /// A width is in thousandths of the letters' height.
 const WIDTH_UNIT: f32 = 0.001;
 /// The width of codes in simple fonts that name none: the standard ones, which readers know.
 const USUAL_WIDTH: f32 = 500.0;
+
+/// How many widths of a composite font are read; more than one for each code says nothing.
+const MOST_WIDTHS: usize = 1 << 17;
 
 /// The fonts of a document as they are met.
 pub(super) struct Fonts<'a> {
@@ -26,12 +32,19 @@ impl<'a> Fonts<'a> {
         }
     }
 
-    pub(super) fn font(&mut self, dictionary: &'a Dictionary) -> Rc<Font> {
-        let font = self
-            .known
-            .entry(dictionary)
-            .or_insert_with(|| Rc::new(Font::read(self.pdf, dictionary)));
-        Rc::clone(font)
+    pub(super) fn font(
+        &mut self,
+        dictionary: &'a Dictionary,
+        work: &mut Work<'_>,
+    ) -> Result<Rc<Font>, ReadError> {
+        Ok(Rc::clone(match self.known.entry(dictionary) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let font = Font::read(self.pdf, dictionary);
+                work.draw(font.cost())?;
+                place.insert(Rc::new(font))
+            }
+        }))
     }
 }
 
@@ -73,7 +86,7 @@ impl Font {
     fn simple(pdf: &Pdf, dictionary: &Dictionary) -> Self {
         let all = (0..=u8::MAX).map(|code| vec![code]);
         let mapped = to_unicode(pdf, dictionary, all.clone());
-        let encoding = dictionary.get_font_encoding_with_limit(pdf, STREAM_BYTES);
+        let encoding = dictionary.get_font_encoding_with_limit(pdf, FONT_BYTES);
         let codes = all.map(|code| {
             let encoded = || encoding.as_ref().ok()?.bytes_to_string(&code).ok();
             mapped
@@ -134,6 +147,16 @@ impl Font {
         }
     }
 
+    /// What it took to read, in bytes of content that take as long to draw, and what it holds.
+    fn cost(&self) -> usize {
+        const COMPOSITE: usize = 128 << 10;
+        const ENTRY: usize = 128;
+        match &self.codes {
+            Codes::Simple(_) => ENTRY * 256,
+            Codes::Composite(map) => COMPOSITE + ENTRY * map.len(),
+        }
+    }
+
     /// The codes of a text one by one.
     pub(super) fn glyphs(&self, text: &[u8]) -> Vec<Glyph> {
         match &self.codes {
@@ -176,7 +199,7 @@ fn to_unicode(
     let mut alone = Dictionary::new();
     alone.set("Type", Object::Name(b"Font".to_vec()));
     alone.set("ToUnicode", map.clone());
-    let Ok(map) = alone.get_font_encoding_with_limit(pdf, STREAM_BYTES) else {
+    let Ok(map) = alone.get_font_encoding_with_limit(pdf, FONT_BYTES) else {
         return HashMap::new();
     };
     // A broken map is replaced by the standard encoding, in which the code 0 is nothing at all.
@@ -197,16 +220,22 @@ fn number_of(code: &[u8]) -> u32 {
 
 /// The widths of a composite font: `first [width …]` or `first last width`.
 fn read_widths(pdf: &Pdf, array: &[Object], widths: &mut HashMap<u32, f32>) {
+    let mut left = MOST_WIDTHS;
     let mut rest = array.iter().map(|object| pdf.dereference(object));
-    while let (Some(Ok((_, first))), Some(Ok((_, next)))) = (rest.next(), rest.next()) {
+    while left > 0
+        && let (Some(Ok((_, first))), Some(Ok((_, next)))) = (rest.next(), rest.next())
+    {
         let first = code(first);
         if let Ok(listed) = next.as_array() {
+            left = left.saturating_sub(listed.len().max(1));
             for (code, width) in (first..=0xffff).zip(listed) {
                 widths.insert(code, number(pdf, width));
             }
         } else if let Some(Ok((_, width))) = rest.next() {
             let width = number(pdf, width);
-            for code in first..=code(next) {
+            let last = code(next);
+            left = left.saturating_sub(last.saturating_sub(first) as usize + 1);
+            for code in first..=last {
                 widths.insert(code, width);
             }
         }

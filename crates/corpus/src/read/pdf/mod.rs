@@ -4,18 +4,23 @@
 
 mod font;
 mod layout;
+mod load;
 mod page;
+mod work;
 
 use std::path::Path;
 
-use lopdf::{Dictionary, Document as Pdf, Error as PdfError, Object, decode_text_string};
+use lopdf::{Dictionary, Document as Pdf, Object, decode_text_string};
 use serde_json::{Map, Value};
 
+use self::work::Work;
+use super::budget::Watch;
 use super::contained::contained;
 use super::error::ReadError;
 
-/// No stream is unpacked to more than this, so that a small file cannot fill the memory.
-const STREAM_BYTES: usize = 256 << 20;
+/// No map of a font's codes is unpacked to more than this; large ones have a few hundred thousand
+/// bytes.
+const FONT_BYTES: usize = 4 << 20;
 
 /// What a PDF holds.
 pub(super) struct Contents {
@@ -28,35 +33,24 @@ pub(super) struct Contents {
 /// Takes a PDF apart.
 ///
 /// # Errors
-/// [`ReadError::BrokenPdf`], [`ReadError::EncryptedPdf`], [`ReadError::PdfWithoutText`].
-pub(super) fn contents(bytes: &[u8], path: &Path) -> Result<Contents, ReadError> {
+/// [`ReadError::BrokenPdf`], [`ReadError::EncryptedPdf`], [`ReadError::PdfWithoutText`]; what is
+/// over the budget, and [`ReadError::Stopped`].
+pub(super) fn contents(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError> {
     // The parser is careful, but files are broken in more ways than it was tried with.
-    contained(|| read(bytes, path)).unwrap_or_else(|reason| Err(broken(path, reason)))
+    contained(|| read(bytes, path, watch)).unwrap_or_else(|reason| Err(broken(path, reason)))
 }
 
-fn read(bytes: &[u8], path: &Path) -> Result<Contents, ReadError> {
-    let encrypted = || ReadError::EncryptedPdf {
-        path: path.to_owned(),
-    };
-    let options = lopdf::LoadOptions::with_max_decompressed_size(STREAM_BYTES);
-    let pdf = Pdf::load_mem_with_options(bytes, options).map_err(|error| match error {
-        PdfError::InvalidPassword
-        | PdfError::Decryption(_)
-        | PdfError::UnsupportedSecurityHandler(_) => encrypted(),
-        error => broken(path, error.to_string()),
-    })?;
-    // What opens without a password was deciphered when it was loaded.
-    if pdf.trailer.has(b"Encrypt") && !pdf.was_encrypted() {
-        return Err(encrypted());
-    }
+fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError> {
+    let pdf = load::load(bytes, path, watch)?;
     let pages = pdf.get_pages();
     if pages.is_empty() {
         return Err(broken(path, "it has no pages".to_owned()));
     }
     let mut fonts = font::Fonts::new(&pdf);
+    let mut work = Work::new(path, watch);
     let mut text = String::new();
     for &page in pages.values() {
-        let page = page::text(&pdf, page, &mut fonts);
+        let page = page::text(&pdf, page, &mut fonts, &mut work)?;
         if !text.is_empty() && !page.is_empty() {
             text.push_str("\n\n");
         }

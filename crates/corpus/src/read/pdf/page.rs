@@ -4,32 +4,64 @@
 use std::rc::Rc;
 
 use lopdf::content::{Content, Operation};
-use lopdf::{Dictionary, Document as Pdf, Object, ObjectId, Stream};
+use lopdf::{
+    DecompressError, Dictionary, Document as Pdf, Error as PdfError, Object, ObjectId, Stream,
+};
 
-use super::STREAM_BYTES;
 use super::font::{Font, Fonts, number};
 use super::layout::{Layout, Pen};
+use super::work::Work;
+use crate::read::error::ReadError;
 
 /// How deep forms may stand in forms; a form that draws itself has no end.
 const DEEPEST_FORM: usize = 12;
-/// How many forms a page may draw; forms that draw forms double with every step.
-const FORMS_A_PAGE: usize = 2000;
+/// How many bytes of a text become glyphs at once.
+const GLYPHS_AT_ONCE: usize = 4096;
 /// How many graphics states a page may keep.
 const KEPT_STATES: usize = 1000;
 
 /// The text of a page; empty where there is none, or where its content is broken.
-pub(super) fn text<'a>(pdf: &'a Pdf, page: ObjectId, fonts: &mut Fonts<'a>) -> String {
+///
+/// # Errors
+/// [`ReadError::TooMuchWork`], [`ReadError::DocumentTooLarge`], [`ReadError::Stopped`].
+pub(super) fn text<'a>(
+    pdf: &'a Pdf,
+    page: ObjectId,
+    fonts: &mut Fonts<'a>,
+    work: &mut Work<'_>,
+) -> Result<String, ReadError> {
+    let resources = page_resources(pdf, page);
+    let content = unpacked(
+        pdf.get_page_content_with_limit(page, work.content_left()),
+        work,
+    )?;
     let mut drawing = Drawing {
         pdf,
         fonts,
         layout: Layout::default(),
-        forms: 0,
+        work,
     };
-    let resources = page_resources(pdf, page);
-    if let Ok(content) = pdf.get_page_content_with_limit(page, STREAM_BYTES) {
-        drawing.draw(&content, &resources, State::default(), 0);
+    if let Some(content) = content {
+        drawing.draw(&content, &resources, State::default(), 0)?;
     }
-    drawing.layout.finish()
+    Ok(drawing.layout.finish())
+}
+
+/// Content that is to be drawn; `None` where it is broken.
+fn unpacked(
+    content: Result<Vec<u8>, PdfError>,
+    work: &mut Work<'_>,
+) -> Result<Option<Vec<u8>>, ReadError> {
+    match content {
+        Ok(content) => {
+            work.content(&content)?;
+            Ok(Some(content))
+        }
+        Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+            Err(work.too_much())
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 /// The resources of a page, its own before those that it has from the page tree.
@@ -96,27 +128,27 @@ impl Default for State {
     }
 }
 
-struct Drawing<'a, 'f> {
+struct Drawing<'a, 'f, 'w> {
     pdf: &'a Pdf,
     fonts: &'f mut Fonts<'a>,
     layout: Layout,
-    /// How many forms were drawn.
-    forms: usize,
+    work: &'f mut Work<'w>,
 }
 
-impl<'a> Drawing<'a, '_> {
+impl<'a> Drawing<'a, '_, '_> {
     fn draw(
         &mut self,
         content: &[u8],
         resources: &[&'a Dictionary],
         mut state: State,
         depth: usize,
-    ) {
+    ) -> Result<(), ReadError> {
         let mut kept = Vec::new();
         let mut line = Matrix::IDENTITY;
         let mut pen = Matrix::IDENTITY;
         // What stands before a break in the content is drawn.
         for operation in Content::decode_iter(content).map_while(Result::ok) {
+            self.work.step()?;
             let operands = &operation.operands;
             let value = |at: usize| {
                 operands
@@ -156,12 +188,15 @@ impl<'a> Drawing<'a, '_> {
                 "Tf" => {
                     state.size = value(1);
                     let name = operands.first().and_then(|name| name.as_name().ok());
-                    state.font = name
+                    let font = name
                         .and_then(|name| self.resource(resources, b"Font", name))
-                        .and_then(|font| font.as_dict().ok())
-                        .map(|font| self.fonts.font(font));
+                        .and_then(|font| font.as_dict().ok());
+                    state.font = match font {
+                        Some(font) => Some(self.fonts.font(font, self.work)?),
+                        None => None,
+                    };
                 }
-                "Tj" | "TJ" => self.show(operands, &state, &mut pen),
+                "Tj" | "TJ" => self.show(operands, &state, &mut pen)?,
                 "'" | "\"" => {
                     if operation.operator == "\"" {
                         state.word_spacing = value(0);
@@ -169,7 +204,7 @@ impl<'a> Drawing<'a, '_> {
                     }
                     pen = next_line(0.0, -state.leading);
                     let text = operands.last().map_or(&[][..], std::slice::from_ref);
-                    self.show(text, &state, &mut pen);
+                    self.show(text, &state, &mut pen)?;
                 }
                 "Do" => {
                     let name = operands.first().and_then(|name| name.as_name().ok());
@@ -177,12 +212,13 @@ impl<'a> Drawing<'a, '_> {
                         .and_then(|name| self.resource(resources, b"XObject", name))
                         .and_then(|form| form.as_stream().ok());
                     if let Some(form) = form {
-                        self.form(form, resources, &state, depth + 1);
+                        self.form(form, resources, &state, depth + 1)?;
                     }
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// Draws a form: content of its own within a page.
@@ -192,17 +228,14 @@ impl<'a> Drawing<'a, '_> {
         resources: &[&'a Dictionary],
         state: &State,
         depth: usize,
-    ) {
-        self.forms += 1;
+    ) -> Result<(), ReadError> {
         let subtype = form.dict.get(b"Subtype").and_then(Object::as_name);
-        if depth > DEEPEST_FORM
-            || self.forms > FORMS_A_PAGE
-            || !subtype.is_ok_and(|name| name == b"Form")
-        {
-            return;
+        if depth > DEEPEST_FORM || !subtype.is_ok_and(|name| name == b"Form") {
+            return Ok(());
         }
-        let Ok(content) = form.get_plain_content_with_limit(STREAM_BYTES) else {
-            return;
+        let content = form.get_plain_content_with_limit(self.work.content_left());
+        let Some(content) = unpacked(content, self.work)? else {
+            return Ok(());
         };
         let mut state = state.clone();
         if let Ok(matrix) = form
@@ -223,29 +256,46 @@ impl<'a> Drawing<'a, '_> {
     }
 
     /// Writes texts, with the steps between them that stand among the operands.
-    fn show(&mut self, operands: &[Object], state: &State, pen: &mut Matrix) {
+    fn show(
+        &mut self,
+        operands: &[Object],
+        state: &State,
+        pen: &mut Matrix,
+    ) -> Result<(), ReadError> {
         for operand in operands {
             match operand {
                 Object::Array(parts) => {
                     for part in parts {
-                        self.show_part(part, state, pen);
+                        self.show_part(part, state, pen)?;
                     }
                 }
-                part => self.show_part(part, state, pen),
+                part => self.show_part(part, state, pen)?,
             }
         }
+        Ok(())
     }
 
-    fn show_part(&mut self, part: &Object, state: &State, pen: &mut Matrix) {
+    fn show_part(
+        &mut self,
+        part: &Object,
+        state: &State,
+        pen: &mut Matrix,
+    ) -> Result<(), ReadError> {
         let Object::String(text, _) = part else {
             let step = -number(self.pdf, part) / 1000.0 * state.size * state.stretch;
             *pen = Matrix::shift(step, 0.0).then(*pen);
-            return;
+            return Ok(());
         };
         let Some(font) = &state.font else {
-            return;
+            return Ok(());
         };
-        for glyph in font.glyphs(text) {
+        // Not all glyphs of a text at once: each has a string of its own.
+        for glyph in text
+            .chunks(GLYPHS_AT_ONCE)
+            .flat_map(|text| font.glyphs(text))
+        {
+            self.work.step()?;
+            self.work.write(glyph.text.len())?;
             let from = place(*pen, state);
             let mut step = glyph.width * state.size;
             *pen = Matrix::shift(step * state.stretch, 0.0).then(*pen);
@@ -257,6 +307,7 @@ impl<'a> Drawing<'a, '_> {
             }
             *pen = Matrix::shift(step * state.stretch, 0.0).then(*pen);
         }
+        Ok(())
     }
 
     fn matrix(&self, operation: &Operation) -> Matrix {

@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hasher};
+use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
@@ -19,7 +20,7 @@ use super::codes::{Among, Codes, Probe};
 use super::walk::{Layer, NO_NODE, Near, Walker};
 use crate::IndexError;
 use crate::dense::vectors::quantize;
-use crate::dense::{RowBuffer, SegmentVectors};
+use crate::dense::{RowBuffer, SegmentVectors, goes_on};
 
 /// Neighbours of a node at most, in every layer.
 pub(in crate::dense) const DEGREE: usize = 32;
@@ -76,10 +77,10 @@ pub(super) fn layer_sizes(nodes: usize) -> Vec<usize> {
 /// Builds the graph on all threads. Takes about 800 bytes a vector of 384 dimensions.
 ///
 /// # Errors
-/// Where the vectors cannot be read.
-pub(super) fn build(vectors: &SegmentVectors) -> Result<Built, IndexError> {
+/// Where the vectors cannot be read, and [`IndexError::Cancelled`] soon after `cancel` has been set.
+pub(super) fn build(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Built, IndexError> {
     let dimensions = vectors.dimensions();
-    let mut directions = distinct(vectors)?;
+    let mut directions = distinct(vectors, cancel)?;
     let nodes = directions.len();
     let sizes = layer_sizes(nodes);
     let mut graph = Growing {
@@ -93,7 +94,7 @@ pub(super) fn build(vectors: &SegmentVectors) -> Result<Built, IndexError> {
     for &size in sizes.iter().rev() {
         let newcomers = &mut directions[done..size];
         if done > 0 {
-            sort_by_nearest(newcomers, vectors, &graph)?;
+            sort_by_nearest(newcomers, vectors, &graph, cancel)?;
         }
         let codes = graph.codes[done * dimensions..].par_chunks_mut(dimensions);
         let scales = graph.scales[done..].par_iter_mut();
@@ -101,11 +102,12 @@ pub(super) fn build(vectors: &SegmentVectors) -> Result<Built, IndexError> {
             .par_iter()
             .zip(codes.zip(scales))
             .try_for_each_init(RowBuffer::default, |buffer, (passages, (codes, scale))| {
+                goes_on(cancel)?;
                 *scale = quantize(passages.vector(vectors, buffer)?, codes);
                 Ok::<_, IndexError>(())
             })?;
-        graph.insert(done, size);
-        graph.finished.push(graph.finished_rows(size));
+        graph.insert(done, size, cancel)?;
+        graph.finished.push(graph.finished_rows(size, cancel)?);
         done = size;
     }
     let mut starts = vec![0];
@@ -143,11 +145,12 @@ impl Passages {
 /// The passages by direction, directions in an order that knows nothing of where they point:
 /// that of the hashes of their codes. Two that share a hash of 64 bits would be taken for one, and
 /// one of them be found badly.
-fn distinct(vectors: &SegmentVectors) -> Result<Vec<Passages>, IndexError> {
+fn distinct(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Vec<Passages>, IndexError> {
     let new = || (Vec::new(), RowBuffer::default());
     let mut hashed: Vec<(u64, u32)> = (0..vectors.passages())
         .into_par_iter()
         .map_init(new, |(codes, buffer), ordinal| {
+            goes_on(cancel)?;
             codes.resize(vectors.dimensions(), 0);
             quantize(vectors.row(ordinal, buffer)?, codes);
             let mut hasher = DefaultHasher::new();
@@ -167,6 +170,7 @@ fn sort_by_nearest(
     newcomers: &mut [Passages],
     vectors: &SegmentVectors,
     graph: &Growing,
+    cancel: &AtomicBool,
 ) -> Result<(), IndexError> {
     let (layers, codes) = (graph.layers(), graph.codes());
     let new = || {
@@ -176,6 +180,7 @@ fn sort_by_nearest(
     let mut keyed: Vec<(Option<u32>, Passages)> = newcomers
         .par_iter_mut()
         .map_init(new, |(walker, probe, room, buffer), passages| {
+            goes_on(cancel)?;
             probe.set(passages.vector(vectors, buffer)?, room);
             let passages = std::mem::replace(passages, Passages(Vec::new()));
             let nearest = walker.nearest(&layers, &Among { codes, probe });
@@ -235,7 +240,7 @@ impl Growing {
 
     /// Links the nodes from `done` up to `size`, whose codes are there, with those before and with
     /// one another.
-    fn insert(&mut self, done: usize, size: usize) {
+    fn insert(&mut self, done: usize, size: usize, cancel: &AtomicBool) -> Result<(), IndexError> {
         let mut standing = done.max(1); // node 0 stands by itself
         let mut coming: Vec<u32> = (standing as u32..size as u32).collect();
         coming.sort_by_key(|&node| scattered(node));
@@ -244,24 +249,26 @@ impl Growing {
             let count = (standing / BATCH).clamp(1, coming.len());
             let (batch, later) = coming.split_at_mut(count);
             batch.sort_unstable(); // neighbours one after the other find each other's in the cache
-            self.insert_batch(batch);
+            self.insert_batch(batch, cancel)?;
             standing += count;
             coming = later;
         }
+        Ok(())
     }
 
-    fn insert_batch(&mut self, batch: &[u32]) {
+    fn insert_batch(&mut self, batch: &[u32], cancel: &AtomicBool) -> Result<(), IndexError> {
         let (layers, codes) = (self.layers(), self.codes());
         let new = || (Walker::default(), Probe::default());
         let chosen: Vec<Vec<u32>> = batch
             .par_iter()
             .map_init(new, |(walker, probe), &node| {
+                goes_on(cancel)?;
                 codes.probe(node, probe);
                 let among = Among { codes, probe };
                 let found = walker.walk(&layers, &among, EFFORT, usize::MAX, &|_| true);
-                choose(&codes, &found.unwrap_or_default(), CHOSEN, probe)
+                Ok(choose(&codes, &found.unwrap_or_default(), CHOSEN, probe))
             })
-            .collect();
+            .collect::<Result<_, IndexError>>()?;
         let mut links: Vec<(u32, u32)> = Vec::new();
         for (&node, neighbours) in batch.iter().zip(&chosen) {
             self.set_row(node, neighbours);
@@ -272,18 +279,20 @@ impl Growing {
         let linked: Vec<(u32, Vec<u32>)> = by_node
             .par_iter()
             .map_init(Probe::default, |probe, links| {
+                goes_on(cancel)?;
                 let node = links[0].0;
                 let mut row = self.row(node).to_vec();
                 row.extend(links.iter().map(|&(_, newcomer)| newcomer));
                 if row.len() > ROOM {
                     row = self.best_of(node, &row, probe);
                 }
-                (node, row)
+                Ok((node, row))
             })
-            .collect();
+            .collect::<Result<_, IndexError>>()?;
         for (node, row) in linked {
             self.set_row(node, &row);
         }
+        Ok(())
     }
 
     /// The [`DEGREE`] of these neighbours that a node keeps.
@@ -301,21 +310,21 @@ impl Growing {
     }
 
     /// The rows of the nodes before `size`, each in order and of [`DEGREE`] at most.
-    fn finished_rows(&self, size: usize) -> Vec<u32> {
+    fn finished_rows(&self, size: usize, cancel: &AtomicBool) -> Result<Vec<u32>, IndexError> {
         let mut finished = vec![NO_NODE; size * DEGREE];
-        finished.par_chunks_mut(DEGREE).enumerate().for_each_init(
-            Probe::default,
-            |probe, (node, finished)| {
-                let row = self.row(node as u32);
-                let kept = match row.len() > DEGREE {
-                    true => &self.best_of(node as u32, row, probe),
-                    false => row,
-                };
-                finished[..kept.len()].copy_from_slice(kept);
-                finished.sort_unstable();
-            },
-        );
-        finished
+        let rows = finished.par_chunks_mut(DEGREE).enumerate();
+        rows.try_for_each_init(Probe::default, |probe, (node, finished)| {
+            goes_on(cancel)?;
+            let row = self.row(node as u32);
+            let kept = match row.len() > DEGREE {
+                true => &self.best_of(node as u32, row, probe),
+                false => row,
+            };
+            finished[..kept.len()].copy_from_slice(kept);
+            finished.sort_unstable();
+            Ok::<_, IndexError>(())
+        })?;
+        Ok(finished)
     }
 }
 

@@ -17,7 +17,7 @@ use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use ken_storage::Mapped;
 
 use super::build::layer_sizes;
 use super::codes::Codes;
@@ -35,10 +35,11 @@ const HEADER_BYTES: usize = 64;
 /// Every part begins at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// A graph on disk, mapped.
+/// A graph on disk: a small one in memory, a large one mapped.
 #[derive(Debug)]
 pub(super) struct GraphFile {
-    bytes: Mmap,
+    path: PathBuf,
+    bytes: Mapped,
     layout: Layout,
 }
 
@@ -233,40 +234,29 @@ pub(super) fn write(
 }
 
 impl GraphFile {
-    /// Maps the graph of the segment in `dir`; `None` where it has none.
+    /// Opens the graph of the segment in `dir`; `None` where it has none.
     pub(super) fn open(
         dir: &Path,
         passages: usize,
         dimensions: usize,
     ) -> Result<Option<GraphFile>, IndexError> {
         let path = dir.join(FILE);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(IndexError::Io { path, source }),
+        let bytes = match Mapped::open(&path, None) {
+            Ok(bytes) => bytes,
+            Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
         };
         let damaged = |path: PathBuf, reason| Err(IndexError::GraphDamaged { path, reason });
-        match file.metadata() {
-            // An empty file cannot be mapped everywhere.
-            Ok(metadata) if metadata.len() == 0 => return damaged(path, "it is empty".to_owned()),
-            Ok(_) => {}
-            Err(source) => return Err(IndexError::Io { path, source }),
-        }
-        // SAFETY: the files of a published segment are never changed, only removed as a whole,
-        // which leaves a mapping valid.
-        #[allow(unsafe_code)]
-        let bytes = match unsafe { Mmap::map(&file) } {
-            Ok(bytes) => bytes,
-            Err(source) => return Err(IndexError::Io { path, source }),
-        };
         let header = match Header::read(&bytes, passages, dimensions) {
             Ok(header) => header,
             Err(reason) => return damaged(path, reason),
         };
         match Layout::new(&header) {
-            Some(layout) if layout.ordinals.end == bytes.len() => {
-                Ok(Some(GraphFile { bytes, layout }))
-            }
+            Some(layout) if layout.ordinals.end == bytes.len() => Ok(Some(GraphFile {
+                path,
+                bytes,
+                layout,
+            })),
             _ => {
                 let (received, nodes) = (bytes.len(), header.nodes);
                 damaged(
@@ -274,6 +264,14 @@ impl GraphFile {
                     format!("it has {received} bytes, which {nodes} nodes do not take"),
                 )
             }
+        }
+    }
+
+    /// The error for a graph that says what cannot be.
+    pub(super) fn damaged(&self, reason: &str) -> IndexError {
+        IndexError::GraphDamaged {
+            path: self.path.clone(),
+            reason: reason.to_owned(),
         }
     }
 

@@ -11,7 +11,9 @@ mod file;
 mod product;
 mod walk;
 
+use std::cell::Cell;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 pub(super) use self::build::DEGREE;
 use self::codes::{Among, Codes, Probe};
@@ -76,12 +78,17 @@ impl Graph {
     }
 
     /// Builds the graph of the vectors that stand in `dir`, on all threads, and writes it there.
+    ///
+    /// # Errors
+    /// Where a file cannot be read or written, and [`IndexError::Cancelled`] soon after `cancel`
+    /// has been set.
     pub(super) fn write(
         dir: &Path,
         vectors: &SegmentVectors,
         ranking: Ranking,
+        cancel: &AtomicBool,
     ) -> Result<(), IndexError> {
-        let built = build::build(vectors)?;
+        let built = build::build(vectors, cancel)?;
         let dimensions = vectors.dimensions();
         let compressed;
         let codes = match ranking {
@@ -91,7 +98,7 @@ impl Graph {
                 dimensions,
             }),
             Ranking::Product => {
-                compressed = product::compress(vectors, &built.first_passages())?;
+                compressed = product::compress(vectors, &built.first_passages(), cancel)?;
                 StoredCodes::Product(ProductCodes {
                     centroids: &compressed.centroids,
                     codes: &compressed.codes,
@@ -161,26 +168,35 @@ impl Graph {
         if looked_at > live_count.saturating_mul(live_count) {
             return Ok(None);
         }
+        // Each passage belongs to one node. Where nodes share them, which only a damaged graph says,
+        // this ends before it takes too long.
+        let left = Cell::new(Some(ordinals.len()));
         let passages = |node: u32| {
             let bounds = starts.get(node as usize..).and_then(|at| at.first_chunk());
             let [start, end] = *bounds.unwrap_or(&[0, 0]);
             let passages = ordinals.get(start as usize..end as usize);
-            passages.unwrap_or_default().iter().copied()
+            let passages = passages.unwrap_or_default();
+            left.set(left.get().and_then(|left| left.checked_sub(passages.len())));
+            let passages = left.get().map(|_| passages).unwrap_or_default();
+            passages.iter().copied()
         };
         let live = |node: u32| {
             passages(node)
                 .map(|ordinal| Place { segment, ordinal })
                 .filter(|&place| is_live(place))
         };
+        let shared = || self.0.damaged("it gives passages to more than one node");
         let layers = self.0.layers();
         let found = Walker::default().walk(&layers, probe, effort, live_count, &|node| {
             live(node).next().is_some()
         });
+        left.replace(Some(ordinals.len())).ok_or_else(shared)?;
         let Some(found) = found.filter(|found| found.len() >= effort.min(nodes)) else {
             return Ok(None);
         };
         // Sorted, they are read in the order of the file; a damaged graph may name one twice.
         let mut places: Vec<Place> = found.iter().flat_map(|near| live(near.node())).collect();
+        left.get().ok_or_else(shared)?;
         places.sort_unstable();
         places.dedup();
         vectors.expect(places.iter().map(|place| place.ordinal as usize));

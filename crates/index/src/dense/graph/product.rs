@@ -6,11 +6,13 @@
 //! centroid is computed once; that with a vector is then a sum from a table. It is coarse: whoever
 //! finds by it looks at the vectors themselves before choosing.
 
+use std::sync::atomic::AtomicBool;
+
 use rayon::prelude::*;
 
 use super::walk::Similarity;
 use crate::IndexError;
-use crate::dense::{RowBuffer, SegmentVectors};
+use crate::dense::{RowBuffer, SegmentVectors, goes_on};
 
 /// Numbers of a part.
 pub(super) const PART: usize = 4;
@@ -54,23 +56,29 @@ pub(super) struct ProductCodes<'a> {
 pub(super) fn compress(
     vectors: &SegmentVectors,
     passages: &[u32],
+    cancel: &AtomicBool,
 ) -> Result<Compressed, IndexError> {
     let parts = parts(vectors.dimensions());
     let step = passages.len().div_ceil(LEARNED_FROM).max(1);
     let mut sample: Vec<Vec<Part>> = vec![Vec::new(); parts];
     let mut buffer = RowBuffer::default();
     for &passage in passages.iter().step_by(step) {
+        goes_on(cancel)?;
         let vector = vectors.row(passage as usize, &mut buffer)?;
         for (sample, part) in sample.iter_mut().zip(cut(vector)) {
             sample.push(part);
         }
     }
-    let centroids: Vec<Vec<Part>> = sample.par_iter().map(|sample| learn(sample)).collect();
+    let centroids: Vec<Vec<Part>> = sample
+        .par_iter()
+        .map(|sample| goes_on(cancel).map(|()| learn(sample)))
+        .collect::<Result<_, _>>()?;
     let mut codes = vec![0; passages.len() * parts];
     codes
         .par_chunks_mut(parts.max(1))
         .zip(passages)
         .try_for_each_init(RowBuffer::default, |buffer, (codes, &passage)| {
+            goes_on(cancel)?;
             let vector = vectors.row(passage as usize, buffer)?;
             for ((code, part), centroids) in codes.iter_mut().zip(cut(vector)).zip(&centroids) {
                 *code = nearest(centroids, part) as u8;
@@ -192,7 +200,7 @@ mod tests {
         writer.finish().unwrap();
         let opened = SegmentVectors::open(dir.path(), vectors.len(), vectors[0].len()).unwrap();
         let passages: Vec<u32> = (0..vectors.len() as u32).collect();
-        compress(&opened, &passages).unwrap()
+        compress(&opened, &passages, &AtomicBool::new(false)).unwrap()
     }
 
     fn similarities(compressed: &Compressed, query: &[f32], nodes: &[u32]) -> Vec<f32> {

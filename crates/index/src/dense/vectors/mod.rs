@@ -2,17 +2,17 @@
 //!
 //! They are one file, whose name tells the type of its numbers: `vectors.f32`, `vectors.f16` or
 //! `vectors.int8`. Little-endian, row-major, without a header, in the order of the passages; each
-//! row of int8 begins with its scale, an f32. The file is mapped, or read row by row where it is to
-//! stay out of memory. Searching it is done elsewhere.
+//! row of int8 begins with its scale, an f32. A small file is kept in memory; a large one is mapped, or
+//! read row by row where it is to stay out of memory. Searching it is done elsewhere.
 
 mod numbers;
 mod write;
 
-use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use ken_storage::{Mapped, ReadAt, StorageError};
 
 pub(super) use self::numbers::quantize;
 pub(crate) use self::write::VectorWriter;
@@ -30,7 +30,6 @@ fn file_name(vector_type: VectorType) -> String {
 /// The vectors of one segment.
 #[derive(Debug)]
 pub struct SegmentVectors {
-    path: PathBuf,
     bytes: Bytes,
     vector_type: VectorType,
     passages: usize,
@@ -48,23 +47,35 @@ pub(super) enum Access {
 
 #[derive(Debug)]
 enum Bytes {
-    /// Of a segment without passages: an empty file cannot be mapped everywhere.
-    None,
-    Mapped(Mmap),
-    #[cfg(unix)]
-    File(File),
+    Mapped(Mapped),
+    Read(ReadAt),
+}
+
+impl Bytes {
+    fn open(access: Access, path: &Path) -> Result<Bytes, StorageError> {
+        match access {
+            Access::Read if cfg!(unix) => ReadAt::open(path, None).map(Bytes::Read),
+            _ => Mapped::open(path, None).map(Bytes::Mapped),
+        }
+    }
+
+    fn length(&self) -> u64 {
+        match self {
+            Self::Mapped(bytes) => bytes.len() as u64,
+            Self::Read(file) => file.length(),
+        }
+    }
 }
 
 /// Room to read rows into, for one reading after another.
 #[derive(Debug, Default)]
 pub struct RowBuffer {
-    #[cfg(unix)]
     bytes: Vec<u8>,
     numbers: Vec<f32>,
 }
 
 impl SegmentVectors {
-    /// Maps the vectors of the segment in `dir`.
+    /// Opens the vectors of the segment in `dir`.
     ///
     /// # Errors
     /// Where the file is missing, of another length, or cannot be read.
@@ -79,13 +90,10 @@ impl SegmentVectors {
         passages: usize,
         dimensions: usize,
     ) -> Result<Self, IndexError> {
-        let (path, file, vector_type) = find(dir)?;
-        let received_bytes = match file.metadata() {
-            Ok(metadata) => metadata.len(),
-            Err(source) => return Err(IndexError::Io { path, source }),
-        };
-        let expected_bytes =
-            (passages as u64).saturating_mul(vector_type.row_bytes(dimensions) as u64);
+        let (path, bytes, vector_type) = find(access, dir)?;
+        let received_bytes = bytes.length();
+        let row_bytes = vector_type.row_bytes(dimensions) as u64;
+        let expected_bytes = (passages as u64).saturating_mul(row_bytes);
         if received_bytes != expected_bytes {
             return Err(IndexError::VectorsSize {
                 path,
@@ -95,22 +103,7 @@ impl SegmentVectors {
                 dimensions,
             });
         }
-        let bytes = match access {
-            _ if expected_bytes == 0 => Bytes::None,
-            #[cfg(unix)]
-            Access::Read => Bytes::File(file),
-            _ => {
-                // SAFETY: the files of a published segment are never changed, only removed as a
-                // whole, which leaves a mapping valid.
-                #[allow(unsafe_code)]
-                match unsafe { Mmap::map(&file) } {
-                    Ok(map) => Bytes::Mapped(map),
-                    Err(source) => return Err(IndexError::Io { path, source }),
-                }
-            }
-        };
         Ok(Self {
-            path,
             bytes,
             vector_type,
             passages,
@@ -156,21 +149,13 @@ impl SegmentVectors {
         let row_bytes = self.vector_type.row_bytes(self.dimensions);
         let (start, length) = (rows.start * row_bytes, rows.len() * row_bytes);
         let bytes = match &self.bytes {
-            Bytes::None => &[],
-            Bytes::Mapped(map) => map.get(start..start + length).unwrap_or_default(),
-            #[cfg(unix)]
-            Bytes::File(file) => {
-                use std::os::unix::fs::FileExt;
-                buffer.bytes.resize(length, 0);
-                match file.read_exact_at(&mut buffer.bytes, start as u64) {
-                    Ok(()) => &buffer.bytes,
-                    Err(source) => {
-                        let path = self.path.clone();
-                        return Err(IndexError::Io { path, source });
-                    }
-                }
+            Bytes::Mapped(bytes) => bytes.get(start..start + length),
+            Bytes::Read(file) => {
+                let range = start as u64..(start + length) as u64;
+                file.bytes_with(range, &mut buffer.bytes)?
             }
         };
+        let bytes = bytes.unwrap_or_default();
         if self.vector_type == VectorType::F32
             && let Ok(numbers) = bytemuck::try_cast_slice(bytes)
         {
@@ -185,7 +170,9 @@ impl SegmentVectors {
     /// Tells the system which rows are going to be read, so that it fetches them all at once.
     pub(super) fn expect(&self, passages: impl Iterator<Item = usize>) {
         #[cfg(target_os = "linux")]
-        if let Bytes::File(file) = &self.bytes {
+        if let Bytes::Read(file) = &self.bytes
+            && let Some(file) = file.file()
+        {
             use rustix::fs::{Advice, fadvise};
             let row_bytes = self.vector_type.row_bytes(self.dimensions) as u64;
             for passage in passages {
@@ -200,13 +187,13 @@ impl SegmentVectors {
 }
 
 /// The file of vectors in a segment's folder.
-fn find(dir: &Path) -> Result<(PathBuf, File, VectorType), IndexError> {
+fn find(access: Access, dir: &Path) -> Result<(PathBuf, Bytes, VectorType), IndexError> {
     for vector_type in VectorType::ALL {
         let path = dir.join(file_name(vector_type));
-        match File::open(&path) {
-            Ok(file) => return Ok((path, file, vector_type)),
-            Err(source) if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => return Err(IndexError::Io { path, source }),
+        match Bytes::open(access, &path) {
+            Ok(bytes) => return Ok((path, bytes, vector_type)),
+            Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
         }
     }
     let path = dir.join(file_name(VectorType::F32));

@@ -9,12 +9,12 @@ use crate::dense::VectorType;
 const LARGEST: f32 = 127.0;
 
 impl VectorType {
-    /// The bytes of a vector. In front of the bytes of int8 stands their scale, an f32.
+    /// The bytes of a vector; the most there is, where they are beyond any file. In front of the bytes of int8 stands their scale, an f32.
     pub(super) fn row_bytes(self, dimensions: usize) -> usize {
         match self {
-            Self::F32 => dimensions * size_of::<f32>(),
-            Self::F16 => dimensions * size_of::<f16>(),
-            Self::Int8 => dimensions + size_of::<f32>(),
+            Self::F32 => dimensions.saturating_mul(size_of::<f32>()),
+            Self::F16 => dimensions.saturating_mul(size_of::<f16>()),
+            Self::Int8 => dimensions.saturating_add(size_of::<f32>()),
         }
     }
 

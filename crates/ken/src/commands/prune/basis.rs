@@ -49,7 +49,7 @@ impl Basis {
 }
 
 fn same_model(expected: &str, received: &str) -> Result<(), PruningError> {
-    match expected == received {
+    match ken_model::same_model(expected, received) {
         true => Ok(()),
         false => Err(PruningError::OtherModel {
             expected: expected.to_owned(),

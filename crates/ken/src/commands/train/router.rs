@@ -62,7 +62,7 @@ pub(super) fn run(
         })?,
         VectorSource::Hidden | VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
             let model = open::language_model(settings, stop)?;
-            if model.fingerprint() != labels.model {
+            if !ken_model::same_model(model.fingerprint(), &labels.model) {
                 return Err(LearnError::OtherModel {
                     expected: labels.model.clone(),
                     received: model.fingerprint().to_owned(),

@@ -135,7 +135,7 @@ pub(crate) fn scores(
     let received = pipeline.model().fingerprint();
     if let Some(record) = records
         .iter()
-        .find(|record| record.fingerprint.model != received)
+        .find(|record| !ken_model::same_model(&record.fingerprint.model, received))
     {
         return Err(LearnError::OtherModel {
             expected: record.fingerprint.model.clone(),

@@ -17,6 +17,7 @@ use super::weights::{self, Linear, Weights};
 use super::{batches, fingerprint, forward};
 use crate::kernels::Precision;
 use crate::kernels::rows::Rows;
+use crate::small_file::MOST_TOKENIZER_BYTES;
 
 /// A cross-encoder of the BERT family with one output, loaded and ready. It can be shared between
 /// threads.
@@ -47,11 +48,15 @@ impl CrossEncoder {
         let settings = settings::read(dir)?;
         let dimensions = settings.dimensions;
         let weights_path = dir.join("model.safetensors");
-        let map = weights::map(&weights_path)?;
+        let file = weights::open(&weights_path)?;
         let tokenizer_path = dir.join("tokenizer.json");
-        let tokenizer = read_file(&tokenizer_path)?;
-        let fingerprint =
-            fingerprint::of_cross_encoder(&map, &tokenizer, settings.max_tokens, &dimensions);
+        let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
+        let fingerprint = fingerprint::of_cross_encoder(
+            &weights::fingerprint(&file)?,
+            &tokenizer,
+            settings.max_tokens,
+            &dimensions,
+        );
         let pairs = Pairs::parse(
             &tokenizer_path,
             &tokenizer,
@@ -59,14 +64,14 @@ impl CrossEncoder {
             settings.head.tells_texts_apart(),
         )?;
         let linear = |name: &str, outputs: usize| {
-            weights::read_linear(&weights_path, &map, name, dimensions.hidden, outputs)
+            weights::read_linear(&file, name, dimensions.hidden, outputs)
         };
         let head = Head {
             dense: linear(settings.head.dense(), dimensions.hidden)?,
             out: linear(settings.head.out(), 1)?,
         };
         let weighing = super::weighing(precision);
-        let weights = weights::read(&weights_path, map, &dimensions, weighing)?;
+        let weights = weights::read(file, &dimensions, weighing)?;
         Ok(Self {
             dimensions,
             pairs,

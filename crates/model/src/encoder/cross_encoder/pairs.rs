@@ -7,6 +7,7 @@ use tokenizers::utils::truncation::{
 };
 use tokenizers::{Encoding, Tokenizer};
 
+use crate::contained::tokenizing;
 use crate::encoder::error::EncoderError;
 use crate::encoder::tokens::{self, Sequence};
 
@@ -47,14 +48,12 @@ impl Pairs {
     /// longer text.
     pub(super) fn sequence(&self, query: &str, passage: &str) -> Result<Sequence, EncoderError> {
         let encode = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
-            let mut encoding = self
-                .tokenizer
-                .encode_fast(text, false)
-                .map_err(|error| tokens::failure(text, &error))?;
+            let mut encoding = tokenizing(|| self.tokenizer.encode_fast(text, false))
+                .map_err(|reason| tokens::failure(text, reason))?;
             encoding.set_type_ids(vec![kind; encoding.len()]);
             Ok(encoding)
         };
-        let failed = |error: tokenizers::Error| tokens::failure(passage, &error);
+        let failed = |reason: String| tokens::failure(passage, reason);
         let limit = TruncationParams {
             direction: TruncationDirection::Right,
             max_length: self.room,
@@ -63,18 +62,16 @@ impl Pairs {
         };
         let (first, second) = (encode(query, 0)?, encode(passage, 1)?);
         let (mut first, mut second) =
-            truncate_encodings(first, Some(second), &limit).map_err(failed)?;
+            tokenizing(|| Ok(truncate_encodings(first, Some(second), &limit)?)).map_err(failed)?;
         // The parts cut off would be given special tokens too.
         first.take_overflowing();
         if let Some(second) = &mut second {
             second.take_overflowing();
         }
-        let encoding = self
-            .tokenizer
-            .post_process(first, second, true)
-            .map_err(failed)?;
+        let encoding =
+            tokenizing(|| self.tokenizer.post_process(first, second, true)).map_err(failed)?;
         if encoding.is_empty() {
-            return Err(failed("the pair has no tokens".into()));
+            return Err(failed("the pair has no tokens".to_owned()));
         }
         let types = match self.tell_apart {
             true => encoding.get_type_ids().to_vec(),

@@ -1,0 +1,83 @@
+//! How tantivy reads the files of an index: small ones are held in memory, large ones are mapped.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ken_storage::HEAP_BYTES;
+use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    Directory, FileHandle, MmapDirectory, OwnedBytes, WatchCallback, WatchHandle, WritePtr,
+};
+
+/// The files of a finished index, which nobody is to change while they are open.
+///
+/// What happens to a small file later does no harm. A large one that another program cuts short
+/// ends the process with SIGBUS when the lost part is read, as everywhere where files are mapped.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    path: PathBuf,
+    mapped: MmapDirectory,
+}
+
+impl Files {
+    pub(super) fn open(path: &Path) -> Result<Files, tantivy::TantivyError> {
+        Ok(Files {
+            path: path.to_owned(),
+            mapped: MmapDirectory::open(path)?,
+        })
+    }
+}
+
+impl Directory for Files {
+    fn get_file_handle(&self, file: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        let path = self.path.join(file);
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => OpenReadError::FileDoesNotExist(file.to_owned()),
+            _ => OpenReadError::wrap_io_error(error, file.to_owned()),
+        };
+        if std::fs::metadata(&path).map_err(failed)?.len() > HEAP_BYTES {
+            return self.mapped.get_file_handle(file);
+        }
+        let bytes = std::fs::read(&path).map_err(failed)?;
+        Ok(Arc::new(OwnedBytes::new(bytes)))
+    }
+
+    fn exists(&self, file: &Path) -> Result<bool, OpenReadError> {
+        self.mapped.exists(file)
+    }
+
+    fn atomic_read(&self, file: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.mapped.atomic_read(file)
+    }
+
+    fn open_write(&self, file: &Path) -> Result<WritePtr, OpenWriteError> {
+        Err(OpenWriteError::wrap_io_error(finished(), file.to_owned()))
+    }
+
+    fn atomic_write(&self, _file: &Path, _contents: &[u8]) -> io::Result<()> {
+        Err(finished())
+    }
+
+    fn delete(&self, file: &Path) -> Result<(), DeleteError> {
+        Err(DeleteError::IoError {
+            io_error: Arc::new(finished()),
+            filepath: file.to_owned(),
+        })
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn watch(&self, _callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        Ok(WatchHandle::empty())
+    }
+}
+
+fn finished() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "the index is finished and only read",
+    )
+}

@@ -1,0 +1,88 @@
+//! Files of weights that another program changes while they are being read, or later: an error at
+//! worst, and never the end of the process.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ken_model::Precision;
+use ken_model::encoder::{Encoder, Role};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use super::load::{Place, Reader};
+
+/// Small files are read whole before anything else; with so much behind the tensors they are large.
+const PADDING: usize = 3 << 20;
+
+/// The file with something behind its tensors.
+fn padded(reader: Reader, mut bytes: Vec<u8>) -> Vec<u8> {
+    if let Reader::Gguf = reader {
+        bytes.resize(bytes.len() + PADDING, 0);
+        return bytes;
+    }
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let mut header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    let data = bytes.split_off(8 + length);
+    header["padding"] = serde_json::json!({
+        "dtype": "U8",
+        "shape": [PADDING],
+        "data_offsets": [data.len(), data.len() + PADDING],
+    });
+    let header = header.to_string();
+    let length = (header.len() as u64).to_le_bytes();
+    [&length[..], header.as_bytes(), &data, &vec![0; PADDING]].concat()
+}
+
+fn survives_changes(reader: Reader) {
+    let place = Place::new(reader);
+    let whole = padded(reader, std::fs::read(place.weights()).unwrap());
+    assert!(place.load(&whole), "the unchanged file was refused");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut random = StdRng::seed_from_u64(7);
+            let file = std::fs::File::options().write(true).open(place.weights());
+            let file = file.unwrap();
+            while !done.load(Ordering::Relaxed) {
+                file.set_len(random.random_range(0..whole.len() as u64))
+                    .unwrap();
+                std::thread::sleep(Duration::from_micros(random.random_range(0..1500)));
+                std::fs::write(place.weights(), &whole).unwrap();
+                std::thread::sleep(Duration::from_micros(random.random_range(0..3000)));
+            }
+        });
+        let loaded = (0..150).filter(|_| place.load_what_is_there()).count();
+        done.store(true, Ordering::Relaxed);
+        assert!(loaded < 150, "no change was noticed");
+    });
+    std::fs::write(place.weights(), &whole).unwrap();
+    assert!(place.load_what_is_there());
+}
+
+#[test]
+fn a_gguf_file_that_changes_is_an_error() {
+    survives_changes(Reader::Gguf);
+}
+
+#[test]
+fn safetensors_that_change_are_an_error() {
+    survives_changes(Reader::Decoder);
+    survives_changes(Reader::Embedder);
+}
+
+#[test]
+fn an_embedder_whose_file_is_emptied_is_an_error() {
+    let place = Place::new(Reader::Embedder);
+    let whole = padded(Reader::Embedder, std::fs::read(place.weights()).unwrap());
+    std::fs::write(place.weights(), &whole).unwrap();
+    let folder = place.weights().parent().unwrap().to_owned();
+    let encoder = Encoder::load(&folder, Precision::F32).unwrap();
+    let before = encoder.embed(&["w1 w2"], Role::Passage).unwrap();
+    // One that is replaced is another file.
+    std::fs::rename(place.weights(), folder.join("old")).unwrap();
+    std::fs::write(place.weights(), &whole[..10]).unwrap();
+    assert_eq!(encoder.embed(&["w1 w2"], Role::Passage).unwrap(), before);
+    std::fs::write(folder.join("old"), "").unwrap();
+    let error = encoder.embed(&["w1 w2"], Role::Passage).unwrap_err();
+    assert_eq!(error.kind(), "encoder_file_unreadable", "{error}");
+}

@@ -1,0 +1,22 @@
+//! Any bytes as either file of an adapter: loading must end in a model or a
+//! typed error.
+
+#![no_main]
+
+// Each target uses a part of it.
+#[allow(dead_code)]
+#[path = "../../crates/model/tests/fuzzing/model_files.rs"]
+mod model_files;
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use model_files::{ModelFile, Place};
+
+static SETTINGS: LazyLock<Place> = LazyLock::new(|| Place::new(ModelFile::AdapterSettings));
+static TENSORS: LazyLock<Place> = LazyLock::new(|| Place::new(ModelFile::AdapterTensors));
+
+fuzz_target!(|bytes: &[u8]| {
+    SETTINGS.load(bytes);
+    TENSORS.load(bytes);
+});

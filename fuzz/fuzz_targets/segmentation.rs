@@ -1,0 +1,14 @@
+//! Any text, cut in all ways: the pieces must be all of it.
+
+#![no_main]
+
+// Each target uses a part of it.
+#[allow(dead_code)]
+#[path = "../../crates/corpus/tests/fuzzing/body.rs"]
+mod body;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    body::cut(&String::from_utf8_lossy(bytes));
+});
