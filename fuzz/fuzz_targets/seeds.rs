@@ -6,8 +6,14 @@ mod documents;
 #[path = "../../crates/corpus/tests/files/mod.rs"]
 mod files;
 #[allow(dead_code)]
+#[path = "../../crates/model/tests/fuzzing/endpoint_json.rs"]
+mod endpoint_json;
+#[allow(dead_code)]
 #[path = "../../crates/model/tests/loading/load.rs"]
 mod load;
+#[allow(dead_code)]
+#[path = "../../crates/model/tests/fuzzing/server_sent_events.rs"]
+mod server_sent_events;
 
 #[allow(dead_code)]
 #[path = "../../crates/index/tests/fuzzing/read.rs"]
@@ -70,11 +76,20 @@ fn main() -> std::io::Result<()> {
     ] {
         write(target, name, &model_files::Place::new(file).valid())?;
     }
-    write("wheel", "model", &wheels::valid())
+    write("wheel", "model", &wheels::valid())?;
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     let folder = Path::new("corpus").join(target);
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join(name), bytes)
+    for (target, seeds) in [
+        ("endpoint_json", &endpoint_json::SEEDS[..]),
+        ("server_sent_events", &server_sent_events::SEEDS[..]),
+    ] {
+        for (number, seed) in seeds.iter().enumerate() {
+            write(target, &number.to_string(), seed)?;
+        }
+    }
+    Ok(())
 }

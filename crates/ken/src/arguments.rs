@@ -102,6 +102,14 @@ pub(crate) struct GlobalFlags {
     )]
     pub(crate) config: Option<PathBuf>,
 
+    /// Send keys over unencrypted connections to other machines too [setting: allow_plaintext_keys]
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) allow_plaintext_keys: bool,
+
+    /// Ask or fetch whatever embedder a corpus names [setting: trust_corpus_embedder]
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) trust_corpus_embedder: bool,
+
     /// Use N threads [default: one per core]
     #[arg(long, global = true, value_name = "N", help_heading = "Global options", value_parser = count::<NonZeroUsize>)]
     pub(crate) threads: Option<NonZeroUsize>,

@@ -25,4 +25,5 @@ mod rerank;
 mod score;
 pub(crate) mod search;
 pub(crate) mod train;
+mod trust;
 pub(crate) mod world;

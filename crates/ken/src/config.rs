@@ -3,10 +3,12 @@
 //! higher one winning; the verbs run on those. It opens no corpus and no model.
 
 mod address;
+mod keys;
 mod source;
 mod values;
 
 pub(crate) use address::CorpusAddress;
+pub(crate) use keys::{KeySource, Keys};
 pub(crate) use source::CorpusSource;
 pub(crate) use values::{Bytes, SamplingTemperature, Temperature, count, seed};
 
@@ -44,8 +46,9 @@ const RERANK_CHUNK: Segmentation = Segmentation::Words {
 };
 
 /// The keys of `ken.toml`; in capitals after `KEN_` they are also variables.
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 29] = [
     "adapter",
+    "allow_plaintext_keys",
     "corpus",
     "datastore",
     "device",
@@ -71,13 +74,21 @@ const KEYS: [&str; 27] = [
     "segment",
     "temperature",
     "threads",
+    "trust_corpus_embedder",
     "verbalize",
 ];
+
+/// The keys whose values are true or false.
+const TRUTHS: [&str; 3] = ["allow_plaintext_keys", "trust_corpus_embedder", "verbalize"];
+
+/// The table of `ken.toml` that says where the keys of servers are.
+const KEY_TABLE: &str = "keys";
 
 /// What one source says; `None` where it says nothing.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Layer {
     pub(crate) adapter: Option<PathBuf>,
+    pub(crate) allow_plaintext_keys: Option<bool>,
     pub(crate) corpus: Option<CorpusAddress>,
     pub(crate) datastore: Option<PathBuf>,
     pub(crate) device: Option<Device>,
@@ -88,6 +99,8 @@ pub(crate) struct Layer {
     pub(crate) k: Option<NonZeroUsize>,
     pub(crate) kbm: Option<PathBuf>,
     pub(crate) kbm_model: Option<ModelReference>,
+    /// Said by the file only.
+    pub(crate) keys: Keys,
     pub(crate) max_document_bytes: Option<Bytes>,
     pub(crate) max_tokens: Option<NonZeroUsize>,
     pub(crate) mode: Option<Mode>,
@@ -111,6 +124,7 @@ pub(crate) struct Layer {
     pub(crate) segment: Option<Cut>,
     pub(crate) temperature: Option<Temperature>,
     pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) trust_corpus_embedder: Option<bool>,
     pub(crate) verbalize: Option<bool>,
 }
 
@@ -131,6 +145,7 @@ impl Layer {
     fn over(self, lower: Self) -> Self {
         Self {
             adapter: self.adapter.or(lower.adapter),
+            allow_plaintext_keys: self.allow_plaintext_keys.or(lower.allow_plaintext_keys),
             corpus: self.corpus.or(lower.corpus),
             datastore: self.datastore.or(lower.datastore),
             device: self.device.or(lower.device),
@@ -143,6 +158,7 @@ impl Layer {
             k: self.k.or(lower.k),
             kbm: self.kbm.or(lower.kbm),
             kbm_model: self.kbm_model.or(lower.kbm_model),
+            keys: self.keys.over(lower.keys),
             max_document_bytes: self.max_document_bytes.or(lower.max_document_bytes),
             max_tokens: self.max_tokens.or(lower.max_tokens),
             mode: self.mode.or(lower.mode),
@@ -166,6 +182,7 @@ impl Layer {
             segment: self.segment.or(lower.segment),
             temperature: self.temperature.or(lower.temperature),
             threads: self.threads.or(lower.threads),
+            trust_corpus_embedder: self.trust_corpus_embedder.or(lower.trust_corpus_embedder),
             verbalize: self.verbalize.or(lower.verbalize),
         }
     }
@@ -173,6 +190,7 @@ impl Layer {
     fn set(&mut self, key: &str, value: &str) -> Result<(), Rejection> {
         match key {
             "adapter" => self.adapter = Some(PathBuf::from(value)),
+            "allow_plaintext_keys" => self.allow_plaintext_keys = Some(values::truth(value)?),
             "corpus" => self.corpus = Some(read(value)?),
             "datastore" => self.datastore = Some(value.into()),
             "device" => self.device = Some(read(value)?),
@@ -198,6 +216,7 @@ impl Layer {
             "segment" => self.segment = Some(read(value)?),
             "temperature" => self.temperature = Some(read(value)?),
             "threads" => self.threads = Some(count(value)?),
+            "trust_corpus_embedder" => self.trust_corpus_embedder = Some(values::truth(value)?),
             "verbalize" => self.verbalize = Some(values::truth(value)?),
             _ => return Err(Rejection::UnknownKey),
         }
@@ -207,15 +226,21 @@ impl Layer {
     /// The settings of a file. A relative corpus, adapter, datastore, kbm or router is
     /// relative to the file.
     fn of_file(path: &Path, text: &str) -> Result<Self, Refusal> {
-        let table: toml::Table = toml::from_str(text)
-            .map_err(|cause| Refusal::config(format!("{} is not TOML: {cause}", path.display())))?;
+        let table: toml::Table =
+            toml::from_str(text).map_err(|cause| Refusal::config(not_toml(path, text, &cause)))?;
         let mut layer = Self::default();
         for (key, value) in &table {
+            if key == KEY_TABLE {
+                layer.keys = Keys::read(value).map_err(|reason| {
+                    Refusal::config(format!("`{key}` in {}: {reason}", path.display()))
+                })?;
+                continue;
+            }
             let value = match value {
                 toml::Value::String(text) => text.clone(),
                 toml::Value::Integer(number) => number.to_string(),
                 toml::Value::Float(number) => number.to_string(),
-                toml::Value::Boolean(yes) if key == "verbalize" => yes.to_string(),
+                toml::Value::Boolean(yes) if TRUTHS.contains(&key.as_str()) => yes.to_string(),
                 other => {
                     let message = format!(
                         "`{key}` in {} is of type {}; a text or a number is expected",
@@ -233,7 +258,8 @@ impl Layer {
                 .map_err(|rejection| match rejection {
                     Rejection::UnknownKey => unknown_key(key, path),
                     Rejection::BadValue(reason) => Refusal::config(format!(
-                        "`{key} = {value}` in {}: {reason}",
+                        "`{key} = {}` in {}: {reason}",
+                        shown(&value),
                         path.display()
                     )),
                 })?;
@@ -259,7 +285,8 @@ impl Layer {
             };
             if let Err(Rejection::BadValue(reason)) = layer.set(key, &value) {
                 return Err(Refusal::config(format!(
-                    "the variable {name}={value}: {reason}"
+                    "the variable {name}={}: {reason}",
+                    shown(&value)
                 )));
             }
         }
@@ -273,6 +300,22 @@ fn read<T: FromStr<Err: ToString>>(value: &str) -> Result<T, Rejection> {
         .map_err(|reason: T::Err| Rejection::BadValue(reason.to_string()))
 }
 
+/// What a message shows of a value: of one that is like a URL, nothing that could be a password.
+fn shown(value: &str) -> &str {
+    match value.contains("://") {
+        true => ken_model::remote::without_secrets(value),
+        false => value,
+    }
+}
+
+/// Where the file is no TOML, and why. The line itself is not shown: it may hold a key.
+fn not_toml(path: &Path, text: &str, cause: &toml::de::Error) -> String {
+    let before = cause.span().and_then(|span| text.get(..span.start));
+    let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+    let reason = cause.message();
+    format!("{} is not TOML: {reason}, at line {line}", path.display())
+}
+
 fn unknown_key(key: &str, path: &Path) -> Refusal {
     let near: Vec<String> = KEYS
         .iter()
@@ -280,7 +323,10 @@ fn unknown_key(key: &str, path: &Path) -> Refusal {
         .map(|known| format!("`{known}`"))
         .collect();
     let hint = match near.as_slice() {
-        [] => format!("the keys are {}", KEYS.join(", ")),
+        [] => format!(
+            "the keys are {}, and the table is [{KEY_TABLE}]",
+            KEYS.join(", ")
+        ),
         near => format!("did you mean {}?", near.join(" or ")),
     };
     Refusal::config(format!("unknown key `{key}` in {}", path.display())).hinting(hint)
@@ -308,6 +354,8 @@ fn edits(a: &str, b: &str) -> usize {
 pub(crate) struct Settings {
     /// The folder of what the model learned on top of its weights.
     pub(crate) adapter: Option<PathBuf>,
+    /// Whether keys are sent over unencrypted connections to other machines.
+    pub(crate) allow_plaintext_keys: bool,
     /// The shards that are searched.
     #[serde(serialize_with = "as_text")]
     pub(crate) active: Active,
@@ -335,6 +383,8 @@ pub(crate) struct Settings {
     /// The model under it, where that is not the one that answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) kbm_model: Option<ModelReference>,
+    /// Where the keys of servers are.
+    pub(crate) keys: Keys,
     /// The most bytes of a document that is taken in.
     pub(crate) max_document_bytes: Bytes,
     /// The longest answer, in tokens.
@@ -370,6 +420,8 @@ pub(crate) struct Settings {
     pub(crate) temperature: Temperature,
     /// `None` for one thread per core.
     pub(crate) threads: Option<NonZeroUsize>,
+    /// Whether an embedder is asked or fetched because a corpus names it.
+    pub(crate) trust_corpus_embedder: bool,
     /// Whether the model writes what it knows before it answers from that.
     pub(crate) verbalize: bool,
 }
@@ -434,6 +486,7 @@ pub(crate) fn resolve(flags: Layer, file: Option<&Path>) -> Result<Settings> {
 fn settings(layer: Layer) -> Result<Settings> {
     Ok(Settings {
         adapter: layer.adapter,
+        allow_plaintext_keys: layer.allow_plaintext_keys.unwrap_or(false),
         active: active(layer.scale, layer.reverse)?,
         corpus: layer.corpus,
         datastore: layer.datastore,
@@ -447,6 +500,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         k: layer.k.map(NonZeroUsize::get),
         kbm: layer.kbm,
         kbm_model: layer.kbm_model,
+        keys: layer.keys,
         max_document_bytes: layer
             .max_document_bytes
             .unwrap_or(Bytes(Budget::DEFAULT_DOCUMENT_BYTES)),
@@ -470,6 +524,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         segment: layer.segment.unwrap_or(Cut::Auto),
         temperature: layer.temperature.unwrap_or_default(),
         threads: layer.threads,
+        trust_corpus_embedder: layer.trust_corpus_embedder.unwrap_or(false),
         verbalize: layer.verbalize.unwrap_or(false),
     })
 }

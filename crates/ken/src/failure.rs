@@ -86,11 +86,13 @@ pub(crate) fn report(error: &Error, json: bool) -> ExitCode {
 
 /// Shows what clap says: help and version on stdout, a usage error on stderr.
 pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
+    let rendered = error.render().to_string();
+    let text = without_passwords(&rendered);
     if error.use_stderr() && json {
         show(
             &Shown {
                 kind: "usage".to_owned(),
-                message: usage_message(&error.render().to_string()),
+                message: usage_message(&text),
                 hint: Some("`ken --help` shows the verbs, `ken VERB --help` the flags".to_owned()),
             },
             json,
@@ -98,11 +100,33 @@ pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
         return ExitCode::from(USAGE);
     }
     // A reader that went away while help was printed needs no message.
-    let _ = error.print();
+    let _ = match text == rendered {
+        true => error.print(),
+        false => write!(std::io::stderr(), "{text}"),
+    };
     match error.use_stderr() {
         true => ExitCode::from(USAGE),
         false => ExitCode::SUCCESS,
     }
+}
+
+/// A text in which URLs that were given, which clap repeats, hold no password.
+fn without_passwords(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        let end = after.find(|c: char| c.is_whitespace() || c == '\'');
+        let url = &after[..end.unwrap_or(after.len())];
+        kept = kept + before + "://";
+        rest = match url.rfind('@') {
+            Some(at) => {
+                kept.push('…');
+                &after[at..]
+            }
+            None => after,
+        };
+    }
+    kept + rest
 }
 
 /// Of what clap says the first line, with what it lists below it.
@@ -286,6 +310,17 @@ mod tests {
             usage_message("error: no such verb\n\n  tip: another\n"),
             "no such verb"
         );
+    }
+
+    #[test]
+    fn a_password_on_the_command_line_is_not_repeated() {
+        let text =
+            "invalid value 'https://ada:hunter2@h/v1' for '--model', or milvus://a:b@c:d@h\n";
+        let expected = "invalid value 'https://…@h/v1' for '--model', or milvus://…@h\n";
+        assert_eq!(without_passwords(text), expected);
+        for text in ["", "http://h/v1 ada@example.org", "://", "a://@"] {
+            assert_eq!(without_passwords(text).replace('…', ""), text);
+        }
     }
 
     #[test]

@@ -108,6 +108,8 @@ fn run(arguments: &Arguments) -> Result<()> {
 /// Resolves the settings of a verb from its flags and starts the threads.
 fn settings(global: &GlobalFlags, mut flags: Layer) -> Result<Settings> {
     flags.threads = global.threads;
+    flags.trust_corpus_embedder = global.trust_corpus_embedder.then_some(true);
+    flags.allow_plaintext_keys = global.allow_plaintext_keys.then_some(true);
     let settings = config::resolve(flags, global.config.as_deref())?;
     if let Some(threads) = settings.threads {
         rayon::ThreadPoolBuilder::new()

@@ -1,12 +1,19 @@
-//! Where a corpus is in Milvus: `milvus://HOST:PORT/COLLECTION`. Only the name; nothing is
-//! connected here.
+//! Where a corpus is in Milvus: `milvus://HOST:PORT/COLLECTION`, or `milvus+https://` where the
+//! connection is encrypted. Only the name; nothing is connected here.
 
 use std::fmt;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 /// What an address begins with.
 const SCHEME: &str = "milvus://";
+
+/// The same where the connection is encrypted, by TLS.
+const ENCRYPTED: &str = "milvus+https://";
+
+/// Part of a host's name by which the SDK takes it for one that tells where the servers are. It would
+/// send the token wherever that is.
+const ELSEWHERE: &str = "global-cluster";
 
 /// The port of a Milvus server where none is named.
 const DEFAULT_PORT: u16 = 19530;
@@ -17,6 +24,7 @@ const LONGEST_NAME: usize = 255;
 /// A collection on a Milvus server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MilvusAddress {
+    encrypted: bool,
     host: String,
     port: u16,
     collection: String,
@@ -42,7 +50,11 @@ impl AddressError {
     /// The remedy.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        Some("write milvus://HOST:PORT/COLLECTION, as milvus://127.0.0.1:19530/notes is".to_owned())
+        Some(
+            "write milvus://HOST:PORT/COLLECTION, as milvus://127.0.0.1:19530/notes is, or \
+             milvus+https://HOST:PORT/COLLECTION"
+                .to_owned(),
+        )
     }
 }
 
@@ -50,13 +62,33 @@ impl MilvusAddress {
     /// Whether a text is meant as such an address, right or wrong.
     #[must_use]
     pub fn is_meant_by(text: &str) -> bool {
-        text.starts_with(SCHEME)
+        text.starts_with(SCHEME) || text.starts_with(ENCRYPTED)
     }
 
     /// The name of the collection.
     #[must_use]
     pub fn collection(&self) -> &str {
         &self.collection
+    }
+
+    /// The server, for which a token is given: scheme, host and port.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let server = self.server().to_ascii_lowercase();
+        format!("{}{server}", self.scheme())
+    }
+
+    fn scheme(&self) -> &'static str {
+        if self.encrypted { ENCRYPTED } else { SCHEME }
+    }
+
+    /// Whether nobody but this machine and the server can read what is sent.
+    pub(crate) fn is_private(&self) -> bool {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        let is_loopback = |address: IpAddr| address.is_loopback();
+        self.encrypted
+            || host.eq_ignore_ascii_case("localhost")
+            || host.parse().is_ok_and(is_loopback)
     }
 
     /// The server, for people: `HOST:PORT`.
@@ -66,13 +98,15 @@ impl MilvusAddress {
 
     /// The server as the SDK wants it.
     pub(crate) fn uri(&self) -> String {
-        format!("http://{}", self.server())
+        let scheme = if self.encrypted { "https" } else { "http" };
+        format!("{scheme}://{}", self.server())
     }
 }
 
 impl fmt::Display for MilvusAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{SCHEME}{}:{}/{}", self.host, self.port, self.collection)
+        let scheme = self.scheme();
+        write!(f, "{scheme}{}:{}/{}", self.host, self.port, self.collection)
     }
 }
 
@@ -81,12 +115,18 @@ impl FromStr for MilvusAddress {
 
     fn from_str(given: &str) -> Result<Self, AddressError> {
         let error = |reason| AddressError {
-            given: given.to_owned(),
+            given: without_password(given),
             reason,
         };
-        let rest = given
-            .strip_prefix(SCHEME)
-            .ok_or_else(|| error("it does not begin with milvus://"))?;
+        let (encrypted, rest) = match (given.strip_prefix(SCHEME), given.strip_prefix(ENCRYPTED)) {
+            (Some(rest), _) => (false, rest),
+            (None, Some(rest)) => (true, rest),
+            (None, None) => {
+                return Err(error(
+                    "it begins with neither milvus:// nor milvus+https://",
+                ));
+            }
+        };
         let (server, collection) = rest
             .split_once('/')
             .ok_or_else(|| error("no collection is named behind the server"))?;
@@ -101,16 +141,30 @@ impl FromStr for MilvusAddress {
         if !is_host(host) {
             return Err(error("the host is neither a name nor an IP address"));
         }
+        if host.to_ascii_lowercase().contains(ELSEWHERE) {
+            return Err(error(
+                "a global cluster's host says by itself where the servers are, which ken does not follow",
+            ));
+        }
         if !is_collection(collection) {
             return Err(error(
                 "a collection's name has letters, digits and _ only, and does not begin with a digit",
             ));
         }
         Ok(Self {
+            encrypted,
             host: host.to_owned(),
             port,
             collection: collection.to_owned(),
         })
+    }
+}
+
+/// What was written, less what may be a password.
+fn without_password(given: &str) -> String {
+    match given.rsplit_once('@') {
+        Some((_, host)) => format!("…@{host}"),
+        None => given.to_owned(),
     }
 }
 
@@ -141,6 +195,7 @@ mod tests {
             "milvus://127.0.0.1:19530/notes",
             "milvus://milvus.example.org:1/n_1",
             "milvus://[::1]:19530/_n",
+            "milvus+https://milvus.example.org:443/notes",
         ] {
             let address: MilvusAddress = text.parse().unwrap();
             assert_eq!(address.to_string(), text);
@@ -149,6 +204,36 @@ mod tests {
         assert_eq!(address.to_string(), "milvus://box:19530/notes");
         let address: MilvusAddress = "milvus://[::1]/notes".parse().unwrap();
         assert_eq!(address.uri(), "http://[::1]:19530");
+    }
+
+    #[test]
+    fn an_encrypted_connection_is_told_from_another() {
+        let address = |text: &str| text.parse::<MilvusAddress>().unwrap();
+        let encrypted = address("milvus+https://Box/notes");
+        assert_eq!(encrypted.uri(), "https://Box:19530");
+        assert_eq!(encrypted.origin(), "milvus+https://box:19530");
+        assert_eq!(address("milvus://box/notes").origin(), "milvus://box:19530");
+        for (text, private) in [
+            ("milvus+https://box/n", true),
+            ("milvus://localhost/n", true),
+            ("milvus://127.0.0.1:1/n", true),
+            ("milvus://[::1]:1/n", true),
+            ("milvus://box/n", false),
+            ("milvus://10.0.0.1/n", false),
+            ("milvus://localhost.example.org/n", false),
+        ] {
+            assert_eq!(address(text).is_private(), private, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_not_shown() {
+        let error = "milvus://root:hunter2@box/notes".parse::<MilvusAddress>();
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains("box/notes") && !error.contains("hunter2"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -166,6 +251,7 @@ mod tests {
             "milvus://box:19530/no tes",
             "milvus://box:19530/1notes",
             "milvus://box:19530/a/b",
+            "milvus+https://my-Global-Cluster.example.org/notes",
         ] {
             let error = text.parse::<MilvusAddress>().unwrap_err();
             assert!(error.to_string().contains(text), "{error}");

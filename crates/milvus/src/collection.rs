@@ -23,6 +23,7 @@ use crate::row::query_words;
 use crate::schema::{
     DOC_ID, ID, METADATA, MOST_HITS, PRUNED, TEXT, TITLE, VECTOR, WORD_COUNTS, partition,
 };
+use crate::token::Token;
 
 /// How many passages are fetched at once; fewer where they do not fit into an answer.
 const FETCHED_AT_ONCE: usize = 256;
@@ -37,15 +38,15 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Opens a collection that a push has completed. `token` is the server's API key or
-    /// `USER:PASSWORD`, where it asks for one; the active shards are those that are searched.
+    /// Opens a collection that a push has completed. `token` is for a server that asks for
+    /// one; the active shards are those that are searched.
     ///
     /// # Errors
     /// A server that does not answer; a collection that is missing, is not ken's or is not
     /// complete; more shards than there are.
     pub fn open(
         address: &MilvusAddress,
-        token: Option<&str>,
+        token: Option<&Token>,
         active: Active,
     ) -> Result<Self, MilvusError> {
         let connection = Connection::open(address, token, Patience::Search)?;

@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 
 use crate::address::MilvusAddress;
 use crate::error::MilvusError;
+use crate::token::Token;
 
 /// How long a server may take to answer the first call.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -43,18 +44,25 @@ pub(crate) struct Connection {
     runtime: Runtime,
     client: ClientV2,
     address: MilvusAddress,
+    token: Option<Token>,
 }
 
 impl Connection {
     /// Connects, with the server's token where it asks for one.
     ///
     /// # Errors
-    /// [`MilvusError::Unreachable`], [`MilvusError::Denied`].
+    /// [`MilvusError::TokenInPlainText`], before anything is sent; [`MilvusError::Unreachable`],
+    /// [`MilvusError::Denied`].
     pub(crate) fn open(
         address: &MilvusAddress,
-        token: Option<&str>,
+        token: Option<&Token>,
         patience: Patience,
     ) -> Result<Self, MilvusError> {
+        if token.is_some_and(|token| !address.is_private() && !token.is_allowed_in_plain_text()) {
+            return Err(MilvusError::TokenInPlainText {
+                server: address.server(),
+            });
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("milvus")
@@ -71,10 +79,10 @@ impl Connection {
             )
             .telemetry(TelemetryConfig::new().enabled(false));
         if let Some(token) = token {
-            config = config.token(token);
+            config = config.token(token.text());
         }
         let client = runtime.block_on(ClientV2::new(&config)).map_err(|error| {
-            match failed(address, "connect", &error) {
+            match failed(address, token, "connect", &error) {
                 MilvusError::Lost { server, reason, .. }
                 | MilvusError::TimedOut { server, reason, .. }
                 | MilvusError::Refused { server, reason, .. } => {
@@ -87,6 +95,7 @@ impl Connection {
             runtime,
             client,
             address: address.clone(),
+            token: token.cloned(),
         })
     }
 
@@ -119,7 +128,9 @@ impl Connection {
             .runtime
             .block_on(async { tokio::time::timeout(limit, call(&self.client)).await });
         match outcome {
-            Ok(outcome) => outcome.map_err(|error| failed(&self.address, action, &error)),
+            Ok(outcome) => {
+                outcome.map_err(|error| failed(&self.address, self.token.as_ref(), action, &error))
+            }
             Err(_) => Err(MilvusError::TimedOut {
                 server: self.address.server(),
                 action,
@@ -147,18 +158,27 @@ mod code {
     pub(super) const UNAUTHENTICATED: i32 = 16;
 }
 
-fn failed(address: &MilvusAddress, action: &'static str, error: &SdkError) -> MilvusError {
+fn failed(
+    address: &MilvusAddress,
+    token: Option<&Token>,
+    action: &'static str,
+    error: &SdkError,
+) -> MilvusError {
     let server = address.server();
-    let reason = error.to_string();
+    let shown = |reason: &str| match token {
+        Some(token) => token.blotted(reason),
+        None => reason.to_owned(),
+    };
+    let reason = shown(&error.to_string());
     match error {
-        SdkError::RetryExhausted { source, .. } => failed(address, action, source),
+        SdkError::RetryExhausted { source, .. } => failed(address, token, action, source),
         SdkError::Timeout(_) => MilvusError::TimedOut {
             server,
             action,
             reason,
         },
         SdkError::Grpc(status) => {
-            let reason = status.message().to_owned();
+            let reason = shown(status.message());
             match i32::from(status.code()) {
                 code::DEADLINE_EXCEEDED => MilvusError::TimedOut {
                     server,
@@ -190,7 +210,7 @@ fn failed(address: &MilvusAddress, action: &'static str, error: &SdkError) -> Mi
         SdkError::Server(error) => MilvusError::Refused {
             server,
             action,
-            reason: error.reason().to_owned(),
+            reason: shown(error.reason()),
         },
         SdkError::MalformedResponse(_) | SdkError::Conversion(_) => {
             MilvusError::Unreadable { server, reason }
@@ -200,5 +220,53 @@ fn failed(address: &MilvusAddress, action: &'static str, error: &SdkError) -> Mi
             action,
             reason,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn error_of(address: &str, token: &Token) -> MilvusError {
+        let address = address.parse().unwrap();
+        let opened = Connection::open(&address, Some(token), Patience::Search);
+        opened.err().unwrap()
+    }
+
+    #[test]
+    fn a_token_is_not_sent_in_plain_text_to_another_machine() {
+        let token = Token::new("root:hunter2");
+        // An address for documents, at which nothing answers.
+        let error = error_of("milvus://192.0.2.1:19530/notes", &token);
+        assert_eq!(error.kind(), "token_in_plain_text");
+        assert!(!error.to_string().contains("hunter2"));
+        assert!(error.hint().unwrap().contains("milvus+https://"));
+        let allowed = token.allowed_in_plain_text(true);
+        let error = error_of("milvus://192.0.2.1:19530/notes", &allowed);
+        assert_eq!(error.kind(), "milvus_unreachable");
+    }
+
+    /// What the first bytes are that a server gets.
+    fn first_bytes(scheme: &str) -> Vec<u8> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("{scheme}{}/notes", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut bytes = vec![0; 3];
+            stream.read_exact(&mut bytes).unwrap();
+            bytes
+        });
+        error_of(&address, &Token::new("root:hunter2"));
+        server.join().unwrap()
+    }
+
+    #[test]
+    fn an_encrypted_connection_begins_with_a_handshake() {
+        // A record of TLS that holds a handshake, and the preface of HTTP/2.
+        assert_eq!(first_bytes("milvus+https://")[..2], [0x16, 0x03]);
+        assert_eq!(first_bytes("milvus://"), b"PRI");
     }
 }

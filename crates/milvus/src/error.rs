@@ -8,6 +8,12 @@ use crate::schema::IndexKind;
 /// A corpus could not be brought to Milvus, or not be searched there.
 #[derive(Debug, thiserror::Error)]
 pub enum MilvusError {
+    /// The token would be sent where others can read it.
+    #[error("the token is not sent to the Milvus server {server}: the connection is not encrypted")]
+    TokenInPlainText {
+        /// The server, `HOST:PORT`.
+        server: String,
+    },
     /// Nothing answers at the address.
     #[error("no Milvus server answers at {server}: {reason}")]
     Unreachable {
@@ -219,6 +225,7 @@ impl MilvusError {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
+            Self::TokenInPlainText { .. } => "token_in_plain_text",
             Self::Unreachable { .. } => "milvus_unreachable",
             Self::Lost { .. } => "milvus_lost",
             Self::TimedOut { .. } => "milvus_timeout",
@@ -250,8 +257,12 @@ impl MilvusError {
     pub fn hint(&self) -> Option<String> {
         let push = |address: &str| format!("`ken corpus push --corpus DIR --to {address}`");
         match self {
+            Self::TokenInPlainText { .. } => Some(
+                "write milvus+https:// for a server that encrypts, or use a tunnel that ends on this machine; where the network is yours, --allow-plaintext-keys sends it all the same"
+                    .to_owned(),
+            ),
             Self::Unreachable { .. } => Some(
-                "check the host, the port and that the server runs; Milvus listens at 19530 where nothing else is set"
+                "check the host, the port and that the server runs, with milvus+https:// where it encrypts, by a certificate of an authority that this machine, or SSL_CERT_FILE, knows; Milvus listens at 19530 where nothing else is set"
                     .to_owned(),
             ),
             Self::Lost { .. } | Self::TimedOut { .. } => Some(
@@ -259,7 +270,7 @@ impl MilvusError {
                     .to_owned(),
             ),
             Self::Denied { .. } => {
-                Some("set KEN_MILVUS_TOKEN to the server's API key, or to USER:PASSWORD".to_owned())
+                Some("set KEN_MILVUS_TOKEN, or the server's own variable in [keys] of ken.toml, to its API key or to USER:PASSWORD".to_owned())
             }
             Self::CollectionMissing { address } => {
                 Some(format!("bring a corpus there by {}", push(address)))

@@ -27,9 +27,11 @@ mod push;
 mod row;
 mod schema;
 mod sweep;
+mod token;
 
 pub use address::{AddressError, MilvusAddress};
 pub use collection::Collection;
 pub use error::MilvusError;
 pub use push::{Progress, Pushed, push};
 pub use schema::{IndexKind, UnknownIndexKind};
+pub use token::Token;

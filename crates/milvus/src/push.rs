@@ -26,6 +26,7 @@ use crate::literal::id_in;
 use crate::row::{Row, columns, digest};
 use crate::schema::{DIGEST, ID, IndexKind, PRUNED, partition};
 use crate::sweep::{of_shard, sweep};
+use crate::token::Token;
 
 /// How many passages are compared with what the server has at once.
 const COMPARED_AT_ONCE: usize = 256;
@@ -61,8 +62,8 @@ pub struct Pushed {
 }
 
 /// Brings the collection to the state of the corpus, which is open with all shards. A collection
-/// that does not exist is made, with the index that is asked for. `token` is the server's API key
-/// or `USER:PASSWORD`, where it asks for one. When `stop` is raised it ends after the batch that
+/// that does not exist is made, with the index that is asked for. `token` is for a server that asks
+/// for one. When `stop` is raised it ends after the batch that
 /// is being sent; the next push goes on from there.
 ///
 /// # Errors
@@ -72,7 +73,7 @@ pub struct Pushed {
 pub fn push(
     corpus: &Corpus,
     address: &MilvusAddress,
-    token: Option<&str>,
+    token: Option<&Token>,
     index: Option<IndexKind>,
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,

@@ -19,7 +19,8 @@ use crate::config::{CorpusSource, Layer, Temperature, count, seed};
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelFlags {
     /// The language model: a reference, or the base URL of an OpenAI-compatible endpoint
-    /// such as http://127.0.0.1:8000/v1, whose key is read from KEN_API_KEY [setting: model]
+    /// such as http://127.0.0.1:8000/v1, whose key is read from [keys] of ken.toml or from
+    /// KEN_API_KEY [setting: model]
     #[arg(long, value_name = "REF|URL")]
     pub(crate) model: Option<ModelReference>,
 

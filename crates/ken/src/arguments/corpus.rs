@@ -97,7 +97,8 @@ pub(crate) struct FindingFlags {
     #[arg(long = "filter", value_name = "CONDITION")]
     pub(crate) filters: Vec<Filter>,
 
-    /// Where the embedder of the corpus is now, if it was moved
+    /// Where the embedder of the corpus is now, if it was moved; or where it always was, if that is
+    /// an endpoint or a model to be fetched, which are not used because a corpus names them
     #[arg(long, value_name = "REF")]
     pub(crate) embedder: Option<ModelReference>,
 }
@@ -403,7 +404,7 @@ Examples:
 Push again after changes: what is new or changed is sent, what is gone is deleted, and the
 rest stays. Stop it at any time: the next push goes on from there. Until a push is done
 the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from
-KEN_MILVUS_TOKEN.")]
+KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only.")]
     Push {
         /// The collection to fill: milvus://HOST:PORT/COLLECTION
         #[arg(long, value_name = "ADDRESS")]

@@ -30,12 +30,17 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     if let (CorpusVerb::Info(_), CorpusAddress::Milvus(address)) = (verb, settings.corpus()?) {
-        return show_info(open::collection(address, Active::All)?.info(), json);
+        return show_info(
+            open::collection(address, Active::All, settings)?.info(),
+            json,
+        );
     }
     let corpus = settings.folder()?;
     match verb {
         CorpusVerb::Info(_) => {}
-        CorpusVerb::Push { to, index, .. } => return push::run(corpus, to, *index, json, stop),
+        CorpusVerb::Push { to, index, .. } => {
+            return push::run(corpus, to, *index, settings, json, stop);
+        }
         CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, json),
         CorpusVerb::History(_) => return show_history(corpus, json),
         CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), stop),

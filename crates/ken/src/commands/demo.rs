@@ -157,7 +157,7 @@ fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
     let documents = folder.join("corpus.jsonl");
     fs::write(&documents, CORPUS)
         .with_context(|| format!("cannot write {}", documents.display()))?;
-    let embedder = open::embedder(&settings.embedder, settings.precision, stop)?;
+    let embedder = open::embedder(&settings.embedder, settings, stop)?;
     let corpus = folder.join(format!("{}.ken", &embedder.fingerprint()[..16]));
     fill(&corpus, documents, embedder.as_ref(), settings, stop)?;
     Ok(Retriever::new(

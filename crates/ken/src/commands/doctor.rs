@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::arguments::DoctorArguments;
 use crate::commands::open;
+use crate::commands::trust::NamedBy;
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
@@ -73,8 +74,8 @@ struct CachedModel {
 pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings, json: bool) -> Result<()> {
     let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let (model, embedder) = (
-        ready(&settings.model, settings.model_name.clone()),
-        ready(&settings.embedder, None),
+        ready(&settings.model, settings.model_name.clone(), settings),
+        ready(&settings.embedder, None, settings),
     );
     let bench = match (&model.path, &embedder.path) {
         _ if !arguments.bench => None,
@@ -154,10 +155,13 @@ fn cache() -> Cache {
 }
 
 /// Whether a model can be used; `name` says which of an endpoint's.
-fn ready(reference: &ModelReference, name: Option<String>) -> Ready {
+fn ready(reference: &ModelReference, name: Option<String>, settings: &Settings) -> Ready {
     let (path, problem) = match reference {
         ModelReference::Remote { url } => {
-            let reached = open::endpoint(url, name).and_then(|endpoint| Ok(endpoint.reach()?));
+            let (url, named) = open::named_endpoint(url);
+            let name = name.or(named);
+            let endpoint = open::endpoint(url, name, NamedBy::Person, settings);
+            let reached = endpoint.and_then(|endpoint| Ok(endpoint.reach()?));
             (None, reached.err().map(|error| error.to_string()))
         }
         here => match ModelCache::of_user().and_then(|cache| cache.resolve(here)) {

@@ -32,7 +32,7 @@ pub(crate) fn run(
         stop: interrupt::flag(),
     };
     let documents = read_documents_with(&arguments.paths, options)?;
-    let embedder = open::embedder(&settings.embedder, settings.precision, stop)?;
+    let embedder = open::embedder(&settings.embedder, settings, stop)?;
     let reference = open::embedder_name(settings)?;
     let work = Ingest {
         documents,

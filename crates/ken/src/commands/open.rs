@@ -16,10 +16,11 @@ use ken_model::embedder::Embedder;
 use ken_model::encoder::Encoder;
 use ken_model::hub::{HubError, ModelCache, ModelReference};
 use ken_model::language::LanguageModel;
-use ken_model::remote::{ApiKey, Endpoint, RemoteEmbedder, RemoteModel};
+use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 use ken_route::{Head, Input, Measure, Policy, Purpose};
 
 use crate::commands::rerank;
+use crate::commands::trust::{self, NamedBy};
 use crate::config::{CorpusAddress, Settings};
 use crate::failure::Refusal;
 use crate::interrupt;
@@ -49,7 +50,9 @@ pub(crate) fn language_model(
         )
         .hinting("serve the merged model, which `ken export model` writes")
         .into()),
-        (ModelReference::Remote { url }, None) => remote_model(url, settings.model_name.clone()),
+        (ModelReference::Remote { url }, None) => {
+            remote_model(url, settings.model_name.clone(), settings)
+        }
         (here, adapter) => local_model(here, settings, adapter.clone(), stop),
     }
 }
@@ -63,14 +66,19 @@ pub(crate) fn other_language_model(
     match reference {
         ModelReference::Remote { url } => {
             let (url, name) = named_endpoint(url);
-            remote_model(url, name)
+            remote_model(url, name, settings)
         }
         here => local_model(here, settings, None, stop),
     }
 }
 
-fn remote_model(url: &str, name: Option<String>) -> Result<Arc<dyn LanguageModel>> {
-    Ok(Arc::new(RemoteModel::connect(endpoint(url, name)?)?))
+fn remote_model(
+    url: &str,
+    name: Option<String>,
+    settings: &Settings,
+) -> Result<Arc<dyn LanguageModel>> {
+    let endpoint = endpoint(url, name, NamedBy::Person, settings)?;
+    Ok(Arc::new(RemoteModel::connect(endpoint)?))
 }
 
 fn local_model(
@@ -89,23 +97,23 @@ fn local_model(
 }
 
 /// A URL and the model that is named behind its `#`.
-fn named_endpoint(url: &str) -> (&str, Option<String>) {
+pub(crate) fn named_endpoint(url: &str) -> (&str, Option<String>) {
     match url.split_once('#') {
         Some((url, name)) => (url, Some(name.to_owned())),
         None => (url, None),
     }
 }
 
-/// An endpoint, with the key of the environment.
-pub(crate) fn endpoint(url: &str, model: Option<String>) -> Result<Endpoint> {
-    let key = std::env::var("KEN_API_KEY")
-        .ok()
-        .filter(|key| !key.is_empty())
-        .map(|key| ApiKey::new(&key))
-        .transpose()?;
+/// An endpoint, with the key that is meant for it.
+pub(crate) fn endpoint(
+    url: &str,
+    model: Option<String>,
+    named_by: NamedBy,
+    settings: &Settings,
+) -> Result<Endpoint> {
     Ok(Endpoint {
         model,
-        key,
+        key: trust::key_of(url, named_by, settings)?,
         stop: interrupt::flag(),
         ..Endpoint::new(url)
     })
@@ -124,15 +132,25 @@ pub(crate) fn encoder(
 /// behind a `#` of its URL.
 pub(crate) fn embedder(
     reference: &ModelReference,
-    precision: Precision,
+    settings: &Settings,
+    stop: &AtomicBool,
+) -> Result<Box<dyn Embedder>> {
+    embedder_named_by(NamedBy::Person, reference, settings, stop)
+}
+
+fn embedder_named_by(
+    named_by: NamedBy,
+    reference: &ModelReference,
+    settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Box<dyn Embedder>> {
     Ok(match reference {
         ModelReference::Remote { url } => {
             let (url, name) = named_endpoint(url);
-            Box::new(RemoteEmbedder::connect(endpoint(url, name)?)?)
+            let endpoint = endpoint(url, name, named_by, settings)?;
+            Box::new(RemoteEmbedder::connect(endpoint)?)
         }
-        here => Box::new(encoder(here, precision, stop)?),
+        here => Box::new(encoder(here, settings.precision, stop)?),
     })
 }
 
@@ -172,39 +190,37 @@ pub(crate) fn retriever_of(
             let corpus = Corpus::open_shards(path, settings.active)?;
             Index::open(Arc::new(corpus))?.into()
         }
-        CorpusAddress::Milvus(address) => collection(address, settings.active)?.into(),
+        CorpusAddress::Milvus(address) => collection(address, settings.active, settings)?.into(),
     };
     let embedder = match &settings.moved_embedder {
-        Some(moved) => moved_embedder(&back_end, moved, settings.precision, stop)?,
-        None => own_embedder(&back_end, settings.precision, stop)?,
+        Some(moved) => moved_embedder(&back_end, moved, settings, stop)?,
+        None => own_embedder(&back_end, settings, stop)?,
     };
     let retriever = Retriever::new(back_end, embedder)?;
     Ok(retriever.within(&settings.filters)?)
 }
 
 /// A corpus in Milvus.
-pub(crate) fn collection(address: &MilvusAddress, active: Active) -> Result<Collection> {
-    Ok(Collection::open(
-        address,
-        milvus_token().as_deref(),
-        active,
-    )?)
+pub(crate) fn collection(
+    address: &MilvusAddress,
+    active: Active,
+    settings: &Settings,
+) -> Result<Collection> {
+    let token = trust::milvus_token(address, settings)?;
+    Ok(Collection::open(address, token.as_ref(), active)?)
 }
 
-/// What a Milvus server knows its users by, of the environment.
-pub(crate) fn milvus_token() -> Option<String> {
-    let token = std::env::var("KEN_MILVUS_TOKEN").ok();
-    token.filter(|token| !token.is_empty())
-}
-
-/// The embedder from where the corpus says that it is.
+/// The embedder from where the corpus says that it is, where that may be followed.
 fn own_embedder(
     corpus: &BackEnd,
-    precision: Precision,
+    settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Box<dyn Embedder>> {
     let reference = &corpus.embedder().reference;
-    embedder(&reference.parse()?, precision, stop).map_err(|error| match error.downcast_ref() {
+    let parsed: ModelReference = reference.parse()?;
+    let named_by = trust::consent(&parsed, &corpus.place(), settings)?;
+    let opened = embedder_named_by(named_by, &parsed, settings, stop);
+    opened.map_err(|error| match error.downcast_ref() {
         Some(HubError::LocalMissing { .. }) => Refusal::new(
             "local_missing",
             format!(
@@ -222,11 +238,11 @@ fn own_embedder(
 fn moved_embedder(
     corpus: &BackEnd,
     moved: &ModelReference,
-    precision: Precision,
+    settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Box<dyn Embedder>> {
     let made_with = corpus.embedder();
-    let embedder = embedder(moved, precision, stop)?;
+    let embedder = embedder(moved, settings, stop)?;
     if ken_model::same_model(embedder.fingerprint(), &made_with.fingerprint) {
         return Ok(embedder);
     }

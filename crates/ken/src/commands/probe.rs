@@ -110,7 +110,7 @@ fn embedder(
 ) -> Result<Option<Box<dyn Embedder>>> {
     let wanted = matches!(arguments.group, Grouping::Meaning { .. });
     (wanted && pipeline.retriever().is_none())
-        .then(|| open::embedder(&settings.embedder, settings.precision, stop))
+        .then(|| open::embedder(&settings.embedder, settings, stop))
         .transpose()
 }
 

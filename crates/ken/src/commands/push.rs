@@ -9,7 +9,8 @@ use ken_milvus::{IndexKind, MilvusAddress, Pushed, push};
 use serde::Serialize;
 
 use crate::commands::corpus::show_info;
-use crate::commands::open;
+use crate::commands::trust;
+use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
 use crate::progress::{Display, Unit};
@@ -30,18 +31,19 @@ pub(super) fn run(
     corpus: &Path,
     to: &MilvusAddress,
     index: Option<IndexKind>,
+    settings: &Settings,
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
     let corpus = Corpus::open(corpus)?;
-    let token = open::milvus_token();
+    let token = trust::milvus_token(to, settings)?;
     let pushed = {
         let mut display = Display::new();
         let mut progress = |step: ken_milvus::Progress| {
             let total = Some(step.passages_total);
             display.show("pushing", Unit::Items, step.passages, total);
         };
-        push(&corpus, to, token.as_deref(), index, &mut progress, stop)?
+        push(&corpus, to, token.as_ref(), index, &mut progress, stop)?
     };
     let Pushed {
         info,

@@ -34,9 +34,9 @@ fn flags_win_over_variables_and_those_over_the_file() {
 
 #[test]
 fn every_key_is_read_and_stands_over_a_lower_layer() {
-    let text = "adapter = \"a\"\ncorpus = \"c\"\ndatastore = \"d\"\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nkbm = \"kb\"\nkbm_model = \"./s.gguf\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
+    let text = "adapter = \"a\"\nallow_plaintext_keys = true\ncorpus = \"c\"\ndatastore = \"d\"\ndevice = \"cuda\"\nembedder = \"./e\"\nevidence_tokens = 7\nk = 2\nkbm = \"kb\"\nkbm_model = \"./s.gguf\"\nmax_document_bytes = \"8M\"\nmax_tokens = 3\nmode = \"dense\"\n\
         model = \"./m.gguf\"\nmodel_name = \"m\"\npolicy = \"never\"\nprecision = \"int8\"\nrerank = \"likelihood\"\nrerank_chunk = \"sentence\"\nrerank_depth = 5\nrouter = \"r.json\"\nsamples = 9\nscale = 2\nseed = 4\nsegment = \"sentence\"\n\
-        temperature = 0.5\nthreads = 6\nverbalize = true\n";
+        temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nverbalize = true\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
     assert_eq!(keys, KEYS);
@@ -60,7 +60,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
     assert_eq!(settings.max_document_bytes, Bytes(8 << 20));
     assert_eq!(settings.router.as_deref(), Some(Path::new("shelf/r.json")));
     assert_eq!(settings.threads, NonZeroUsize::new(6));
-    assert!(settings.verbalize);
+    assert!(settings.verbalize && settings.allow_plaintext_keys && settings.trust_corpus_embedder);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn an_unknown_key_is_named_with_its_file_and_its_neighbours() {
     assert_eq!(
         message("[server]\nport = 1"),
         format!(
-            "unknown key `server` in shelf/ken.toml | the keys are {}",
+            "unknown key `server` in shelf/ken.toml | the keys are {}, and the table is [keys]",
             KEYS.join(", ")
         )
     );
@@ -106,6 +106,42 @@ fn a_bad_value_is_named_with_its_key_and_file() {
             .unwrap_err()
             .to_string()
             .starts_with("the variable KEN_K=ten: it must be a whole number")
+    );
+}
+
+#[test]
+fn no_message_shows_a_key_or_a_password() {
+    for text in [
+        "api_key = \"sk-secret\"",
+        "keys = \"sk-secret\"",
+        "[keys]\n\"https://h\" = \"sk-secret\"",
+        "[keys]\n\"https://h\" = \"sk-secret",
+        "model = \"https://ada:sk-secret@h/v1\"",
+        "corpus = \"milvus://ada:sk-secret@h/c\"",
+    ] {
+        let message = message(text);
+        assert!(!message.contains("sk-secret"), "{message}");
+    }
+    let message = message("k = 1\n[keys]\n\"https://h\" = \"sk");
+    assert!(message.contains("at line 3"), "{message}");
+    let variable = |name: &str| {
+        let given = "https://ada:sk-secret@h/v1".to_owned();
+        (name == "KEN_MODEL").then_some(given)
+    };
+    let refusal = Layer::of_environment(variable).unwrap_err().to_string();
+    assert!(
+        refusal.contains("KEN_MODEL") && !refusal.contains("sk-secret"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn keys_are_shown_by_the_names_of_their_variables() {
+    let layer = file("[keys]\n\"https://h:8443\" = \"env:H_KEY\"").unwrap();
+    let shown = serde_json::to_value(settings(layer).unwrap()).unwrap();
+    assert_eq!(
+        shown["keys"],
+        serde_json::json!({"https://h:8443": "env:H_KEY"})
     );
 }
 

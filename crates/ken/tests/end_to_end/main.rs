@@ -16,6 +16,7 @@ mod eval;
 mod full_disk;
 mod harness;
 mod ingest;
+mod keys;
 mod label;
 mod mastery;
 mod milvus;

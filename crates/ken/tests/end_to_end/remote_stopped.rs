@@ -156,6 +156,7 @@ fn an_ingest_publishes_what_was_embedded() {
         "stopped after 256 new",
         "run the same command again",
     );
-    let hits = ken.json(&["search", "--corpus", "c", "--mode", "lexical", "vane 255"]);
+    let search = ["search", "--corpus", "c", "--embedder", &server.url];
+    let hits = ken.json(&[&search[..], &["--mode", "lexical", "vane 255"]].concat());
     assert_eq!(hits["hits"][0]["doc_id"], "d255");
 }

@@ -22,6 +22,7 @@ use super::near_names::nearest;
 use super::progress::Watch;
 use super::record::FileRecord;
 use super::wheel::is_unsafe;
+use crate::remote::without_secrets;
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
@@ -149,8 +150,12 @@ pub(super) fn fetch(
             copy_file(&shared, &destination, &remote.path, most, watch)?;
         } else {
             let text = at_commit.url(&remote.path);
-            let url = Url::parse(&text)
-                .map_err(|e| bad_answer(repository, format!("its address `{text}`: {e}")))?;
+            let url = Url::parse(&text).map_err(|e| {
+                bad_answer(
+                    repository,
+                    format!("its address `{}`: {e}", without_secrets(&text)),
+                )
+            })?;
             let job = Download {
                 url: &url,
                 headers: &headers,
@@ -216,7 +221,7 @@ fn list(
             host: Url::parse(endpoint)
                 .ok()
                 .and_then(|url| url.host_str().map(str::to_owned))
-                .unwrap_or_else(|| endpoint.to_owned()),
+                .unwrap_or_else(|| without_secrets(endpoint).to_owned()),
             detail: fetch::plain(&e),
         })?;
     match response.status().as_u16() {
@@ -230,7 +235,7 @@ fn list(
         }
         status => {
             return Err(HubError::Status {
-                url: format!("{endpoint}/{repository}"),
+                url: format!("{}/{repository}", without_secrets(endpoint)),
                 status,
             });
         }

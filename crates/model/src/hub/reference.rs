@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::HubError;
 use super::known;
+use crate::remote::without_secrets;
 
 /// The forms of a reference, for error messages.
 pub(super) const ACCEPTED_FORMS: &str = "hf:ORG/REPO[/FILE][@REVISION], \
@@ -54,7 +55,7 @@ impl FromStr for ModelReference {
     fn from_str(text: &str) -> Result<Self, HubError> {
         let text = text.trim();
         let bad = |reason: String| HubError::BadReference {
-            text: text.to_owned(),
+            text: shown(text).to_owned(),
             reason,
         };
         if text.is_empty() {
@@ -155,9 +156,21 @@ fn parse_remote(text: &str) -> Result<ModelReference, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("a URL must not carry credentials".into());
     }
+    if url.query().is_some() {
+        return Err("the URL of an endpoint has no query".into());
+    }
     Ok(ModelReference::Remote {
         url: text.trim_end_matches('/').to_owned(),
     })
+}
+
+/// What a message may show of a text that is no reference: of one that is like a URL, nothing that
+/// could be a password.
+fn shown(text: &str) -> &str {
+    match text.contains("://") {
+        true => without_secrets(text),
+        false => text,
+    }
 }
 
 /// Letters, digits, `.`, `-`, `_`, beginning with a letter or digit.
@@ -284,13 +297,15 @@ mod tests {
             ("pypi:name==1/a//b", "plain relative path"),
             ("pypi:name==1/../b", "plain relative path"),
             ("https://", "not a URL"),
-            ("https://user:pass@host/v1", "credentials"),
+            ("https://user:hunter2@host/v1", "credentials"),
+            ("https://host/v1?key=hunter2", "no query"),
         ] {
             let error = text.parse::<ModelReference>().expect_err(text);
             let message = error.to_string();
             assert_eq!(error.kind(), "bad_reference");
             assert!(message.contains(expected), "{text}: {message}");
             assert!(message.contains("hf:ORG/REPO"), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
         }
         let hint = "org/repo".parse::<ModelReference>().expect_err("bare");
         assert!(hint.hint().is_some_and(|h| h.contains("hf:org/repo")));

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::bounds::{self, Absurd};
 use super::route::Route;
 use crate::language::Finish;
 
@@ -85,15 +86,12 @@ pub(super) fn piece(event: &Value, route: Route) -> Choice {
 }
 
 /// The tokens that an answer, or an event of a stream, says were used.
-pub(super) fn usage(answer: &Value) -> Usage {
-    let count = |name: &str| {
-        let count = answer.get("usage")?.get(name)?.as_u64()?;
-        Some(count as usize)
-    };
-    Usage {
-        prompt: count("prompt_tokens"),
-        written: count("completion_tokens"),
-    }
+pub(super) fn usage(answer: &Value) -> Result<Usage, Absurd> {
+    let told = |name: &str| answer.get("usage")?.get(name);
+    Ok(Usage {
+        prompt: bounds::count("usage.prompt_tokens", told("prompt_tokens"))?,
+        written: bounds::count("usage.completion_tokens", told("completion_tokens"))?,
+    })
 }
 
 /// Tokens in the form of OpenAI's completions, or in that of its conversations, which llama-server
@@ -107,7 +105,7 @@ fn tokens(choice: &Value) -> Vec<Token> {
             .map(|(at, value)| {
                 let text = texts.and_then(|texts| texts.get(at)?.as_str());
                 Some(Token {
-                    logprob: value.as_f64()? as f32,
+                    logprob: bounds::logprob(value)?,
                     text: text.unwrap_or_default().into(),
                 })
             })
@@ -117,7 +115,7 @@ fn tokens(choice: &Value) -> Vec<Token> {
             .flatten()
             .map(|token| {
                 Some(Token {
-                    logprob: token.get("logprob")?.as_f64()? as f32,
+                    logprob: bounds::logprob(token.get("logprob")?)?,
                     text: bytes_of(token),
                 })
             })

@@ -1,5 +1,6 @@
 //! Requests to one endpoint, repeated where a failure may pass. It knows neither prompts nor answers.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
@@ -8,10 +9,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 use ureq::http::Response;
-use url::{Host, Url};
 
+use super::address::{is_loopback, parsed};
+use super::bounds::{Absurd, LARGEST_COUNT, REFUSAL_BYTES};
 use super::error::RemoteError;
 use super::exchange::{Incoming, exchange};
+use super::json::{self, MOST_VALUES, Unread};
 use super::retry::{Failed, delay, pause};
 use super::settings::{ApiKey, RemoteSettings};
 use crate::hub::{Environment, ca_bundle_of, tls_config};
@@ -22,8 +25,11 @@ const SHOWN_CHARACTERS: usize = 300;
 /// An endpoint and how it is spoken to.
 pub(super) struct Client {
     agent: ureq::Agent,
-    /// Without a slash at its end.
+    /// As it was given, without a slash at its end.
     base: String,
+    /// Where requests go: the base as it was understood, so that host and port are those for which
+    /// the key was given.
+    address: String,
     host: String,
     key: Option<ApiKey>,
     settings: RemoteSettings,
@@ -51,6 +57,7 @@ impl Client {
             .max_idle_connections_per_host(settings.concurrency.max(1))
             .timeout_connect(Some(settings.connect_timeout))
             .timeout_recv_response(Some(settings.read_timeout))
+            .timeout_recv_body(Some(settings.answer_time))
             .timeout_per_read(Some(settings.read_timeout))
             .timeout_per_write(Some(settings.read_timeout));
         if is_loopback(&url) {
@@ -61,9 +68,17 @@ impl Client {
             Some(port) => format!("{name}:{port}"),
             None => name.to_owned(),
         };
+        let encrypted = url.scheme() == "https" || is_loopback(&url);
+        if key
+            .as_ref()
+            .is_some_and(|key| !encrypted && !key.is_allowed_in_plain_text())
+        {
+            return Err(RemoteError::KeyInPlainText { host });
+        }
         Ok(Self {
             agent: config.build().into(),
             base: base.to_owned(),
+            address: url.as_str().trim_end_matches('/').to_owned(),
             host,
             key,
             settings,
@@ -83,12 +98,12 @@ impl Client {
 
     /// The address of a route of the API.
     pub(super) fn api(&self, route: &str) -> String {
-        format!("{}/{route}", self.base)
+        format!("{}/{route}", self.address)
     }
 
     /// The address of a route beside the API.
     pub(super) fn beside(&self, route: &str) -> String {
-        let root = self.base.strip_suffix("/v1").unwrap_or(&self.base);
+        let root = self.address.strip_suffix("/v1").unwrap_or(&self.address);
         format!("{root}/{route}")
     }
 
@@ -96,7 +111,7 @@ impl Client {
     pub(super) fn get(&self, url: &str) -> Result<Value, RemoteError> {
         self.persist(|| {
             let request = self.authorized(self.agent.get(url));
-            self.json(url, exchange(move || request.call(), self.stop.clone()))
+            self.json(url, self.carried(move || request.call()))
         })
     }
 
@@ -173,6 +188,13 @@ impl Client {
                     self.settings.connect_timeout.as_secs_f32()
                 ),
             }),
+            ureq::Error::Timeout(ureq::Timeout::RecvBody) => {
+                let seconds = self.settings.answer_time.as_secs_f32();
+                Failed::lasting(self.too_large(format!("it goes on for longer than {seconds} s")))
+            }
+            ureq::Error::BodyExceedsLimit(bytes) => {
+                Failed::lasting(self.too_large(format!("it has more than {bytes} bytes")))
+            }
             ureq::Error::Timeout(_) => Failed::passing(RemoteError::Timeout {
                 host,
                 after: self.settings.read_timeout,
@@ -198,16 +220,40 @@ impl Client {
         }
     }
 
-    /// The JSON of a text that an address gave.
+    /// An answer that goes beyond all bounds.
+    pub(super) fn too_large(&self, detail: String) -> RemoteError {
+        RemoteError::TooLarge {
+            host: self.host.clone(),
+            detail,
+        }
+    }
+
+    /// The same, of a count that it tells.
+    pub(super) fn absurd(&self, absurd: &Absurd) -> RemoteError {
+        let Absurd { field, count } = absurd;
+        self.too_large(format!(
+            "its `{field}` is {count}, and {LARGEST_COUNT} is the most"
+        ))
+    }
+
+    /// The JSON of a text that an address gave. Where the endpoint repeats its key, that is blotted
+    /// out first, so that no answer, name or record can hold it.
     pub(super) fn parsed(&self, url: &str, text: &str) -> Result<Value, RemoteError> {
         let url = url.to_owned();
+        let text = match &self.key {
+            Some(key) if key.is_secret() => &*key.blotted(text),
+            _ => text,
+        };
         if text.trim_start().starts_with('<') {
             return Err(RemoteError::WebPage { url });
         }
-        let value: Value = serde_json::from_str(text).map_err(|e| RemoteError::BadJson {
-            url: url.clone(),
-            detail: e.to_string(),
-            beginning: self.shown(text),
+        let value = json::parse(text).map_err(|unread| match unread {
+            Unread::TooMany => self.too_large(format!("it holds more than {MOST_VALUES} values")),
+            Unread::NotJson(error) => RemoteError::BadJson {
+                url: url.clone(),
+                detail: error.to_string(),
+                beginning: self.shown(text),
+            },
         })?;
         match value.get("error").filter(|error| !error.is_null()) {
             Some(_) => Err(self.refusal(&url, 200, text)),
@@ -244,7 +290,14 @@ impl Client {
             .authorized(self.agent.post(url))
             .content_type("application/json");
         let body = body.to_owned();
-        exchange(move || request.send(body), self.stop.clone())
+        self.carried(move || request.send(body))
+    }
+
+    fn carried(
+        &self,
+        send: impl FnOnce() -> Result<Response<ureq::Body>, ureq::Error> + Send + 'static,
+    ) -> Result<Response<Incoming>, ureq::Error> {
+        exchange(send, self.settings.answer_bytes, self.stop.clone())
     }
 
     /// The response, unless it is a refusal.
@@ -261,7 +314,7 @@ impl Client {
         let wait = header(&response, "retry-after")
             .and_then(|value| value.trim().parse().ok())
             .map(Duration::from_secs);
-        let text = text(response).unwrap_or_default();
+        let text = text(response.into_body().take(REFUSAL_BYTES)).unwrap_or_default();
         Err(Failed {
             error: self.refusal(url, status, &text),
             passing: matches!(status, 408 | 429 | 500 | 502..=599),
@@ -275,20 +328,27 @@ impl Client {
         response: Result<Response<Incoming>, ureq::Error>,
     ) -> Result<Value, Failed> {
         let response = self.accepted(url, response)?;
-        let text = text(response).map_err(|error| self.broken(&error))?;
+        let text = text(response.into_body()).map_err(|error| self.broken(&error))?;
         self.parsed(url, &text).map_err(Failed::lasting)
     }
 
     /// The beginning of what the endpoint said, on one line and without the key.
     fn shown(&self, text: &str) -> String {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = match &self.key {
-            Some(key) => key.blotted(&line),
-            None => line,
-        };
+        // Others, such as those that colour a terminal, could hide what stands there.
+        let line = self.blotted(&line).replace(char::is_control, "\u{fffd}");
         match line.char_indices().nth(SHOWN_CHARACTERS) {
             Some((end, _)) => format!("{}…", &line[..end]),
             None => line,
+        }
+    }
+}
+
+impl Client {
+    fn blotted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.key {
+            Some(key) => key.blotted(text),
+            None => Cow::Borrowed(text),
         }
     }
 }
@@ -308,51 +368,13 @@ fn header<'a>(response: &'a Response<Incoming>, name: &str) -> Option<&'a str> {
 }
 
 /// The body of an answer to its end.
-fn text(response: Response<Incoming>) -> Result<String, ureq::Error> {
+pub(super) fn text(mut body: impl Read) -> Result<String, ureq::Error> {
     let mut bytes = Vec::new();
-    response.into_body().read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A base URL that can be used.
-fn parsed(base: &str) -> Result<Url, RemoteError> {
-    let refused = |reason: &str| RemoteError::BadUrl {
-        url: without_secrets(base).to_owned(),
-        reason: reason.to_owned(),
-    };
-    let url = Url::parse(base).map_err(|e| refused(&e.to_string()))?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(refused("its URL must not carry credentials"));
-    }
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refused("it begins with neither http:// nor https://"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(refused("a base URL has no query"));
-    }
-    Ok(url)
-}
-
-/// What a message may show of a text that may be no URL: neither what stands before an `@`, nor a
-/// query.
-fn without_secrets(base: &str) -> &str {
-    let (address, query) = base.split_at(base.find(['?', '#']).unwrap_or(base.len()));
-    match address.rsplit_once('@') {
-        // A password may hold a `?` too.
-        _ if query.contains('@') => "…",
-        Some((_, host)) => host,
-        None => address,
-    }
-}
-
-/// Whether the endpoint is on this machine, where no proxy leads to.
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
+    body.read_to_end(&mut bytes)?;
+    Ok(match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
 }
 
 /// The endpoint's words in the body of a refusal.
@@ -408,6 +430,54 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_not_sent_in_plain_text_to_another_machine() {
+        for base in [
+            "http://h/v1",
+            "http://10.0.0.1:8000/v1",
+            "http://localhost.org/v1",
+        ] {
+            let error = client(base).unwrap_err();
+            assert_eq!(error.kind(), "key_in_plain_text", "{base}");
+            assert!(!error.to_string().contains("sk-secret"));
+            let key = ApiKey::new("sk-secret")
+                .unwrap()
+                .allowed_in_plain_text(true);
+            let settings = RemoteSettings::default();
+            assert!(Client::new(base, Some(key), settings.clone(), Arc::default()).is_ok());
+            assert!(Client::new(base, None, settings, Arc::default()).is_ok());
+        }
+        for base in ["https://h/v1", "http://127.0.0.1:1/v1", "http://[::1]/v1"] {
+            assert!(client(base).is_ok(), "{base}");
+        }
+    }
+
+    #[test]
+    fn requests_go_to_the_host_that_was_understood() {
+        let client = client("https://EXAMPLE.org:443/a/../v1/").unwrap();
+        assert_eq!(client.base(), "https://EXAMPLE.org:443/a/../v1");
+        assert_eq!(client.api("models"), "https://example.org/v1/models");
+    }
+
+    #[test]
+    fn a_key_that_an_endpoint_repeats_is_blotted_out_of_its_answer() {
+        let with = |key: &str| {
+            let key = ApiKey::new(key).unwrap();
+            let settings = RemoteSettings::default();
+            Client::new("https://h/v1", Some(key), settings, Arc::default()).unwrap()
+        };
+        let url = "https://h/v1/x";
+        let client = with("sk-secret-of-somebody");
+        let answer = client.parsed(url, r#"{"text": "got sk-secret-of-somebody"}"#);
+        assert_eq!(answer.unwrap()["text"], "got (API key)");
+        let error = client.parsed(url, "sk-secret-of-somebody\u{1b}[8m");
+        let error = error.unwrap_err().to_string();
+        assert!(error.ends_with("`(API key)\u{fffd}[8m`"), "{error}");
+        // What stands for no key is no secret, and may be a word of the answer.
+        let answer = with("EMPTY").parsed(url, r#"{"text": "EMPTY"}"#);
+        assert_eq!(answer.unwrap()["text"], "EMPTY");
+    }
+
+    #[test]
     fn what_is_no_base_is_refused_without_its_password() {
         for base in [
             "8000",
@@ -430,7 +500,7 @@ mod tests {
 
     #[test]
     fn the_words_of_a_refusal_are_found_wherever_they_stand() {
-        let client = client("http://h/v1").unwrap();
+        let client = client("https://h/v1").unwrap();
         for (body, words) in [
             (
                 r#"{"error": {"message": "bad key sk-secret", "code": 1}}"#,
@@ -449,11 +519,11 @@ mod tests {
             ("<html>", "(a web page)"),
             ("", "(it does not say why)"),
         ] {
-            let error = client.refusal("http://h/v1/x", 400, body);
-            let expected = format!("http://h/v1/x answered with HTTP status 400: {words}");
+            let error = client.refusal("https://h/v1/x", 400, body);
+            let expected = format!("https://h/v1/x answered with HTTP status 400: {words}");
             assert_eq!(error.to_string(), expected);
         }
         let long = r#"{"error": {"message": "This model's maximum context length is 8 tokens"}}"#;
-        assert!(client.refusal("http://h", 400, long).concerns_prompt());
+        assert!(client.refusal("https://h", 400, long).concerns_prompt());
     }
 }

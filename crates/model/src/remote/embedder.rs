@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
+use super::bounds::MOST_DIMENSIONS;
 use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::RemoteError;
@@ -73,6 +74,17 @@ impl RemoteEmbedder {
         Ok(embedder)
     }
 
+    /// One that was not connected to.
+    pub(super) fn unconnected(client: Client) -> Self {
+        Self {
+            client,
+            name: String::new(),
+            prefixes: Prefixes::default(),
+            fingerprint: String::new(),
+            dimensions: 0,
+        }
+    }
+
     /// The model's name at its endpoint.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -115,15 +127,25 @@ impl RemoteEmbedder {
         let url = self.client.api("embeddings");
         let body = json!({"model": self.name, "input": texts, "encoding_format": "float"});
         let answer = self.client.post(&url, &body)?;
+        self.vectors(url, &answer, texts.len())
+    }
+
+    /// The embeddings of an answer.
+    pub(super) fn vectors(
+        &self,
+        url: String,
+        answer: &Value,
+        texts: usize,
+    ) -> Result<Vec<Vec<f32>>, RemoteError> {
         let data = answer
             .get("data")
             .and_then(Value::as_array)
             .ok_or(RemoteError::MissingField { url, field: "data" })?;
-        if data.len() != texts.len() {
-            let detail = format!("{} came for {} texts", data.len(), texts.len());
+        if data.len() != texts {
+            let detail = format!("{} came for {texts} texts", data.len());
             return Err(self.unusable(detail));
         }
-        let mut embeddings = vec![None; texts.len()];
+        let mut embeddings = vec![None; texts];
         for (place, entry) in data.iter().enumerate() {
             let index = match entry.get("index") {
                 Some(index) => index.as_u64().map(|index| index as usize),
@@ -159,6 +181,12 @@ impl RemoteEmbedder {
                 "one has {} numbers, others {}",
                 vector.len(),
                 self.dimensions
+            )));
+        }
+        if vector.len() > MOST_DIMENSIONS {
+            return Err(self.unusable(format!(
+                "one has {} numbers, and {MOST_DIMENSIONS} is the most",
+                vector.len()
             )));
         }
         normalize(&mut vector);

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 
+use super::bounds::{LARGEST_COUNT, NAME_BYTES};
 use super::client::Client;
 use super::error::RemoteError;
 use super::settings::{ApiKey, RemoteSettings};
@@ -83,12 +84,23 @@ fn listed(client: &Client, wanted: Option<&str>) -> Result<Listed, RemoteError> 
         },
         Err(error) => return Err(error),
     };
+    named(client, &list, wanted)
+}
+
+/// The model that is meant, of a list.
+pub(super) fn named(
+    client: &Client,
+    list: &Value,
+    wanted: Option<&str>,
+) -> Result<Listed, RemoteError> {
     let models: Vec<(&str, &Value)> = list
         .get("data")
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(|model| Some((model.get("id")?.as_str()?, model)))
+        // It stands in messages and records.
+        .filter(|(id, _)| id.len() <= NAME_BYTES && !id.contains(char::is_control))
         .collect();
     let found = match wanted {
         Some(name) => models
@@ -120,7 +132,8 @@ fn listed(client: &Client, wanted: Option<&str>) -> Result<Listed, RemoteError> 
     Ok(Listed { name, context })
 }
 
-/// The context of a listed model, as vLLM, the larger services and llama-server tell it.
+/// The context of a listed model, as vLLM, the larger services and llama-server tell it. Some tell a
+/// huge number where there is no limit.
 fn context_of(model: &Value) -> Option<usize> {
     [
         "/max_model_len",
@@ -132,5 +145,5 @@ fn context_of(model: &Value) -> Option<usize> {
     .iter()
     .find_map(|path| model.pointer(path)?.as_u64())
     .filter(|&tokens| tokens > 0)
-    .map(|tokens| tokens as usize)
+    .map(|tokens| usize::try_from(tokens).map_or(LARGEST_COUNT, |tokens| tokens.min(LARGEST_COUNT)))
 }

@@ -18,6 +18,12 @@ pub enum RemoteError {
     /// The API key cannot be sent in a header.
     #[error("the API key holds characters that no HTTP header can carry")]
     BadKey,
+    /// The API key would be sent where others can read it.
+    #[error("the API key is not sent to {host}: the connection is not encrypted")]
+    KeyInPlainText {
+        /// Host and port.
+        host: String,
+    },
     /// The certificates that the environment names cannot be used.
     #[error(transparent)]
     Certificates(#[from] Box<HubError>),
@@ -87,6 +93,14 @@ pub enum RemoteError {
         /// What is missing.
         field: &'static str,
     },
+    /// The answer goes beyond all bounds.
+    #[error("the answer of {host} is not taken: {detail}")]
+    TooLarge {
+        /// Host and port.
+        host: String,
+        /// Which bound it exceeds.
+        detail: String,
+    },
     /// The stream of an answer ended before the answer did.
     #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
     StreamCut {
@@ -96,7 +110,7 @@ pub enum RemoteError {
         bytes: usize,
     },
     /// The endpoint offers several models and none was named.
-    #[error("{url} offers several models: {}", names.join(", "))]
+    #[error("{url} offers several models: {}", listing(names))]
     SeveralModels {
         /// The address.
         url: String,
@@ -153,6 +167,17 @@ pub enum RemoteError {
     },
 }
 
+/// Names as a message shows them: the first ones, where there are many.
+fn listing(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    let shown = names.iter().take(SHOWN).map(String::as_str);
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => shown,
+        Some(more) => format!("{shown} and {more} more"),
+    }
+}
+
 impl RemoteError {
     /// A short name of the error for machines.
     #[must_use]
@@ -160,6 +185,7 @@ impl RemoteError {
         match self {
             Self::BadUrl { .. } => "bad_endpoint",
             Self::BadKey => "bad_api_key",
+            Self::KeyInPlainText { .. } => "key_in_plain_text",
             Self::Certificates(error) => error.kind(),
             Self::Unreachable { .. } => "endpoint_unreachable",
             Self::Timeout { .. } => "endpoint_timeout",
@@ -169,6 +195,7 @@ impl RemoteError {
             Self::WebPage { .. } => "endpoint_web_page",
             Self::BadJson { .. } => "endpoint_bad_json",
             Self::MissingField { .. } => "endpoint_missing_field",
+            Self::TooLarge { .. } => "endpoint_answer_too_large",
             Self::StreamCut { .. } => "endpoint_stream_cut",
             Self::SeveralModels { .. } => "several_models",
             Self::UnknownModel { .. } => "unknown_model",
@@ -189,7 +216,13 @@ impl RemoteError {
             Self::BadUrl { .. } => {
                 "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
             }
-            Self::BadKey => "check KEN_API_KEY for line breaks and spaces",
+            Self::BadKey => {
+                "check KEN_API_KEY, or the variable that [keys] names, for line breaks and spaces"
+            }
+            Self::KeyInPlainText { .. } => {
+                "use https://, or a tunnel that ends on this machine; where the network is yours, \
+                 --allow-plaintext-keys sends it all the same"
+            }
             Self::Certificates(error) => return error.hint(),
             Self::Unreachable { .. } => "check that the endpoint runs, its address, and the proxy",
             Self::Timeout { .. } => {
@@ -199,7 +232,10 @@ impl RemoteError {
                 "the endpoint may have been restarted or run out of memory: look at its log and try again"
             }
             Self::Status { status, .. } => match status {
-                401 | 403 => "set KEN_API_KEY to a key that the endpoint accepts",
+                401 | 403 => {
+                    "set KEN_API_KEY to a key that the endpoint accepts; where a corpus names the \
+                     endpoint, name it yourself too, or give its key in [keys] of ken.toml"
+                }
                 404 => "check the model's name and the base URL, which usually ends in /v1",
                 429 => "the endpoint is asked too often: try again later, or lower the concurrency",
                 300..=399 => "the endpoint is elsewhere: give the base URL that it redirects to",
@@ -209,7 +245,10 @@ impl RemoteError {
             Self::ContextExceeded { .. } => {
                 "shorten the text, or serve the model with a longer context"
             }
-            Self::WebPage { .. } | Self::BadJson { .. } | Self::MissingField { .. } => {
+            Self::WebPage { .. }
+            | Self::BadJson { .. }
+            | Self::MissingField { .. }
+            | Self::TooLarge { .. } => {
                 "check the base URL, which usually ends in /v1; the server there may not be an \
                  OpenAI-compatible endpoint"
             }

@@ -9,6 +9,10 @@ use std::ops::ControlFlow;
 use super::answer::{Choice, Token};
 use crate::language::Finish;
 
+/// The longest text of a token that is looked for within a text, so that looking takes no longer than
+/// the text is long.
+const SOUGHT_BYTES: usize = 64;
+
 /// How much of a text was handed out.
 #[derive(Debug, Default)]
 pub(super) struct Handed {
@@ -73,6 +77,7 @@ impl Handed {
             } else if token.is_part_of_character() {
                 self.in_character = true;
             } else if self.in_character
+                && token.text.len() <= SOUGHT_BYTES
                 && let Some(at) = rest.windows(token.text.len()).position(|w| w == token.text)
             {
                 self.covered = end + at + token.text.len();

@@ -4,14 +4,18 @@
 //! that it was found not to take. It reads no files and no environment but the proxy's and the
 //! certificates'.
 
+mod address;
 mod answer;
+mod bounds;
 mod client;
 mod embedder;
 mod endpoint;
 mod error;
+mod events;
 mod exchange;
 mod flight;
 mod hand_out;
+mod json;
 mod model;
 mod retry;
 mod route;
@@ -19,7 +23,10 @@ mod score;
 mod settings;
 mod stream;
 mod tokens;
+#[doc(hidden)]
+pub mod untrusted;
 
+pub use address::{origin, without_secrets};
 pub use embedder::RemoteEmbedder;
 pub use endpoint::Endpoint;
 pub use error::RemoteError;

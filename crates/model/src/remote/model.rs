@@ -127,13 +127,16 @@ impl RemoteModel {
     fn ask(&self, order: &Order<'_>) -> Result<(Vec<Choice>, Usage), RemoteError> {
         let url = self.client.api(self.route.path());
         let answer = self.send(order, |body| self.client.post(&url, body))?;
-        let choices = choices(&answer, self.route)
+        let mut choices = choices(&answer, self.route)
             .filter(|choices| !choices.is_empty())
             .ok_or(RemoteError::MissingField {
                 url,
                 field: "choices",
             })?;
-        Ok((choices, usage(&answer)))
+        // For each there may be a question of how many tokens it has.
+        choices.truncate(order.samples);
+        let usage = usage(&answer).map_err(|absurd| self.client.absurd(&absurd))?;
+        Ok((choices, usage))
     }
 
     /// What is written where no token may be.

@@ -15,6 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
+use super::bounds;
 use super::client::Client;
 use super::error::RemoteError;
 use super::flight::in_flight;
@@ -30,7 +31,7 @@ pub(super) enum Scoring {
 }
 
 /// A token of a text that was scored.
-struct Token {
+pub(super) struct Token {
     /// Tells it from other tokens: its id or its text.
     key: String,
     /// What it stands for, where the endpoint tells.
@@ -159,7 +160,7 @@ impl ReadPrompt {
 
 /// The first token that ends behind `prompt` bytes of a text; `None` where the tokens' texts do not
 /// tell.
-fn boundary(tokens: &[Token], whole: &str, prompt: usize) -> Option<usize> {
+pub(super) fn boundary(tokens: &[Token], whole: &str, prompt: usize) -> Option<usize> {
     let mut rest = whole;
     for (index, token) in tokens.iter().enumerate().rev() {
         let text = token.text.as_deref().filter(|text| !text.is_empty())?;
@@ -183,9 +184,18 @@ fn read(client: &Client, model: &str, way: Scoring, text: &str) -> Result<Vec<To
         }
     }
     let answer = client.post(&client.api("completions"), &body)?;
+    told(client, way, &answer)
+}
+
+/// The tokens of an answer.
+pub(super) fn told(
+    client: &Client,
+    way: Scoring,
+    answer: &Value,
+) -> Result<Vec<Token>, RemoteError> {
     let tokens = match way {
-        Scoring::PromptLogprobs => prompt_logprobs(&answer),
-        Scoring::Echo => echo(&answer),
+        Scoring::PromptLogprobs => prompt_logprobs(answer),
+        Scoring::Echo => echo(answer),
     };
     tokens.ok_or_else(|| way.missing(client))
 }
@@ -220,10 +230,7 @@ fn prompt_logprobs(answer: &Value) -> Option<Vec<Token>> {
                     .get("decoded_token")
                     .and_then(Value::as_str)
                     .map(str::to_owned),
-                logprob: own
-                    .get("logprob")
-                    .and_then(Value::as_f64)
-                    .map(|logprob| logprob as f32),
+                logprob: own.get("logprob").and_then(bounds::logprob),
             })
         }
     };
@@ -245,7 +252,7 @@ fn echo(answer: &Value) -> Option<Vec<Token>> {
         Some(Token {
             key: text.clone(),
             text: Some(text),
-            logprob: value.as_f64().map(|logprob| logprob as f32),
+            logprob: bounds::logprob(value),
         })
     };
     if texts.len() != values.len() {

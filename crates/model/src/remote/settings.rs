@@ -1,5 +1,6 @@
 //! How an endpoint is spoken to.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -20,6 +21,10 @@ pub struct RemoteSettings {
     /// Longest wait before the first repetition; it doubles with each, up to 30 s. The wait is drawn
     /// at random below that, but is at least what the endpoint asks for.
     pub backoff: Duration,
+    /// The longest answer, in bytes, after it was unpacked where it came packed.
+    pub answer_bytes: u64,
+    /// The longest time that an answer may take from its first byte to its last.
+    pub answer_time: Duration,
 }
 
 impl Default for RemoteSettings {
@@ -30,13 +35,22 @@ impl Default for RemoteSettings {
             read_timeout: Duration::from_secs(300),
             retries: 4,
             backoff: Duration::from_millis(500),
+            answer_bytes: 64 * 1024 * 1024,
+            answer_time: Duration::from_secs(60 * 60),
         }
     }
 }
 
-/// A key that the endpoint asks for. It is never shown.
+/// Shorter keys are hardly secrets.
+const SECRET_BYTES: usize = 16;
+
+/// A key that the endpoint asks for. It is never shown, and sent over an unencrypted connection to
+/// this machine alone.
 #[derive(Clone)]
-pub struct ApiKey(String);
+pub struct ApiKey {
+    text: String,
+    in_plain_text: bool,
+}
 
 impl ApiKey {
     /// A key as it stands in the environment; blanks around it are dropped.
@@ -48,17 +62,42 @@ impl ApiKey {
         if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(RemoteError::BadKey);
         }
-        Ok(Self(key.to_owned()))
+        Ok(Self {
+            text: key.to_owned(),
+            in_plain_text: false,
+        })
+    }
+
+    /// The same key, which may be sent to other machines over unencrypted connections too.
+    #[must_use]
+    pub fn allowed_in_plain_text(self, allowed: bool) -> Self {
+        Self {
+            in_plain_text: allowed,
+            ..self
+        }
+    }
+
+    pub(super) fn is_allowed_in_plain_text(&self) -> bool {
+        self.in_plain_text
     }
 
     /// The value of the `Authorization` header.
     pub(super) fn header(&self) -> String {
-        format!("Bearer {}", self.0)
+        format!("Bearer {}", self.text)
+    }
+
+    /// Whether it is so long that it stands in no text by chance, unlike those that are set where
+    /// none is asked for, such as `EMPTY`.
+    pub(super) fn is_secret(&self) -> bool {
+        self.text.len() >= SECRET_BYTES
     }
 
     /// A text of the endpoint's with the key blotted out.
-    pub(super) fn blotted(&self, text: &str) -> String {
-        text.replace(&self.0, "(API key)")
+    pub(super) fn blotted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match text.contains(&self.text) {
+            true => Cow::Owned(text.replace(&self.text, "(API key)")),
+            false => Cow::Borrowed(text),
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! Reading an answer piece by piece, as server-sent events.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::answer::{Choice, Usage, choices, piece, usage};
-use super::client::Client;
+use super::bounds::{LINE_BYTES, MOST_TOKENS};
+use super::client::{self, Client};
 use super::error::RemoteError;
+use super::events::{Broken, Events};
 use super::hand_out::Handed;
 use super::retry::Failed;
 use super::route::Route;
@@ -33,53 +35,70 @@ pub(super) fn stream(
 ) -> Result<Streamed, Failed> {
     let url = client.api(route.path());
     let started = Instant::now();
-    let (media, mut answer) = client.open(&url, body)?;
+    let (media, answer) = client.open(&url, body)?;
     // Not every endpoint says that what it sends are events.
     if media.is_some_and(|media| media.contains("json") || media.contains("html")) {
-        return whole(client, route, &url, &mut answer, on_piece, started);
+        return whole(client, route, &url, answer, on_piece, started);
     }
+    events(client, route, &url, answer, on_piece, started)
+}
+
+/// An answer that comes as events.
+pub(super) fn events(
+    client: &Client,
+    route: Route,
+    url: &str,
+    answer: impl Read,
+    on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
+    started: Instant,
+) -> Result<Streamed, Failed> {
     let mut streamed = Streamed {
         choice: Choice::default(),
         usage: Usage::default(),
         until_first: Duration::ZERO,
     };
     let mut handed = Handed::default();
-    let mut lines = BufReader::new(answer);
-    let mut line = Vec::new();
+    let mut events = Events::new(answer);
     loop {
         client.check().map_err(Failed::lasting)?;
-        line.clear();
         let begun = streamed.choice.text.len();
-        match lines.read_until(b'\n', &mut line) {
-            Ok(0) => break,
-            Ok(_) => {}
+        let data = match events.next() {
+            Ok(Some(data)) => data,
+            Ok(None) => break,
             Err(_) if streamed.choice.finish.is_some() => break,
-            Err(error) => {
+            Err(Broken::LongLine) => {
+                let detail = format!("a line of it has more than {LINE_BYTES} bytes");
+                return Err(Failed::lasting(client.too_large(detail)));
+            }
+            Err(Broken::Io(error)) => {
                 let failed = client.broken(&error.into());
                 if begun == 0 {
                     return Err(failed);
                 }
                 return Err(match failed.error {
-                    RemoteError::ConnectionLost { .. } => cut(&url, begun),
+                    RemoteError::ConnectionLost { .. } => cut(url, begun),
                     _ => Failed::lasting(failed.error),
                 });
             }
-        }
-        let text = String::from_utf8_lossy(&line);
-        let Some(data) = text.trim_end().strip_prefix("data:").map(str::trim) else {
-            continue;
         };
+        if data.is_empty() {
+            continue;
+        }
         if data == "[DONE]" {
             streamed.choice.finish.get_or_insert(Finish::End);
             break;
         }
-        let event = client.parsed(&url, data).map_err(Failed::lasting)?;
-        let told = usage(&event);
+        let event = client.parsed(url, &data).map_err(Failed::lasting)?;
+        let told = usage(&event).map_err(|absurd| Failed::lasting(client.absurd(&absurd)))?;
         streamed.usage.prompt = told.prompt.or(streamed.usage.prompt);
         streamed.usage.written = told.written.or(streamed.usage.written);
         let new = piece(&event, route);
         streamed.choice.finish = new.finish.or(streamed.choice.finish);
         streamed.choice.tokens.extend(new.tokens);
+        if streamed.choice.tokens.len() > MOST_TOKENS {
+            let detail = format!("it has more than {MOST_TOKENS} tokens");
+            return Err(Failed::lasting(client.too_large(detail)));
+        }
         if begun == 0 && !new.text.is_empty() {
             streamed.until_first = started.elapsed();
         }
@@ -89,7 +108,7 @@ pub(super) fn stream(
         }
     }
     if streamed.choice.finish.is_none() {
-        return Err(cut(&url, streamed.choice.text.len()));
+        return Err(cut(url, streamed.choice.text.len()));
     }
     Ok(streamed)
 }
@@ -112,15 +131,11 @@ fn whole(
     client: &Client,
     route: Route,
     url: &str,
-    answer: &mut impl Read,
+    answer: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
 ) -> Result<Streamed, Failed> {
-    let mut bytes = Vec::new();
-    answer
-        .read_to_end(&mut bytes)
-        .map_err(|error| client.broken(&error.into()))?;
-    let text = String::from_utf8_lossy(&bytes);
+    let text = client::text(answer).map_err(|error| client.broken(&error))?;
     let value = client.parsed(url, &text).map_err(Failed::lasting)?;
     let choice = choices(&value, route).and_then(|choices| choices.into_iter().next());
     let mut choice = choice.ok_or_else(|| {
@@ -131,9 +146,10 @@ fn whole(
     })?;
     // A break is told by how the answer ended.
     let _ = choice.hand_out(&mut Handed::default(), on_piece);
+    let usage = usage(&value).map_err(|absurd| Failed::lasting(client.absurd(&absurd)))?;
     Ok(Streamed {
         choice,
-        usage: usage(&value),
+        usage,
         until_first: started.elapsed(),
     })
 }

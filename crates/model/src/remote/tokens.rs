@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::bounds;
 use super::client::Client;
 use super::error::RemoteError;
 
@@ -33,10 +34,15 @@ pub(super) fn count(
         "add_special": special,
     });
     let answer = client.post(&url, &body)?;
-    let count = answer.get("count").and_then(Value::as_u64);
+    told(client, url, &answer)
+}
+
+/// The count of an answer.
+pub(super) fn told(client: &Client, url: String, answer: &Value) -> Result<usize, RemoteError> {
+    let count = bounds::count("count", answer.get("count"));
     let tokens = answer.get("tokens").and_then(Value::as_array);
     count
-        .map(|count| count as usize)
+        .map_err(|absurd| client.absurd(&absurd))?
         .or(tokens.map(Vec::len))
         .ok_or(RemoteError::MissingField {
             url,

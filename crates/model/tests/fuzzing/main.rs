@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod endpoint_json;
 mod model_files;
 #[path = "../loading/mutate.rs"]
 mod mutate;
+mod server_sent_events;
 mod wheels;
 
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -42,6 +42,7 @@ pub(crate) fn settings() -> RemoteSettings {
         read_timeout: Duration::from_millis(300),
         retries: 2,
         backoff: Duration::from_millis(4),
+        ..RemoteSettings::default()
     }
 }
 

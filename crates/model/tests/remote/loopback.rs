@@ -30,6 +30,13 @@ pub(crate) enum Reply {
         pause: Duration,
         whole: bool,
     },
+    /// A head and then the same bytes so many times, with a pause before each.
+    Repeated {
+        head: String,
+        bytes: Vec<u8>,
+        times: usize,
+        pause: Duration,
+    },
     /// Nothing for a while, and then nothing at all.
     Silence(Duration),
     /// The connection is closed at once.
@@ -194,6 +201,19 @@ fn serve(
             }
             if whole {
                 stream.write_all(b"0\r\n\r\n")?;
+            }
+            Ok(())
+        }
+        Reply::Repeated {
+            head,
+            bytes,
+            times,
+            pause,
+        } => {
+            stream.write_all(format!("HTTP/1.1 200 OK\r\n{head}\r\n").as_bytes())?;
+            for _ in 0..times {
+                std::thread::sleep(pause);
+                stream.write_all(&bytes)?;
             }
             Ok(())
         }

@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bounds;
 mod embeddings;
 mod faults;
 mod finding;
+mod keys;
 mod loopback;
 mod model_server;
 mod same;

@@ -157,7 +157,7 @@ fn with_embedder<T>(
 ) -> Result<T> {
     match settings.corpus {
         Some(_) => work(open::retriever(settings, stop)?.embedder()),
-        None => work(open::embedder(&settings.embedder, settings.precision, stop)?.as_ref()),
+        None => work(open::embedder(&settings.embedder, settings, stop)?.as_ref()),
     }
 }
 

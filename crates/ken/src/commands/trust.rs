@@ -1,0 +1,149 @@
+//! Whom ken trusts: which key a server gets, and which models that a corpus names are used.
+//!
+//! A key belongs to the server for which a person gave it. A corpus is data that may come from
+//! anywhere, so what it names is neither asked nor fetched before a person agrees.
+
+use std::path::Path;
+
+use anyhow::Result;
+use ken_milvus::{MilvusAddress, Token};
+use ken_model::hub::{ModelCache, ModelReference, short_names};
+use ken_model::remote::{ApiKey, origin};
+
+use crate::config::{KeySource, Settings};
+use crate::failure::Refusal;
+
+/// Who named a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NamedBy {
+    /// Somebody, by a flag, a variable or the settings file.
+    Person,
+    /// A corpus.
+    Data,
+}
+
+/// The key that an endpoint gets: its own of `[keys]`, or that of `KEN_API_KEY` where a person named
+/// the endpoint.
+pub(crate) fn key_of(url: &str, named_by: NamedBy, settings: &Settings) -> Result<Option<ApiKey>> {
+    let key = secret(&origin(url)?, "KEN_API_KEY", named_by, settings)?;
+    let key = key.map(|key| ApiKey::new(&key)).transpose()?;
+    Ok(key.map(|key| key.allowed_in_plain_text(settings.allow_plaintext_keys)))
+}
+
+/// The token that a Milvus server gets. Only a person names one.
+pub(crate) fn milvus_token(address: &MilvusAddress, settings: &Settings) -> Result<Option<Token>> {
+    let token = secret(
+        &address.origin(),
+        "KEN_MILVUS_TOKEN",
+        NamedBy::Person,
+        settings,
+    )?;
+    let allowed = settings.allow_plaintext_keys;
+    Ok(token.map(|token| Token::new(&token).allowed_in_plain_text(allowed)))
+}
+
+fn secret(
+    origin: &str,
+    for_all: &str,
+    named_by: NamedBy,
+    settings: &Settings,
+) -> Result<Option<String>, Refusal> {
+    let of_variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
+    match (settings.keys.of(origin), named_by) {
+        (Some(KeySource::NoKey), _) => Ok(None),
+        (Some(KeySource::Variable(name)), _) => match of_variable(name) {
+            Some(key) => Ok(Some(key)),
+            None => Err(Refusal::new(
+                "key_not_set",
+                format!("the variable {name}, which holds the key for {origin}, is not set"),
+            )
+            .hinting(format!(
+                "set {name}, or take {origin} out of [keys] in ken.toml"
+            ))),
+        },
+        (None, NamedBy::Person) => Ok(of_variable(for_all)),
+        (None, NamedBy::Data) => Ok(None),
+    }
+}
+
+/// Whether a model that a corpus names may be used, and in whose name.
+///
+/// A model on this machine may: it is only read. So may one that ken itself knows, and one that is
+/// fetched already. All others need the consent of a person.
+pub(crate) fn consent(
+    reference: &ModelReference,
+    corpus: &Path,
+    settings: &Settings,
+) -> Result<NamedBy> {
+    if settings.embedder == *reference {
+        return Ok(NamedBy::Person);
+    }
+    if settings.trust_corpus_embedder || is_harmless(reference)? {
+        return Ok(NamedBy::Data);
+    }
+    let what = match reference {
+        ModelReference::Remote { .. } => "would be sent your queries",
+        ModelReference::Local { .. } => "lies on another machine",
+        _ => "would be fetched",
+    };
+    let message = format!(
+        "the corpus {} names the embedder {reference}, which {what}: nothing was asked of it",
+        corpus.display()
+    );
+    Err(Refusal::new("embedder_not_trusted", message)
+        // Without the reference, which is a stranger's text: hints are copied into shells.
+        .hinting(
+            "if you trust it, name it yourself by --embedder REF or as `embedder` in ken.toml, or take \
+             whatever corpora name by --trust-corpus-embedder",
+        )
+        .into())
+}
+
+fn is_harmless(reference: &ModelReference) -> Result<bool> {
+    Ok(match reference {
+        ModelReference::Remote { .. } => false,
+        ModelReference::Local { path } => !is_on_a_server(path),
+        fetched => is_known(fetched) || ModelCache::of_user()?.holds(fetched),
+    })
+}
+
+/// Whether ken ships with the name of the model.
+fn is_known(reference: &ModelReference) -> bool {
+    let reference = reference.to_string();
+    short_names()
+        .iter()
+        .any(|known| known.reference == reference)
+}
+
+/// Whether Windows takes a path for one on a server, to which it then presents its user.
+fn is_on_a_server(path: &Path) -> bool {
+    let mut letters = path.as_os_str().as_encoded_bytes().iter();
+    letters.next().is_some_and(is_slash) && letters.next().is_some_and(is_slash)
+}
+
+fn is_slash(byte: &u8) -> bool {
+    matches!(byte, b'/' | b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_corpus_names_on_this_machine_is_harmless() {
+        let harmless = |text: &str| is_harmless(&text.parse().unwrap()).unwrap();
+        for text in ["/models/minilm", "../minilm", "~/minilm", "minilm"] {
+            assert!(harmless(text), "{text}");
+        }
+        for text in [
+            "http://127.0.0.1:8000/v1",
+            "https://api.example.org/v1#small",
+            "hf:nobody/has-this-model",
+            "pypi:nobody-has-this==1.0/model",
+            "//server/share/model",
+            r"\\server\share\model.safetensors",
+        ] {
+            assert!(!harmless(text), "{text}");
+        }
+    }
+}

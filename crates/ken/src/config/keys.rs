@@ -1,0 +1,161 @@
+//! The table `[keys]` of the settings: to which server the key of which variable may be sent. It holds
+//! names of variables and never a key, so that no settings that are shown hold one.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ken_milvus::MilvusAddress;
+use serde::{Serialize, Serializer};
+
+/// What a value begins with that names a variable.
+const VARIABLE: &str = "env:";
+
+/// What stands where a server is to get no key.
+const NO_KEY: &str = "none";
+
+/// From where a server's key is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeySource {
+    /// From the variable of this name.
+    Variable(String),
+    /// It gets none, whatever `KEN_API_KEY` and `KEN_MILVUS_TOKEN` say.
+    NoKey,
+}
+
+impl fmt::Display for KeySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "{VARIABLE}{name}"),
+            Self::NoKey => f.write_str(NO_KEY),
+        }
+    }
+}
+
+impl Serialize for KeySource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Servers with their keys, by origin: scheme, host and port.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Keys(BTreeMap<String, KeySource>);
+
+impl Keys {
+    /// From where the key of a server is, where the table says.
+    pub(crate) fn of(&self, origin: &str) -> Option<&KeySource> {
+        self.0.get(origin)
+    }
+
+    /// This table, and what of the lower one it does not say.
+    pub(super) fn over(mut self, lower: Self) -> Self {
+        for (origin, source) in lower.0 {
+            self.0.entry(origin).or_insert(source);
+        }
+        self
+    }
+
+    /// Reads the table. No message shows a value, since it may be a key that somebody wrote there.
+    pub(super) fn read(value: &toml::Value) -> Result<Self, String> {
+        let table = value.as_table().ok_or_else(|| {
+            "a table is expected, as [keys] with lines \"https://HOST\" = \"env:NAME\"".to_owned()
+        })?;
+        let mut keys = BTreeMap::new();
+        for (server, source) in table {
+            let source = source.as_str().and_then(source_of).ok_or_else(|| {
+                format!(
+                    "the value of `{}` must be \"env:NAME\", the variable that holds the key, or \
+                     \"none\"; keys themselves do not belong into this file",
+                    ken_model::remote::without_secrets(server)
+                )
+            })?;
+            keys.insert(origin_of(server)?, source);
+        }
+        Ok(Self(keys))
+    }
+}
+
+fn source_of(text: &str) -> Option<KeySource> {
+    if text == NO_KEY {
+        return Some(KeySource::NoKey);
+    }
+    let name = text.strip_prefix(VARIABLE)?;
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    (begins && name.chars().all(fits)).then(|| KeySource::Variable(name.to_owned()))
+}
+
+/// The origin of what a line of the table names: an origin itself, so that nobody thinks that a path
+/// makes a difference.
+fn origin_of(server: &str) -> Result<String, String> {
+    let form = "it must be https://HOST[:PORT], http://HOST:PORT, milvus://HOST:PORT or \
+                milvus+https://HOST:PORT";
+    let shown = ken_model::remote::without_secrets(server);
+    let server = server.strip_suffix('/').unwrap_or(server);
+    let (_, host) = server
+        .split_once("://")
+        .ok_or_else(|| format!("`{shown}`: {form}"))?;
+    if host.contains(['/', '?', '#']) {
+        return Err(format!("`{shown}` has more than scheme, host and port"));
+    }
+    if MilvusAddress::is_meant_by(server) {
+        let address: MilvusAddress = format!("{server}/any")
+            .parse()
+            .map_err(|_| format!("`{shown}`: {form}"))?;
+        return Ok(address.origin());
+    }
+    ken_model::remote::origin(server).map_err(|_| format!("`{shown}`: {form}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Keys, String> {
+        let table: toml::Table = toml::from_str(text).unwrap();
+        Keys::read(&table["keys"])
+    }
+
+    #[test]
+    fn a_server_is_known_by_scheme_host_and_port() {
+        let keys = read(
+            "[keys]\n\"https://API.example.org:443/\" = \"env:A_KEY\"\n\
+             \"http://127.0.0.1:8000\" = \"none\"\n\"milvus+https://box\" = \"env:M\"\n",
+        )
+        .unwrap();
+        let of = |origin: &str| keys.of(origin).map(ToString::to_string);
+        assert_eq!(of("https://api.example.org").as_deref(), Some("env:A_KEY"));
+        assert_eq!(of("http://api.example.org"), None);
+        assert_eq!(of("https://api.example.org:8443"), None);
+        assert_eq!(of("http://127.0.0.1:8000").as_deref(), Some("none"));
+        assert_eq!(of("milvus+https://box:19530").as_deref(), Some("env:M"));
+        assert_eq!(of("milvus://box:19530"), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_the_value() {
+        for (text, expected) in [
+            ("keys = \"sk-secret\"", "a table is expected"),
+            (
+                "[keys]\n\"https://h\" = \"sk-secret\"",
+                "`https://h` must be",
+            ),
+            ("[keys]\n\"https://h\" = \"env:sk-secret\"", "env:NAME"),
+            ("[keys]\n\"https://h\" = \"env:\"", "env:NAME"),
+            ("[keys]\n\"https://h\" = 7", "env:NAME"),
+            ("[keys]\nhost = \"env:A\"", "`host`: it must be https://"),
+            ("[keys]\n\"https://h/v1\" = \"env:A\"", "more than scheme"),
+            ("[keys]\n\"ftp://h\" = \"env:A\"", "it must be"),
+            (
+                "[keys]\n\"https://u:secret@h\" = \"env:A\"",
+                "`h`: it must be",
+            ),
+            ("[keys]\n\"milvus://h:port\" = \"env:A\"", "it must be"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! No key leaks, and no address that stands in data is followed without consent: against servers that
+//! listen and note what comes.
+
+use std::path::Path;
+use std::process::Output;
+
+use ken_corpus::{Document, EmbedderIdentity, Settings, Sharding, Writer};
+use ken_index::{DenseLayout, SegmentWriter};
+use serde_json::{Map, Value, json};
+
+use crate::documents::ingest_notes;
+use crate::harness::{Ken, refused};
+use crate::loopback::{Reply, Server};
+use crate::milvus_lite::MilvusLite;
+
+const KEY: &str = "sk-of-the-environment-0";
+const OTHER_KEY: &str = "sk-of-another-server-00";
+const QUERY: &str = "Who keeps the Orrin lighthouse?";
+
+/// An endpoint with one model, which embeds.
+fn listener() -> Server {
+    Server::start(|request| match request.path.as_str() {
+        "/v1/models" => Reply::json(&json!({"data": [{"id": "tiny"}]})),
+        "/v1/embeddings" => {
+            let texts = request.body["input"].as_array().unwrap().iter();
+            let vector = |text: &Value| json!([text.as_str().unwrap().len(), 3, 4]);
+            let data: Vec<Value> = texts
+                .map(|text| json!({"embedding": vector(text)}))
+                .collect();
+            Reply::json(&json!({"data": data}))
+        }
+        _ => Reply::refusal(404, "Not Found"),
+    })
+}
+
+/// A corpus whose manifest names the endpoint as its embedder; what was asked while it was made is
+/// left to the caller to pass over.
+fn stranger(ken: &Ken, url: &str) {
+    ken.write("notes/harbour.txt", crate::documents::HARBOUR);
+    let embedder = format!("{url}#tiny");
+    let ingest = [
+        "ingest",
+        "notes",
+        "--corpus",
+        "strange",
+        "--embedder",
+        &embedder,
+    ];
+    ken.text(&ingest);
+}
+
+fn called(ken: &Ken, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = ken.command(arguments);
+    command.arg("--json").envs(variables.iter().copied());
+    command.output().unwrap()
+}
+
+/// All that a call said.
+fn said(output: &Output) -> String {
+    let both = [&output.stdout[..], &output.stderr].concat();
+    String::from_utf8(both).unwrap()
+}
+
+/// The keys that came with the queries that came behind the first `passed` requests.
+fn keys_of_queries(server: &Server, passed: usize) -> Vec<Option<String>> {
+    let requests = server.requests("").into_iter().skip(passed);
+    let queries = requests.filter(|request| request.body["input"][0] == QUERY);
+    queries.map(|request| request.authorization).collect()
+}
+
+#[test]
+fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
+    let ken = Ken::new();
+    let server = listener();
+    stranger(&ken, &server.url);
+    ingest_notes(&ken);
+    let question = json!({"id": "q", "question": QUERY, "golden_answers": ["Ilse Marrow"]});
+    ken.write("questions.jsonl", question.to_string());
+    let known = server.requests("").len();
+    let corpus = ["--corpus", "strange"];
+    for verb in [
+        &["search", QUERY][..],
+        &["search", QUERY, "--mode", "lexical"],
+        &["search", QUERY, "--rerank", "embedder"],
+        &["ask", QUERY],
+        &["ask", QUERY, "--policy", "prompt"],
+        &["eval", "questions.jsonl", "--out", "results.jsonl"],
+        &["probe", "questions.jsonl", "--out", "probed.jsonl"],
+        &[
+            "label",
+            "sources",
+            "questions.jsonl",
+            "--out",
+            "labels.jsonl",
+        ],
+        &[
+            "train",
+            "noise-tolerant",
+            "questions.jsonl",
+            "--out",
+            "trained",
+        ],
+    ] {
+        let output = called(&ken, &[verb, &corpus].concat(), &[("KEN_API_KEY", KEY)]);
+        assert!(!said(&output).contains(KEY));
+        let refused = refused(output);
+        refused.is(
+            "embedder_not_trusted",
+            &server.url,
+            "--trust-corpus-embedder",
+        );
+        refused.is("embedder_not_trusted", &server.url, "--embedder REF");
+        assert_eq!(server.requests("").len(), known, "{verb:?}");
+    }
+    // Beside a corpus that may be asked, too.
+    let beside = ["--corpus", "island", "--corpus", "strange"];
+    let label = [
+        "label",
+        "sources",
+        "questions.jsonl",
+        "--out",
+        "labels.jsonl",
+    ];
+    ken.refusal(&[&label[..], &beside].concat())
+        .is("embedder_not_trusted", "strange", "");
+    // Taking more documents in goes by the embedder of the settings.
+    ken.refusal(&["ingest", "notes", "--corpus", "strange"])
+        .is("other_embedder", "strange", "");
+    ken.text(&["corpus", "info", "--corpus", "strange"]);
+    ken.text(&["corpus", "verify", "--corpus", "strange"]);
+    assert_eq!(server.requests("").len(), known);
+}
+
+#[test]
+fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
+    let ken = Ken::new();
+    let server = listener();
+    stranger(&ken, &server.url);
+    let embedder = format!("{}#tiny", server.url);
+    let origin = server.url.trim_end_matches("/v1");
+    ken.write(
+        "keys.toml",
+        format!("[keys]\n\"{origin}\" = \"env:LISTENER\"\n"),
+    );
+    ken.write("none.toml", format!("[keys]\n\"{origin}\" = \"none\"\n"));
+    let other = "[keys]\n\"http://127.0.0.1:9\" = \"env:LISTENER\"\n\
+                 \"https://127.0.0.1\" = \"env:LISTENER\"\n";
+    ken.write("other.toml", other);
+    let bearer = |key: &str| Some(format!("Bearer {key}"));
+    type Case<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], Option<String>);
+    let cases: [Case; 8] = [
+        (&["--trust-corpus-embedder"], &[], None),
+        (&[], &[("KEN_TRUST_CORPUS_EMBEDDER", "true")], None),
+        (
+            &["--trust-corpus-embedder", "--config", "other.toml"],
+            &[],
+            None,
+        ),
+        (
+            &["--trust-corpus-embedder", "--config", "keys.toml"],
+            &[],
+            bearer(OTHER_KEY),
+        ),
+        (&["--embedder", &embedder], &[], bearer(KEY)),
+        (&[], &[("KEN_EMBEDDER", &embedder)], bearer(KEY)),
+        (
+            &["--embedder", &embedder, "--config", "keys.toml"],
+            &[],
+            bearer(OTHER_KEY),
+        ),
+        (
+            &["--embedder", &embedder, "--config", "none.toml"],
+            &[],
+            None,
+        ),
+    ];
+    for (flags, variables, key) in cases {
+        let known = server.requests("").len();
+        let search = [&["search", QUERY, "--corpus", "strange"], flags].concat();
+        let keys = [("KEN_API_KEY", KEY), ("LISTENER", OTHER_KEY)];
+        let output = called(&ken, &search, &[&keys, variables].concat());
+        let said = said(&output);
+        assert!(output.status.success(), "{flags:?}: {said}");
+        assert!(!said.contains(KEY) && !said.contains(OTHER_KEY));
+        assert_eq!(
+            keys_of_queries(&server, known),
+            [key],
+            "{flags:?} {variables:?}"
+        );
+    }
+    let known = server.requests("").len();
+    let search = [
+        "search",
+        QUERY,
+        "--corpus",
+        "strange",
+        "--embedder",
+        &embedder,
+    ];
+    let search = [&search[..], &["--config", "keys.toml"]].concat();
+    refused(called(&ken, &search, &[("KEN_API_KEY", KEY)])).is(
+        "key_not_set",
+        "LISTENER",
+        "set LISTENER",
+    );
+    assert_eq!(server.requests("").len(), known);
+}
+
+/// A corpus of one passage, made by an embedder that is only named.
+fn corpus_of(path: &Path, reference: &str) {
+    let settings = Settings {
+        embedder: EmbedderIdentity {
+            reference: reference.to_owned(),
+            fingerprint: "f".to_owned(),
+            dimensions: 3,
+        },
+        segmentation: "whole".to_owned(),
+        sharding: Sharding::default(),
+        dense: "auto".to_owned(),
+    };
+    let mut writer = Writer::create(path, settings).unwrap();
+    let mut staged = writer.stage(0).unwrap();
+    let mut index = SegmentWriter::create(staged.dir(), 3, DenseLayout::default()).unwrap();
+    let document = Document {
+        id: "a".to_owned(),
+        title: String::new(),
+        text: String::new(),
+        metadata: Map::new(),
+        record: true,
+    };
+    for passage in staged.push(&document, &["a passage".to_owned()]).unwrap() {
+        index.push(&passage, &[1.0, 0.0, 0.0]).unwrap();
+    }
+    index.finish().unwrap();
+    writer.publish(vec![staged]).unwrap();
+}
+
+#[test]
+fn a_model_that_a_corpus_names_is_not_fetched() {
+    let ken = Ken::new();
+    let hub = Server::start(|_| Reply::refusal(404, "Not Found"));
+    let variables = [
+        ("HF_ENDPOINT", hub.url.as_str()),
+        ("KEN_PYTHON", "/nowhere/python"),
+    ];
+    for (corpus, reference) in [
+        ("of-hub", "hf:nobody/model"),
+        ("of-index", "pypi:nobody-has-this==1.0/model"),
+        ("of-server", "//192.0.2.1/share/model"),
+    ] {
+        corpus_of(&ken.path(corpus), reference);
+        let known = hub.requests("").len();
+        let search = ["search", QUERY, "--corpus", corpus];
+        refused(called(&ken, &search, &variables)).is(
+            "embedder_not_trusted",
+            reference,
+            "--embedder REF",
+        );
+        assert_eq!(hub.requests("").len(), known, "{reference}");
+        // With consent the attempt is made, and fails.
+        let consented = [&search[..], &["--trust-corpus-embedder"]].concat();
+        let failure = refused(called(&ken, &consented, &variables));
+        assert_ne!(failure.kind, "embedder_not_trusted", "{reference}");
+    }
+    assert!(!hub.requests("").is_empty());
+}
+
+#[test]
+fn two_endpoints_get_a_key_each() {
+    let ken = Ken::new();
+    let (model, embedder) = (listener(), listener());
+    let origin = |server: &Server| server.url.trim_end_matches("/v1").to_owned();
+    let keys = format!(
+        "[keys]\n\"{}\" = \"env:FIRST\"\n\"{}\" = \"env:SECOND\"\n",
+        origin(&model),
+        origin(&embedder)
+    );
+    ken.write("ken.toml", keys);
+    let variables = [
+        ("KEN_MODEL", model.url.as_str()),
+        ("KEN_EMBEDDER", &embedder.url),
+        ("FIRST", KEY),
+        ("SECOND", OTHER_KEY),
+    ];
+    let output = called(&ken, &["doctor"], &variables);
+    let said = said(&output);
+    assert!(!said.contains(KEY) && !said.contains(OTHER_KEY), "{said}");
+    let found: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(found["model"]["ready"], true, "{found}");
+    assert_eq!(found["settings"]["keys"][origin(&model)], "env:FIRST");
+    for (server, key) in [(&model, KEY), (&embedder, OTHER_KEY)] {
+        let keys: Vec<_> = server
+            .requests("")
+            .into_iter()
+            .map(|r| r.authorization)
+            .collect();
+        assert_eq!(keys, [Some(format!("Bearer {key}"))]);
+    }
+}
+
+#[test]
+fn no_key_is_sent_in_plain_text_to_another_machine() {
+    let ken = Ken::new();
+    ingest_notes(&ken);
+    // Addresses for documents, at which nothing answers.
+    let ask = [
+        "ask",
+        QUERY,
+        "--corpus",
+        "island",
+        "--model",
+        "http://192.0.2.1:8000/v1",
+    ];
+    refused(called(&ken, &ask, &[("KEN_API_KEY", KEY)])).is(
+        "key_in_plain_text",
+        "192.0.2.1:8000",
+        "--allow-plaintext-keys",
+    );
+    let token = [("KEN_MILVUS_TOKEN", "root:hunter22")];
+    let address = "milvus://192.0.2.1:19530/notes";
+    for call in [
+        &["search", QUERY, "--corpus", address][..],
+        &["corpus", "info", "--corpus", address],
+        &["corpus", "push", "--corpus", "island", "--to", address],
+    ] {
+        let output = called(&ken, call, &token);
+        assert!(!said(&output).contains("hunter22"));
+        refused(output).is("token_in_plain_text", "192.0.2.1:19530", "milvus+https://");
+    }
+}
+
+#[test]
+fn an_endpoint_that_a_collection_names_is_asked_nothing() {
+    let ken = Ken::new();
+    let server = listener();
+    stranger(&ken, &server.url);
+    let milvus = MilvusLite::start();
+    let address = milvus.address("strange");
+    ken.text(&["corpus", "push", "--corpus", "strange", "--to", &address]);
+    let known = server.requests("").len();
+    let search = ["search", QUERY, "--corpus", &address];
+    refused(called(&ken, &search, &[("KEN_API_KEY", KEY)])).is(
+        "embedder_not_trusted",
+        &server.url,
+        "--trust-corpus-embedder",
+    );
+    assert_eq!(server.requests("").len(), known);
+    let consented = [&search[..], &["--trust-corpus-embedder"]].concat();
+    let output = called(&ken, &consented, &[("KEN_API_KEY", KEY)]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(keys_of_queries(&server, known), [None]);
+}

@@ -1,0 +1,236 @@
+//! Answers that have no end, or say what cannot be: each is refused soon, with the bound that it
+//! exceeds.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ken_model::embedder::Embedder;
+use ken_model::encoder::Role;
+use ken_model::language::{
+    GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Sampling,
+};
+use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel, RemoteSettings};
+use serde_json::{Value, json};
+
+use super::faults::{model_list, prompt, scripted, settings, text_of};
+use super::loopback::{Reply, Server};
+
+const MEBIBYTE: u64 = 1 << 20;
+
+fn bounded() -> RemoteSettings {
+    RemoteSettings {
+        answer_bytes: MEBIBYTE,
+        answer_time: Duration::from_secs(2),
+        ..settings()
+    }
+}
+
+/// The same bytes for ever, or for longer than any test.
+fn endless(media: &str, bytes: &[u8]) -> Reply {
+    Reply::Repeated {
+        head: format!("Content-Type: {media}\r\nConnection: close\r\n"),
+        bytes: bytes.to_vec(),
+        times: usize::MAX,
+        pause: Duration::ZERO,
+    }
+}
+
+/// What writing by a server leads to that answers in one way.
+fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> LanguageError {
+    let server = Server::start(move |request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        "/tokenize" => Reply::refusal(404, "Not Found"),
+        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
+        _ => reply(),
+    });
+    let model = RemoteModel::connect(Endpoint {
+        settings: bounded(),
+        ..Endpoint::new(&server.url)
+    })
+    .unwrap();
+    let begun = Instant::now();
+    let error = text_of(&model, &prompt()).unwrap_err();
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    error
+}
+
+fn refused_as_too_large(error: &LanguageError, detail: &str) {
+    assert_eq!(error.kind(), "endpoint_answer_too_large", "{error}");
+    assert!(error.to_string().contains(detail), "{error}");
+}
+
+#[test]
+fn an_answer_without_an_end_is_broken_off() {
+    for media in ["application/json", "text/event-stream"] {
+        let error = outcome(move || endless(media, b": nothing\n\n       "));
+        refused_as_too_large(&error, "more than 1048576 bytes");
+    }
+}
+
+#[test]
+fn a_line_without_an_end_is_broken_off() {
+    let server = Server::start(move |request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        "/tokenize" => Reply::refusal(404, "Not Found"),
+        _ if request.body["max_tokens"] == 1 => Reply::json(&json!({"choices": [{"text": "x"}]})),
+        _ => endless("text/event-stream", &[b'x'; 4096]),
+    });
+    let model = RemoteModel::connect(Endpoint {
+        settings: settings(),
+        ..Endpoint::new(&server.url)
+    })
+    .unwrap();
+    let error = text_of(&model, &prompt()).unwrap_err();
+    refused_as_too_large(&error, "a line of it has more than 1048576 bytes");
+    server.wait_for_broken_off();
+}
+
+#[test]
+fn an_answer_that_drips_is_broken_off() {
+    for media in ["application/json", "text/event-stream"] {
+        let error = outcome(move || Reply::Repeated {
+            head: format!("Content-Type: {media}\r\nConnection: close\r\n"),
+            bytes: b"\n".to_vec(),
+            times: 1000,
+            pause: Duration::from_millis(50),
+        });
+        refused_as_too_large(&error, "longer than 2 s");
+    }
+}
+
+#[test]
+fn what_is_small_only_while_it_is_packed_is_broken_off() {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&vec![b' '; 64 << 20]).unwrap();
+    let packed = packed.finish().unwrap();
+    assert!(packed.len() < 100_000);
+    let error = outcome(move || Reply::Repeated {
+        head: format!(
+            "Content-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\
+             Connection: close\r\n",
+            packed.len()
+        ),
+        bytes: packed.clone(),
+        times: 1,
+        pause: Duration::ZERO,
+    });
+    refused_as_too_large(&error, "more than 1048576 bytes");
+}
+
+#[test]
+fn of_a_refusal_only_the_beginning_is_read() {
+    let error = outcome(|| Reply::text(400, "text/plain", &"no ".repeat(4 << 20)));
+    assert_eq!(error.kind(), "endpoint_status");
+    assert!(error.to_string().len() < 1_000);
+}
+
+#[test]
+fn counts_that_cannot_be_are_refused() {
+    let choice = json!({"text": "x", "finish_reason": "stop"});
+    let usage = json!({"prompt_tokens": 3, "completion_tokens": 1_000_000_000_000_u64});
+    let answer = json!({"choices": [choice], "usage": usage});
+    let answer = answer.to_string();
+    let error = outcome(move || Reply::text(200, "application/json", &answer));
+    refused_as_too_large(&error, "`usage.completion_tokens` is 1000000000000");
+}
+
+#[test]
+fn a_context_without_end_is_taken_for_a_long_one() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => Reply::json(&json!({"data": [{"id": "x", "max_model_len": u64::MAX}]})),
+        "/v1/completions" => Reply::json(&json!({"choices": [{"text": "x"}]})),
+        _ => Reply::refusal(404, "Not Found"),
+    });
+    let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
+    assert_eq!(model.context_tokens(), 1 << 24);
+}
+
+#[test]
+fn of_more_continuations_than_were_asked_for_the_first_are_taken() {
+    let (server, model) = scripted(|_, _| {
+        let choices: Vec<Value> = (0..10_000)
+            .map(|n| json!({"text": n.to_string()}))
+            .collect();
+        Reply::json(&json!({"choices": choices}))
+    });
+    let prompt = prompt();
+    let options = GenerateOptions {
+        sampling: Sampling::Random {
+            temperature: 1.0,
+            top_k: None,
+            top_p: None,
+            seed: 1,
+        },
+        max_tokens: 5,
+        stop: Vec::new(),
+    };
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 3,
+        options: &options,
+    };
+    let written = model.generate(&[request], &mut |_| std::ops::ControlFlow::Continue(()));
+    let texts: Vec<String> = written
+        .unwrap()
+        .remove(0)
+        .into_iter()
+        .map(|w| w.text)
+        .collect();
+    assert_eq!(texts, ["0", "1", "2"]);
+    // Those while connecting, and one.
+    assert!(server.requests("completions").len() < 6);
+}
+
+#[test]
+fn names_of_models_are_shown_as_far_as_they_can_be_read() {
+    let names: Vec<String> = (0..1000).map(|n| format!("model-{n}")).collect();
+    let server = Server::start(move |_| {
+        let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let long = "x".repeat(1000);
+        names.extend(["\u{1b}[8m", &long]);
+        model_list(&names)
+    });
+    let error = RemoteModel::connect(Endpoint::new(&server.url)).unwrap_err();
+    assert_eq!(error.kind(), "several_models");
+    let message = error.to_string();
+    assert!(message.ends_with("model-19 and 980 more"), "{message}");
+}
+
+#[test]
+fn embeddings_with_numbers_without_end_are_refused() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        _ => endless("application/json", b"{\"data\":[{\"embedding\":[1,1,1,1,1"),
+    });
+    let error = RemoteEmbedder::connect(Endpoint {
+        settings: bounded(),
+        ..Endpoint::new(&server.url)
+    });
+    assert_eq!(error.unwrap_err().kind(), "endpoint_answer_too_large");
+
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        _ => Reply::json(&json!({"data": [{"embedding": vec![1; 20_000]}]})),
+    });
+    let error = RemoteEmbedder::connect(Endpoint::new(&server.url)).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("one has 20000 numbers, and 16384 is the most")
+    );
+
+    // The largest that are taken.
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => model_list(&["tiny"]),
+        _ => {
+            let texts = request.body["input"].as_array().unwrap().len();
+            let data = vec![json!({"embedding": vec![1; 16_384]}); texts];
+            Reply::json(&json!({"data": data}))
+        }
+    });
+    let embedder = RemoteEmbedder::connect(Endpoint::new(&server.url)).unwrap();
+    let embeddings = embedder.embed(&["a"; 64], Role::Passage).unwrap();
+    assert_eq!((embeddings.len(), embeddings[63].len()), (64, 16_384));
+}

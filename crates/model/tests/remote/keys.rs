@@ -1,0 +1,55 @@
+//! Where a key goes, and where it does not.
+
+use ken_model::remote::{ApiKey, Endpoint, RemoteModel};
+use serde_json::json;
+
+use super::faults::{model_list, prompt, settings, text_of};
+use super::loopback::{Reply, Server};
+
+const KEY: &str = "sk-0123456789abcdef";
+
+fn keyed(url: &str) -> Endpoint {
+    Endpoint {
+        key: Some(ApiKey::new(KEY).unwrap()),
+        settings: settings(),
+        ..Endpoint::new(url)
+    }
+}
+
+#[test]
+fn a_redirect_is_not_followed() {
+    let elsewhere = Server::start(|_| model_list(&["tiny"]));
+    let target = elsewhere.url.clone();
+    for status in [301, 302, 303, 307, 308] {
+        let location = format!("Location: {target}/models");
+        let server = Server::start(move |_| {
+            Reply::text(status, "text/plain", "moved").with_header(&location)
+        });
+        let error = RemoteModel::connect(keyed(&server.url)).unwrap_err();
+        assert_eq!(error.kind(), "endpoint_status", "{status}");
+        assert!(error.hint().unwrap().contains("redirects"), "{status}");
+        let asked = server.requests("/v1/models");
+        assert_eq!(asked[0].authorization, Some(format!("Bearer {KEY}")));
+    }
+    assert!(elsewhere.requests("").is_empty());
+}
+
+#[test]
+fn a_key_that_the_endpoint_repeats_stands_in_no_answer_and_no_name() {
+    let server = Server::start(|request| {
+        let told = request.authorization.clone().unwrap_or_default();
+        match request.path.as_str() {
+            "/v1/models" => model_list(&[&told]),
+            "/v1/completions" if request.body["stream"] == true => {
+                Reply::events(&[json!({"choices": [{"text": told, "finish_reason": "stop"}]})])
+            }
+            "/v1/completions" => Reply::json(&json!({"choices": [{"text": told}]})),
+            _ => Reply::refusal(404, &told),
+        }
+    });
+    let model = RemoteModel::connect(keyed(&server.url)).unwrap();
+    assert_eq!(model.name(), "Bearer (API key)");
+    assert_eq!(text_of(&model, &prompt()).unwrap(), "Bearer (API key)");
+    let log = format!("{model:?}");
+    assert!(!log.contains(KEY), "{log}");
+}
