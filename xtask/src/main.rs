@@ -47,6 +47,11 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "bench growth",
         "measure dense search at 10,000 to a million vectors, in 1 to 12 shards",
     ),
+    (
+        "torture",
+        "lose the power, refuse calls, kill writers, damage files and keep readers company; behind it \
+         one of crash-states, faults, kills, damage, company, and --count N, --seed S, --minutes M, --out DIR",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -75,6 +80,7 @@ fn run(arguments: &[String]) -> Result<()> {
             bench::index(&root, &Vectors::Files(vectors.into(), queries.into()))
         }
         ["bench", "growth"] => bench::growth(&root),
+        ["torture", rest @ ..] => stages::torture(&root, rest),
         ["tidy"] => stages::tidy(&root),
         ["models"] => {
             println!("{}", models::ensure()?.display());

@@ -55,6 +55,26 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The torture campaign, as long as it is asked for.
+pub(crate) fn torture(root: &Path, arguments: &[&str]) -> Result<()> {
+    let status = cargo_command()
+        .args([
+            "run",
+            "--quiet",
+            "--package",
+            "ken-torture",
+            "--bin",
+            "torture",
+            "--",
+        ])
+        .args(arguments)
+        .current_dir(root)
+        .status()
+        .context("cannot start the torture campaign")?;
+    ensure!(status.success(), "the torture campaign ended with {status}");
+    Ok(())
+}
+
 fn stage<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("xtask: {name}");
     let started = Instant::now();

@@ -7,7 +7,12 @@ const MAP: &str = "ARCHITECTURE.md";
 
 /// Where the project's own files stand: an inline path that starts so must
 /// exist.
-const PLACES: &[&str] = &[".cargo/", ".ci/", "crates/", "docs/", "results/", "xtask/"];
+const PLACES: &[&str] = &[
+    ".cargo/", ".ci/", "crates/", "docs/", "results/", "torture/", "xtask/",
+];
+
+/// Packages beside the crates.
+const TOOLS: &[&str] = &["torture", "xtask"];
 
 /// Every crate stands on the map.
 pub(super) fn crates_on_map(tree: &Tree) -> Vec<Finding> {
@@ -18,7 +23,12 @@ pub(super) fn crates_on_map(tree: &Tree) -> Vec<Finding> {
     tree.crates()
         .into_iter()
         .map(|name| format!("crates/{name}"))
-        .chain(tree.has("xtask").then(|| "xtask".to_owned()))
+        .chain(
+            TOOLS
+                .iter()
+                .filter(|name| tree.has(name))
+                .map(|name| (*name).to_owned()),
+        )
         .filter(|path| !named.iter().any(|code| code.trim_end_matches('/') == path))
         .map(|path| Finding::of_file(MAP, format!("does not name `{path}`")))
         .collect()
@@ -103,12 +113,19 @@ mod tests {
             Tree::of(&[
                 (MAP, map),
                 ("crates/index/Cargo.toml", ""),
+                ("torture/Cargo.toml", ""),
                 ("xtask/Cargo.toml", ""),
             ])
         };
-        assert_eq!(crates_on_map(&tree("`crates/index/` `xtask`")), []);
-        assert_eq!(crates_on_map(&tree("`crates/index`")).len(), 1);
-        assert_eq!(crates_on_map(&tree("crates/index `xtask`")).len(), 1);
+        assert_eq!(
+            crates_on_map(&tree("`crates/index/` `torture` `xtask`")),
+            []
+        );
+        assert_eq!(crates_on_map(&tree("`crates/index`")).len(), 2);
+        assert_eq!(
+            crates_on_map(&tree("crates/index `torture` `xtask`")).len(),
+            1
+        );
     }
 
     #[test]

@@ -1,0 +1,186 @@
+//! Files that are deleted, cut short or changed by one byte behind ken's back: what is damaged is named,
+//! nothing that is left gets lost, and there is a way out.
+
+mod files;
+mod stores;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::batch;
+use crate::faults::copy;
+use crate::outcome::Outcome;
+use crate::random::Random;
+use crate::shim::{Shim, folder};
+use crate::world::{KEPT, make_kept};
+
+pub use stores::Store;
+
+/// Bytes that are changed in each file, apart from the first and the last ones.
+const BYTES: usize = 12;
+
+/// What is done to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Harm {
+    /// It is deleted.
+    Deleted,
+    /// It is cut to so many bytes.
+    Cut(usize),
+    /// Bits of a byte are turned around.
+    Flipped(usize, u8),
+}
+
+/// A file and what is done to it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Case {
+    file: PathBuf,
+    harm: Harm,
+}
+
+/// What came of a case.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Told {
+    /// Whether the damage was named, or nothing that counts was damaged.
+    named: bool,
+    /// Whether it was noticed by nobody although what is read differs. Only where a store has no hashes.
+    unnoticed: bool,
+    /// Whether the file is one that nothing needs.
+    harmless: bool,
+    violations: Vec<String>,
+}
+
+/// Damages the files of a store in `count` ways, or in all.
+///
+/// # Panics
+/// Where the store cannot be made.
+#[must_use]
+pub fn run(store: Store, shim: &Shim, count: Option<usize>, seed: u64) -> Outcome {
+    let mut outcome = Outcome::begin("damage", store.name());
+    let dir = folder();
+    let whole = dir.path().join("whole");
+    make_kept(&whole);
+    store.make(&whole);
+    let cases = cases(&whole.join(KEPT), count, seed);
+    let died = |death, _| Told {
+        violations: vec![death],
+        ..Told::default()
+    };
+    let told = batch::run(shim, store.name(), "damage", dir.path(), &cases, died);
+    for (case, told) in told {
+        outcome.add("cases", 1);
+        outcome.add("named", usize::from(told.named));
+        outcome.add("unnoticed", usize::from(told.unnoticed));
+        outcome.add("harmless", usize::from(told.harmless));
+        for violation in told.violations {
+            outcome.violation(
+                format!("{} {:?}", case.file.display(), case.harm),
+                violation,
+            );
+        }
+    }
+    outcome.end()
+}
+
+fn cases(whole: &Path, count: Option<usize>, seed: u64) -> Vec<Case> {
+    let mut random = Random::new(seed);
+    let mut all = Vec::new();
+    for (file, bytes) in files::below(whole) {
+        let mut harms = vec![Harm::Deleted];
+        if !bytes.is_empty() {
+            harms.push(Harm::Cut(0));
+        }
+        let powers = std::iter::successors(Some(1_usize), |n| n.checked_mul(2));
+        let powers = powers.take_while(|&n| n < bytes.len());
+        harms.extend(powers.map(Harm::Cut));
+        let mut places = random.sample(bytes.len(), BYTES);
+        places.extend([
+            0,
+            1,
+            bytes.len().saturating_sub(2),
+            bytes.len().saturating_sub(1),
+        ]);
+        places.retain(|&place| place < bytes.len());
+        places.sort_unstable();
+        places.dedup();
+        let masks = [1, 0x20, 0x80, 0xff];
+        harms.extend(
+            places
+                .iter()
+                .map(|&place| Harm::Flipped(place, masks[random.below(4)])),
+        );
+        all.extend(harms.into_iter().map(|harm| Case {
+            file: file.clone(),
+            harm,
+        }));
+    }
+    let chosen = random.sample(all.len(), count.unwrap_or(all.len()));
+    chosen.into_iter().map(|at| all[at].clone()).collect()
+}
+
+/// Does it.
+fn harm(path: &Path, harm: Harm) {
+    let mut bytes = fs::read(path).expect("a file to damage");
+    match harm {
+        Harm::Deleted => {
+            fs::remove_file(path).expect("a file to delete");
+            return;
+        }
+        Harm::Cut(length) => bytes.truncate(length),
+        Harm::Flipped(place, mask) => bytes[place] ^= mask,
+    }
+    fs::write(path, bytes).expect("a file to damage");
+}
+
+/// A damaged store to try things on.
+struct Damaged<'d> {
+    whole: &'d Path,
+    run: &'d Path,
+    case: &'d Case,
+}
+
+impl Damaged<'_> {
+    /// A fresh one.
+    fn fresh(&self) -> &Path {
+        let _ = fs::remove_dir_all(self.run);
+        copy(self.whole, self.run);
+        harm(&self.run.join(KEPT).join(&self.case.file), self.case.harm);
+        self.run
+    }
+
+    /// What lies in it, without what every command may touch.
+    fn held(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut held = files::below(&self.run.join(KEPT));
+        held.retain(|path, _| {
+            let mut parts = path.iter().map(|part| part.to_string_lossy());
+            !parts.any(|part| part == "LOCK" || part == "staging" || part.ends_with(".tmp"))
+        });
+        held
+    }
+
+    /// Whether a message speaks of the file.
+    fn is_named(&self, message: &str) -> bool {
+        message.contains(&*self.case.file.to_string_lossy())
+    }
+}
+
+/// The worker that tries what a damaged store does.
+///
+/// # Panics
+/// Where it cannot tell.
+pub fn work(name: &str, dir: &Path) {
+    let store = Store::named(name);
+    let run = dir.join(format!("run-{}", batch::number()));
+    let whole = dir.join("whole");
+    let expected = store.read(&whole).expect("the whole store");
+    batch::work(dir, |case: Case| {
+        let damaged = Damaged {
+            whole: &whole,
+            run: &run,
+            case: &case,
+        };
+        store.try_out(&damaged, &expected)
+    });
+}

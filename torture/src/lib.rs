@@ -1,0 +1,26 @@
+//! The torture of everything that keeps files: power losses, refusals by the system, kills, damage, and
+//! company. It is a tool of the project and no part of ken. How to run it, and what it cannot see, is told
+//! in `torture/README.md`.
+#![cfg(target_os = "linux")]
+// What fails here, other than what is tortured, ends the campaign.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod batch;
+pub mod company;
+pub mod crash;
+pub mod damage;
+#[path = "../../crates/ingest/tests/ingest/embedder.rs"]
+#[allow(dead_code)]
+mod embedder;
+pub mod faults;
+pub mod kills;
+#[path = "../../crates/model/tests/hub/loopback.rs"]
+#[allow(dead_code)]
+mod loopback;
+pub mod outcome;
+pub mod random;
+pub mod shim;
+pub mod worker;
+pub mod world;
+pub mod worlds;

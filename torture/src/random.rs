@@ -1,0 +1,44 @@
+//! Numbers that follow from a seed.
+
+/// A sequence of numbers (splitmix64).
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// The sequence of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which must not be 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// True in `share` of a thousand.
+    pub fn per_mille(&mut self, share: usize) -> bool {
+        self.below(1000) < share
+    }
+
+    /// `count` different numbers below `end`, ascending; all of them where there are not so many.
+    pub fn sample(&mut self, end: usize, count: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..end).collect();
+        for at in 0..count.min(end) {
+            let other = at + self.below(end - at);
+            all.swap(at, other);
+        }
+        all.truncate(count);
+        all.sort_unstable();
+        all
+    }
+}
