@@ -44,7 +44,7 @@ pub(super) fn contents(html: &str, watch: &Watch) -> Result<Contents, ReadError>
     // Attributes are looked at as they come: kept until their tag ends, those of a hostile tag
     // would take many times the room that they have in the file.
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
-        page.event(event);
+        page.event(&event);
         watch.stopped().then_some(Stopped)
     });
     emitter.naively_switch_states(true);
@@ -138,8 +138,8 @@ impl Hidden {
 }
 
 impl Page {
-    fn event(&mut self, event: CallbackEvent<'_>) {
-        match event {
+    fn event(&mut self, event: &CallbackEvent<'_>) {
+        match *event {
             CallbackEvent::OpenStartTag { name } => {
                 self.tag = Some(Tag {
                     name: name.to_owned(),

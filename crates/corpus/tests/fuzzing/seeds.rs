@@ -3,7 +3,8 @@
 
 use parquet::basic::Compression;
 
-use crate::files::hostile::{drawing, lines, patterns, zstd_with_window};
+use crate::files::hostile::patterns;
+use crate::files::hostile::records::{drawing, lines, zstd_with_window};
 use crate::files::packed::{bzip2, gzip, zstd};
 use crate::files::pages::two_pages;
 use crate::files::table::four_rows;

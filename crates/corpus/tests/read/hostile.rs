@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::{Budget, Document, ReadError, ReadOptions, read_documents_with};
 
-use crate::files::hostile::{drawing, lines, one_page, zstd_with_window};
+use crate::files::hostile::records::{drawing, lines, one_page, zstd_with_window};
 use crate::files::packed::{bzip2, gzip, zstd};
 use crate::files::pages::{pdf, stream};
 use crate::files::table::two_columns;

@@ -7,7 +7,7 @@ use std::io::Read;
 const DEEPEST: usize = 32;
 
 /// What cannot be walked through.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
     /// It is no such data, or it ends too early.
     Broken(&'static str),

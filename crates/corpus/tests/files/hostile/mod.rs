@@ -1,10 +1,8 @@
 //! Files of any length by which readers were, or could be, brought to take far more time or memory
 //! than the file has bytes; and plain random ones beside them.
 
-mod records;
+pub(crate) mod records;
 mod texts;
-
-pub(crate) use records::{drawing, lines, one_page, zstd_with_window};
 
 /// A file name, which tells the format, and how a file of about so many bytes is made. For packed
 /// formats these are the unpacked bytes.
