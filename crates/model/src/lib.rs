@@ -15,6 +15,7 @@ pub mod remote;
 mod small_file;
 pub mod table;
 mod tensor_file;
+mod tokenizer_growth;
 
 pub use fingerprint::of_texts as fingerprint_of_texts;
 pub use ken_storage::same_fingerprint as same_model;

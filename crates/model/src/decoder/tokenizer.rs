@@ -23,6 +23,7 @@ use super::error::DecoderError;
 use super::gguf::Metadata;
 use crate::contained::{contained, tokenizing};
 use crate::small_file::{self, MOST_TOKENIZER_BYTES};
+use crate::tokenizer_growth;
 
 /// GGUF's token types, as far as they matter here.
 const NORMAL: f64 = 1.0;
@@ -33,6 +34,10 @@ const USER_DEFINED: f64 = 4.0;
 const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 /// The same for Qwen2 and Qwen3, where every digit stands alone.
 const QWEN2_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
+
+/// Bytes that are looked up to find the merges of SentencePiece's pieces. The vocabularies of models take
+/// some tens of megabytes.
+const MOST_LOOKED_UP_BYTES: u64 = 1 << 31;
 
 /// What a special token that is written out in a text counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +67,9 @@ impl TextTokenizer {
             tokenizer.with_padding(None).with_truncation(None)?;
             Ok(tokenizer)
         };
-        let tokenizer = tokenizing(read).map_err(|reason| refuse(path, &reason))?;
+        let tokenizer = tokenizer_growth::check(content)
+            .and_then(|()| tokenizing(read))
+            .map_err(|reason| refuse(path, &reason))?;
         Ok(Self::new(tokenizer, path))
     }
 
@@ -298,6 +305,14 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
         .numbers("tokenizer.ggml.token_type")
         .unwrap_or_default();
     let is_normal = |id: usize| types.get(id).is_none_or(|&kind| kind == NORMAL);
+    // Each piece is cut at each of its letters, and both parts are looked up.
+    let work = tokens
+        .iter()
+        .map(|piece| (piece.len() as u64).pow(2))
+        .sum::<u64>();
+    if work > MOST_LOOKED_UP_BYTES {
+        return Err("its pieces are longer than any".to_owned());
+    }
     let vocabulary = vocabulary(tokens);
     let mut merges = Vec::new();
     for (id, piece) in tokens.iter().enumerate().filter(|(id, _)| is_normal(*id)) {

@@ -7,6 +7,7 @@ use tokenizers::{PostProcessor, Tokenizer, TruncationDirection};
 
 use super::error::EncoderError;
 use crate::contained::tokenizing;
+use crate::tokenizer_growth;
 
 /// The model's input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,10 +81,12 @@ impl Tokens {
 
 /// Reads a tokenizer from the content of its file at `path`, without limit and padding.
 pub(super) fn read(path: &Path, content: &[u8]) -> Result<Tokenizer, EncoderError> {
-    let tokenizer = tokenizing(|| {
-        let mut tokenizer = Tokenizer::from_bytes(content)?;
-        tokenizer.with_padding(None).with_truncation(None)?;
-        Ok(tokenizer)
+    let tokenizer = tokenizer_growth::check(content).and_then(|()| {
+        tokenizing(|| {
+            let mut tokenizer = Tokenizer::from_bytes(content)?;
+            tokenizer.with_padding(None).with_truncation(None)?;
+            Ok(tokenizer)
+        })
     });
     tokenizer.map_err(|message| EncoderError::Tokenizer {
         path: path.to_owned(),

@@ -10,6 +10,7 @@ mod mutate;
 mod server_sent_events;
 mod wheels;
 
+use std::io::Write;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ fn survives(name: &str, cases: u64, valid: &[u8], try_bytes: impl Fn(&[u8]) -> b
                 Err(RecvTimeoutError::Disconnected) => break,
                 // A thread that hangs cannot be ended.
                 Err(RecvTimeoutError::Timeout) => {
-                    eprintln!("{name}: seed {next} hangs");
+                    let _ = writeln!(std::io::stderr(), "{name}: seed {next} hangs");
                     std::process::abort();
                 }
             }

@@ -66,7 +66,7 @@ fn render_here(source: &str, context: Value, given: usize) -> Result<String, Err
         lstrip_blocks: true,
         trim_blocks: true,
     };
-    let parsed = parse(source, "chat", SyntaxConfig::default(), whitespace)?;
+    let parsed = parse(source, "chat", SyntaxConfig, whitespace)?;
     let spending = rewritten::statement(&parsed)?;
     let mut code = CodeGenerator::new("chat", source);
     code.compile_stmt(&spending);
@@ -248,7 +248,7 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
                 let list = args.first().cloned().unwrap_or_default();
                 of_methods.foresee(method, &[list, value.clone()])?;
             }
-            _ => of_methods.foresee(method, &[&[value.clone()], args].concat())?,
+            _ => of_methods.foresee(method, &[std::slice::from_ref(value), args].concat())?,
         }
         let made =
             minijinja_contrib::pycompat::unknown_method_callback(state, value, method, args)?;

@@ -50,7 +50,7 @@ pub(super) fn check_length(source: &str) -> Result<(), Error> {
         trim_blocks: true,
     };
     let (mut within, mut branches) = (0, 0);
-    for token in tokenize(source, false, SyntaxConfig::default(), whitespace) {
+    for token in tokenize(source, false, SyntaxConfig, whitespace) {
         let (token, _) = token?;
         within = match token {
             Token::TemplateData(_) | Token::VariableStart | Token::BlockStart => 0,

@@ -48,7 +48,7 @@ fn what_models_write_is_rendered() {
         ),
         (
             "{{ messages[-1].content | trim | length }} {{ 'a' in 'cat' }} {{ 2 ** 10 // 3 }}",
-            "999 true 341",
+            "999 True 341",
         ),
         (
             "{% set parts %}a{{ 'b' }}{% endset %}{{ parts | replace('b', 'c') }}",
@@ -56,7 +56,7 @@ fn what_models_write_is_rendered() {
         ),
         (
             "{% for m in messages %}{{ m.content }}{% break %}{% endfor %}{{ messages[1:3] | first == messages[1] }}",
-            &("word ".repeat(200) + "true"),
+            &("word ".repeat(200) + "True"),
         ),
     ] {
         assert_eq!(rendered(source).as_deref(), Ok(expected), "{source}");

@@ -62,7 +62,7 @@ impl Pairs {
         };
         let (first, second) = (encode(query, 0)?, encode(passage, 1)?);
         let (mut first, mut second) =
-            tokenizing(|| Ok(truncate_encodings(first, Some(second), &limit)?)).map_err(failed)?;
+            tokenizing(|| truncate_encodings(first, Some(second), &limit)).map_err(failed)?;
         // The parts cut off would be given special tokens too.
         first.take_overflowing();
         if let Some(second) = &mut second {

@@ -1,0 +1,129 @@
+//! Refuses a `tokenizer.json` that would make much text of little: steps that replace one letter by
+//! two, forty times over, ask for more memory than there is. The tokenizers crate follows any.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// How many times as long all steps together may make a text. Those of models triple it at most, where a
+/// space becomes `▁`.
+const MOST_GROWTH: u64 = 256;
+/// Pieces of a template that puts special tokens around texts, and the tokens of these.
+const MOST_PIECES: usize = 1024;
+
+/// The parts of the file that change texts and sequences of tokens.
+#[derive(Deserialize)]
+struct Steps {
+    #[serde(default)]
+    normalizer: Value,
+    #[serde(default)]
+    decoder: Value,
+    #[serde(default)]
+    post_processor: Value,
+}
+
+/// Looks at the content of a file. What cannot be understood is left to the reader.
+///
+/// # Errors
+/// In words, what would grow.
+pub(crate) fn check(content: &[u8]) -> Result<(), String> {
+    let Ok(steps) = serde_json::from_slice::<Steps>(content) else {
+        return Ok(());
+    };
+    for (name, step) in [
+        ("normalizer", &steps.normalizer),
+        ("decoder", &steps.decoder),
+    ] {
+        if growth(step) > MOST_GROWTH {
+            return Err(format!(
+                "its {name} could make a text more than {MOST_GROWTH} times as long"
+            ));
+        }
+    }
+    match pieces(&steps.post_processor) > MOST_PIECES {
+        true => Err(format!(
+            "its post-processor puts more than {MOST_PIECES} pieces together"
+        )),
+        false => Ok(()),
+    }
+}
+
+/// The steps within a step.
+fn within(step: &Value) -> impl Iterator<Item = &Value> {
+    ["normalizers", "decoders", "processors"]
+        .into_iter()
+        .filter_map(|name| step.get(name)?.as_array())
+        .flatten()
+}
+
+/// How many times as long a step can make a text.
+fn growth(step: &Value) -> u64 {
+    let length = |text: &Value| text.as_str().map_or(0, str::len) as u64;
+    let content = step.get("content").map_or(0, length);
+    let own = match step.get("pattern") {
+        Some(pattern) => {
+            let replaced = pattern.get("String").map_or(0, length);
+            // A regular expression may match anything, and nothing.
+            match replaced {
+                0 => content.saturating_add(1),
+                bytes => content.div_ceil(bytes).max(1),
+            }
+        }
+        None => 1,
+    };
+    within(step).fold(own, |all, step| all.saturating_mul(growth(step)))
+}
+
+/// The pieces that a step puts together, special tokens among them.
+fn pieces(step: &Value) -> usize {
+    let count = |value: Option<&Value>| value.and_then(Value::as_array).map_or(0, Vec::len);
+    let tokens = step.get("special_tokens").and_then(Value::as_object);
+    let tokens = tokens.into_iter().flat_map(|tokens| tokens.values());
+    let own = count(step.get("single"))
+        + count(step.get("pair"))
+        + tokens.map(|token| count(token.get("ids"))).sum::<usize>();
+    own + within(step).map(pieces).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn checked(file: &Value) -> Result<(), String> {
+        check(file.to_string().as_bytes())
+    }
+
+    #[test]
+    fn steps_that_double_a_text_forty_times_are_refused() {
+        let doubling = json!({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"});
+        let times = |n: usize| json!({"type": "Sequence", "normalizers": vec![&doubling; n]});
+        assert_eq!(checked(&json!({"normalizer": times(4)})), Ok(()));
+        let error = checked(&json!({"normalizer": times(40)})).unwrap_err();
+        assert!(error.contains("normalizer"), "{error}");
+        let nested = json!({"type": "Sequence", "normalizers": [times(20), times(20)]});
+        assert!(checked(&json!({"normalizer": nested})).is_err());
+        let long = json!({"pattern": {"Regex": "."}, "content": "a".repeat(1000)});
+        assert!(checked(&json!({"decoder": long})).is_err());
+    }
+
+    #[test]
+    fn what_models_have_is_let_pass() {
+        let space = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
+        let prepend = json!({"type": "Prepend", "prepend": "▁"});
+        let file = json!({
+            "normalizer": {"type": "Sequence", "normalizers": [prepend, space]},
+            "post_processor": {"type": "TemplateProcessing", "single": [{}, {}, {}], "pair": [{}],
+                "special_tokens": {"<s>": {"ids": [1]}}},
+        });
+        assert_eq!(checked(&file), Ok(()));
+        assert_eq!(checked(&json!({"normalizer": null})), Ok(()));
+        assert_eq!(checked(&json!([])), Ok(()));
+    }
+
+    #[test]
+    fn a_template_of_very_many_pieces_is_refused() {
+        let file = json!({"post_processor": {"single": vec![json!({}); 2000]}});
+        assert!(checked(&file).unwrap_err().contains("post-processor"));
+    }
+}
