@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::Passage;
 
 use crate::IndexError;
-use crate::dense::{DenseLayout, VectorWriter, write_graph};
+use crate::dense::{DenseLayout, VectorWriter, goes_on, write_graph};
 use crate::lexical::LexicalWriter;
 
 /// Writes the vectors and the lexical index of a staged segment, passage by passage.
@@ -74,6 +74,7 @@ impl SegmentWriter {
     /// # Errors
     /// As there, and [`IndexError::Cancelled`]: what was written is of no use then.
     pub fn finish_unless(self, cancel: &AtomicBool) -> Result<(), IndexError> {
+        goes_on(cancel)?;
         self.vectors.finish()?;
         self.lexical.finish()?;
         let search = self.layout.search;

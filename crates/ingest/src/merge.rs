@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     const DIMENSIONS: usize = 64;
-    const PASSAGES: usize = 1500;
+    const PASSAGES: usize = 2500;
 
     /// A corpus with as many segments as are merged, which are to get a graph.
     fn corpus(dir: &Path) -> Writer {

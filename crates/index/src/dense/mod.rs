@@ -102,7 +102,7 @@ pub(crate) fn write_graph(
 }
 
 /// An error once `cancel` has been set. Whatever takes long asks this after every passage.
-fn goes_on(cancel: &AtomicBool) -> Result<(), IndexError> {
+pub(crate) fn goes_on(cancel: &AtomicBool) -> Result<(), IndexError> {
     match cancel.load(Ordering::Relaxed) {
         true => Err(IndexError::Cancelled),
         false => Ok(()),

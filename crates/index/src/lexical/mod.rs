@@ -111,8 +111,7 @@ impl LexicalIndex {
             .searcher();
         let mut parts = Vec::new();
         for (number, (dir, passages)) in (0..).zip(segments) {
-            let part = |path: &Path| read_part(path, field, most_bytes);
-            open_segment(&mut parts, number, dir, passages, &part)?;
+            open_segment(&mut parts, number, (dir, passages), field, most_bytes)?;
         }
         Ok(LexicalIndex {
             passages: parts.iter().map(|p| u64::from(p.reader.max_doc())).sum(),
@@ -188,9 +187,9 @@ impl Bm25StatisticsProvider for LexicalIndex {
 fn open_segment(
     parts: &mut Vec<Part>,
     segment: u32,
-    dir: &Path,
-    passages: usize,
-    read_part: &dyn Fn(&Path) -> Result<(SegmentReader, u64), TantivyError>,
+    (dir, passages): (&Path, usize),
+    field: Field,
+    most_bytes: u64,
 ) -> Result<(), IndexError> {
     let mut held = 0;
     for number in 0.. {
@@ -198,7 +197,7 @@ fn open_segment(
         if number > 0 && (held >= passages || !path.is_dir()) {
             break;
         }
-        let (reader, tokens) = tantivy_call(&path, || read_part(&path))?;
+        let (reader, tokens) = tantivy_call(&path, || read_part(&path, field, most_bytes))?;
         let part = Part {
             path,
             segment,
