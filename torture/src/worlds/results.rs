@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::world::{Contents, KEPT, Refusal, World};
 
-/// A file of results that grows. A step is a run that ends in order, which syncs it.
+/// A file of results that grows. A step is a run that ends with a sync.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultsWorld;
 
@@ -45,7 +45,7 @@ fn append(path: &Path, step: usize) -> Result<(), ResultsError> {
     for record in records(step) {
         file.append(record)?;
     }
-    Ok(())
+    file.sync()
 }
 
 impl World for ResultsWorld {
