@@ -50,7 +50,7 @@ pub fn join(
         .collect();
     for part in &parts {
         // The first part's settings became those of the corpus, or fit it.
-        super::writer::check_settings(part.dir(), part.settings(), writer.settings())?;
+        super::admission::check_settings(part.dir(), part.settings(), writer.settings())?;
         let shards: Vec<u32> = part.segments().iter().map(|s| s.shard()).collect();
         if let Some(&shard) = shards.iter().find(|shard| taken.contains(shard)) {
             return Err(CorpusError::ShardTwice {

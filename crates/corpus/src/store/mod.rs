@@ -15,6 +15,7 @@
 //!
 //! It holds no vectors and no search index; the index room adds its files to a staged segment.
 
+mod admission;
 mod collect;
 mod corpus;
 mod documents;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 
+use super::admission::lock;
 use super::collect::collect;
 use super::error::CorpusError;
 use super::known::Known;
@@ -12,7 +13,7 @@ use super::layout;
 use super::manifest::{self, Change, Manifest};
 use super::pin::pin_current;
 use super::verify::{self, Damage};
-use super::writer::{Writer, lock};
+use super::writer::Writer;
 
 impl Writer {
     /// Takes up an earlier generation again, as a new one, whatever state the current one is in.

@@ -255,8 +255,8 @@ pub(super) fn fit(
     if flags.full {
         let learned = model.variables().iter();
         let learned = learned.map(|(name, variable)| (name.clone(), variable.as_tensor().clone()));
-        checkpoint.write(&flags.out, StoredAs::F32, &learned.collect())?;
-        origin.write(&flags.out)?;
+        let learned = learned.collect();
+        checkpoint.write_trained(&flags.out, StoredAs::F32, &learned, Some(&origin))?;
     } else {
         ken_train::write_adapter(&model, &settings.model.to_string(), &origin, &flags.out)?;
     }
