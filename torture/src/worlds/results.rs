@@ -1,4 +1,4 @@
-//! A file of per-question results: begun, gone on with, some records replaced.
+//! A file of per-question results: begun, resumed, some records replaced.
 
 use std::path::Path;
 

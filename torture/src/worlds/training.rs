@@ -1,4 +1,4 @@
-//! A training: broken off twice, gone on with to its end, and then the adapter that it made, written by the
+//! A training: interrupted twice, resumed to its end, and then the adapter that it made, written by the
 //! calls that `ken train` makes.
 
 use std::ops::ControlFlow;

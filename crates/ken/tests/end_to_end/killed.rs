@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
+use ken_torture::shim::{Control, Order, Shim, Strike, kinds};
 use serde_json::json;
 
 use crate::harness::{Ken, refused};
@@ -26,42 +27,28 @@ const MODEL: [&str; 4] = [
     "ken.json",
 ];
 
-/// Builds the library that lets calls fail.
-fn shim(ken: &Ken) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ingest/tests/dependability/shim.c");
-    let library = ken.path("shim.so");
-    let status = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .args([&library, &source])
-        .arg("-ldl")
-        .status()
-        .expect("a C compiler");
-    assert!(status.success());
-    library
-}
-
 /// The whole path of a file, which the library goes by.
 fn whole_path(ken: &Ken, name: &str) -> String {
     ken.path(name).to_str().unwrap().to_owned()
 }
 
-/// Runs a command that is killed at its Nth call below a path, from 1. With 0 it ends, and how many
-/// calls there were goes to the file `count`.
-fn run(ken: &Ken, arguments: &[&str], below: &str, at: usize) -> Output {
-    let arguments = [arguments, &["--json"]].concat();
-    ken.command(&arguments)
-        .env("LD_PRELOAD", ken.path("shim.so"))
-        .env("KEN_FAULT_BELOW", below)
-        .env("KEN_FAULT_AT", at.to_string())
-        .env("KEN_FAULT", "kill")
-        .env("KEN_FAULT_COUNT", ken.path("count"))
-        .output()
-        .unwrap()
+/// Runs a command that is killed at its Nth call that changes a file below a folder, from 1; with 0
+/// it ends. How many there were is in [`calls`] afterwards.
+fn run(ken: &Ken, shim: &Shim, arguments: &[&str], below: &str, at: usize) -> Output {
+    let control = ken.path("control");
+    Control::create(&control).order(Order {
+        strike: Strike::Kill,
+        at: at as i64,
+        ..Order::count(kinds::CHANGES)
+    });
+    let mut command = ken.command(&[arguments, &["--json"]].concat());
+    shim.watch(&mut command, Path::new(below));
+    command.env("TORTURE_CONTROL", control).output().unwrap()
 }
 
-/// How many calls the last command made that was not killed.
+/// How many calls the last command made.
 fn calls(ken: &Ken) -> usize {
-    ken.read("count").parse().unwrap()
+    Control::open(&ken.path("control")).calls()
 }
 
 fn files(ken: &Ken, folder: &str, names: &[&'static str]) -> Files {
@@ -72,7 +59,6 @@ fn files(ken: &Ken, folder: &str, names: &[&'static str]) -> Files {
 /// A model of an invented world that knows nothing, and two sets of examples.
 fn prepared() -> Ken {
     let ken = Ken::new();
-    shim(&ken);
     let world = [
         "world",
         "make",
@@ -106,7 +92,7 @@ fn train<'a>(examples: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> 
 /// Kills a training at every call that changes a file of a folder that holds a model already, and
 /// goes on by the same command.
 fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
-    let ken = prepared();
+    let (ken, shim) = (prepared(), Shim::build());
     ken.json(&train("no.jsonl", "old", more));
     ken.json(&train("yes.jsonl", "new", more));
     let (old, new) = (files(&ken, "old", names), files(&ken, "new", names));
@@ -120,7 +106,7 @@ fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
             fs::write(ken.path("out").join(name), bytes).unwrap();
         }
         let anew = [more, &["--overwrite"]].concat();
-        run(&ken, &train("yes.jsonl", &out, &anew), &out, at)
+        run(&ken, &shim, &train("yes.jsonl", &out, &anew), &out, at)
     };
     assert!(begun(0).status.success());
     let calls = calls(&ken);
@@ -143,7 +129,7 @@ fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
                 .any(|state| ken.path("out").join(state).exists());
             assert!(kept, "neither a model nor a checkpoint at {at} of {calls}");
         }
-        let again = run(&ken, &train("yes.jsonl", &out, more), &out, 0);
+        let again = run(&ken, &shim, &train("yes.jsonl", &out, more), &out, 0);
         if again.status.success() {
             assert_eq!(files(&ken, "out", names), new, "resumed after {at}");
             assert!(!ken.path("out/training.safetensors").exists());
@@ -176,17 +162,17 @@ fn train_from_nothing(out: &str) -> Vec<&str> {
 
 #[test]
 fn a_killed_training_from_nothing_resumes() {
-    let ken = prepared();
+    let (ken, shim) = (prepared(), Shim::build());
     let (whole, out) = (whole_path(&ken, "whole"), whole_path(&ken, "out"));
-    let done = run(&ken, &train_from_nothing(&whole), &whole, 0);
+    let done = run(&ken, &shim, &train_from_nothing(&whole), &whole, 0);
     assert!(done.status.success());
     let calls = calls(&ken);
     let new = files(&ken, "whole", &MODEL);
     for at in (1..=calls).rev().take(30) {
         let _ = fs::remove_dir_all(ken.path("out"));
-        let killed = run(&ken, &train_from_nothing(&out), &out, at);
+        let killed = run(&ken, &shim, &train_from_nothing(&out), &out, at);
         assert_eq!(killed.status.signal(), Some(9), "at {at}");
-        let again = run(&ken, &train_from_nothing(&out), &out, 0);
+        let again = run(&ken, &shim, &train_from_nothing(&out), &out, 0);
         let is_whole = files(&ken, "out", &MODEL) == new;
         assert!(is_whole, "killed at {at} of {calls}");
         if !again.status.success() {
@@ -215,31 +201,28 @@ fn probe(out: &str) -> Vec<&str> {
 
 #[test]
 fn a_killed_probe_asks_only_what_is_missing() {
-    let ken = prepared();
-    let (whole, out) = (
-        whole_path(&ken, "whole.jsonl"),
-        whole_path(&ken, "out.jsonl"),
-    );
-    let done = run(&ken, &probe(&whole), &whole, 0);
+    let (ken, shim) = (prepared(), Shim::build());
+    let records = "out/records.jsonl";
+    let (whole, out) = (whole_path(&ken, "whole"), whole_path(&ken, "out"));
+    let records_in = |folder: &str| format!("{folder}/records.jsonl");
+    let done = run(&ken, &shim, &probe(&records_in(&whole)), &whole, 0);
     assert!(done.status.success());
     let calls = calls(&ken);
-    let expected = untimed(&ken.read("whole.jsonl"));
+    let expected = untimed(&ken.read("whole/records.jsonl"));
     for at in 1..=calls {
-        for name in ["out.jsonl", "out.jsonl.parquet", "out.jsonl.parquet.tmp"] {
-            let _ = fs::remove_file(ken.path(name));
-        }
-        let killed = run(&ken, &probe(&out), &out, at);
+        let _ = fs::remove_dir_all(&out);
+        let killed = run(&ken, &shim, &probe(&records_in(&out)), &out, at);
         assert_eq!(killed.status.signal(), Some(9), "at {at}");
-        let before = fs::read_to_string(ken.path("out.jsonl")).unwrap_or_default();
-        let again = run(&ken, &probe(&out), &out, 0);
+        let before = fs::read_to_string(ken.path(records)).unwrap_or_default();
+        let again = run(&ken, &shim, &probe(&records_in(&out)), &out, 0);
         assert!(again.status.success());
-        let after = ken.read("out.jsonl");
+        let after = ken.read(records);
         assert!(
             after.starts_with(&before),
             "what was written is not asked again, killed at {at}"
         );
         assert_eq!(untimed(&after), expected, "killed at {at}");
-        assert!(ken.path("out.jsonl.parquet").exists());
+        assert!(ken.path("out/records.jsonl.parquet").exists());
     }
 }
 

@@ -167,7 +167,11 @@ impl Adapter {
             TensorFileError::Broken(reason) => broken(&reason),
         })?;
         let of_tensors = Fingerprint::of_files(&[file.file()])?;
-        let told = serde_json::to_string(&origin).unwrap_or_default();
+        // Of `ken.json` what bears on answers, and not what is noted of the training.
+        let told = origin
+            .as_ref()
+            .map(|origin| (origin.prompt, origin.sources.as_ref()));
+        let told = format!("{told:?}");
         let fingerprint = Fingerprint {
             sampled: crate::fingerprint_of_texts(&[&text, &of_tensors.sampled]),
             whole: crate::fingerprint_of_texts(&[&text, &of_tensors.whole, &told]),
