@@ -62,7 +62,7 @@ fn a_sync_that_is_left_out_is_noticed() {
         ("corpus", ".json.tmp"),
         ("corpus", "corpus/generations"),
         ("corpus", "CURRENT.tmp"),
-        ("corpus", "/corpus"),
+        ("corpus", "corpus"),
         ("datastore", "datastore.json.tmp"),
         ("results", "results.jsonl"),
     ] {
