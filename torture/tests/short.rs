@@ -62,7 +62,7 @@ fn a_sync_that_is_left_out_is_noticed() {
         ("corpus", ".json.tmp"),
         ("corpus", "corpus/generations"),
         ("corpus", "CURRENT.tmp"),
-        ("corpus", "/corpus"),
+        ("corpus", "corpus"),
         ("datastore", "datastore.json.tmp"),
         ("results", "results.jsonl"),
     ] {
@@ -108,7 +108,7 @@ fn damage_is_named_and_mended() {
     let _alone = alone();
     let shim = Shim::build();
     for store in Store::ALL {
-        nothing_wrong(&damage::run(store, &shim, Some(100), 1));
+        nothing_wrong(&damage::run(store, &shim, Some(60), 1));
     }
 }
 

@@ -174,7 +174,9 @@ pub fn work(name: &str, dir: &Path) {
     let store = Store::named(name);
     let run = dir.join(format!("run-{}", batch::number()));
     let whole = dir.join("whole");
-    let expected = store.read(&whole).expect("the whole store");
+    // Reading may lock, and another worker reads too.
+    copy(&whole, &run);
+    let expected = store.read(&run).expect("the whole store");
     batch::work(dir, |case: Case| {
         let damaged = Damaged {
             whole: &whole,

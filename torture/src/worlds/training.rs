@@ -53,8 +53,11 @@ fn base(dir: &Path) -> Checkpoint {
             number += 1.0;
             3.0 * (number * 0.7).sin()
         };
-        let written = untrained.write(&folder, &tokenizer, &mut normal);
+        // Whoever is killed here leaves no half of it; this is not what is tortured.
+        let new = dir.join("base.new");
+        let written = untrained.write(&new, &tokenizer, &mut normal);
         written.expect("the model to train");
+        std::fs::rename(&new, &folder).expect("the model to train");
     }
     Checkpoint::open(&folder, None).expect("the model to train")
 }
