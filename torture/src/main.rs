@@ -151,11 +151,11 @@ fn run(options: &Options) -> ExitCode {
             }
         }
     }
-    if let Some(out) = &options.out {
-        if let Err(error) = write(out, options, &outcomes) {
-            eprintln!("torture: cannot write {}: {error}", out.display());
-            return ExitCode::from(2);
-        }
+    if let Some(out) = &options.out
+        && let Err(error) = write(out, options, &outcomes)
+    {
+        eprintln!("torture: cannot write {}: {error}", out.display());
+        return ExitCode::from(2);
     }
     match outcomes.iter().all(|outcome| outcome.violation_count == 0) {
         true => ExitCode::SUCCESS,
