@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use crate::outcome::Outcome;
@@ -75,10 +76,7 @@ fn measured(world: &dyn World, shim: &Shim) -> Vec<Span> {
     let control = Control::create(&dir.path().join("control"));
     let measure = |_| {
         control.forget_changes();
-        let mut child = command(world, shim, dir.path())
-            .env("TORTURE_STEPS", "1")
-            .spawn()
-            .expect("the worker");
+        let mut child = spawn(command(world, shim, dir.path()).env("TORTURE_STEPS", "1"));
         await_change(&control, &mut child);
         let begun = Instant::now();
         let status = child.wait().expect("the worker");
@@ -100,6 +98,19 @@ fn await_change(control: &Control, child: &mut Child) {
     while control.changes() == 0 && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_micros(100));
     }
+}
+
+/// Held for writing while a process is started, which until it is loaded holds this process's locks too,
+/// and for reading while this process may lock something.
+static STARTING: RwLock<()> = RwLock::new(());
+
+fn reading() -> RwLockReadGuard<'static, ()> {
+    STARTING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn spawn(command: &mut Command) -> Child {
+    let _starting = STARTING.write().unwrap_or_else(PoisonError::into_inner);
+    command.spawn().expect("the worker")
 }
 
 fn command(world: &dyn World, shim: &Shim, dir: &Path) -> Command {
@@ -147,7 +158,10 @@ fn one(
             if taken < world.steps() && control.changes() > 0 {
                 counts.while_writing.fetch_add(1, Ordering::Relaxed);
             }
-            let found = without_panic(|| world.contents(dir.path()));
+            let found = {
+                let _reading = reading();
+                without_panic(|| world.contents(dir.path()))
+            };
             let wrong = match found {
                 Err(error) => Some(error),
                 Ok(found) => {
@@ -162,19 +176,10 @@ fn one(
             }
         }
         let taken = read_taken(dir.path());
-        let mut checked = world::check(world, states, taken, dir.path());
-        // A worker that another thread starts holds this process's locks too until it is loaded.
-        for _ in 0..20 {
-            match &checked {
-                Err(error)
-                    if error.contains("is writing to") || error.contains("being changed") =>
-                {
-                    std::thread::sleep(Duration::from_millis(5));
-                    checked = world::check(world, states, taken, dir.path());
-                }
-                _ => break,
-            }
-        }
+        let checked = {
+            let _reading = reading();
+            world::check(world, states, taken, dir.path())
+        };
         if let Err(error) = checked {
             violations.push((format!("run, step {taken}"), error));
         }
@@ -203,11 +208,13 @@ fn killed(
             lasting: false,
             kinds: kinds::CHANGES,
         });
-        let status = command(world, shim, dir).status().expect("the worker");
+        let status = spawn(&mut command(world, shim, dir))
+            .wait()
+            .expect("the worker");
         control.lift();
         (status, format!("killed at change {at}: {}", control.last()))
     } else {
-        let mut child = command(world, shim, dir).spawn().expect("the worker");
+        let mut child = spawn(&mut command(world, shim, dir));
         await_change(control, &mut child);
         let time: Duration = next.iter().map(|span| span.time).sum();
         let wait = Duration::from_micros(random.below(time.as_micros() as usize + 1) as u64);

@@ -45,8 +45,8 @@ fn a_power_loss_takes_nothing_that_was_acknowledged() {
     let _alone = alone();
     let shim = Shim::build();
     for world in worlds::all() {
-        let outcome = crash::run(&*world, &shim, &drawing(70));
-        assert_eq!(outcome.numbers["states"], 70, "{}", outcome.summary());
+        let outcome = crash::run(&*world, &shim, &drawing(50));
+        assert_eq!(outcome.numbers["states"], 50, "{}", outcome.summary());
         nothing_wrong(&outcome);
     }
 }
@@ -81,8 +81,8 @@ fn a_call_that_the_system_refuses_costs_nothing() {
     let _alone = alone();
     let shim = Shim::build();
     for world in worlds::all() {
-        let outcome = faults::run(&*world, &shim, Some(60), 1);
-        assert_eq!(outcome.numbers["struck"], 60, "{}", outcome.summary());
+        let outcome = faults::run(&*world, &shim, Some(40), 1);
+        assert_eq!(outcome.numbers["struck"], 40, "{}", outcome.summary());
         nothing_wrong(&outcome);
     }
 }
@@ -92,7 +92,7 @@ fn a_kill_costs_nothing() {
     let _alone = alone();
     let shim = Shim::build();
     for world in worlds::all() {
-        let outcome = kills::run(&*world, &shim, 50, 1);
+        let outcome = kills::run(&*world, &shim, 40, 1);
         let of = |name: &str| outcome.numbers[name];
         assert!(
             2 * of("while_writing") >= of("kills"),
@@ -108,7 +108,7 @@ fn damage_is_named_and_mended() {
     let _alone = alone();
     let shim = Shim::build();
     for store in Store::ALL {
-        nothing_wrong(&damage::run(store, &shim, Some(60), 1));
+        nothing_wrong(&damage::run(store, &shim, Some(40), 1));
     }
 }
 

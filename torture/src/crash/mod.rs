@@ -135,7 +135,7 @@ fn draw(calls: &[Call], drawing: &Drawing, each: &mut dyn FnMut(State) -> bool) 
             let single = random.sample(disk.pending(), SINGLE);
             draws.extend(single.iter().map(|&one| Draw::Without(one)));
             draws.extend(single.iter().map(|&one| Draw::Only(one)));
-            draws.extend((0..RANDOM).map(|_| Draw::Random(random.draw())));
+            draws.extend((0..RANDOM).map(|_| Draw::Random(random.number())));
             for draw in draws {
                 if seen.len() >= drawing.count {
                     return (drawn, seen.len());
