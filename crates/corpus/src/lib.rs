@@ -7,7 +7,6 @@
 
 mod document;
 mod filter;
-mod io_hint;
 mod passage;
 mod read;
 mod segment;
@@ -16,7 +15,6 @@ mod store;
 
 pub use document::{Digest, Document};
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
-pub use io_hint::{io_hint, io_kind};
 pub use passage::{Passage, PassageId, titled};
 pub use read::{
     Budget, Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadOptions,

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use ken_corpus::{io_hint, io_kind};
+use ken_storage::{io_hint, io_kind};
 
 /// An error of writing, opening or searching an index.
 #[derive(Debug, thiserror::Error)]

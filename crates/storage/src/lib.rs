@@ -10,6 +10,7 @@ mod atomic;
 mod error;
 mod fingerprint;
 mod folder;
+mod hint;
 mod mapped;
 mod read_at;
 
@@ -18,6 +19,7 @@ pub use atomic::{AtomicFile, replace};
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{create_dir_all, names, remove, rename, sync_dir, sync_tree};
+pub use hint::{io_hint, io_kind};
 pub use mapped::Mapped;
 pub use read_at::ReadAt;
 

@@ -90,7 +90,7 @@ impl TrainError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Model(error) => error.kind(),
-            Self::Io { .. } => "io",
+            Self::Io { source, .. } => ken_storage::io_kind(source.kind()),
             Self::NothingToLearn { .. } => "nothing_to_learn",
             Self::TooLong { .. } => "sequence_too_long",
             Self::Setting { .. } => "setting",
@@ -106,6 +106,7 @@ impl TrainError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Model(error) => error.hint(),
+            Self::Io { path, source } => ken_storage::io_hint(source.kind(), path),
             Self::NotFinite { .. } => Some(
                 "lower the learning rate with --learning-rate, or clip harder with --clip"
                     .to_owned(),

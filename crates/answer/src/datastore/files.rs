@@ -4,7 +4,7 @@
 //! read again where the files that they read were replaced meanwhile.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use ken_index::VectorSet;
@@ -82,7 +82,12 @@ impl Header {
         let unread = |error: &dyn std::fmt::Display| {
             damaged(folder, format!("`{FILE}` cannot be read: {error}"))
         };
-        let text = fs::read(folder.join(FILE)).map_err(|error| unread(&error))?;
+        let path = folder.join(FILE);
+        let text = fs::read(&path).map_err(|error| match error.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => unread(&error),
+            // What cannot be read just now is no broken datastore.
+            _ => StorageError::new("read", &path)(error).into(),
+        })?;
         let header: Self = serde_json::from_slice(&text).map_err(|error| unread(&error))?;
         if header.format != FORMAT || header.version != VERSION {
             let reason = format!(

@@ -8,7 +8,7 @@ use super::compression::{self, Compression};
 use super::fields::{ID_NAMES, TEXT_NAMES, either};
 use super::format::KNOWN;
 use super::place::Place;
-use crate::io_hint::{io_hint, io_kind};
+use ken_storage::{io_hint, io_kind};
 
 /// A document could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -3,10 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ken_storage::StorageError;
+use ken_storage::{StorageError, io_hint, io_kind};
 
 use super::shards::Sharding;
-use crate::io_hint::{io_hint, io_kind};
 
 /// A corpus could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]

@@ -143,10 +143,14 @@ fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
 }
 
 /// The system's error that a message quotes. tantivy keeps some of them as texts only, in which
-/// the standard library writes the number.
+/// the standard library writes the number: `(os error 5)` for people, `Os { code: 5, ..` for
+/// programmers.
 fn system_error(message: &str) -> Option<io::Error> {
-    let (_, rest) = message.rsplit_once("(os error ")?;
-    let (number, _) = rest.split_once(')')?;
+    let number = |before: &str, after: char| {
+        let (_, rest) = message.rsplit_once(before)?;
+        Some(rest.split_once(after)?.0)
+    };
+    let number = number("(os error ", ')').or_else(|| number("Os { code: ", ','))?;
     Some(io::Error::from_raw_os_error(number.parse().ok()?))
 }
 
@@ -163,6 +167,7 @@ mod tests {
             TantivyError::from(io::Error::from_raw_os_error(28)),
             TantivyError::from(io::Error::other(system.clone())),
             told(&system),
+            told(&format!("{:?}", io::Error::from_raw_os_error(28))),
             OpenWriteError::wrap_io_error(io::Error::from_raw_os_error(28), "x.pos".into()).into(),
         ] {
             let error = write_error("c/lexical".into(), error);

@@ -215,7 +215,9 @@ impl DecoderError {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
-            Self::Io { .. } | Self::Storage(_) => "io",
+            Self::Io { source, .. } | Self::Storage(StorageError { source, .. }) => {
+                ken_storage::io_kind(source.kind())
+            }
             Self::Incomplete { .. } => "incomplete_model",
             Self::NotAModel { .. } => "not_a_model",
             Self::Corrupt { .. } => "corrupt_model",

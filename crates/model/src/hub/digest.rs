@@ -24,14 +24,22 @@ pub(super) fn file_sha256(path: &Path, label: &str, watch: &mut Watch) -> Result
     let mut done = 0u64;
     loop {
         watch.step(Stage::Verifying, label, done, Some(total))?;
-        let n = file
-            .read(&mut chunk)
-            .map_err(|e| io_error("read", path, e))?;
+        let n = read_some(&mut file, &mut chunk).map_err(|e| io_error("read", path, e))?;
         if n == 0 {
             return Ok(hex(&hasher.finalize()));
         }
         hasher.update(&chunk[..n]);
         done += n as u64;
+    }
+}
+
+/// Reads what is there next, and again where a signal interrupted it. 0 is the end.
+pub(super) fn read_some(file: &mut impl Read, chunk: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match file.read(chunk) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
     }
 }
 

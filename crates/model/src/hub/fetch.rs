@@ -10,7 +10,7 @@ use base64::Engine;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use url::Url;
 
-use super::digest::{CHUNK_BYTES, file_sha256};
+use super::digest::{CHUNK_BYTES, file_sha256, read_some};
 use super::environment::Environment;
 use super::error::{HubError, io_error};
 use super::folders::settle;
@@ -253,7 +253,7 @@ impl Client {
         let mut done = offset;
         loop {
             watch.step(Stage::Downloading, job.label, done, total)?;
-            let n = match body.read(&mut chunk) {
+            let n = match read_some(&mut body, &mut chunk) {
                 Ok(n) => n,
                 Err(e) => return Ok(Attempt::Cut(e.to_string())),
             };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use super::digest::CHUNK_BYTES;
+use super::digest::{CHUNK_BYTES, read_some};
 use super::error::{HubError, io_error};
 use super::progress::{Stage, Watch};
 
@@ -68,9 +68,7 @@ pub(super) fn copy_file(
     let mut done = 0u64;
     loop {
         watch.step(Stage::Downloading, label, done, total)?;
-        let n = from
-            .read(&mut chunk)
-            .map_err(|e| io_error("read", source, e))?;
+        let n = read_some(&mut from, &mut chunk).map_err(|e| io_error("read", source, e))?;
         if n == 0 {
             return to.sync_all().map_err(|e| io_error("write", destination, e));
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 use super::archive;
-use super::digest::{CHUNK_BYTES, hex};
+use super::digest::{CHUNK_BYTES, hex, read_some};
 use super::error::{HubError, io_error};
 use super::folders::create_folder;
 use super::near_names::nearest;
@@ -135,12 +135,10 @@ fn write_entry(
     loop {
         watch.step(Stage::Unpacking, relative, done, Some(total))?;
         // The archive checks each entry's CRC as it is read.
-        let n = entry
-            .read(&mut chunk)
-            .map_err(|e| HubError::BrokenArchive {
-                path: archive.to_owned(),
-                detail: format!("{relative}: {e}"),
-            })?;
+        let n = read_some(&mut entry, &mut chunk).map_err(|e| HubError::BrokenArchive {
+            path: archive.to_owned(),
+            detail: format!("{relative}: {e}"),
+        })?;
         if n == 0 {
             break;
         }
