@@ -11,7 +11,11 @@ use super::manifest::{self, Settings};
 /// Refuses a folder that holds other things than an unpublished corpus: sweeping it could
 /// destroy a person's files.
 pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
-    if layout::current(dir).is_file() {
+    let current = layout::current(dir);
+    if current
+        .try_exists()
+        .map_err(CorpusError::io("look at", &current))?
+    {
         return Ok(());
     }
     let names = ken_storage::names(dir)?;
