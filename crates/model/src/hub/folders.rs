@@ -1,7 +1,7 @@
 //! The file system's part of the cache: folders made, deleted, measured, files copied and flushed.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 use super::digest::{CHUNK_BYTES, read_some};

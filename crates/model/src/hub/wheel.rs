@@ -117,7 +117,7 @@ fn wanted_entries(names: &[String], path: &str) -> Vec<(String, String)> {
 
 /// Copies one entry to disk, hashing on the way.
 fn write_entry(
-    entry: &mut dyn Read,
+    mut entry: &mut dyn Read,
     relative: &str,
     total: u64,
     target: &Path,
