@@ -80,19 +80,19 @@ fn main() -> std::io::Result<()> {
         write(target, name, &model_files::Place::new(file).valid())?;
     }
     write("wheel", "model", &wheels::valid())?;
+    for (target, seeds) in [
+        ("endpoint_json", &endpoint_json::SEEDS[..]),
+        ("server_sent_events", &server_sent_events::SEEDS[..]),
+    ] {
+        for (number, seed) in seeds.iter().enumerate() {
+            write(target, &number.to_string(), seed.as_bytes())?;
+        }
+    }
+    write("datastore", "valid", &datastore::Place::new().valid())
 }
 
 fn write(target: &str, name: &str, bytes: &[u8]) -> std::io::Result<()> {
     let folder = Path::new("corpus").join(target);
     std::fs::create_dir_all(&folder)?;
     std::fs::write(folder.join(name), bytes)
-    for (target, seeds) in [
-        ("endpoint_json", &endpoint_json::SEEDS[..]),
-        ("server_sent_events", &server_sent_events::SEEDS[..]),
-    ] {
-        for (number, seed) in seeds.iter().enumerate() {
-            write(target, &number.to_string(), seed)?;
-        }
-    }
-    write("datastore", "valid", &datastore::Place::new().valid())
 }
