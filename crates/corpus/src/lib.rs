@@ -18,7 +18,7 @@ pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use passage::{Passage, PassageId, titled};
 pub use read::{
     Budget, Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadOptions,
-    ReadProgress, contained, read_documents, read_documents_with,
+    ReadProgress, read_documents, read_documents_with,
 };
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;

@@ -3,7 +3,6 @@
 //! embed it (`encoder`), the arithmetic that both share (`kernels`), both behind endpoints
 //! (`remote`), and a model with a known boundary, for tests (`table`). Knows nothing of corpora, prompts' contents or routing.
 
-mod contained;
 pub mod decoder;
 pub mod embedder;
 pub mod encoder;
@@ -16,6 +15,7 @@ mod small_file;
 pub mod table;
 mod tensor_file;
 mod tokenizer_growth;
+mod tokenizing;
 
 pub use fingerprint::of_texts as fingerprint_of_texts;
 pub use ken_storage::same_fingerprint as same_model;

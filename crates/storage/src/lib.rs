@@ -7,6 +7,7 @@
 
 mod append;
 mod atomic;
+mod contained;
 mod error;
 mod fingerprint;
 mod folder;
@@ -16,6 +17,7 @@ mod read_at;
 
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, replace};
+pub use contained::contained;
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{create_dir_all, names, remove, rename, sync_dir, sync_tree};

@@ -5,7 +5,6 @@
 
 mod budget;
 mod compression;
-mod contained;
 mod documents;
 mod error;
 mod fields;
@@ -24,7 +23,6 @@ mod source;
 
 pub use budget::Budget;
 pub use compression::Compression;
-pub use contained::contained;
 pub use documents::{Documents, ReadOptions, ReadProgress, read_documents, read_documents_with};
 pub use error::ReadError;
 pub use format::{Format, FormatError};

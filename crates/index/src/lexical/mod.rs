@@ -20,8 +20,8 @@ pub(crate) use write::LexicalWriter;
 
 use std::path::{Path, PathBuf};
 
-use ken_corpus::contained;
 use ken_storage::HEAP_BYTES;
+use ken_storage::contained;
 use rayon::prelude::*;
 use tantivy::index::SegmentComponent;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, TermQuery, Weight};

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ken_corpus::contained;
+use ken_storage::contained;
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenWriteError;
 use tantivy::indexer::SingleSegmentIndexWriter;

@@ -21,9 +21,10 @@ use tokenizers::{
 
 use super::error::DecoderError;
 use super::gguf::Metadata;
-use crate::contained::{contained, tokenizing};
 use crate::small_file::{self, MOST_TOKENIZER_BYTES};
 use crate::tokenizer_growth;
+use crate::tokenizing::tokenizing;
+use ken_storage::contained;
 
 /// GGUF's token types, as far as they matter here.
 const NORMAL: f64 = 1.0;

@@ -6,8 +6,8 @@ use std::path::Path;
 use tokenizers::{PostProcessor, Tokenizer, TruncationDirection};
 
 use super::error::EncoderError;
-use crate::contained::tokenizing;
 use crate::tokenizer_growth;
+use crate::tokenizing::tokenizing;
 
 /// The model's input.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,12 +18,12 @@ use serde_json::{Map, Value};
 
 use self::claims::{Claims, Group};
 use super::budget::Watch;
-use super::contained::contained;
 use super::documents::Record;
 use super::error::ReadError;
 use super::fields::{self, ID_NAMES, TEXT_NAMES};
 use super::files::InputFile;
 use super::place::Place;
+use ken_storage::contained;
 
 /// The rows of a file. It ends behind data that are broken. `bytes_read` grows by the share of
 /// the rows that were read, since a file is not read from front to end.

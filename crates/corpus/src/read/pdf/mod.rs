@@ -15,8 +15,8 @@ use serde_json::{Map, Value};
 
 use self::work::Work;
 use super::budget::Watch;
-use super::contained::contained;
 use super::error::ReadError;
+use ken_storage::contained;
 
 /// No map of a font's codes is unpacked to more than this; large ones have a few hundred thousand
 /// bytes.

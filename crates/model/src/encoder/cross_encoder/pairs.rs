@@ -7,9 +7,9 @@ use tokenizers::utils::truncation::{
 };
 use tokenizers::{Encoding, Tokenizer};
 
-use crate::contained::tokenizing;
 use crate::encoder::error::EncoderError;
 use crate::encoder::tokens::{self, Sequence};
+use crate::tokenizing::tokenizing;
 
 /// A tokenizer of pairs with the model's limit on the length of its input.
 pub(super) struct Pairs {

@@ -1,4 +1,4 @@
-//! Calls into the tokenizers crate, which panics on some files: the panic becomes a value.
+//! Reading files by crates that panic on damaged ones: the panic becomes a value.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -12,7 +12,10 @@ thread_local! {
 /// What `call` returns, or the message of its panic, which is then not printed.
 ///
 /// What `call` has changed when it panics must not be used again.
-pub(crate) fn contained<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+///
+/// # Errors
+/// The message of the panic.
+pub fn contained<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     pass_over_contained_panics();
     let outer = CONTAINED.replace(true);
     let result = panic::catch_unwind(AssertUnwindSafe(call));
@@ -20,7 +23,7 @@ pub(crate) fn contained<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "its file makes no sense".to_owned())
+            .unwrap_or_else(|| "its data make no sense".to_owned())
     })
 }
 
@@ -35,11 +38,6 @@ fn pass_over_contained_panics() {
             }
         }));
     });
-}
-
-/// As [`contained`], of a call that may fail as tokenizers do: either failure in words.
-pub(crate) fn tokenizing<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
-    contained(call)?.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
