@@ -96,8 +96,6 @@ struct Told {
     call: String,
     struck: bool,
     refused: bool,
-    /// The error, where it has the wrong kind or names no file.
-    misnamed: Option<String>,
     violation: Option<String>,
 }
 
@@ -116,7 +114,6 @@ pub fn run(world: &dyn World, shim: &Shim, count: Option<usize>, seed: u64) -> O
         call,
         struck: true,
         refused: false,
-        misnamed: None,
         violation: Some(death),
     };
     let told = batch::run(shim, world.name(), "faults", dir.path(), &cases, died);
@@ -124,10 +121,6 @@ pub fn run(world: &dyn World, shim: &Shim, count: Option<usize>, seed: u64) -> O
         outcome.add("cases", 1);
         outcome.add("struck", usize::from(told.struck));
         outcome.add("refused", usize::from(told.refused));
-        outcome.add("misnamed", usize::from(told.misnamed.is_some()));
-        if let Some(misnamed) = told.misnamed {
-            outcome.note(format!("{case:?}: {}", told.call), misnamed);
-        }
         if let Some(violation) = told.violation {
             outcome.violation(format!("{case:?}: {}", told.call), violation);
         }
@@ -268,7 +261,6 @@ fn one(world: &dyn World, bench: &Bench<'_>, states: &[Contents], case: &Case) -
     bench.control.lift();
     let struck = bench.control.struck() > 0;
     let refused = matches!(taken, Ok(Err(_)));
-    let mut misnamed = None;
     let violation = match taken {
         Err(panicked) => Some(panicked),
         Ok(Ok(())) => world::check_done(world, states, case.step + 1, &bench.run).err(),
@@ -278,15 +270,16 @@ fn one(world: &dyn World, bench: &Bench<'_>, states: &[Contents], case: &Case) -
             let (kind, message) = (&refusal.kind, &refusal.message);
             let below = bench.run.to_string_lossy();
             let is_right = case.fault.is_told_by(kind, message) && message.contains(&*below);
-            misnamed = (!is_right).then(|| format!("{refusal:?}"));
-            world::check(world, states, case.step, &bench.run).err()
+            match world::check(world, states, case.step, &bench.run) {
+                Ok(_) if !is_right => Some(format!("misnamed: {refusal:?}")),
+                checked => checked.err(),
+            }
         }
     };
     Told {
         call: bench.control.last(),
         struck,
         refused,
-        misnamed,
         violation,
     }
 }

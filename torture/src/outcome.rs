@@ -30,8 +30,6 @@ pub struct Outcome {
     pub violations: Vec<Violation>,
     /// How many of these there are, if not all are told.
     pub violation_count: usize,
-    /// What is wrong in words only: nothing is lost by it.
-    pub notes: Vec<Violation>,
     /// How long it took.
     pub seconds: f64,
     #[serde(skip)]
@@ -48,7 +46,6 @@ impl Outcome {
             numbers: BTreeMap::new(),
             violations: Vec::new(),
             violation_count: 0,
-            notes: Vec::new(),
             seconds: 0.0,
             begun: Some(Instant::now()),
         }
@@ -72,14 +69,6 @@ impl Outcome {
         });
     }
 
-    /// Notes something that is wrong in words only.
-    pub fn note(&mut self, at: impl Into<String>, what: impl Into<String>) {
-        self.notes.push(Violation {
-            at: at.into(),
-            what: what.into(),
-        });
-    }
-
     /// Ends it.
     #[must_use]
     pub fn end(mut self) -> Self {
@@ -88,7 +77,6 @@ impl Outcome {
             .map_or(0.0, |begun| begun.elapsed().as_secs_f64());
         self.violation_count = self.violations.len();
         self.violations.truncate(TOLD);
-        self.notes.truncate(TOLD);
         self
     }
 

@@ -31,7 +31,10 @@ pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
 
 /// Whether there is a folder at `path`, or a link to one. An error is no answer: what cannot be
 /// looked at just now must not be taken for missing.
-fn is_dir(path: &Path) -> Result<bool, StorageError> {
+///
+/// # Errors
+/// Where the system does not say.
+pub fn is_dir(path: &Path) -> Result<bool, StorageError> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_dir()),
         Err(error)

@@ -20,7 +20,7 @@ pub use atomic::{AtomicFile, replace};
 pub use contained::contained;
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
-pub use folder::{create_dir_all, names, remove, rename, sync_dir, sync_tree};
+pub use folder::{create_dir_all, is_dir, names, remove, rename, sync_dir, sync_tree};
 pub use hint::{io_hint, io_kind};
 pub use mapped::Mapped;
 pub use read_at::ReadAt;

@@ -110,7 +110,9 @@ fn go_on(model: &Trainable, out: &Path, until: usize) -> Result<(), TrainError> 
 
 /// Puts what was learned in the place of what stood there, as the end of `ken train` does.
 fn finish(model: &Trainable, out: &Path) -> Result<(), Refusal> {
-    let storage = |error: ken_storage::StorageError| Refusal::new("io", &error);
+    let storage = |error: ken_storage::StorageError| {
+        Refusal::new(ken_storage::io_kind(error.source.kind()), &error)
+    };
     for name in ["config.json", SETTINGS_FILE] {
         ken_storage::remove(&out.join(name)).map_err(storage)?;
     }

@@ -100,7 +100,7 @@ fn blamed(error: CorpusError, from: &Path) -> CorpusError {
 
 fn link_or_copy(from: &Path, to: &Path) -> Result<(), CorpusError> {
     if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).map_err(CorpusError::io("create", folder))?;
+        ken_storage::create_dir_all(folder)?;
     }
     // Published files are never written again, so a link is as good as a copy.
     fs::hard_link(from, to)

@@ -24,9 +24,21 @@ impl Files {
     pub(super) fn open(path: &Path) -> Result<Files, tantivy::TantivyError> {
         Ok(Files {
             path: path.to_owned(),
-            mapped: MmapDirectory::open(path)?,
+            mapped: directory(path)?,
         })
     }
+}
+
+/// A folder in which an index stands or comes to stand.
+///
+/// `MmapDirectory` takes every answer but "a folder" for "no folder", a passing error of the disk
+/// too; so what it says is held against what the system says.
+pub(super) fn directory(path: &Path) -> Result<MmapDirectory, tantivy::TantivyError> {
+    let opened = MmapDirectory::open(path);
+    if opened.is_err() && std::fs::metadata(path)?.is_dir() {
+        return Ok(MmapDirectory::open(path)?);
+    }
+    Ok(opened?)
 }
 
 impl Directory for Files {

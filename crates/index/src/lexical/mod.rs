@@ -194,7 +194,7 @@ fn open_segment(
     let mut held = 0;
     for number in 0.. {
         let path = folder(dir, number);
-        if number > 0 && (held >= passages || !path.is_dir()) {
+        if number > 0 && (held >= passages || !ken_storage::is_dir(&path)?) {
             break;
         }
         let (reader, tokens) = tantivy_call(&path, || read_part(&path, field, most_bytes))?;

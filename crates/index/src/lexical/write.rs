@@ -4,13 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ken_storage::contained;
-use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::OpenWriteError;
 use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::schema::Field;
 use tantivy::schema::document::TantivyDocument;
 use tantivy::{IndexBuilder, TantivyError};
 
+use super::files::directory;
 use super::{TOKENIZER, folder, schema};
 use crate::IndexError;
 use crate::tokenize::analyzer;
@@ -121,7 +121,7 @@ fn begin(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError>
     let writer = IndexBuilder::new()
         .schema(schema)
         .tokenizers(tokenizers)
-        .single_segment_index_writer(MmapDirectory::open(path)?, WRITER_BYTES)?;
+        .single_segment_index_writer(directory(path)?, WRITER_BYTES)?;
     Ok((writer, field))
 }
 

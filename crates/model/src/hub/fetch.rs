@@ -161,10 +161,10 @@ impl Client {
         if job.sha256.is_none() {
             remove_if_there(&part)?;
         }
-        let mut pieced_together = length(&part) > 0;
+        let mut pieced_together = length(&part)? > 0;
         let mut started_over = false;
         let mut barren = 0;
-        let mut furthest = length(&part);
+        let mut furthest = length(&part)?;
         loop {
             match self.attempt(job, &part, watch)? {
                 Attempt::Complete => match check(job, &part, watch) {
@@ -191,7 +191,7 @@ impl Client {
                     }
                 }
                 Attempt::Cut(detail) => {
-                    let reached = length(&part);
+                    let reached = length(&part)?;
                     pieced_together = reached > 0;
                     barren = if reached > furthest { 1 } else { barren + 1 };
                     furthest = furthest.max(reached);
@@ -210,7 +210,7 @@ impl Client {
 
     /// One request: continues `part` from its end.
     fn attempt(&self, job: &Download, part: &Path, watch: &mut Watch) -> Result<Attempt, HubError> {
-        let start = length(part);
+        let start = length(part)?;
         watch.step(Stage::Downloading, job.label, start, job.bytes)?;
         if start > 0 && job.bytes == Some(start) {
             return Ok(Attempt::Complete);
@@ -289,9 +289,11 @@ fn check(job: &Download, part: &Path, watch: &mut Watch) -> Result<(), HubError>
         if !got.eq_ignore_ascii_case(expected) {
             return Err(mismatch(expected.to_owned(), got));
         }
-    } else if let Some(expected) = job.bytes.filter(|n| *n != length(part)) {
-        let got = format!("{} bytes", length(part));
-        return Err(mismatch(format!("of {expected} bytes"), got));
+    } else if let Some(expected) = job.bytes {
+        let got = length(part)?;
+        if got != expected {
+            return Err(mismatch(format!("of {expected} bytes"), format!("{got} bytes")));
+        }
     }
     Ok(())
 }
@@ -387,8 +389,14 @@ fn shown(url: &Url) -> String {
     shown.into()
 }
 
-fn length(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |m| m.len())
+/// Bytes of a file that may not be there yet. What cannot be looked at just now is not taken for
+/// missing: the next bytes would be written over those that it has.
+fn length(path: &Path) -> Result<u64, HubError> {
+    match std::fs::metadata(path) {
+        Ok(found) => Ok(found.len()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(io_error("look at", path, error)),
+    }
 }
 
 fn remove_if_there(path: &Path) -> Result<(), HubError> {
