@@ -110,15 +110,12 @@ fn go_on(model: &Trainable, out: &Path, until: usize) -> Result<(), TrainError> 
 
 /// Puts what was learned in the place of what stood there, as the end of `ken train` does.
 fn finish(model: &Trainable, out: &Path) -> Result<(), Refusal> {
-    let storage = |error: ken_storage::StorageError| {
-        Refusal::new(ken_storage::io_kind(error.source.kind()), &error)
-    };
     for name in ["config.json", SETTINGS_FILE] {
-        ken_storage::remove(&out.join(name)).map_err(storage)?;
+        ken_storage::remove(&out.join(name)).map_err(|error| of_storage(&error))?;
     }
-    ken_storage::sync_dir(out).map_err(storage)?;
+    ken_storage::sync_dir(out).map_err(|error| of_storage(&error))?;
     remove_model(out).map_err(|error| Refusal::new(error.kind(), &error))?;
-    ken_storage::sync_dir(out).map_err(storage)?;
+    ken_storage::sync_dir(out).map_err(|error| of_storage(&error))?;
     let origin = Origin {
         base: model.base().to_owned(),
         purpose: "torture".to_owned(),
@@ -128,8 +125,12 @@ fn finish(model: &Trainable, out: &Path) -> Result<(), Refusal> {
         held_out: None,
     };
     write_adapter(model, "base", &origin, out).map_err(|error| refusal(&error))?;
-    ken_storage::remove(&out.join(CHECKPOINT)).map_err(storage)?;
-    ken_storage::sync_dir(out).map_err(storage)
+    ken_storage::remove(&out.join(CHECKPOINT)).map_err(|error| of_storage(&error))?;
+    ken_storage::sync_dir(out).map_err(|error| of_storage(&error))
+}
+
+fn of_storage(error: &ken_storage::StorageError) -> Refusal {
+    Refusal::new(ken_storage::io_kind(error.source.kind()), error)
 }
 
 fn refusal(error: &TrainError) -> Refusal {
@@ -170,7 +171,7 @@ impl World for TrainingWorld {
             return Ok(());
         }
         let made = ken_storage::create_dir_all(&out);
-        made.map_err(|error| Refusal::new("io", &error))?;
+        made.map_err(|error| of_storage(&error))?;
         let base = base(dir);
         let model = model(&base).map_err(|error| refusal(&error))?;
         match BREAKS.get(step) {

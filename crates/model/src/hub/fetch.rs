@@ -292,7 +292,10 @@ fn check(job: &Download, part: &Path, watch: &mut Watch) -> Result<(), HubError>
     } else if let Some(expected) = job.bytes {
         let got = length(part)?;
         if got != expected {
-            return Err(mismatch(format!("of {expected} bytes"), format!("{got} bytes")));
+            return Err(mismatch(
+                format!("of {expected} bytes"),
+                format!("{got} bytes"),
+            ));
         }
     }
     Ok(())
