@@ -76,6 +76,14 @@ fn what_is_wrong_is_told_by_file_and_row() {
         assert!(text.starts_with(message), "{text}");
     }
     let whole = two_columns(["id", "text"], &good);
+    // The first page's header: a field that is a list of one number.
+    let mut list = whole.clone();
+    list[4..8].copy_from_slice(&[0x99, 0x13, 0x00, 0x00]);
+    let (_, text) = error_of("p.parquet", &list);
+    assert!(
+        text.ends_with("the header of a page holds a list"),
+        "{text}"
+    );
     let (kind, _) = error_of("p.parquet", &whole[..whole.len() / 2]);
     assert_eq!(kind, "broken_parquet");
 }

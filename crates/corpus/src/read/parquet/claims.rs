@@ -94,7 +94,9 @@ impl Claims<'_> {
         while at < end {
             self.watch.check()?;
             let header = PAGE_HEADER_BYTES.min(end - at);
-            let mut walk = Walk::new(&mut reader, header, self.watch.budget.parts());
+            // A page's header has no lists. The decoder skips one in as many steps as it claims to have
+            // elements, past the file's end too.
+            let mut walk = Walk::new(&mut reader, header, 0);
             let (mut unpacked, mut packed) = (0, 0);
             walk.fields(&mut |walk, field, kind| {
                 let size = match (field, kind) {
@@ -105,7 +107,10 @@ impl Claims<'_> {
                 *size = walk.integer()?;
                 Ok(true)
             })
-            .map_err(|flaw| self.flaw(flaw))?;
+            .map_err(|flaw| match flaw {
+                Flaw::Broken(reason) => self.broken(reason),
+                Flaw::TooMany => self.broken("the header of a page holds a list"),
+            })?;
             at += header - walk.left();
             let (Ok(unpacked), Ok(packed)) = (u64::try_from(unpacked), u64::try_from(packed))
             else {

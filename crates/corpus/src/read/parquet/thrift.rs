@@ -89,7 +89,6 @@ impl<R: Read> Walk<R> {
             15 => self.number()?,
             count => u64::from(count),
         };
-        // Truth values have a byte each in lists.
         if count > self.left {
             return Err(Flaw::Broken(
                 "a list claims more elements than there are bytes",
@@ -98,7 +97,16 @@ impl<R: Read> Walk<R> {
         self.elements_left = self.elements_left.checked_sub(count).ok_or(Flaw::TooMany)?;
         match (count, head & 15) {
             (0, _) => Ok((0, Kind::Byte)),
-            (count, code) => Ok((count, Kind::of(code)?)),
+            (count, code) => Ok((count, Self::element(code)?)),
+        }
+    }
+
+    /// The type of elements. Parquet has no collection of truth values where this walks, and readers
+    /// do not agree on their bytes: one that takes them for none would see other structures behind.
+    fn element(code: u8) -> Result<Kind, Flaw> {
+        match Kind::of(code)? {
+            Kind::Truth => Err(Flaw::Broken("a list of truth values")),
+            kind => Ok(kind),
         }
     }
 
@@ -149,7 +157,7 @@ impl<R: Read> Walk<R> {
                 }
                 self.elements_left = self.elements_left.checked_sub(count).ok_or(Flaw::TooMany)?;
                 let kinds = self.byte()?;
-                let (key, value) = (Kind::of(kinds >> 4)?, Kind::of(kinds & 15)?);
+                let (key, value) = (Self::element(kinds >> 4)?, Self::element(kinds & 15)?);
                 (0..count).try_for_each(|_| {
                     self.skip(key, depth + 1)?;
                     self.skip(value, depth + 1)
