@@ -1,6 +1,6 @@
 //! A document as it was read, before it is cut into passages.
 //!
-//! Reading files is the business of [`crate::read_documents`].
+//! Reading files is for `ken-documents`.
 
 use serde_json::{Map, Value};
 

@@ -1,14 +1,13 @@
 //! Documents, their segmentation into passages, and the crash-safe store of both.
 //!
-//! This room reads files ([`read_documents`]), cuts their text ([`segment`]), and keeps the
-//! passages in immutable segments, published as numbered generations ([`Writer`], [`Corpus`]).
-//! It computes no vectors, builds no search index and loads no model: whoever needs such files
+//! This crate cuts documents' text ([`segment`]), and keeps the passages in immutable segments,
+//! published as numbered generations ([`Writer`], [`Corpus`]). It reads no documents (that is for
+//! `ken-documents`), computes no vectors, builds no search index and loads no model: whoever needs such files
 //! beside the passages writes them into a staged segment before it is published.
 
 mod document;
 mod filter;
 mod passage;
-mod read;
 mod segment;
 mod sentence;
 mod store;
@@ -16,10 +15,6 @@ mod store;
 pub use document::{Digest, Document};
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use passage::{Passage, PassageId, titled};
-pub use read::{
-    Budget, Compression, Documents, Format, FormatError, Part, Place, ReadError, ReadOptions,
-    ReadProgress, read_documents, read_documents_with,
-};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;
 pub use store::{

@@ -1,6 +1,7 @@
 //! What can go wrong while documents are taken in.
 
-use ken_corpus::{CorpusError, ReadError};
+use ken_corpus::CorpusError;
+use ken_documents::ReadError;
 use ken_model::embedder::EmbedderError;
 
 /// Why documents could not be taken in. What was published before stays.

@@ -6,9 +6,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, ScopedJoinHandle};
 
-use ken_corpus::{
-    Documents, EmbedderIdentity, ReadError, ReadProgress, Settings, Sharding, Writer,
-};
+use ken_corpus::{EmbedderIdentity, Settings, Sharding, Writer};
+use ken_documents::{Documents, ReadError, ReadProgress};
 use ken_index::DenseLayout;
 use ken_model::embedder::Embedder;
 

@@ -19,7 +19,8 @@ use std::str::FromStr;
 
 use anyhow::Result;
 use ken_answer::Rerank;
-use ken_corpus::{Active, Budget, Filter, Segmentation};
+use ken_corpus::{Active, Filter, Segmentation};
+use ken_documents::Budget;
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;

@@ -196,7 +196,7 @@ fn kind_and_hint(
     first_of!(
         ken_answer::AnswerError,
         ken_corpus::CorpusError,
-        ken_corpus::ReadError,
+        ken_documents::ReadError,
         ken_corpus::SegmentationError,
         ken_index::IndexError,
         ken_ingest::IngestError,

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ken_answer::Retriever;
 use ken_answer::prompt::{self, Posed};
-use ken_corpus::{Corpus, read_documents};
+use ken_corpus::Corpus;
+use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::{Embedder, EmbedderError};

@@ -9,7 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_corpus::{Corpus, read_documents};
+use ken_corpus::Corpus;
+use ken_documents::read_documents;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::table::{Fact, TableModel};
 use ken_probe::mastery::WriteOptions;

@@ -11,7 +11,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ken_corpus::{Corpus, PlaceMark, Selection, Writer, read_documents};
+use ken_corpus::{Corpus, PlaceMark, Selection, Writer};
+use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;

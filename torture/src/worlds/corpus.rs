@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{
-    Change, Corpus, CorpusError, PassageId, PruneMark, Sharding, Writer, history, join,
-    read_documents, verify,
+    Change, Corpus, CorpusError, PassageId, PruneMark, Sharding, Writer, history, join, verify,
 };
+use ken_documents::read_documents;
 use ken_index::{Index, Mode, Query};
 use ken_ingest::{Cut, Ingest, IngestError, compact, ingest};
 use serde_json::json;

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 
-use ken_corpus::{Document, DocumentState, Documents, Known, ReadError, ReadProgress};
+use ken_corpus::{Document, DocumentState, Known};
+use ken_documents::{Documents, ReadError, ReadProgress};
 
 use crate::IngestError;
 use crate::split::Split;

@@ -15,7 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use embedder::{Hashing, Trouble};
-use ken_corpus::{Corpus, read_documents};
+use ken_corpus::Corpus;
+use ken_documents::read_documents;
 use ken_index::{Index, Mode, Query};
 use ken_ingest::{Cut, Ingest, IngestError, Progress, Report, ingest};
 use ken_model::embedder::{Embedder, EmbedderError};

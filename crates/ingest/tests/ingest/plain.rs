@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use ken_corpus::{
-    DocumentState, EmbedderIdentity, Segmentation, Settings, Sharding, Writer, read_documents,
-    segment,
+    DocumentState, EmbedderIdentity, Segmentation, Settings, Sharding, Writer, segment,
 };
-
+use ken_documents::read_documents;
 use ken_index::{DenseLayout, SegmentWriter};
 
 use crate::embedder::{DIMENSIONS, vector};

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use ken_answer::{Answer, AnswerError, Pipeline, Retriever};
-use ken_corpus::{Corpus, read_documents};
+use ken_corpus::Corpus;
+use ken_documents::read_documents;
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;

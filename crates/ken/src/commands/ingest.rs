@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_corpus::{Budget, ReadError, ReadOptions, read_documents_with};
+use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 

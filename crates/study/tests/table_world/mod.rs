@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Retriever, Settings as Answering};
-use ken_corpus::{Corpus, read_documents};
+use ken_corpus::Corpus;
+use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;

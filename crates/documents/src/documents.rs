@@ -1,0 +1,217 @@
+//! The stream of documents over all given files.
+
+use std::collections::HashSet;
+use std::iter;
+use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde_json::{Map, Value};
+
+use crate::budget::Budget;
+use crate::error::ReadError;
+use crate::files::{InputFile, Origin, find_files};
+use crate::format::{Format, stem};
+use crate::place::Place;
+use crate::record::Record;
+use crate::source::Source;
+use crate::watch::Watch;
+use crate::{html, jsonl, markdown, mediawiki, parquet, pdf, separated};
+use ken_corpus::Document;
+
+/// How far the reading is, in bytes of the files as they lie on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadProgress {
+    /// What was taken from the disk so far.
+    pub bytes_read: u64,
+    /// The length of all files; `None` where one has none, as standard input.
+    pub bytes_total: Option<u64>,
+}
+
+/// Documents as they are read; see [`read_documents`].
+///
+/// An error that concerns one record does not end the iteration, one that concerns a file goes on
+/// with the next file.
+pub struct Documents {
+    files: std::vec::IntoIter<InputFile>,
+    /// What is left of the file that is being read.
+    records: Records,
+    /// Digests of the ids so far: 16 bytes an id, where the ids themselves could fill the memory.
+    seen: HashSet<[u8; 16]>,
+    bytes_read: Arc<AtomicU64>,
+    bytes_total: Option<u64>,
+    watch: Watch,
+    /// Whether it was told that the reading was stopped.
+    ended: bool,
+}
+
+/// How to read, where not as usual.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// The format of standard input, which is the path `-`, and of the files that are themselves
+    /// given, whatever their names say; `None` where the names tell.
+    pub format: Option<Format>,
+    /// What one document may cost.
+    pub budget: Budget,
+    /// Ends the reading, within a document too: the next item is then [`ReadError::Stopped`].
+    pub stop: Arc<AtomicBool>,
+}
+
+/// The documents of one file. It ends behind an error after which the file cannot be read on.
+pub(crate) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + Send>;
+
+/// Reads the documents of files and of folders (with all folders in them, sorted by name).
+///
+/// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
+/// (with forward slashes), or by its file name where the file itself is given. The other formats
+/// hold many documents. Memory does not grow with a file's length except for single documents,
+/// and a document over its [`Budget`] is an error, after which the reading goes on with the next.
+///
+/// # Errors
+/// At once: [`ReadError::MissingPath`], [`ReadError::NoDocuments`], [`ReadError::UnknownFormat`],
+/// [`ReadError::StdinWithoutFormat`], [`ReadError::Io`]. While reading, as items: whatever is
+/// wrong in a file or record.
+pub fn read_documents(paths: &[PathBuf]) -> Result<Documents, ReadError> {
+    read_documents_with(paths, ReadOptions::default())
+}
+
+/// As [`read_documents`], with options.
+///
+/// # Errors
+/// As [`read_documents`]; at once [`ReadError::ParquetFromStdin`] too.
+pub fn read_documents_with(
+    paths: &[PathBuf],
+    options: ReadOptions,
+) -> Result<Documents, ReadError> {
+    let files = find_files(paths, options.format)?;
+    Ok(Documents {
+        bytes_total: files.iter().map(|file| file.bytes).sum(),
+        files: files.into_iter(),
+        records: Box::new(iter::empty()),
+        seen: HashSet::new(),
+        bytes_read: Arc::new(AtomicU64::new(0)),
+        watch: Watch {
+            budget: options.budget,
+            stop: options.stop,
+        },
+        ended: false,
+    })
+}
+
+impl Documents {
+    /// How far the reading is.
+    #[must_use]
+    pub fn progress(&self) -> ReadProgress {
+        ReadProgress {
+            bytes_read: self.bytes_read.load(Ordering::Relaxed),
+            bytes_total: self.bytes_total,
+        }
+    }
+}
+
+impl Iterator for Documents {
+    type Item = Result<Document, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Err(stopped) = self.watch.check() {
+                // Once: nothing comes behind it.
+                return (!mem::replace(&mut self.ended, true)).then_some(Err(stopped));
+            }
+            if let Some(record) = self.records.next() {
+                let record = record.and_then(|record| within_budget(record, &self.watch));
+                self.ended |= matches!(record, Err(ReadError::Stopped));
+                return Some(record.and_then(|record| unseen(&mut self.seen, record)));
+            }
+            let file = self.files.next()?;
+            self.records = open(&file, &self.bytes_read, &self.watch);
+        }
+    }
+}
+
+fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, watch: &Watch) -> Records {
+    match records(file, bytes_read, watch) {
+        Ok(records) => records,
+        // As other files in folders whose format is not known.
+        Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
+            Box::new(iter::empty())
+        }
+        Err(error) => Box::new(iter::once(Err(error))),
+    }
+}
+
+fn records(
+    file: &InputFile,
+    bytes_read: &Arc<AtomicU64>,
+    watch: &Watch,
+) -> Result<Records, ReadError> {
+    let source = || Source::open(file, Arc::clone(bytes_read), watch);
+    let place = || Place::whole(&file.path);
+    Ok(match file.format {
+        Format::Text => whole(file, None, source()?.read_all()?, Map::new()),
+        Format::Markdown => {
+            let page = markdown::contents(&source()?.read_all()?, &place(), watch)?;
+            whole(file, page.title, page.text, page.metadata)
+        }
+        Format::Html => {
+            let page = html::contents(&source()?.read_all()?, watch)?;
+            whole(file, page.title, page.text, page.metadata)
+        }
+        Format::Pdf => {
+            let pdf = pdf::contents(&source()?.read_bytes()?, &file.path, watch)?;
+            whole(file, pdf.title, pdf.text, pdf.metadata)
+        }
+        Format::JsonLines => Box::new(jsonl::records(source()?)),
+        Format::Csv => Box::new(separated::records(source()?, b',')?),
+        Format::Tsv => Box::new(separated::records(source()?, b'\t')?),
+        Format::Parquet => Box::new(parquet::records(file, Arc::clone(bytes_read), watch)?),
+        Format::MediaWiki => Box::new(mediawiki::records(source()?)?),
+    })
+}
+
+/// The document that a whole file is.
+fn whole(
+    file: &InputFile,
+    title: Option<String>,
+    text: String,
+    metadata: Map<String, Value>,
+) -> Records {
+    let document = Document {
+        id: file.id.clone(),
+        title: title.unwrap_or_else(|| stem(&file.path)),
+        text,
+        metadata,
+        record: false,
+    };
+    let place = Place::whole(&file.path);
+    Box::new(iter::once(Ok(Record { document, place })))
+}
+
+/// Passes a document on unless it came out larger than it may be: rows of Parquet and codes of PDF
+/// fonts stand for more than they take in the file.
+fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
+    let Document {
+        id, title, text, ..
+    } = &record.document;
+    let bytes = (id.len() + title.len() + text.len()) as u64;
+    match bytes > watch.budget.document_bytes {
+        true => Err(watch.too_large(record.place)),
+        false => Ok(record),
+    }
+}
+
+/// Passes a document on unless its id was read before.
+fn unseen(seen: &mut HashSet<[u8; 16]>, record: Record) -> Result<Document, ReadError> {
+    let Record { document, place } = record;
+    let mut key = [0; 16];
+    key.copy_from_slice(&blake3::hash(document.id.as_bytes()).as_bytes()[..16]);
+    if seen.insert(key) {
+        Ok(document)
+    } else {
+        Err(ReadError::DuplicateId {
+            place,
+            id: document.id,
+        })
+    }
+}

@@ -1,0 +1,182 @@
+//! JSON Lines: one record a line.
+
+use serde_json::{Map, Value};
+
+use crate::error::ReadError;
+use crate::fields;
+use crate::place::Place;
+use crate::record::Record;
+use crate::source::Source;
+use crate::watch::Watch;
+use ken_corpus::Document;
+
+/// The records of a file. After a broken line it goes on with the next one.
+pub(crate) fn records(
+    mut source: Source,
+) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
+    let mut ended = false;
+    std::iter::from_fn(move || {
+        let begun = source.offset();
+        while !ended {
+            source.reader.renew();
+            match source.next_line() {
+                Ok(None) => ended = true,
+                Ok(Some((line, text))) if text.trim().is_empty() => {
+                    // A small file can unpack to no end of empty lines.
+                    if source.offset() - begun > source.name.watch.budget.search() {
+                        ended = true;
+                        return Some(Err(ReadError::DocumentTooLarge {
+                            place: source.name.line(line),
+                            limit: source.name.watch.budget.search(),
+                            rest_lost: true,
+                        }));
+                    }
+                }
+                Ok(Some((line, text))) => {
+                    let place = source.name.line(line);
+                    let document = document(&text, &place, &source.name.watch);
+                    return Some(document.map(|document| Record { document, place }));
+                }
+                Err(error) => {
+                    ended = !error.concerns_record();
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    })
+}
+
+fn document(line: &str, place: &Place, watch: &Watch) -> Result<Document, ReadError> {
+    let most = watch.budget.parts();
+    // A value takes at least one byte, so that shorter lines cannot have too many.
+    if line.len() as u64 > most && values(line) > most {
+        return Err(watch.too_many(place.clone(), "values"));
+    }
+    let fields: Map<String, Value> =
+        serde_json::from_str(line).map_err(|source| ReadError::BrokenJson {
+            place: place.clone(),
+            source,
+        })?;
+    fields::document(fields, place)
+}
+
+/// How many values a line of JSON has at most.
+fn values(line: &str) -> u64 {
+    let (mut values, mut quoted, mut escaped) = (1, false, false);
+    for byte in line.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b',' | b'[' | b'{' if !quoted => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn read(line: &str) -> Result<Document, ReadError> {
+        let place = Place::line(Path::new("c.jsonl"), 17);
+        document(line, &place, &Watch::default())
+    }
+
+    #[track_caller]
+    fn check(line: &str, id: &str, title: &str, text: &str, metadata: &str) {
+        let document = read(line).unwrap();
+        assert!(document.record);
+        assert_eq!(
+            (
+                document.id.as_str(),
+                document.title.as_str(),
+                document.text.as_str()
+            ),
+            (id, title, text)
+        );
+        assert_eq!(Value::from(document.metadata).to_string(), metadata);
+    }
+
+    #[test]
+    fn the_known_shapes() {
+        check(
+            r#"{"id":"a","contents":"\"T\"\nfirst\nsecond"}"#,
+            "a",
+            "T",
+            "first\nsecond",
+            "{}",
+        );
+        check(
+            r#"{"id":7,"contents":"one line"}"#,
+            "7",
+            "",
+            "one line",
+            "{}",
+        );
+        check(
+            r#"{"id":"a","title":"T","contents":"x\ny"}"#,
+            "a",
+            "T",
+            "x\ny",
+            "{}",
+        );
+        check(
+            r#"{"id":"a","title":"T","contents":"\"T\"\ny"}"#,
+            "a",
+            "T",
+            "y",
+            "{}",
+        );
+        check(
+            r#"{"_id":"b","title":"","text":"x\ny","metadata":{"url":"u"},"n":1}"#,
+            "b",
+            "",
+            "x\ny",
+            r#"{"n":1,"url":"u"}"#,
+        );
+        check(r#"{"id":"c","title":null,"text":"x"}"#, "c", "", "x", "{}");
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        for (line, kind, message) in [
+            ("{\"id\":", "broken_json", "c.jsonl:17: broken JSON: "),
+            ("[1]", "broken_json", "c.jsonl:17: broken JSON: "),
+            (
+                r#"{"contents":"x"}"#,
+                "missing_field",
+                "c.jsonl:17: the record has no id, _id or doc_id",
+            ),
+            (
+                r#"{"id":"","contents":"x"}"#,
+                "missing_field",
+                "c.jsonl:17: the record has no id",
+            ),
+            (
+                r#"{"id":"a"}"#,
+                "missing_field",
+                "c.jsonl:17: the record has no contents, text, passage or content",
+            ),
+            (
+                r#"{"id":[],"text":"x"}"#,
+                "wrong_type",
+                "c.jsonl:17: the field \"id\" is not",
+            ),
+            (
+                r#"{"id":"a","text":3}"#,
+                "wrong_type",
+                "c.jsonl:17: the field \"text\" is not a text",
+            ),
+        ] {
+            let error = read(line).unwrap_err();
+            assert_eq!(error.kind(), kind, "{line}");
+            assert!(error.to_string().starts_with(message), "{error}");
+            assert!(error.hint().is_some());
+        }
+    }
+}

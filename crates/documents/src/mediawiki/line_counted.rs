@@ -1,0 +1,57 @@
+//! A reader that knows the line it stands in.
+
+use std::io::{self, BufRead, Read};
+
+use crate::source::{Metered, line_breaks};
+
+pub(super) struct LineCounted<R> {
+    inner: R,
+    line: u64,
+}
+
+impl<R> LineCounted<R> {
+    pub(super) fn new(inner: R) -> Self {
+        Self { inner, line: 1 }
+    }
+
+    pub(super) fn inner(&mut self) -> &mut R {
+        &mut self.inner
+    }
+
+    /// The line of the next byte, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+}
+
+impl LineCounted<Metered> {
+    /// Puts `bytes`, which were consumed and have no line break, before what is left.
+    pub(super) fn put_back(self, bytes: &'static [u8]) -> Self {
+        Self {
+            inner: self.inner.put_back(bytes),
+            line: self.line,
+        }
+    }
+}
+
+impl<R: BufRead> Read for LineCounted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for LineCounted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What is consumed was filled before, so nothing is read here and nothing can fail.
+        if let Ok(filled) = self.inner.fill_buf() {
+            self.line += line_breaks(filled.get(..count).unwrap_or(filled));
+        }
+        self.inner.consume(count);
+    }
+}

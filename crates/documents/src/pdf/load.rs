@@ -1,0 +1,178 @@
+//! A PDF's objects, within the budget.
+//!
+//! An object takes many times the room in memory that it has in the file, and a few bytes can
+//! unpack to millions of objects. So they are counted before they are parsed: those that stand in
+//! the file at once, those in streams of objects as the parser comes to each stream.
+
+use std::cell::Cell;
+use std::path::Path;
+
+use lopdf::{DecompressError, Document as Pdf, Error as PdfError, LoadOptions, Object, ObjectId};
+
+use crate::error::ReadError;
+use crate::place::Place;
+use crate::watch::Watch;
+
+/// How many bytes of a stream are unpacked for each token that is left.
+const BYTES_A_TOKEN: u64 = 16;
+/// The type of streams of objects.
+const OBJECT_STREAM: &[u8] = b"ObjStm";
+
+thread_local! {
+    /// How many tokens streams of objects may still have; `None` where they had too many. The
+    /// parser takes a plain function and works on the calling thread, so it stands here.
+    static TOKENS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// Reads the structure of a file, without its pages' content.
+pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, ReadError> {
+    let most = watch.budget.pdf_tokens();
+    let too_many = || ReadError::TooManyParts {
+        place: Place::whole(path),
+        parts: "objects and words in its structure",
+        limit: most,
+    };
+    let encrypted = || ReadError::EncryptedPdf {
+        path: path.to_owned(),
+    };
+    let left = most.checked_sub(tokens(bytes)).ok_or_else(too_many)?;
+    let mut stream_bytes = left.saturating_mul(BYTES_A_TOKEN);
+    // Encrypted files pass over the filter, so that their streams have to share.
+    if names(bytes, b"Encrypt") > 0 {
+        stream_bytes /= names(bytes, OBJECT_STREAM).max(1);
+    }
+    let stream_bytes = usize::try_from(stream_bytes).unwrap_or(usize::MAX);
+    let open = |force_reconstruct| {
+        TOKENS_LEFT.set(Some(left));
+        let options = LoadOptions {
+            filter: Some(count_object_streams),
+            max_decompressed_size: Some(stream_bytes),
+            force_reconstruct,
+            ..LoadOptions::default()
+        };
+        let loaded = Pdf::load_mem_with_options(bytes, options);
+        match (TOKENS_LEFT.get(), loaded) {
+            (None, _) => Err(too_many()),
+            (Some(_), Ok(pdf)) => Ok(pdf),
+            (Some(_), Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. }))) => {
+                Err(too_many())
+            }
+            (
+                Some(_),
+                Err(
+                    PdfError::InvalidPassword
+                    | PdfError::Decryption(_)
+                    | PdfError::UnsupportedSecurityHandler(_),
+                ),
+            ) => Err(encrypted()),
+            (Some(_), Err(error)) => Err(broken(path, error.to_string())),
+        }
+    };
+    watch.check()?;
+    let mut pdf = open(false)?;
+    // With a filter the parser does not do this by itself.
+    if pdf.page_iter().next().is_none()
+        && let Ok(rebuilt) = open(true)
+        && rebuilt.page_iter().next().is_some()
+    {
+        pdf = rebuilt;
+    }
+    // What opens without a password was deciphered when it was loaded.
+    if pdf.trailer.has(b"Encrypt") && !pdf.was_encrypted() {
+        return Err(encrypted());
+    }
+    Ok(pdf)
+}
+
+/// The error that says why a file cannot be taken apart.
+pub(super) fn broken(path: &Path, reason: String) -> ReadError {
+    ReadError::BrokenPdf {
+        path: path.to_owned(),
+        reason,
+    }
+}
+
+/// Keeps every object, except streams of objects once these have more tokens than are left.
+fn count_object_streams(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
+    let left = TOKENS_LEFT.get()?;
+    if let Object::Stream(stream) = object
+        && stream.dict.has_type(OBJECT_STREAM)
+    {
+        let most = usize::try_from(left.saturating_mul(BYTES_A_TOKEN)).unwrap_or(usize::MAX);
+        let left = match stream.get_plain_content_with_limit(most) {
+            Ok(content) => left.checked_sub(tokens(&content)),
+            Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. })) => None,
+            // The parser says what is wrong with it.
+            Err(_) => Some(left),
+        };
+        TOKENS_LEFT.set(left);
+        left?;
+    }
+    Some(match object {
+        // It stands in the file itself: the parser keeps it and only asks whether to.
+        Object::Stream(_) => (id, Object::Null),
+        object => (id, object.clone()),
+    })
+}
+
+/// How many objects, names and keywords there are at most.
+pub(super) fn tokens(bytes: &[u8]) -> u64 {
+    let (mut tokens, mut within) = (0, false);
+    for byte in bytes {
+        let opens = matches!(byte, b'(' | b'<' | b'[' | b'/');
+        let separates = opens
+            || matches!(
+                byte,
+                b'\0' | b'\t'..=b'\r' | b' ' | b')' | b'>' | b']' | b'%'
+            );
+        tokens += u64::from(opens || (!separates && !within));
+        within = !separates || *byte == b'/';
+    }
+    tokens
+}
+
+/// How often a name stands in the file, whatever its letters are written as.
+fn names(bytes: &[u8], wanted: &[u8]) -> u64 {
+    let slashes = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'/');
+    let found = slashes.filter(|&(at, _)| begins_with_name(&bytes[at + 1..], wanted));
+    found.count() as u64
+}
+
+fn begins_with_name(mut bytes: &[u8], wanted: &[u8]) -> bool {
+    wanted.iter().all(|&letter| {
+        let (byte, rest) = match bytes {
+            [b'#', high, low, rest @ ..] => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                let code = digit(*high)
+                    .zip(digit(*low))
+                    .map(|(high, low)| 16 * high + low);
+                (code.and_then(|code| u8::try_from(code).ok()), rest)
+            }
+            [byte, rest @ ..] => (Some(*byte), rest),
+            [] => (None, bytes),
+        };
+        bytes = rest;
+        byte == Some(letter)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_counted() {
+        assert_eq!(tokens(b"<</Type /ObjStm/N 3>>[1 0 R(a)]"), 12);
+        assert_eq!(tokens(b"0 0 0"), 3);
+        assert_eq!(tokens(b"[[["), 3);
+        assert_eq!(tokens(b""), 0);
+    }
+
+    #[test]
+    fn names_are_found_however_they_are_written() {
+        assert_eq!(
+            names(b"/ObjStm /Obj#53tm/#4f#62jStm /Obj /ObjStn/", b"ObjStm"),
+            3
+        );
+    }
+}

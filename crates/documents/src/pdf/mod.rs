@@ -1,0 +1,158 @@
+//! PDF: the text of all pages in the order in which it is drawn, and what the file says of itself.
+//!
+//! It recognizes no text in pictures and knows no columns or tables.
+
+mod font;
+mod layout;
+mod load;
+mod page;
+mod work;
+
+use std::path::Path;
+
+use lopdf::{Dictionary, Document as Pdf, Object, decode_text_string};
+use serde_json::{Map, Value};
+
+use self::load::{broken, load};
+use self::work::Work;
+use crate::error::ReadError;
+use crate::watch::Watch;
+use ken_storage::contained;
+
+/// What a PDF holds.
+pub(crate) struct Contents {
+    pub(crate) title: Option<String>,
+    /// The pages' texts, with an empty line between them.
+    pub(crate) text: String,
+    pub(crate) metadata: Map<String, Value>,
+}
+
+/// Takes a PDF apart.
+///
+/// # Errors
+/// [`ReadError::BrokenPdf`], [`ReadError::EncryptedPdf`], [`ReadError::PdfWithoutText`]; what is
+/// over the budget, and [`ReadError::Stopped`].
+pub(crate) fn contents(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError> {
+    // The parser is careful, but files are broken in more ways than it was tried with.
+    contained(|| read(bytes, path, watch)).unwrap_or_else(|reason| Err(broken(path, reason)))
+}
+
+fn read(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError> {
+    let pdf = load(bytes, path, watch)?;
+    let pages = pdf.get_pages();
+    if pages.is_empty() {
+        return Err(broken(path, "it has no pages".to_owned()));
+    }
+    let mut fonts = font::Fonts::new(&pdf);
+    let mut work = Work::new(path, watch);
+    let mut text = String::new();
+    for &page in pages.values() {
+        let page = page::text(&pdf, page, &mut fonts, &mut work)?;
+        if !text.is_empty() && !page.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&page);
+    }
+    if text.is_empty() {
+        return Err(ReadError::PdfWithoutText {
+            path: path.to_owned(),
+            pages: pages.len(),
+        });
+    }
+    let information = information(&pdf);
+    let mut metadata = Map::new();
+    for (key, name) in [
+        (b"Author".as_slice(), "author"),
+        (b"Subject", "subject"),
+        (b"Keywords", "keywords"),
+    ] {
+        if let Some(value) = information.and_then(|entries| entry(&pdf, entries, key)) {
+            metadata.insert(name.to_owned(), value.into());
+        }
+    }
+    for (key, name) in [
+        (b"CreationDate".as_slice(), "created"),
+        (b"ModDate", "modified"),
+    ] {
+        let value = information.and_then(|entries| entry(&pdf, entries, key));
+        if let Some(date) = value.as_deref().and_then(date) {
+            metadata.insert(name.to_owned(), date.into());
+        }
+    }
+    metadata.insert("pages".to_owned(), pages.len().into());
+    Ok(Contents {
+        title: information.and_then(|entries| entry(&pdf, entries, b"Title")),
+        text,
+        metadata,
+    })
+}
+
+fn information(pdf: &Pdf) -> Option<&Dictionary> {
+    pdf.trailer
+        .get_deref(b"Info", pdf)
+        .and_then(Object::as_dict)
+        .ok()
+}
+
+/// A text of the document's information, unless it is empty.
+fn entry(pdf: &Pdf, information: &Dictionary, key: &[u8]) -> Option<String> {
+    let text = decode_text_string(information.get_deref(key, pdf).ok()?).ok()?;
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Some(words.join(" ")).filter(|text| !text.is_empty())
+}
+
+/// A date such as `D:20200102030405+01'00'` as ISO 8601 has it, as exact as it is given.
+fn date(date: &str) -> Option<String> {
+    let date = date.strip_prefix("D:").unwrap_or(date);
+    let digits = date.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, zone) = date.split_at(digits);
+    let mut iso = digits.get(..4)?.to_owned();
+    let parts = [("-", 4), ("-", 6), ("T", 8), (":", 10), (":", 12)];
+    let mut complete = true;
+    for (mark, at) in parts {
+        match digits.get(at..at + 2) {
+            Some(part) => iso = iso + mark + part,
+            None => {
+                complete = false;
+                break;
+            }
+        }
+    }
+    if complete {
+        let zone: String = zone.chars().filter(char::is_ascii_digit).take(4).collect();
+        let sign = date[14.min(date.len())..].chars().next();
+        match (sign, zone.len()) {
+            (Some('Z'), _) => iso.push('Z'),
+            (Some(sign @ ('+' | '-')), 4) => {
+                iso = format!("{iso}{sign}{}:{}", &zone[..2], &zone[2..]);
+            }
+            _ => {}
+        }
+    } else if digits.len() >= 10 && digits.len() < 12 {
+        // An hour alone is no time.
+        iso.truncate(10);
+    }
+    Some(iso)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        for (pdf, iso) in [
+            ("D:20200102030405+01'00'", "2020-01-02T03:04:05+01:00"),
+            ("D:20200102030405Z", "2020-01-02T03:04:05Z"),
+            ("D:20200102030405", "2020-01-02T03:04:05"),
+            ("20200102", "2020-01-02"),
+            ("D:2020010203", "2020-01-02"),
+            ("D:202001020304", "2020-01-02T03:04"),
+            ("D:2020", "2020"),
+        ] {
+            assert_eq!(date(pdf).as_deref(), Some(iso), "{pdf}");
+        }
+        assert_eq!(date("yesterday"), None);
+        assert_eq!(date("D:20é"), None);
+    }
+}

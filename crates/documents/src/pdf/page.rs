@@ -1,0 +1,354 @@
+//! The text that a page draws, by following the operators of its content. Only what moves or
+//! writes text is followed.
+
+use std::rc::Rc;
+
+use lopdf::content::{Content, Operation};
+use lopdf::{
+    DecompressError, Dictionary, Document as Pdf, Error as PdfError, Object, ObjectId, Stream,
+};
+
+use super::font::{Font, Fonts, number};
+use super::layout::{Layout, Pen};
+use super::work::Work;
+use crate::error::ReadError;
+
+/// How deep forms may stand in forms; a form that draws itself has no end.
+const DEEPEST_FORM: usize = 12;
+/// How many bytes of a text become glyphs at once.
+const GLYPHS_AT_ONCE: usize = 4096;
+/// How many graphics states a page may keep.
+const KEPT_STATES: usize = 1000;
+
+/// The text of a page; empty where there is none, or where its content is broken.
+///
+/// # Errors
+/// [`ReadError::TooMuchWork`], [`ReadError::DocumentTooLarge`], [`ReadError::Stopped`].
+pub(super) fn text<'a>(
+    pdf: &'a Pdf,
+    page: ObjectId,
+    fonts: &mut Fonts<'a>,
+    work: &mut Work<'_>,
+) -> Result<String, ReadError> {
+    let resources = page_resources(pdf, page);
+    let content = unpacked(
+        pdf.get_page_content_with_limit(page, work.content_left()),
+        work,
+    )?;
+    let mut drawing = Drawing {
+        pdf,
+        fonts,
+        layout: Layout::default(),
+        work,
+    };
+    if let Some(content) = content {
+        drawing.draw(&content, &resources, State::default(), 0)?;
+    }
+    Ok(drawing.layout.finish())
+}
+
+/// Content that is to be drawn; `None` where it is broken.
+fn unpacked(
+    content: Result<Vec<u8>, PdfError>,
+    work: &mut Work<'_>,
+) -> Result<Option<Vec<u8>>, ReadError> {
+    match content {
+        Ok(content) => {
+            work.content(&content)?;
+            Ok(Some(content))
+        }
+        Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. })) => {
+            Err(work.too_much())
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// The resources of a page, its own before those that it has from the page tree.
+fn page_resources(pdf: &Pdf, page: ObjectId) -> Vec<&Dictionary> {
+    let Ok((own, others)) = pdf.get_page_resources(page) else {
+        return Vec::new();
+    };
+    let others = others
+        .into_iter()
+        .filter_map(|id| pdf.get_dictionary(id).ok());
+    own.into_iter().chain(others).collect()
+}
+
+/// A transformation: `x' = a x + c y + e`, `y' = b x + d y + f`.
+#[derive(Debug, Clone, Copy)]
+struct Matrix([f32; 6]);
+
+impl Matrix {
+    const IDENTITY: Self = Self([1.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+
+    fn shift(x: f32, y: f32) -> Self {
+        Self([1.0, 0.0, 0.0, 1.0, x, y])
+    }
+
+    /// First `self`, then `other`.
+    fn then(self, other: Self) -> Self {
+        let [a, b, c, d, e, f] = self.0;
+        let [oa, ob, oc, od, oe, of] = other.0;
+        Self([
+            a * oa + b * oc,
+            a * ob + b * od,
+            c * oa + d * oc,
+            c * ob + d * od,
+            e * oa + f * oc + oe,
+            e * ob + f * od + of,
+        ])
+    }
+}
+
+/// What of the graphics state concerns text.
+#[derive(Clone)]
+struct State {
+    page: Matrix,
+    font: Option<Rc<Font>>,
+    size: f32,
+    character_spacing: f32,
+    word_spacing: f32,
+    /// The width of letters, 1 for the usual one.
+    stretch: f32,
+    leading: f32,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            page: Matrix::IDENTITY,
+            font: None,
+            size: 0.0,
+            character_spacing: 0.0,
+            word_spacing: 0.0,
+            stretch: 1.0,
+            leading: 0.0,
+        }
+    }
+}
+
+struct Drawing<'a, 'f, 'w> {
+    pdf: &'a Pdf,
+    fonts: &'f mut Fonts<'a>,
+    layout: Layout,
+    work: &'f mut Work<'w>,
+}
+
+impl<'a> Drawing<'a, '_, '_> {
+    fn draw(
+        &mut self,
+        content: &[u8],
+        resources: &[&'a Dictionary],
+        mut state: State,
+        depth: usize,
+    ) -> Result<(), ReadError> {
+        let mut kept = Vec::new();
+        let mut line = Matrix::IDENTITY;
+        let mut pen = Matrix::IDENTITY;
+        // What stands before a break in the content is drawn.
+        for operation in Content::decode_iter(content).map_while(Result::ok) {
+            self.work.step()?;
+            let operands = &operation.operands;
+            let value = |at: usize| {
+                operands
+                    .get(at)
+                    .map_or(0.0, |object| number(self.pdf, object))
+            };
+            let mut next_line = |x: f32, y: f32| {
+                line = Matrix::shift(x, y).then(line);
+                line
+            };
+            match operation.operator.as_str() {
+                "q" if kept.len() < KEPT_STATES => kept.push(state.clone()),
+                "Q" => {
+                    if let Some(before) = kept.pop() {
+                        state = before;
+                    }
+                }
+                "cm" => state.page = self.matrix(&operation).then(state.page),
+                "BT" => {
+                    line = Matrix::IDENTITY;
+                    pen = line;
+                }
+                "Tm" => {
+                    line = self.matrix(&operation);
+                    pen = line;
+                }
+                "Td" => pen = next_line(value(0), value(1)),
+                "TD" => {
+                    state.leading = -value(1);
+                    pen = next_line(value(0), value(1));
+                }
+                "T*" => pen = next_line(0.0, -state.leading),
+                "TL" => state.leading = value(0),
+                "Tc" => state.character_spacing = value(0),
+                "Tw" => state.word_spacing = value(0),
+                "Tz" => state.stretch = value(0) / 100.0,
+                "Tf" => {
+                    state.size = value(1);
+                    let name = operands.first().and_then(|name| name.as_name().ok());
+                    let font = name
+                        .and_then(|name| self.resource(resources, b"Font", name))
+                        .and_then(|font| font.as_dict().ok());
+                    state.font = match font {
+                        Some(font) => Some(self.fonts.font(font, self.work)?),
+                        None => None,
+                    };
+                }
+                "Tj" | "TJ" => self.show(operands, &state, &mut pen)?,
+                "'" | "\"" => {
+                    if operation.operator == "\"" {
+                        state.word_spacing = value(0);
+                        state.character_spacing = value(1);
+                    }
+                    pen = next_line(0.0, -state.leading);
+                    let text = operands.last().map_or(&[][..], std::slice::from_ref);
+                    self.show(text, &state, &mut pen)?;
+                }
+                "Do" => {
+                    let name = operands.first().and_then(|name| name.as_name().ok());
+                    let form = name
+                        .and_then(|name| self.resource(resources, b"XObject", name))
+                        .and_then(|form| form.as_stream().ok());
+                    if let Some(form) = form {
+                        self.form(form, resources, &state, depth + 1)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws a form: content of its own within a page.
+    fn form(
+        &mut self,
+        form: &'a Stream,
+        resources: &[&'a Dictionary],
+        state: &State,
+        depth: usize,
+    ) -> Result<(), ReadError> {
+        let subtype = form.dict.get(b"Subtype").and_then(Object::as_name);
+        if depth > DEEPEST_FORM || !subtype.is_ok_and(|name| name == b"Form") {
+            return Ok(());
+        }
+        let content = form.get_plain_content_with_limit(self.work.content_left());
+        let Some(content) = unpacked(content, self.work)? else {
+            return Ok(());
+        };
+        let mut state = state.clone();
+        if let Ok(matrix) = form
+            .dict
+            .get_deref(b"Matrix", self.pdf)
+            .and_then(Object::as_array)
+        {
+            state.page = self.matrix_of(matrix).then(state.page);
+        }
+        match form
+            .dict
+            .get_deref(b"Resources", self.pdf)
+            .and_then(Object::as_dict)
+        {
+            Ok(own) => self.draw(&content, &[own], state, depth),
+            Err(_) => self.draw(&content, resources, state, depth),
+        }
+    }
+
+    /// Writes texts, with the steps between them that stand among the operands.
+    fn show(
+        &mut self,
+        operands: &[Object],
+        state: &State,
+        pen: &mut Matrix,
+    ) -> Result<(), ReadError> {
+        for operand in operands {
+            match operand {
+                Object::Array(parts) => {
+                    for part in parts {
+                        self.show_part(part, state, pen)?;
+                    }
+                }
+                part => self.show_part(part, state, pen)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn show_part(
+        &mut self,
+        part: &Object,
+        state: &State,
+        pen: &mut Matrix,
+    ) -> Result<(), ReadError> {
+        let Object::String(text, _) = part else {
+            let step = -number(self.pdf, part) / 1000.0 * state.size * state.stretch;
+            *pen = Matrix::shift(step, 0.0).then(*pen);
+            return Ok(());
+        };
+        let Some(font) = &state.font else {
+            return Ok(());
+        };
+        // Not all glyphs of a text at once: each has a string of its own.
+        for glyph in text
+            .chunks(GLYPHS_AT_ONCE)
+            .flat_map(|text| font.glyphs(text))
+        {
+            self.work.step()?;
+            self.work.write(glyph.text.len())?;
+            let from = place(*pen, state);
+            let mut step = glyph.width * state.size;
+            *pen = Matrix::shift(step * state.stretch, 0.0).then(*pen);
+            let to = place(*pen, state);
+            self.layout.write(&glyph.text, from, to);
+            step = state.character_spacing;
+            if glyph.is_space {
+                step += state.word_spacing;
+            }
+            *pen = Matrix::shift(step * state.stretch, 0.0).then(*pen);
+        }
+        Ok(())
+    }
+
+    fn matrix(&self, operation: &Operation) -> Matrix {
+        self.matrix_of(&operation.operands)
+    }
+
+    fn matrix_of(&self, numbers: &[Object]) -> Matrix {
+        let mut matrix = Matrix::IDENTITY;
+        for (place, object) in matrix.0.iter_mut().zip(numbers) {
+            *place = number(self.pdf, object);
+        }
+        matrix
+    }
+
+    /// A named resource of a kind.
+    fn resource(
+        &self,
+        resources: &[&'a Dictionary],
+        kind: &[u8],
+        name: &[u8],
+    ) -> Option<&'a Object> {
+        resources.iter().find_map(|resources| {
+            let named = resources.get_deref(kind, self.pdf).ok()?.as_dict().ok()?;
+            named.get_deref(name, self.pdf).ok()
+        })
+    }
+}
+
+/// Where the pen stands on the page.
+fn place(pen: Matrix, state: &State) -> Pen {
+    let [a, b, c, d, x, y] = pen.then(state.page).0;
+    let length = a.hypot(b);
+    let direction = if length > 0.0 {
+        (a / length, b / length)
+    } else {
+        (1.0, 0.0)
+    };
+    Pen {
+        x,
+        y,
+        direction,
+        size: (c.hypot(d) * state.size).abs(),
+    }
+}

@@ -1,0 +1,89 @@
+//! The work that a PDF's pages take, and the text that they give, against the budget of a document.
+//!
+//! A form is worked through each time it is drawn, and a code of a font can stand for many letters,
+//! so neither is bounded by the size of the file.
+
+use std::path::Path;
+
+use super::load::tokens;
+use crate::error::ReadError;
+use crate::place::Place;
+use crate::watch::Watch;
+
+/// After how many steps somebody is asked whether to stop.
+const STEPS_A_LOOK: u64 = 4096;
+
+/// What is left of the budget.
+pub(super) struct Work<'a> {
+    path: &'a Path,
+    watch: &'a Watch,
+    content: u64,
+    text: u64,
+    steps: u64,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(path: &'a Path, watch: &'a Watch) -> Self {
+        Self {
+            path,
+            watch,
+            content: watch.budget.work(),
+            text: watch.budget.document_bytes,
+            steps: 0,
+        }
+    }
+
+    /// How many bytes of content may still be drawn, and unpacked for it.
+    pub(super) fn content_left(&self) -> usize {
+        usize::try_from(self.content).unwrap_or(usize::MAX)
+    }
+
+    /// Takes content that is to be drawn. What stands before one operator is parsed at once, so
+    /// that it may not have too many words.
+    pub(super) fn content(&mut self, content: &[u8]) -> Result<(), ReadError> {
+        let most = self.watch.budget.pdf_tokens();
+        if tokens(content) > most {
+            return Err(ReadError::TooManyParts {
+                place: Place::whole(self.path),
+                parts: "words on a page",
+                limit: most,
+            });
+        }
+        self.draw(content.len())
+    }
+
+    /// Takes what drawing so many bytes costs; a form that draws nothing still has to be found.
+    pub(super) fn draw(&mut self, bytes: usize) -> Result<(), ReadError> {
+        const FORM: u64 = 64;
+        match self.content.checked_sub(bytes as u64 + FORM) {
+            Some(left) => self.content = left,
+            None => return Err(self.too_much()),
+        }
+        self.watch.check()
+    }
+
+    /// Takes the room of a text that is written.
+    pub(super) fn write(&mut self, bytes: usize) -> Result<(), ReadError> {
+        match self.text.checked_sub(bytes as u64) {
+            Some(left) => self.text = left,
+            None => return Err(self.watch.too_large(Place::whole(self.path))),
+        }
+        Ok(())
+    }
+
+    /// Counts a step of drawing.
+    pub(super) fn step(&mut self) -> Result<(), ReadError> {
+        self.steps += 1;
+        match self.steps.is_multiple_of(STEPS_A_LOOK) {
+            true => self.watch.check(),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn too_much(&self) -> ReadError {
+        ReadError::TooMuchWork {
+            place: Place::whole(self.path),
+            limit: self.watch.budget.work(),
+        }
+    }
+}

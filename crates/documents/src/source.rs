@@ -1,0 +1,291 @@
+//! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8,
+//! counted as they come from the disk, and held to the budget of a document.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::budget::Halt;
+use crate::compression::{BUFFER_BYTES, Compression};
+use crate::error::ReadError;
+use crate::files::{InputFile, Origin};
+use crate::place::Place;
+use crate::watch::Watch;
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// An open input file.
+pub(crate) struct Source {
+    pub(crate) name: Name,
+    pub(crate) reader: Metered,
+    /// The number of the last line that was read, from 1.
+    line: u64,
+    /// Where the next line begins, after decompression.
+    offset: u64,
+}
+
+/// What messages say about the file.
+#[derive(Clone)]
+pub(crate) struct Name {
+    pub(crate) path: PathBuf,
+    pub(crate) compression: Option<Compression>,
+    pub(crate) watch: Watch,
+}
+
+impl Name {
+    /// What a failed read means.
+    pub(crate) fn failed(&self, source: io::Error) -> ReadError {
+        ReadError::from_io(source, &self.path, self.compression, self.watch.budget)
+    }
+
+    pub(crate) fn line(&self, number: u64) -> Place {
+        Place::line(&self.path, number)
+    }
+
+    /// `bytes` as text, which begin at the line `line` and the byte `offset` of the file.
+    pub(crate) fn decode(
+        &self,
+        bytes: Vec<u8>,
+        line: u64,
+        offset: u64,
+    ) -> Result<String, ReadError> {
+        String::from_utf8(bytes).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            ReadError::InvalidUtf8 {
+                place: self.line(line + line_breaks(&error.as_bytes()[..valid])),
+                byte_offset: offset + valid as u64,
+            }
+        })
+    }
+}
+
+impl Source {
+    /// Opens a file; `bytes_read` grows with what is taken from the disk.
+    pub(crate) fn open(
+        file: &InputFile,
+        bytes_read: Arc<AtomicU64>,
+        watch: &Watch,
+    ) -> Result<Self, ReadError> {
+        let mut name = Name {
+            path: file.path.clone(),
+            compression: file.compression,
+            watch: watch.clone(),
+        };
+        let inner: Box<dyn Read + Send> = match file.origin {
+            Origin::Stdin => Box::new(io::stdin()),
+            Origin::Named | Origin::Found => {
+                Box::new(File::open(&file.path).map_err(|error| name.failed(error))?)
+            }
+        };
+        let counted = Counted { inner, bytes_read };
+        let packed = BufReader::with_capacity(BUFFER_BYTES, counted);
+        let mut reader: Box<dyn BufRead + Send> = if file.origin == Origin::Stdin {
+            let (first, packed) =
+                begin(packed, Compression::TOLD_BY).map_err(|error| name.failed(error))?;
+            name.compression = Compression::of(&first);
+            unpacked(Cursor::new(first).chain(packed), &name)?
+        } else {
+            unpacked(packed, &name)?
+        };
+        let (first, rest) =
+            begin(reader, BYTE_ORDER_MARK.len()).map_err(|error| name.failed(error))?;
+        let offset = if first == BYTE_ORDER_MARK {
+            reader = rest;
+            BYTE_ORDER_MARK.len() as u64
+        } else {
+            reader = Box::new(Cursor::new(first).chain(rest));
+            0
+        };
+        Ok(Self {
+            name,
+            reader: Metered::new(reader, watch.clone()),
+            line: 0,
+            offset,
+        })
+    }
+
+    /// Where the next byte stands in the file, after decompression.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The next line without its line break; `None` at the end. A line that is not UTF-8, or is
+    /// longer than a document may be, is an error, after which the following lines can still be
+    /// read.
+    pub(crate) fn next_line(&mut self) -> Result<Option<(u64, String)>, ReadError> {
+        let mut bytes = Vec::new();
+        let read = self.reader.read_until(b'\n', &mut bytes);
+        let start = self.offset;
+        self.offset += bytes.len() as u64;
+        match read {
+            Ok(0) => return Ok(None),
+            Ok(_) => self.line += 1,
+            Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => {
+                drop(bytes);
+                self.line += 1;
+                let rest_lost = !self.skip_line()?;
+                return Err(ReadError::DocumentTooLarge {
+                    place: self.name.line(self.line),
+                    limit: self.name.watch.budget.document_bytes,
+                    rest_lost,
+                });
+            }
+            Err(error) => return Err(self.name.failed(error)),
+        }
+        if bytes.ends_with(b"\n") {
+            bytes.pop();
+            if bytes.ends_with(b"\r") {
+                bytes.pop();
+            }
+        }
+        let text = self.name.decode(bytes, self.line, start)?;
+        Ok(Some((self.line, text)))
+    }
+
+    /// Passes over the rest of a line; false where it has no end within reach.
+    fn skip_line(&mut self) -> Result<bool, ReadError> {
+        self.reader.search();
+        loop {
+            let filled = match self.reader.fill_buf() {
+                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => return Ok(false),
+                filled => filled.map_err(|error| self.name.failed(error))?,
+            };
+            if filled.is_empty() {
+                return Ok(true);
+            }
+            let end = filled.iter().position(|&byte| byte == b'\n');
+            let count = end.map_or(filled.len(), |end| end + 1);
+            self.reader.consume(count);
+            self.offset += count as u64;
+            if end.is_some() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// All the bytes that are left.
+    pub(crate) fn read_bytes(&mut self) -> Result<Vec<u8>, ReadError> {
+        let mut bytes = Vec::new();
+        self.reader
+            .read_to_end(&mut bytes)
+            .map_err(|source| self.name.failed(source))?;
+        Ok(bytes)
+    }
+
+    /// All the text that is left.
+    pub(crate) fn read_all(&mut self) -> Result<String, ReadError> {
+        let bytes = self.read_bytes()?;
+        self.name.decode(bytes, 1, self.offset)
+    }
+}
+
+fn unpacked(
+    packed: impl BufRead + Send + 'static,
+    name: &Name,
+) -> Result<Box<dyn BufRead + Send>, ReadError> {
+    match name.compression {
+        None => Ok(Box::new(packed)),
+        Some(compression) => compression
+            .unpack(packed, name.watch.budget)
+            .map_err(|error| name.failed(error)),
+    }
+}
+
+/// The first `count` bytes, or fewer where there are no more, and the reader behind them.
+fn begin<R: Read>(mut reader: R, count: usize) -> io::Result<(Vec<u8>, R)> {
+    let mut first = Vec::with_capacity(count);
+    reader.by_ref().take(count as u64).read_to_end(&mut first)?;
+    Ok((first, reader))
+}
+
+/// How many lines end in `bytes`.
+pub(crate) fn line_breaks(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// A reader that gives no more than the budget of a document at a time, and nothing more once the
+/// reading is to stop. It stands behind decompression, so that it counts what has to be held.
+pub(crate) struct Metered {
+    inner: Box<dyn BufRead + Send>,
+    watch: Watch,
+    left: u64,
+}
+
+impl Metered {
+    pub(crate) fn new(inner: Box<dyn BufRead + Send>, watch: Watch) -> Self {
+        Self {
+            inner,
+            left: watch.budget.document_bytes,
+            watch,
+        }
+    }
+
+    /// A reader that is at its end.
+    pub(crate) fn empty(watch: Watch) -> Self {
+        Self::new(Box::new(io::empty()), watch)
+    }
+
+    /// Gives the next document its budget.
+    pub(crate) fn renew(&mut self) {
+        self.left = self.watch.budget.document_bytes;
+    }
+
+    /// Gives what may be passed over to find where the next document begins.
+    pub(crate) fn search(&mut self) {
+        self.left = self.watch.budget.search();
+    }
+
+    /// Puts `bytes`, which were consumed, before what is left.
+    pub(crate) fn put_back(self, bytes: &'static [u8]) -> Self {
+        Self {
+            inner: Box::new(Cursor::new(bytes).chain(self.inner)),
+            ..self
+        }
+    }
+}
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Metered {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.watch.stopped() {
+            return Err(io::Error::other(Halt::Stopped));
+        }
+        let filled = self.inner.fill_buf()?;
+        if filled.is_empty() {
+            return Ok(filled);
+        }
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        match filled.get(..left.min(filled.len())) {
+            Some(granted) if !granted.is_empty() => Ok(granted),
+            _ => Err(io::Error::other(Halt::OverBudget)),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.left = self.left.saturating_sub(count as u64);
+        self.inner.consume(count);
+    }
+}
+
+/// Counts the bytes that are read.
+struct Counted<R> {
+    inner: R,
+    bytes_read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.bytes_read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

@@ -1,0 +1,102 @@
+//! Any bytes as a file of a format: what the fuzz targets run, and the seeded mutations beside it.
+//!
+//! Reading has to end, in documents and typed errors, without a panic, and nothing that comes out
+//! may be larger than the budget. Memory is bounded by whoever runs it: libFuzzer by its limit, the
+//! tests by what the system measured.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use ken_corpus::{Segmentation, segment, sentences};
+use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
+use tempfile::TempDir;
+
+/// The budget of a document here: small, so that short inputs go over it.
+pub(crate) const BUDGET: Budget = Budget {
+    document_bytes: 256 << 10,
+};
+
+/// How documents are cut here.
+const SEGMENTATIONS: [Segmentation; 4] = [
+    Segmentation::Whole,
+    Segmentation::Sentence,
+    Segmentation::Words {
+        size: 7,
+        overlap: 3,
+    },
+    Segmentation::Tokens {
+        size: 5,
+        overlap: 1,
+    },
+];
+
+/// A folder in which files are written to be read.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        // In memory where there is such a folder: a file is written for each input.
+        let shared = Path::new("/dev/shm");
+        let folder = match shared.is_dir() {
+            true => TempDir::new_in(shared),
+            false => TempDir::new(),
+        };
+        Self(folder.unwrap())
+    }
+
+    /// Reads the bytes as a file of this name, and cuts what comes.
+    pub(crate) fn read(&self, name: &str, bytes: &[u8]) {
+        let path = self.0.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        let options = ReadOptions {
+            budget: BUDGET,
+            ..ReadOptions::default()
+        };
+        for document in read_documents_with(&[path], options).unwrap() {
+            match document {
+                Ok(document) => {
+                    let bytes = document.title.len() + document.text.len();
+                    assert!(bytes as u64 <= BUDGET.document_bytes, "{bytes}");
+                    cut(&document.text);
+                }
+                Err(error) => check(&error, name),
+            }
+        }
+    }
+}
+
+/// Cuts a text in all ways: pieces are slices of it, in order, and only white space is lost.
+pub(crate) fn cut(text: &str) {
+    let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
+    let all = solid(text);
+    for how in SEGMENTATIONS {
+        let pieces = segment(text, how, &three_bytes);
+        let kept: usize = pieces.iter().map(|piece| solid(piece)).sum();
+        match how {
+            Segmentation::Whole | Segmentation::Sentence => assert_eq!(kept, all, "{how}"),
+            Segmentation::Words { .. } | Segmentation::Tokens { .. } => {
+                assert!(kept >= all, "{how}");
+            }
+        }
+    }
+    assert!(
+        sentences(text)
+            .iter()
+            .all(|sentence| sentence.trim() == *sentence)
+    );
+}
+
+/// Whether an error says which file it is about and what to do.
+fn check(error: &ReadError, name: &str) {
+    assert!(error.to_string().contains(name), "{error}");
+    assert!(error.hint().is_some(), "{error}");
+}
+
+/// A tokenizer: three bytes a token, even within a character.
+fn three_bytes(text: &str) -> Vec<Range<usize>> {
+    (0..text.len())
+        .step_by(3)
+        .map(|start| start..(start + 3).min(text.len()))
+        .collect()
+}

@@ -1,0 +1,405 @@
+//! Files that ask for more than a document may cost: each ends in an error that says so, and what
+//! stands behind it is read.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ken_corpus::Document;
+use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
+
+use crate::files::hostile::records::{drawing, lines, one_page, zstd_with_window};
+use crate::files::packed::{bzip2, gzip, zstd};
+use crate::files::pages::{pdf, stream};
+use crate::files::table::two_columns;
+use crate::{folder, read};
+
+const SMALL: u64 = 64 << 10;
+
+fn read_within(bytes: u64, path: &Path) -> Vec<Result<Document, ReadError>> {
+    let options = ReadOptions {
+        budget: Budget {
+            document_bytes: bytes,
+        },
+        ..ReadOptions::default()
+    };
+    read_documents_with(&[path.to_owned()], options)
+        .unwrap()
+        .collect()
+}
+
+/// The ids of what is read of a file, and of what is not, its error's kind and place.
+fn outcome(bytes: u64, name: &str, contents: &[u8]) -> Vec<String> {
+    let dir = folder(&[(name, contents)]);
+    let place = format!("{}/", dir.path().display());
+    let told = |error: ReadError| {
+        assert!(error.hint().is_some(), "{error}");
+        let message = error.to_string().replace(&place, "");
+        let place = message.split(": ").next().unwrap_or_default();
+        format!("{} at {place}", error.kind())
+    };
+    read_within(bytes, &dir.path().join(name))
+        .into_iter()
+        .map(|read| read.map_or_else(told, |document| document.id))
+        .collect()
+}
+
+#[test]
+fn a_document_that_is_too_large_is_left_out_alone() {
+    let long = "x".repeat(SMALL as usize);
+    let three = |before: &str, row: &dyn Fn(&str, &str) -> String, after: &str| {
+        let rows = [row("a", "x"), row("b", &long), row("c", "x")];
+        format!("{before}{}{after}", rows.concat()).into_bytes()
+    };
+    let records = three(
+        "",
+        &|id, text| format!("{{\"id\":\"{id}\",\"text\":\"{text}\"}}\n"),
+        "",
+    );
+    for (name, contents) in [
+        ("c.jsonl", records.clone()),
+        ("c.jsonl.gz", gzip(&records)),
+        ("c.jsonl.zst", zstd(&records)),
+        ("c.jsonl.bz2", bzip2(&records)),
+    ] {
+        let expected = [
+            "a".to_owned(),
+            format!("document_too_large at {name}:2"),
+            "c".to_owned(),
+        ];
+        assert_eq!(outcome(SMALL, name, &contents), expected);
+    }
+    let records = three("id,text\n", &|id, text| format!("{id},\"{text}\n\"\n"), "");
+    assert_eq!(
+        outcome(SMALL, "c.csv", &records),
+        ["a", "document_too_large at c.csv:4", "c"]
+    );
+    let page = |id: &str, text: &str| {
+        format!("<page><ns>0</ns><id>{id}</id><revision><text>{text}</text></revision></page>\n")
+    };
+    let pages = three("<mediawiki>\n", &page, "</mediawiki>");
+    assert_eq!(
+        outcome(SMALL, "d.xml", &pages),
+        ["a", "document_too_large at d.xml:3", "c"]
+    );
+    let rows = [("a", "x"), ("b", long.as_str()), ("c", "x")];
+    let rows = two_columns(["id", "text"], &rows);
+    // A page of the file holds all three rows.
+    assert_eq!(
+        outcome(SMALL, "c.parquet", &rows),
+        ["document_too_large at c.parquet"]
+    );
+    for name in ["t.txt", "t.md", "t.html", "p.pdf"] {
+        let dir = folder(&[(name, format!("{long}.").as_bytes()), ("u.txt", b"x")]);
+        let found = read_within(SMALL, dir.path());
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            found[0].as_ref().unwrap_err().kind(),
+            "document_too_large",
+            "{name}"
+        );
+        assert_eq!(found[1].as_ref().unwrap().id, "u.txt");
+    }
+}
+
+#[test]
+fn a_page_that_is_too_large_loses_no_other_one() {
+    let page = |id: u32, bytes: usize| {
+        let text = "x".repeat(bytes);
+        format!("<page><ns>0</ns><id>{id}</id><revision><text>{text}</text></revision></page>")
+    };
+    // The budget ends at every place of a page's end and of the next one's beginning.
+    let frame = page(1, 0).len();
+    for over in 0..frame + 20 {
+        let bytes = SMALL as usize - frame + over;
+        let pages = format!(
+            "<mediawiki>{}{}{}</mediawiki>",
+            page(1, bytes),
+            page(2, 9),
+            page(3, 9)
+        );
+        let found = outcome(SMALL, "d.xml", pages.as_bytes());
+        assert_eq!(found[found.len() - 2..], ["2", "3"], "{over}: {found:?}");
+    }
+}
+
+#[test]
+fn what_has_no_end_ends_its_file() {
+    let end = |name: &str| vec![format!("document_too_large at {name}")];
+    let much = 17 * SMALL as usize;
+    assert_eq!(
+        outcome(SMALL, "c.jsonl", &vec![b'x'; much + 9]),
+        end("c.jsonl:1")
+    );
+    assert_eq!(
+        outcome(
+            SMALL,
+            "c.csv",
+            &["id,text\na,\"".as_bytes(), &vec![b'x'; much]].concat()
+        ),
+        end("c.csv:2")
+    );
+    let page = one_page(&"x".repeat(much));
+    assert_eq!(outcome(SMALL, "d.xml", page.as_bytes()), end("d.xml:1"));
+    for (name, record) in [("c.jsonl", "{\"id\":1,\"text\":\"x\"}"), ("c.csv", "1,x\n")] {
+        let head = if name == "c.csv" { "id,text\n" } else { "" };
+        let blank = "\n".repeat(much);
+        let found = outcome(SMALL, name, format!("{head}{blank}{record}").as_bytes());
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("document_too_large at"), "{found:?}");
+    }
+}
+
+#[test]
+fn a_window_of_zstandard_is_bounded() {
+    let file = zstd_with_window(1 << 20, 31);
+    assert!(file.len() < 4096);
+    assert_eq!(
+        outcome(Budget::DEFAULT_DOCUMENT_BYTES, "z.txt.zst", &file),
+        ["window_too_large at z.txt.zst is compressed with a window of more than 134217728 bytes"]
+    );
+    assert_eq!(outcome(1 << 30, "z.txt.zst", &file), ["z.txt.zst"]);
+    let usual = zstd_with_window(1 << 20, 27);
+    assert_eq!(
+        outcome(Budget::DEFAULT_DOCUMENT_BYTES, "z.txt.zst", &usual),
+        ["z.txt.zst"]
+    );
+}
+
+#[test]
+fn many_parts_and_deep_ones_are_refused() {
+    let values = format!(
+        "{{\"id\":1,\"text\":\"x\",\"a\":[{}0]}}\n",
+        "0,".repeat(2000)
+    );
+    let good = "{\"id\":2,\"text\":\"x\"}\n";
+    assert_eq!(
+        outcome(SMALL, "c.jsonl", format!("{values}{good}").as_bytes()),
+        ["too_many_parts at c.jsonl:1", "2"]
+    );
+    let commas = format!("{{\"id\":1,\"text\":\"{}\"}}\n", "a, [\\\"".repeat(2000));
+    assert_eq!(outcome(SMALL, "c.jsonl", commas.as_bytes()), ["1"]);
+    let deep = format!(
+        "{{\"id\":1,\"text\":\"x\",\"a\":{}}}\n{good}",
+        "[".repeat(500)
+    );
+    assert_eq!(
+        outcome(SMALL, "c.jsonl", deep.as_bytes()),
+        ["broken_json at c.jsonl:1", "2"]
+    );
+    let fields = format!("id,text\n1,x{}\n2,x\n", ",".repeat(2000));
+    assert_eq!(
+        outcome(SMALL, "c.csv", fields.as_bytes()),
+        ["too_many_parts at c.csv:2", "2"]
+    );
+    let front = format!("---\nk:\n{}---\ntext", "- a\n".repeat(2000));
+    assert_eq!(
+        outcome(SMALL, "t.md", front.as_bytes()),
+        ["too_many_parts at t.md"]
+    );
+    let nested = format!("{}x", "> ".repeat(200));
+    assert_eq!(
+        outcome(SMALL, "t.md", nested.as_bytes()),
+        ["too_deep at t.md"]
+    );
+    let words = drawing(&"0 ".repeat(6000), "");
+    assert_eq!(outcome(SMALL, "p.pdf", &words), ["too_many_parts at p.pdf"]);
+}
+
+/// A Parquet file of a footer only.
+fn footer(footer: &[u8]) -> Vec<u8> {
+    let mut file = b"PAR1".to_vec();
+    file.extend(footer);
+    file.extend((footer.len() as u32).to_le_bytes());
+    file.extend(b"PAR1");
+    file
+}
+
+/// The number of a schema's elements, in Thrift's compact protocol.
+fn varint(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}
+
+/// The footer of a file whose schema is a chain of so many groups, each in the one before.
+fn chain(depth: u64) -> Vec<u8> {
+    // Version 1, then a list of structures.
+    let mut bytes = vec![0x15, 0x02, 0x19, 0xfc];
+    bytes.extend(varint(depth + 1));
+    for _ in 0..depth {
+        // Required, named "a", one child.
+        bytes.extend([0x35, 0x00, 0x18, 0x01, b'a', 0x15, 0x02, 0x00]);
+    }
+    // A leaf of bytes.
+    bytes.extend([0x15, 0x0c, 0x25, 0x00, 0x18, 0x01, b'a', 0x00]);
+    // No rows in no groups.
+    bytes.extend([0x16, 0x00, 0x19, 0x0c, 0x00]);
+    bytes
+}
+
+#[test]
+fn what_parquet_claims_is_held_against_the_file() {
+    let all = Budget::DEFAULT_DOCUMENT_BYTES;
+    assert_eq!(
+        outcome(all, "p.parquet", &footer(&chain(100_000))),
+        ["too_deep at p.parquet"]
+    );
+    assert_eq!(
+        outcome(all, "p.parquet", &footer(&chain(3))),
+        ["missing_column at p.parquet"]
+    );
+    for (what, claim) in [
+        (
+            "children",
+            [
+                &[0x15, 0x02, 0x19, 0x1c, 0x48, 0x01, b'a', 0x15][..],
+                &varint(u64::from(u32::MAX) - 1),
+                &[0, 0],
+            ]
+            .concat(),
+        ),
+        (
+            "elements",
+            [
+                &[0x15, 0x02, 0x19, 0xfc][..],
+                &varint(u64::from(u32::MAX >> 1)),
+                &[0; 40],
+            ]
+            .concat(),
+        ),
+        (
+            "key values",
+            [&[0x59, 0xfc][..], &varint(1 << 40), &[0; 40]].concat(),
+        ),
+        ("bytes", [&[0x68][..], &varint(u64::MAX), &[0; 40]].concat()),
+        ("nothing", Vec::new()),
+    ] {
+        let found = outcome(all, "p.parquet", &footer(&claim));
+        assert_eq!(found, ["broken_parquet at p.parquet"], "{what}");
+    }
+    let mut long = footer(&[0; 40]);
+    let at = long.len() - 8;
+    long[at..at + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert_eq!(
+        outcome(all, "p.parquet", &long),
+        ["document_too_large at p.parquet"]
+    );
+}
+
+#[test]
+fn a_form_that_is_drawn_often_costs_its_budget_and_no_more() {
+    let text = "BT /F 12 Tf 72 700 Td (a) Tj ET ";
+    let form = "q Q ".repeat(1000);
+    let often = drawing(&format!("{text}{}", "/Form Do ".repeat(500)), &form);
+    assert_eq!(outcome(SMALL, "p.pdf", &often), ["too_much_work at p.pdf"]);
+    assert_eq!(outcome(2 << 20, "p.pdf", &often), ["p.pdf"]);
+    // More than the 2,000 that a page could draw at all once.
+    let many = drawing(&format!("{}{text}", "/Form Do ".repeat(3000)), "q Q");
+    assert_eq!(outcome(1 << 20, "p.pdf", &many), ["p.pdf"]);
+}
+
+#[test]
+fn streams_of_objects_that_unpack_to_too_many_are_refused() {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    encoder.write_all(b"9 0 ").unwrap();
+    encoder.write_all(&b"[0 ".repeat(1 << 20)).unwrap();
+    let packed = encoder.finish().unwrap();
+    let mut file = pdf(&[
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        "<< /Type /Pages /Kids [] /Count 0 >>".to_owned(),
+        stream(
+            &format!(
+                "/Type /Obj#53tm /N 1 /First 4 /Filter /FlateDecode /Pad ({})",
+                "p".repeat(packed.len())
+            ),
+            "",
+        ),
+    ]);
+    // The stream's bytes are no text, so they take the place of as many others.
+    let text = format!("/Pad ({})", "p".repeat(packed.len()));
+    let at = file
+        .windows(text.len())
+        .position(|found| found == text.as_bytes())
+        .unwrap();
+    let length = b"/Length 0".len();
+    file.splice(
+        at..at + text.len(),
+        Vec::from(" ".repeat(text.len() - packed.len())),
+    );
+    let at = file
+        .windows(length)
+        .position(|found| found == b"/Length 0")
+        .unwrap();
+    let number = format!("/Length {}", packed.len());
+    file.splice(at..at + length, number.bytes());
+    let at = file
+        .windows(8)
+        .position(|found| found == b"stream\n\n")
+        .unwrap();
+    file.splice(at + 7..at + 7, packed);
+    assert_eq!(
+        outcome(8 << 20, "p.pdf", &file),
+        ["too_many_parts at p.pdf"]
+    );
+}
+
+/// How long the reading of a folder goes on once it is told to stop.
+fn stopped_within(name: &str, contents: &[u8]) -> Duration {
+    let dir = folder(&[(name, contents)]);
+    let stop = Arc::new(AtomicBool::new(false));
+    let options = ReadOptions {
+        budget: Budget {
+            document_bytes: 1 << 40,
+        },
+        stop: Arc::clone(&stop),
+        ..ReadOptions::default()
+    };
+    let documents = read_documents_with(&[dir.path().to_owned()], options).unwrap();
+    thread::scope(|scope| {
+        let reader = scope.spawn(move || documents.filter_map(Result::err).last());
+        thread::sleep(Duration::from_millis(200));
+        let begun = Instant::now();
+        stop.store(true, Ordering::Relaxed);
+        let last = reader.join().unwrap();
+        // What was read before it was told to stop was not stopped.
+        assert!(last.is_none_or(|error| error.kind() == "stopped"), "{name}");
+        begun.elapsed()
+    })
+}
+
+#[test]
+fn reading_stops_within_a_document() {
+    let form = "q Q ".repeat(250_000);
+    let often = drawing(&"/Form Do ".repeat(100_000), &form);
+    let bomb = gzip(&vec![b'x'; 64 << 20]).repeat(200);
+    for (name, contents) in [
+        ("p.pdf", often),
+        ("b.jsonl.gz", bomb.clone()),
+        ("b.txt.gz", bomb),
+        ("l.jsonl", lines(32 << 20, "x")),
+        ("s.html", "<svg></p>".repeat(4 << 20).into()),
+    ] {
+        let taken = stopped_within(name, &contents);
+        assert!(taken < Duration::from_secs(2), "{name}: {taken:?}");
+    }
+}
+
+#[test]
+fn a_stopped_reading_says_so_and_nothing_else() {
+    let dir = folder(&[("t.txt", b"x")]);
+    let options = ReadOptions {
+        stop: Arc::new(AtomicBool::new(true)),
+        ..ReadOptions::default()
+    };
+    let mut documents = read_documents_with(&[dir.path().to_owned()], options).unwrap();
+    assert_eq!(documents.next().unwrap().unwrap_err().kind(), "stopped");
+    assert_eq!(read(dir.path()).len(), 1);
+}
