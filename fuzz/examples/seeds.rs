@@ -1,9 +1,9 @@
 //! Writes valid files for the targets to begin with, below `corpus` in the current folder.
 
 #[allow(dead_code)]
-#[path = "../../crates/corpus/tests/fuzzing/seeds.rs"]
+#[path = "../../crates/documents/tests/fuzzing/seeds.rs"]
 mod documents;
-#[path = "../../crates/corpus/tests/files/mod.rs"]
+#[path = "../../crates/documents/tests/files/mod.rs"]
 mod files;
 #[allow(dead_code)]
 #[path = "../../crates/model/tests/fuzzing/endpoint_json.rs"]

@@ -4,7 +4,7 @@
 
 // Each target uses a part of it.
 #[allow(dead_code)]
-#[path = "../../crates/corpus/tests/fuzzing/body.rs"]
+#[path = "../../crates/documents/tests/fuzzing/body.rs"]
 mod body;
 
 use std::sync::LazyLock;

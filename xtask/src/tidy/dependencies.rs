@@ -14,16 +14,25 @@ enum Forbidden {
 const ROOMS: &[(&str, Forbidden)] = &[
     ("storage", Forbidden::EveryRoomBut(&[])),
     ("corpus", Forbidden::EveryRoomBut(&["storage"])),
+    ("documents", Forbidden::EveryRoomBut(&["corpus", "storage"])),
     ("index", Forbidden::Rooms(&["model", "milvus"])),
     ("milvus", Forbidden::Rooms(&["model"])),
     ("route", Forbidden::Rooms(&["model"])),
     ("ingest", Forbidden::Rooms(&["route", "answer"])),
-    ("answer", Forbidden::Rooms(&["train"])),
+    ("answer", Forbidden::Rooms(&["documents", "train"])),
+    ("study", Forbidden::Rooms(&["documents"])),
     ("server", Forbidden::Rooms(&["train"])),
 ];
 
-/// Libraries that only some crates may name: by the start of their names.
+/// Libraries that only some crates may name, crates of our own among them: by the start of their
+/// names.
 const LIBRARIES: &[(&str, &[&str])] = &[
+    ("ken-documents", &["ingest", "ken"]),
+    ("lopdf", &["documents"]),
+    ("html5gum", &["documents"]),
+    ("pulldown-cmark", &["documents"]),
+    ("quick-xml", &["documents"]),
+    ("parquet", &["documents", "study"]),
     ("candle", &["model", "train"]),
     ("indicatif", &["ken"]),
     ("anyhow", &["ken"]),
@@ -170,6 +179,23 @@ mod tests {
         let path = "crates/corpus/Cargo.toml";
         assert_eq!(check(&[MODEL, (path, &with("dependencies"))]).len(), 1);
         assert_eq!(check(&[MODEL, (path, &with("dev-dependencies"))]).len(), 0);
+    }
+
+    #[test]
+    fn readers_of_documents_are_kept_from_what_opens_a_corpus() {
+        let documents = ("crates/documents/Cargo.toml", "");
+        let ingest = (
+            "crates/ingest/Cargo.toml",
+            "[dependencies]\nken-documents = { workspace = true }\n",
+        );
+        assert_eq!(check(&[documents, ingest]).len(), 0);
+        let index = ("crates/index/Cargo.toml", ingest.1);
+        assert_eq!(check(&[documents, index]).len(), 1);
+        let study = (
+            "crates/study/Cargo.toml",
+            "[dependencies]\nken-ingest = { workspace = true }\n",
+        );
+        assert_eq!(check(&[documents, ingest, study]).len(), 1);
     }
 
     #[test]

@@ -13,7 +13,7 @@
 //! - `staging/`: segments under construction; a killed writer's leftovers go at the next open.
 //! - `LOCK`: held by the one writer.
 //!
-//! It holds no vectors and no search index; the index room adds its files to a staged segment.
+//! It holds no vectors and no search index; the index crate adds its files to a staged segment.
 
 mod admission;
 mod collect;

@@ -2,7 +2,7 @@
 //! and all segmentations.
 //!
 //! The test doubles a short length once. The long run, which `KEN_GROWTH_BYTES=16M cargo test
-//! --release -p ken-corpus --test growth -- --ignored --nocapture` starts, doubles up to that many
+//! --release -p ken-documents --test growth -- --ignored --nocapture` starts, doubles up to that many
 //! bytes and prints what it measured.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
