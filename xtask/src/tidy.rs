@@ -2,8 +2,10 @@
 //! open with their purpose, rooms depend only on what they may. It judges text
 //! and manifests; whether the code is right is for clippy and the tests.
 
+mod circles;
 mod commands;
 mod dependencies;
+mod imports;
 mod map;
 mod sources;
 
@@ -164,6 +166,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>> {
         map::named_paths_exist,
         map::links_lead_somewhere,
         dependencies::rooms_kept,
+        circles::no_circles,
         commands::chores_exist,
     ];
     Ok(checks.iter().flat_map(|check| check(&tree)).collect())

@@ -12,4 +12,5 @@ mod stages;
 pub use cut::Cut;
 pub use error::IngestError;
 pub use merge::{CompactProgress, compact};
-pub use run::{Ingest, Progress, Report, ingest};
+pub use run::{Ingest, Report, ingest};
+pub use stages::Progress;

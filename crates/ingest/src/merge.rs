@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Change, Pruned, Segment, StagedSegment, Writer};
-use ken_index::{IndexError, RowBuffer, SegmentVectors, SegmentWriter};
+use ken_index::{DenseLayout, IndexError, RowBuffer, SegmentVectors, SegmentWriter};
 
 use crate::IngestError;
-use crate::run::layout;
 
 /// Segments of a shard and of a size that are merged into one. A passage is written again as often
 /// as the corpus grows by this factor.
@@ -174,6 +173,11 @@ fn is_whole(segment: &Segment) -> bool {
 fn ids(segments: &[Arc<Segment>]) -> Vec<String> {
     let ids = segments.iter().map(|segment| segment.id().to_owned());
     ids.collect()
+}
+
+/// How the corpus stores and searches vectors.
+pub(crate) fn layout(writer: &Writer) -> Result<DenseLayout, IngestError> {
+    Ok(writer.settings().dense.parse()?)
 }
 
 #[cfg(test)]

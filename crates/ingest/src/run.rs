@@ -7,12 +7,13 @@ use std::sync::mpsc::sync_channel;
 use std::thread::{self, ScopedJoinHandle};
 
 use ken_corpus::{EmbedderIdentity, Settings, Sharding, Writer};
-use ken_documents::{Documents, ReadError, ReadProgress};
+use ken_documents::{Documents, ReadError};
 use ken_index::DenseLayout;
 use ken_model::embedder::Embedder;
 
+use crate::merge::layout;
 use crate::split::Split;
-use crate::stages::{self, BATCH_PASSAGES, Handed, PUBLISH_PASSAGES, Shelf};
+use crate::stages::{self, BATCH_PASSAGES, Handed, PUBLISH_PASSAGES, Progress, Shelf};
 use crate::{Cut, IngestError};
 
 /// Documents read ahead. Few, since a document can be of any length.
@@ -47,17 +48,6 @@ pub struct Ingest<'a> {
     /// Is told of each document that cannot be read, which is left out; `None` where the first of
     /// them is to end the run.
     pub on_broken: Option<&'a (dyn Fn(&ReadError) + Sync)>,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy)]
-pub struct Progress {
-    /// Bytes of the files.
-    pub read: ReadProgress,
-    /// Documents looked at.
-    pub documents: usize,
-    /// Passages embedded.
-    pub passages: usize,
 }
 
 /// What a run did.
@@ -173,11 +163,6 @@ fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
         segmentation: run.cut.to_string(),
     };
     Ok(Writer::create(run.corpus, settings)?)
-}
-
-/// How the corpus stores and searches vectors.
-pub(crate) fn layout(writer: &Writer) -> Result<DenseLayout, IngestError> {
-    Ok(writer.settings().dense.parse()?)
 }
 
 /// What a stage returned; its panic goes on here.

@@ -124,7 +124,7 @@ fn calls(line: &str, call: &str) -> bool {
 }
 
 /// A file without the tests at its end.
-fn before_tests(text: &str) -> &str {
+pub(super) fn before_tests(text: &str) -> &str {
     text.split("\n#[cfg(test)]\nmod tests {")
         .next()
         .unwrap_or(text)

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::graph::DEGREE;
 use crate::IndexError;
+
+/// Neighbours of a node of a graph at most, in every layer.
+pub(super) const DEGREE: usize = 32;
 
 /// Passages from which on a segment gets a graph. Below, a scan takes no longer than the rest of a
 /// query does, and misses nothing.

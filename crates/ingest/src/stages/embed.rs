@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use ken_model::embedder::{Embedder, EmbedderError};
 use ken_model::encoder::Role;
 
-use super::{BATCH_PASSAGES, CutDocument, Handed};
-use crate::{IngestError, Progress};
+use super::{BATCH_PASSAGES, CutDocument, Handed, Progress};
+use crate::IngestError;
 
 /// Embeds until the end, the first error, a stop or the end of the next stage. `progress` is
 /// called after each batch. Returns whether it was stopped.

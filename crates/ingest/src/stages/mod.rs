@@ -11,6 +11,8 @@ mod embed;
 mod publish;
 mod read;
 
+use ken_documents::ReadProgress;
+
 pub(crate) use cut::{CutDocument, cut};
 pub(crate) use embed::embed;
 pub(crate) use publish::{Handed, Shelf};
@@ -22,3 +24,14 @@ pub(crate) const BATCH_PASSAGES: usize = 256;
 /// Passages published together. A killed run loses at most the work on these, and on as many that
 /// wait to be written.
 pub(crate) const PUBLISH_PASSAGES: usize = 4096;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Bytes of the files.
+    pub read: ReadProgress,
+    /// Documents looked at.
+    pub documents: usize,
+    /// Passages embedded.
+    pub passages: usize,
+}

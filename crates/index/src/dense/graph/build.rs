@@ -19,11 +19,9 @@ use rayon::prelude::*;
 use super::codes::{Among, Codes, Probe};
 use super::walk::{Layer, NO_NODE, Near, Walker};
 use crate::IndexError;
+use crate::dense::layout::DEGREE;
 use crate::dense::vectors::quantize;
 use crate::dense::{RowBuffer, SegmentVectors, goes_on};
-
-/// Neighbours of a node at most, in every layer.
-pub(in crate::dense) const DEGREE: usize = 32;
 
 /// Neighbours that a new node chooses. The others come from those that choose it.
 const CHOSEN: usize = 16;

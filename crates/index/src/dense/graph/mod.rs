@@ -15,11 +15,11 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-pub(super) use self::build::DEGREE;
 use self::codes::{Among, Codes, Probe};
 use self::file::{GraphFile, Parts, StoredCodes};
 use self::product::{ProductCodes, ProductProbe};
 use self::walk::{Similarity, Walker};
+use super::layout::DEGREE;
 use super::{RowBuffer, SegmentVectors};
 use crate::IndexError;
 use crate::dot::dot_rows;
