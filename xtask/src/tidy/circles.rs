@@ -21,13 +21,15 @@ const KNOWN: &[(&str, &str)] = &[
     ("crates/ken", "commands/open.rs commands/rerank.rs"),
     (
         "crates/model",
-        "decoder/adapter.rs decoder/checkpoint.rs decoder/origin.rs decoder/replacement.rs decoder/source_tokens.rs decoder/weights.rs decoder/written.rs",
+        "decoder/adapter.rs decoder/checkpoint.rs decoder/origin.rs decoder/replacement.rs \
+         decoder/source_tokens.rs decoder/weights.rs decoder/written.rs",
     ),
     ("crates/model", "decoder/config.rs decoder/gguf.rs"),
     ("crates/model", "decoder/error.rs decoder/options.rs"),
     (
         "crates/model",
-        "hub/environment.rs hub/error.rs hub/known.rs hub/reference.rs remote/address.rs remote/error.rs",
+        "hub/environment.rs hub/error.rs hub/known.rs hub/reference.rs \
+         remote/address.rs remote/error.rs",
     ),
     ("crates/model", "language/mod.rs language/error.rs table.rs"),
     (
