@@ -7,11 +7,11 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use ken_answer::Rerank;
 use ken_corpus::{Filter, Format, Segmentation, Sharding};
+use ken_hub::ModelReference;
 use ken_index::{DenseLayout, Mode};
 use ken_ingest::Cut;
 use ken_milvus::{IndexKind, MilvusAddress};
 use ken_model::Precision;
-use ken_model::hub::ModelReference;
 
 use crate::config::{Bytes, CorpusAddress, Layer, count, seed};
 
