@@ -22,7 +22,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// The last of pip's words that are kept.
 const MOST_WORDS_BYTES: usize = 1 << 20;
 /// The memory of pip, which takes an index's page as a whole and without a bound.
-const MOST_MEMORY_BYTES: u64 = 2 << 30;
+const MOST_MEMORY_BYTES: u64 = 1 << 30;
 /// What the names of folders in which a pip works begin with.
 const WORK: &str = "pip-";
 

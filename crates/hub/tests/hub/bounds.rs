@@ -20,8 +20,9 @@ fn bomb(bytes: usize) -> Vec<u8> {
 
 /// Puts a wheel where the next pull finds it downloaded, so that no pip is asked.
 fn refused(bytes: &[u8]) -> ken_hub::HubError {
-    let bench = Bench::new();
-    assert_eq!(bench.pull(FILE).unwrap_err().kind(), "package_not_found");
+    let mut bench = Bench::new();
+    bench.set("KEN_PYTHON", "/nonexistent/python");
+    assert_eq!(bench.pull(FILE).unwrap_err().kind(), "python_missing");
     let partial = bench.home().join("partial");
     let own = std::fs::read_dir(partial).unwrap().next().unwrap().unwrap();
     std::fs::write(own.path().join("wheel").join(WHEEL), bytes).unwrap();
