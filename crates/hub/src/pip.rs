@@ -255,6 +255,13 @@ fn explain_failure(python: &str, name: &str, version: &str, words: &str, work: &
             available: available.to_owned(),
         };
     }
+    let status = after("HTTP error ").map(first_word);
+    if let (Some(Ok(status)), Some(url)) = (status.map(|s| s.parse()), after(" while getting ")) {
+        return HubError::Status {
+            url: without_secrets(&first_word(url)).to_owned(),
+            status,
+        };
+    }
     if let Some(line) = line(" is invalid").or(line(" invalid wheel")) {
         return HubError::BrokenArchive {
             path: format!("{name}=={version}").into(),
@@ -284,6 +291,12 @@ fn explain_failure(python: &str, name: &str, version: &str, words: &str, work: &
         return HubError::Network {
             host: index.map_or("pypi.org", without_secrets).to_owned(),
             detail: without_addresses(&cause.map_or(last_lines(words, 1), str::to_owned)),
+        };
+    }
+    if let Some(refused) = line(" is not a trusted or secure host") {
+        return HubError::PipFailed {
+            requirement: format!("{name}=={version}"),
+            detail: without_addresses(refused),
         };
     }
     if versions.is_some() || has(&["No matching distribution found"]) {
@@ -380,6 +393,15 @@ mod tests {
             ),
             ("/usr/bin/python3: No module named pip", "pip_missing"),
             ("MemoryError", "too_large"),
+            (
+                "ERROR: HTTP error 404 while getting http://h/m.whl#sha256=aa (from h)",
+                "http_status",
+            ),
+            (
+                "WARNING: The repository located at h is not a trusted or secure host and\n\
+                 (from versions: none)",
+                "pip_failed",
+            ),
         ] {
             assert_eq!(explained(words).kind(), kind, "{words}");
         }
