@@ -25,7 +25,7 @@ mod read;
 #[path = "../../crates/model/tests/fuzzing/model_files.rs"]
 mod model_files;
 #[allow(dead_code)]
-#[path = "../../crates/model/tests/fuzzing/wheels.rs"]
+#[path = "../../crates/hub/tests/fuzzing/wheels.rs"]
 mod wheels;
 
 use std::path::Path;

@@ -4,7 +4,7 @@
 
 // Each target uses a part of it.
 #[allow(dead_code)]
-#[path = "../../crates/model/tests/fuzzing/wheels.rs"]
+#[path = "../../crates/hub/tests/fuzzing/wheels.rs"]
 mod wheels;
 
 use std::cell::LazyCell;

@@ -15,7 +15,7 @@ pub mod damage;
 mod embedder;
 pub mod faults;
 pub mod kills;
-#[path = "../../crates/model/tests/hub/loopback.rs"]
+#[path = "../../crates/hub/tests/hub/loopback.rs"]
 #[allow(dead_code)]
 mod loopback;
 pub mod outcome;

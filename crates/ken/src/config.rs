@@ -21,11 +21,11 @@ use anyhow::Result;
 use ken_answer::Rerank;
 use ken_corpus::{Active, Filter, Segmentation};
 use ken_documents::Budget;
+use ken_hub::ModelReference;
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
 use ken_model::decoder::Device;
-use ken_model::hub::ModelReference;
 use ken_route::Policy;
 use serde::{Serialize, Serializer};
 
@@ -304,7 +304,7 @@ fn read<T: FromStr<Err: ToString>>(value: &str) -> Result<T, Rejection> {
 /// What a message shows of a value: of one that is like a URL, nothing that could be a password.
 fn shown(value: &str) -> &str {
     match value.contains("://") {
-        true => ken_model::remote::without_secrets(value),
+        true => ken_http::without_secrets(value),
         false => value,
     }
 }
@@ -494,7 +494,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         device: layer.device.unwrap_or_default(),
         embedder: match layer.embedder {
             Some(reference) => reference,
-            None => ken_model::hub::DEFAULT_EMBEDDER.parse()?,
+            None => ken_hub::DEFAULT_EMBEDDER.parse()?,
         },
         evidence_tokens: layer.evidence_tokens.map_or(1536, NonZeroUsize::get),
         filters: layer.filters,
@@ -509,7 +509,7 @@ fn settings(layer: Layer) -> Result<Settings> {
         mode: layer.mode.unwrap_or(Mode::Hybrid),
         model: match layer.model {
             Some(model) => model,
-            None => ken_model::hub::DEFAULT_GENERATOR.parse()?,
+            None => ken_hub::DEFAULT_GENERATOR.parse()?,
         },
         model_name: layer.model_name,
         moved_embedder: layer.moved_embedder,

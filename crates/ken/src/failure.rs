@@ -204,7 +204,7 @@ fn kind_and_hint(
         ken_milvus::MilvusError,
         ken_model::decoder::DecoderError,
         ken_model::encoder::EncoderError,
-        ken_model::hub::HubError,
+        ken_hub::HubError,
         ken_model::remote::RemoteError,
         ken_study::BoundaryError,
         ken_study::RoutingError,
@@ -263,11 +263,7 @@ mod tests {
 
     #[test]
     fn a_room_speaks_for_itself() {
-        let error = Error::new(
-            "nowhere:x"
-                .parse::<ken_model::hub::ModelReference>()
-                .unwrap_err(),
-        );
+        let error = Error::new("nowhere:x".parse::<ken_hub::ModelReference>().unwrap_err());
         assert_eq!(describe(&error).kind, "bad_reference");
     }
 

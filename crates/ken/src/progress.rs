@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use ken_model::hub;
+use ken_hub as hub;
 
 const BYTES: &str = "{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left";
 const BYTES_OPEN: &str = "{prefix} {spinner} {bytes} {bytes_per_sec}";

@@ -1,4 +1,4 @@
-//! Models: their files (`hub`), what every language model and every embedder can be asked
+//! Models in files or behind endpoints: what every language model and every embedder can be asked
 //! (`language`, `embedder`), decoders that write and score text here (`decoder`), encoders that
 //! embed it (`encoder`), the arithmetic that both share (`kernels`), both behind endpoints
 //! (`remote`), and a model with a known boundary, for tests (`table`). Knows nothing of corpora, prompts' contents or routing.
@@ -7,7 +7,6 @@ pub mod decoder;
 pub mod embedder;
 pub mod encoder;
 mod fingerprint;
-pub mod hub;
 pub mod kernels;
 pub mod language;
 pub mod remote;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use ken_model::hub::{Environment, HubError, ModelCache, ModelReference};
+use ken_hub::{Environment, HubError, ModelCache, ModelReference};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

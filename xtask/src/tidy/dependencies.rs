@@ -13,6 +13,9 @@ enum Forbidden {
 
 const ROOMS: &[(&str, Forbidden)] = &[
     ("storage", Forbidden::EveryRoomBut(&[])),
+    ("http", Forbidden::EveryRoomBut(&[])),
+    ("hub", Forbidden::EveryRoomBut(&["storage", "http"])),
+    ("model", Forbidden::Rooms(&["hub"])),
     ("corpus", Forbidden::EveryRoomBut(&["storage"])),
     ("documents", Forbidden::EveryRoomBut(&["corpus", "storage"])),
     ("index", Forbidden::Rooms(&["model", "milvus"])),

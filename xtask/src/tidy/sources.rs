@@ -86,7 +86,7 @@ const MAY_BE_UNSYNCED: &[(&str, &str)] = &[
         "the renaming of a stage, after which the folder is synced",
     ),
     (
-        "crates/model/src/hub/",
+        "crates/hub/src/",
         "downloads, which are synced before they are renamed",
     ),
     (

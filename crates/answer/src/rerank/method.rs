@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_model::hub::{HubError, ModelReference};
+use ken_hub::{HubError, ModelReference};
 
 /// By what the chunks of found passages are ranked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]

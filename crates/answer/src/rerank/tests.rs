@@ -3,8 +3,8 @@
 use std::ops::{ControlFlow, Range};
 
 use ken_corpus::{Passage, PassageId};
+use ken_hub::ModelReference;
 use ken_model::embedder::EmbedderError;
-use ken_model::hub::ModelReference;
 use ken_model::language::{
     Capabilities, GenerateRequest, Generation, LanguageError, Piece, Prompt, Score, ScoreRequest,
 };

@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use ken_hub::ModelReference;
 use ken_model::Precision;
 use ken_model::decoder::Device;
-use ken_model::hub::ModelReference;
 use ken_route::Policy;
 
 use super::calibrating::share;

@@ -8,11 +8,11 @@ use clap::{Args, Subcommand};
 use ken_answer::Rerank;
 use ken_corpus::{Filter, Segmentation, Sharding};
 use ken_documents::Format;
+use ken_hub::ModelReference;
 use ken_index::{DenseLayout, Mode};
 use ken_ingest::Cut;
 use ken_milvus::{IndexKind, MilvusAddress};
 use ken_model::Precision;
-use ken_model::hub::ModelReference;
 
 use crate::config::{Bytes, CorpusAddress, Layer, count, seed};
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ken_hub::ModelReference;
 use ken_model::decoder::StoredAs;
-use ken_model::hub::ModelReference;
 use ken_study::lessons::LessonFormat;
 
 use super::answering::ModelFlags;

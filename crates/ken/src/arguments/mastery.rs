@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ken_model::hub::ModelReference;
+use ken_hub::ModelReference;
 
 use super::answering::ModelFlags;
 use super::corpus::corpus_address;

@@ -1,7 +1,7 @@
 //! The flags of `ken model` and its verbs. It fetches and loads nothing.
 
 use clap::{Args, Subcommand};
-use ken_model::hub::ModelReference;
+use ken_hub::ModelReference;
 
 /// `ken model`.
 #[derive(Debug, Args)]

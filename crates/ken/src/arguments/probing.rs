@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use ken_model::hub::ModelReference;
+use ken_hub::ModelReference;
 use ken_probe::{Correctness, Grouping};
 
 use super::answering::ModelFlags;

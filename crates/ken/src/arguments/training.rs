@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Subcommand, ValueEnum};
-use ken_model::hub::ModelReference;
+use ken_hub::ModelReference;
 use ken_train::heads::Shape;
 
 use super::answering::{KbmFlags, ModelFlags};

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use ken_hub::ModelReference;
 use ken_model::decoder::Device;
-use ken_model::hub::ModelReference;
 use ken_study::world::{Size, WorldSettings};
 
 use crate::config::{Layer, seed};

@@ -9,7 +9,7 @@ mod speed;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use ken_model::hub::{Environment, ModelCache, ModelReference};
+use ken_hub::{Environment, ModelCache, ModelReference};
 use serde::Serialize;
 
 use crate::arguments::DoctorArguments;

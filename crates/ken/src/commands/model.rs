@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use ken_model::hub::{
+use ken_hub::{
     DEFAULT_EMBEDDER, DEFAULT_GENERATOR, FileState, ModelCache, ModelRecord, ModelReference,
     Verification,
 };
@@ -109,7 +109,7 @@ fn list(cache: &ModelCache, json: bool) -> Result<()> {
 }
 
 /// A broken model hides no other.
-fn warn(error: &ken_model::hub::HubError) -> Result<()> {
+fn warn(error: &ken_hub::HubError) -> Result<()> {
     let mut stderr = std::io::stderr().lock();
     writeln!(stderr, "warning: {error}")?;
     if let Some(hint) = error.hint() {
@@ -224,11 +224,8 @@ fn remove(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<
     }
 }
 
-fn shown_record(
-    cache: &ModelCache,
-    record: &ModelRecord,
-) -> Result<ShownModel, ken_model::hub::HubError> {
-    let file = |file: &ken_model::hub::FileRecord| ShownFile {
+fn shown_record(cache: &ModelCache, record: &ModelRecord) -> Result<ShownModel, ken_hub::HubError> {
+    let file = |file: &ken_hub::FileRecord| ShownFile {
         path: file.path.clone(),
         bytes: file.bytes,
         sha256: Some(file.sha256.clone()),

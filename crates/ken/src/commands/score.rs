@@ -4,10 +4,10 @@
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use ken_hub::ModelReference;
 use ken_model::Precision;
 use ken_model::decoder::LoadOptions;
 use ken_model::encoder::Role;
-use ken_model::hub::ModelReference;
 use serde_json::json;
 
 use crate::commands::open;

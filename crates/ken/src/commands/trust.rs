@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use anyhow::Result;
+use ken_hub::{ModelCache, ModelReference, short_names};
 use ken_milvus::{MilvusAddress, Token};
-use ken_model::hub::{ModelCache, ModelReference, short_names};
 use ken_model::remote::{ApiKey, origin};
 
 use crate::config::{KeySource, Settings};

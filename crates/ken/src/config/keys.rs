@@ -67,7 +67,7 @@ impl Keys {
                 format!(
                     "the value of `{}` must be \"env:NAME\", the variable that holds the key, or \
                      \"none\"; keys themselves do not belong into this file",
-                    ken_model::remote::without_secrets(server)
+                    ken_http::without_secrets(server)
                 )
             })?;
             keys.insert(origin_of(server)?, source);
@@ -91,7 +91,7 @@ fn source_of(text: &str) -> Option<KeySource> {
 fn origin_of(server: &str) -> Result<String, String> {
     let form = "it must be https://HOST[:PORT], http://HOST:PORT, milvus://HOST:PORT or \
                 milvus+https://HOST:PORT";
-    let shown = ken_model::remote::without_secrets(server);
+    let shown = ken_http::without_secrets(server);
     let server = server.strip_suffix('/').unwrap_or(server);
     let (_, host) = server
         .split_once("://")

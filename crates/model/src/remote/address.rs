@@ -1,6 +1,7 @@
 //! Addresses of endpoints: what can be one, to whom it belongs, and what of it may be shown.
 
-use url::{Host, Url};
+use ken_http::without_secrets;
+use url::Url;
 
 use super::error::RemoteError;
 
@@ -12,19 +13,6 @@ use super::error::RemoteError;
 pub fn origin(url: &str) -> Result<String, RemoteError> {
     let base = url.split_once('#').map_or(url, |(base, _)| base);
     Ok(parsed(base)?.origin().ascii_serialization())
-}
-
-/// What a message may show of a text that may be no URL: neither what stands before an `@`, nor a
-/// query.
-#[must_use]
-pub fn without_secrets(text: &str) -> &str {
-    let (address, query) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
-    match address.rsplit_once('@') {
-        // A password may hold a `?` too.
-        _ if query.contains('@') => "…",
-        Some((_, host)) => host,
-        None => address,
-    }
 }
 
 /// A base URL that can be used.
@@ -50,16 +38,6 @@ pub(super) fn parsed(base: &str) -> Result<Url, RemoteError> {
     Ok(url)
 }
 
-/// Whether the endpoint is on this machine, where no proxy leads to and nobody listens.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,21 +54,6 @@ mod tests {
         }
         for url in ["ftp://a", "https://a:b@c", "a", r"https://good\@evil/v1"] {
             assert_eq!(origin(url).unwrap_err().kind(), "bad_endpoint");
-        }
-    }
-
-    #[test]
-    fn this_machine_is_told_from_others() {
-        let here = |url: &str| is_loopback(&parsed(url).unwrap());
-        for url in ["http://localhost:1", "http://127.8.0.1", "http://[::1]:80"] {
-            assert!(here(url), "{url}");
-        }
-        for url in [
-            "http://localhost.example.org",
-            "http://10.0.0.1",
-            "http://0.0.0.0",
-        ] {
-            assert!(!here(url), "{url}");
         }
     }
 }

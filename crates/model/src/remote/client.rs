@@ -5,19 +5,17 @@ use std::fmt;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
+use ken_http::{Failed, certificates_of, explained, is_loopback, is_passing, requested_wait};
 use serde_json::Value;
 use ureq::http::Response;
 
-use super::address::{is_loopback, parsed};
+use super::address::parsed;
 use super::bounds::{Absurd, LARGEST_COUNT, REFUSAL_BYTES};
 use super::error::RemoteError;
 use super::exchange::{Incoming, exchange};
 use super::json::{self, MOST_VALUES, Unread};
-use super::retry::{Failed, delay, pause};
 use super::settings::{ApiKey, RemoteSettings};
-use crate::hub::{Environment, ca_bundle_of, tls_config};
 
 /// Characters of an answer that an error message shows.
 const SHOWN_CHARACTERS: usize = 300;
@@ -46,23 +44,14 @@ impl Client {
     ) -> Result<Self, RemoteError> {
         let base = base.trim_end_matches('/');
         let url = parsed(base)?;
-        let bundle = ca_bundle_of(&Environment::of_process());
-        let tls = tls_config(bundle.as_deref()).map_err(Box::new)?;
-        let mut config = ureq::Agent::config_builder()
-            .tls_config(tls)
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .accept_encoding("identity")
-            .user_agent(concat!("ken/", env!("CARGO_PKG_VERSION")))
-            .max_idle_connections_per_host(settings.concurrency.max(1))
-            .timeout_connect(Some(settings.connect_timeout))
-            .timeout_recv_response(Some(settings.read_timeout))
-            .timeout_recv_body(Some(settings.answer_time))
-            .timeout_per_read(Some(settings.read_timeout))
-            .timeout_per_write(Some(settings.read_timeout));
-        if is_loopback(&url) {
-            config = config.proxy(None);
-        }
+        let agent = ken_http::agent(&ken_http::Settings {
+            certificates: certificates_of(|name| std::env::var(name).ok()),
+            through_proxy: !is_loopback(&url),
+            connect: settings.connect_timeout,
+            silence: settings.read_timeout,
+            answer: Some(settings.answer_time),
+            connections: settings.concurrency.max(1),
+        })?;
         let name = url.host_str().unwrap_or_default();
         let host = match url.port_or_known_default() {
             Some(port) => format!("{name}:{port}"),
@@ -76,7 +65,7 @@ impl Client {
             return Err(RemoteError::KeyInPlainText { host });
         }
         Ok(Self {
-            agent: config.build().into(),
+            agent,
             base: base.to_owned(),
             address: url.as_str().trim_end_matches('/').to_owned(),
             host,
@@ -126,7 +115,7 @@ impl Client {
         &self,
         url: &str,
         body: &str,
-    ) -> Result<(Option<String>, impl Read + use<>), Failed> {
+    ) -> Result<(Option<String>, impl Read + use<>), Failed<RemoteError>> {
         let response = self.accepted(url, self.sent(url, body))?;
         let media = header(&response, "content-type").map(str::to_owned);
         Ok((media, response.into_body()))
@@ -135,25 +124,15 @@ impl Client {
     /// Tries again while failures may pass, as often as the settings say.
     pub(super) fn persist<T>(
         &self,
-        mut attempt: impl FnMut() -> Result<T, Failed>,
+        mut attempt: impl FnMut() -> Result<T, Failed<RemoteError>>,
     ) -> Result<T, RemoteError> {
-        let mut repetition = 0;
-        loop {
-            self.check()?;
-            let failed = match attempt() {
-                Ok(answer) => return Ok(answer),
-                Err(failed) => failed,
-            };
-            self.check()?;
-            if !failed.passing || repetition == self.settings.retries {
-                return Err(failed.error);
-            }
-            let Some(wait) = delay(self.settings.backoff, repetition, failed.wait) else {
-                return Err(failed.error);
-            };
-            pause(wait, &self.stop);
-            repetition += 1;
-        }
+        self.settings.retry().persist(&self.stop, || {
+            self.check().map_err(Failed::lasting)?;
+            attempt().map_err(|failed| match self.check() {
+                Ok(()) => failed,
+                Err(stopped) => Failed::lasting(stopped),
+            })
+        })
     }
 
     /// An error once the caller has stopped it. What is in flight is broken off, so that no endpoint
@@ -169,17 +148,13 @@ impl Client {
     }
 
     /// What a broken connection means.
-    pub(super) fn broken(&self, error: &ureq::Error) -> Failed {
+    pub(super) fn broken(&self, error: &ureq::Error) -> Failed<RemoteError> {
         use std::io::ErrorKind::{
             AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable,
         };
         use ureq::Timeout::{Connect, Resolve};
         let host = self.host.clone();
-        let detail = match error {
-            ureq::Error::HostNotFound => "the host name is unknown".to_owned(),
-            ureq::Error::Io(error) => error.to_string(),
-            other => other.to_string(),
-        };
+        let detail = explained(error);
         match error {
             ureq::Error::Timeout(Connect | Resolve) => Failed::passing(RemoteError::Unreachable {
                 host,
@@ -305,19 +280,17 @@ impl Client {
         &self,
         url: &str,
         response: Result<Response<Incoming>, ureq::Error>,
-    ) -> Result<Response<Incoming>, Failed> {
+    ) -> Result<Response<Incoming>, Failed<RemoteError>> {
         let response = response.map_err(|error| self.broken(&error))?;
         let status = response.status().as_u16();
         if (200..300).contains(&status) {
             return Ok(response);
         }
-        let wait = header(&response, "retry-after")
-            .and_then(|value| value.trim().parse().ok())
-            .map(Duration::from_secs);
+        let wait = requested_wait(response.headers());
         let text = text(response.into_body().take(REFUSAL_BYTES)).unwrap_or_default();
         Err(Failed {
             error: self.refusal(url, status, &text),
-            passing: matches!(status, 408 | 429 | 500 | 502..=599),
+            passing: is_passing(status),
             wait,
         })
     }
@@ -326,7 +299,7 @@ impl Client {
         &self,
         url: &str,
         response: Result<Response<Incoming>, ureq::Error>,
-    ) -> Result<Value, Failed> {
+    ) -> Result<Value, Failed<RemoteError>> {
         let response = self.accepted(url, response)?;
         let text = text(response.into_body()).map_err(|error| self.broken(&error))?;
         self.parsed(url, &text).map_err(Failed::lasting)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::hub::HubError;
+use ken_http::BadCertificates;
 
 /// Why an endpoint did not do what it was asked. No message holds the API key.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub enum RemoteError {
     },
     /// The certificates that the environment names cannot be used.
     #[error(transparent)]
-    Certificates(#[from] Box<HubError>),
+    Certificates(#[from] BadCertificates),
     /// No connection came about.
     #[error("cannot reach {host}: {detail}")]
     Unreachable {

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 
+use ken_http::GLANCE;
 use ureq::Body;
 use ureq::http::Response;
-
-use super::retry::GLANCE;
 
 /// The longest piece that is read at a time.
 const CHUNK_BYTES: usize = 16 * 1024;

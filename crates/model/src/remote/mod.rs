@@ -17,7 +17,6 @@ mod flight;
 mod hand_out;
 mod json;
 mod model;
-mod retry;
 mod route;
 mod score;
 mod settings;
@@ -26,7 +25,7 @@ mod tokens;
 #[doc(hidden)]
 pub mod untrusted;
 
-pub use address::{origin, without_secrets};
+pub use address::origin;
 pub use embedder::RemoteEmbedder;
 pub use endpoint::Endpoint;
 pub use error::RemoteError;

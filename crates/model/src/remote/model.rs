@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use ken_http::Failed;
+
 use super::answer::{Choice, Usage, choices, usage};
 use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::RemoteError;
 use super::flight::in_flight;
 use super::hand_out::Handed;
-use super::retry::Failed;
 use super::route::{Order, Refused, Route, body};
 use super::score::{self, Scoring};
 use super::stream::stream;
@@ -225,7 +226,7 @@ impl RemoteModel {
         let mut started = Instant::now();
         let streamed = self.send(order, |body| {
             let body = body.to_string();
-            self.client.persist(|| -> Result<_, Failed> {
+            self.client.persist(|| -> Result<_, Failed<RemoteError>> {
                 started = Instant::now();
                 stream(&self.client, self.route, &body, on_piece)
             })

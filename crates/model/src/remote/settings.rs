@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use ken_http::Retry;
+
 use super::error::RemoteError;
 
 /// How an endpoint is spoken to.
@@ -37,6 +39,16 @@ impl Default for RemoteSettings {
             backoff: Duration::from_millis(500),
             answer_bytes: 64 * 1024 * 1024,
             answer_time: Duration::from_secs(60 * 60),
+        }
+    }
+}
+
+impl RemoteSettings {
+    /// When a request is sent again.
+    pub(super) fn retry(&self) -> Retry {
+        Retry {
+            retries: self.retries,
+            backoff: self.backoff,
         }
     }
 }

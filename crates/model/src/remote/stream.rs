@@ -4,13 +4,14 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use ken_http::Failed;
+
 use super::answer::{Choice, Usage, choices, piece, usage};
 use super::bounds::{LINE_BYTES, MOST_TOKENS};
 use super::client::{self, Client};
 use super::error::RemoteError;
 use super::events::{Broken, Events};
 use super::hand_out::Handed;
-use super::retry::Failed;
 use super::route::Route;
 use crate::language::Finish;
 
@@ -32,7 +33,7 @@ pub(super) fn stream(
     route: Route,
     body: &str,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<Streamed, Failed> {
+) -> Result<Streamed, Failed<RemoteError>> {
     let url = client.api(route.path());
     let started = Instant::now();
     let (media, answer) = client.open(&url, body)?;
@@ -51,7 +52,7 @@ pub(super) fn events(
     answer: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
-) -> Result<Streamed, Failed> {
+) -> Result<Streamed, Failed<RemoteError>> {
     let mut streamed = Streamed {
         choice: Choice::default(),
         usage: Usage::default(),
@@ -114,7 +115,7 @@ pub(super) fn events(
 }
 
 /// A stream that ended too early: nothing is lost yet where no text had come.
-fn cut(url: &str, bytes: usize) -> Failed {
+fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
     let error = RemoteError::StreamCut {
         url: url.to_owned(),
         bytes,
@@ -134,7 +135,7 @@ fn whole(
     answer: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
-) -> Result<Streamed, Failed> {
+) -> Result<Streamed, Failed<RemoteError>> {
     let text = client::text(answer).map_err(|error| client.broken(&error))?;
     let value = client.parsed(url, &text).map_err(Failed::lasting)?;
     let choice = choices(&value, route).and_then(|choices| choices.into_iter().next());

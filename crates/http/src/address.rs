@@ -1,0 +1,47 @@
+//! Addresses: which of them are this machine's, and what of them may be shown.
+
+use url::{Host, Url};
+
+/// What a message may show of a text that may be no URL: neither what stands before an `@`, nor a
+/// query.
+#[must_use]
+pub fn without_secrets(text: &str) -> &str {
+    let (address, query) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    match address.rsplit_once('@') {
+        // A password may hold a `?` too.
+        _ if query.contains('@') => "…",
+        Some((_, host)) => host,
+        None => address,
+    }
+}
+
+/// Whether the server is on this machine, where no proxy leads to and nobody listens.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_told_from_others() {
+        let here = |url: &str| is_loopback(&Url::parse(url).unwrap());
+        for url in ["http://localhost:1", "http://127.8.0.1", "http://[::1]:80"] {
+            assert!(here(url), "{url}");
+        }
+        for url in [
+            "http://localhost.example.org",
+            "http://10.0.0.1",
+            "http://0.0.0.0",
+        ] {
+            assert!(!here(url), "{url}");
+        }
+    }
+}

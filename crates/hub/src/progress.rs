@@ -1,0 +1,74 @@
+//! Progress of a pull as data, and the cancel flag that goes with it. Drawing is the caller's.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::HubError;
+
+/// What a pull or a verification is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Waiting for another process that pulls the same model.
+    Waiting,
+    /// Receiving bytes.
+    Downloading,
+    /// Hashing what lies on disk.
+    Verifying,
+    /// Taking files out of an archive.
+    Unpacking,
+}
+
+/// One step of progress on one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The file's name as a person would recognize it.
+    pub file: String,
+    /// Bytes of this file that this stage has handled; a resumed download starts above zero.
+    pub bytes_done: u64,
+    /// Bytes of the file, where known.
+    pub bytes_total: Option<u64>,
+    /// What is being done to the file.
+    pub stage: Stage,
+}
+
+/// The progress callback and the cancel flag of one operation.
+pub(crate) struct Watch<'a> {
+    callback: &'a mut dyn FnMut(Progress),
+    cancel: &'a AtomicBool,
+}
+
+impl<'a> Watch<'a> {
+    pub(crate) fn new(callback: &'a mut dyn FnMut(Progress), cancel: &'a AtomicBool) -> Self {
+        Self { callback, cancel }
+    }
+
+    /// The cancel flag.
+    pub(crate) fn cancel(&self) -> &'a AtomicBool {
+        self.cancel
+    }
+
+    /// Fails with [`HubError::Cancelled`] once the flag is raised.
+    pub(crate) fn check(&self) -> Result<(), HubError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(HubError::Cancelled);
+        }
+        Ok(())
+    }
+
+    /// Reports one step, or fails when cancelled.
+    pub(crate) fn step(
+        &mut self,
+        stage: Stage,
+        file: &str,
+        bytes_done: u64,
+        bytes_total: Option<u64>,
+    ) -> Result<(), HubError> {
+        self.check()?;
+        (self.callback)(Progress {
+            file: file.to_owned(),
+            bytes_done,
+            bytes_total,
+            stage,
+        });
+        Ok(())
+    }
+}
