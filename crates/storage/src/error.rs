@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The system refused to read or write.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[diagnostic(forward)]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct StorageError {
     /// What was tried, as a verb.
