@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(score(Measure::Judgment, 9), Ok(0.3));
         let error = score(Measure::Certainty, 4).unwrap_err();
         assert_eq!(error.kind(), "other_samples");
-        assert!(error.hint().unwrap().contains("--samples 3"));
+        assert!(error.remedy().unwrap().to_string().contains("samples 3"));
     }
 
     #[test]
@@ -341,7 +341,13 @@ mod tests {
         assert_eq!(probed("1"), Ok(()));
         let error = probed("0.3").unwrap_err();
         assert_eq!(error.kind(), "other_temperature");
-        assert!(error.hint().unwrap().contains("--temperature 1"));
+        assert!(
+            error
+                .remedy()
+                .unwrap()
+                .to_string()
+                .contains("temperature 1")
+        );
     }
 
     #[test]
@@ -356,6 +362,6 @@ mod tests {
         assert_eq!(error.kind(), "nothing_to_compare");
         let error = observe(&[whole], Measure::Perplexity, 2).unwrap_err();
         assert_eq!(error.kind(), "not_measured");
-        assert!(error.hint().is_some());
+        assert!(error.remedy().is_some());
     }
 }

@@ -139,7 +139,7 @@ fn settings_of_which_no_world_can_be_made_are_refused() {
         },
     ] {
         let error = World::new(bad).unwrap_err();
-        assert!(error.hint().is_some(), "{error}");
+        assert!(error.remedy().is_some(), "{error}");
     }
 }
 

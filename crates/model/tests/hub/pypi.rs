@@ -101,7 +101,13 @@ fn a_pull_that_failed_half_way_is_continued_by_the_next() {
     let bench = Bench::with_index(&server.url);
     let error = bench.pull(FILE).unwrap_err();
     assert_eq!(error.kind(), "network", "{error}");
-    assert!(error.hint().unwrap().contains("continues where it stopped"));
+    assert!(
+        error
+            .remedy()
+            .unwrap()
+            .to_string()
+            .contains("continues where it stopped")
+    );
     assert!(bench.cache().list().unwrap().is_empty());
     healed.store(true, Ordering::SeqCst);
     bench.pull(FILE).unwrap();
@@ -251,7 +257,7 @@ fn a_missing_python_and_a_missing_pip_name_the_remedy() {
     let error = bench.pull(FILE).unwrap_err();
     assert_eq!(error.kind(), "python_missing");
     assert!(error.to_string().contains("/nonexistent/python"));
-    assert!(error.hint().unwrap().contains("KEN_PYTHON"));
+    assert!(error.remedy().unwrap().to_string().contains("KEN_PYTHON"));
 }
 
 #[cfg(unix)]
@@ -269,7 +275,7 @@ fn a_python_without_pip_is_named() {
     bench.set("KEN_PYTHON", &python.to_string_lossy());
     let error = bench.pull(FILE).unwrap_err();
     assert_eq!(error.kind(), "pip_missing", "{error}");
-    assert!(error.hint().unwrap().contains("ensurepip"));
+    assert!(error.remedy().unwrap().to_string().contains("ensurepip"));
 }
 
 #[cfg(target_os = "linux")]
@@ -309,7 +315,7 @@ fn a_full_disk_is_said_to_be_full() {
         }
     };
     assert_eq!(error.kind(), "disk_full", "{error}");
-    assert!(error.hint().unwrap().contains("KEN_HOME"));
+    assert!(error.remedy().unwrap().to_string().contains("KEN_HOME"));
 }
 
 #[test]
