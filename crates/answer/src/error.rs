@@ -13,13 +13,13 @@ use ken_route::CannotChoose;
 pub enum AnswerError {
     /// Nothing was asked.
     #[error("the question is empty")]
-    #[diagnostic(help = "write the question in quotes")]
+    #[diagnostic(remedy = "write the question in quotes")]
     EmptyQuestion,
     /// The question alone fills the model's context.
     #[error(
         "the question has {received} tokens; at most {limit} fit beside the instructions and the answer"
     )]
-    #[diagnostic(help = "shorten the question")]
+    #[diagnostic(remedy = "shorten the question")]
     QuestionTooLong {
         /// Tokens of the question.
         received: usize,
@@ -28,11 +28,11 @@ pub enum AnswerError {
     },
     /// The policy chose the corpus, and there is none.
     #[error("the policy retrieves, but no corpus is open")]
-    #[diagnostic(help = "name a corpus, or use the policy `never`")]
+    #[diagnostic(remedy = "name a corpus, or use the policy `never`")]
     NoCorpus,
     /// There is nothing to retrieve from.
     #[error("the corpus {path} holds no passages")]
-    #[diagnostic(help = filled(path))]
+    #[diagnostic(remedy = filled(path))]
     EmptyCorpus {
         /// The corpus folder, or its address.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum AnswerError {
         "the corpus {path} was embedded by {expected}, which has changed since: its fingerprint is now {received}"
     )]
     #[diagnostic(
-        help = "bring back the model that {expected} was, or ingest the documents into a new corpus"
+        remedy = "bring back the model that {expected} was, or ingest the documents into a new corpus"
     )]
     OtherEmbedder {
         /// The corpus folder, or its address.
@@ -54,12 +54,12 @@ pub enum AnswerError {
     },
     /// The policy decides by a router, and none is named.
     #[error("the policy `router` needs a router, and none is named")]
-    #[diagnostic(help = "name it by <router> FILE; <TrainRouter> makes one")]
+    #[diagnostic(remedy = "name it by <router> FILE; <TrainRouter> makes one")]
     NoRouter,
     /// The router looks at the probabilities of the first token, which the model does not tell.
     #[error("the router needs the entropy of the first token, which this model does not tell")]
     #[diagnostic(
-        help = "use a model on this machine, or a router of embeddings: <TrainEmbeddingRouter>"
+        remedy = "use a model on this machine, or a router of embeddings: <TrainEmbeddingRouter>"
     )]
     NoFirstToken,
     /// The router was learned with something else than what answers now.
@@ -67,7 +67,7 @@ pub enum AnswerError {
         "the router was learned with another {what}: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(
-        help = "use what it was learned with, or make one by <*renewal>, from records of <Probe>"
+        remedy = "use what it was learned with, or make one by <*renewal>, from records of <Probe>"
     )]
     OtherRouter {
         /// What differs: the model, the embedder or the prompts.
@@ -83,14 +83,14 @@ pub enum AnswerError {
     #[error(
         "the policy `kbm`, or a router that looks at it, needs a model that was trained on what the language model knows, and none is named"
     )]
-    #[diagnostic(help = "name it by <kbm> DIR; <TrainKbm> makes one")]
+    #[diagnostic(remedy = "name it by <kbm> DIR; <TrainKbm> makes one")]
     NoAssessor,
     /// It was trained on what another model knows.
     #[error(
         "the model of the policy `kbm` was trained on another {what}: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(
-        help = "use the model that it was trained on, or train it anew: <TrainKbm>, from records of <Probe>"
+        remedy = "use the model that it was trained on, or train it anew: <TrainKbm>, from records of <Probe>"
     )]
     OtherAssessor {
         /// What differs: the model or the prompts.
@@ -105,7 +105,7 @@ pub enum AnswerError {
         "the keys of the datastore were taken with another {what}: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(
-        help = "use the model that they were taken with, or make it anew: <MakeDatastore>"
+        remedy = "use the model that they were taken with, or make it anew: <MakeDatastore>"
     )]
     OtherDatastore {
         /// What differs: the model or the prompts.

@@ -36,21 +36,21 @@ pub enum Segmentation {
 /// A segmentation was written wrongly.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[diagnostic(
-    help = "write whole, sentence, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. words:100/20"
+    remedy = "write whole, sentence, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. words:100/20"
 )]
 pub enum SegmentationError {
     /// No such segmentation.
     #[error(
         "unknown segmentation {given:?} (whole, sentence, words:N[/M] and tokens:N[/M] are known)"
     )]
-    #[diagnostic(code = "unknown_segmentation")]
+    #[diagnostic(kind = "unknown_segmentation")]
     Unknown {
         /// What was written.
         given: String,
     },
     /// A size or overlap is no number, or the size is 0.
     #[error("the segmentation {given:?} has a wrong number {number:?}")]
-    #[diagnostic(code = "wrong_segmentation_number")]
+    #[diagnostic(kind = "wrong_segmentation_number")]
     WrongNumber {
         /// What was written.
         given: String,

@@ -82,8 +82,8 @@ fn implementation(input: &DeriveInput) -> Result<TokenStream> {
 /// What the attributes of a type or a variant say.
 #[derive(Default)]
 struct Said {
-    code: Option<Expr>,
-    help: Option<Expr>,
+    kind: Option<Expr>,
+    remedy: Option<Expr>,
     forward: bool,
 }
 
@@ -100,14 +100,14 @@ impl Said {
                 continue;
             }
             attribute.parse_nested_meta(|meta| {
-                if meta.path.is_ident("code") {
-                    said.code = Some(meta.value()?.parse()?);
-                } else if meta.path.is_ident("help") {
-                    said.help = Some(meta.value()?.parse()?);
+                if meta.path.is_ident("kind") {
+                    said.kind = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("remedy") {
+                    said.remedy = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("forward") {
                     said.forward = true;
                 } else {
-                    return Err(meta.error("expected `code`, `help` or `forward`"));
+                    return Err(meta.error("expected `kind`, `remedy` or `forward`"));
                 }
                 Ok(())
             })?;
@@ -125,42 +125,39 @@ fn arm(
     said: &Said,
     whole: &Said,
 ) -> Result<(TokenStream, TokenStream)> {
-    let mut bound = Vec::new();
-    for (field, member) in fields.iter().zip(fields.members()) {
-        let binding = match &member {
-            Member::Named(name) => name.clone(),
-            Member::Unnamed(index) => format_ident!("_{}", index.index, span = Span::call_site()),
-        };
-        bound.push((member, binding, &field.ty));
-    }
-    let members = bound.iter().map(|(member, binding, _)| match member {
+    let binding = |member: &Member| match member {
+        Member::Named(name) => name.clone(),
+        Member::Unnamed(index) => format_ident!("_{}", index.index, span = Span::call_site()),
+    };
+    let bound: Vec<(Member, Ident)> = fields.members().map(|m| (m.clone(), binding(&m))).collect();
+    let members = bound.iter().map(|(member, binding)| match member {
         Member::Named(name) => quote!(#name),
         Member::Unnamed(_) => quote!(#member: #binding),
     });
     let pattern = quote!(#path { #(#members),* });
+    let mut bindings = bound.iter().map(|(_, binding)| binding);
     let source = match said.forward || whole.forward {
-        true => bound
-            .iter()
-            .find(|(_, binding, _)| binding == "source" || binding == "_0")
-            .map(|(_, binding, _)| binding)
-            .ok_or_else(|| Error::new_spanned(name, "there is no source to forward to"))
-            .map(Some)?,
+        true => bindings
+            .clone()
+            .find(|name| *name == "source" || *name == "_0"),
         false => None,
     };
-    let kind = match (said.code.as_ref().or(whole.code.as_ref()), source) {
-        (Some(code), _) => quote!(#code),
+    if said.forward && source.is_none() {
+        return Err(Error::new_spanned(name, "there is no source to forward to"));
+    }
+    let paths: Vec<&Ident> = fields
+        .iter()
+        .filter_map(|field| bindings.next().filter(|_| is_path(&field.ty)))
+        .collect();
+    let kind = match (said.kind.as_ref().or(whole.kind.as_ref()), source) {
+        (Some(kind), _) => quote!(#kind),
         (None, Some(source)) => quote!(::ken_diagnostic::Diagnostic::kind(#source)),
         (None, None) => {
-            let code = snake_case(&name.to_string());
-            quote!(#code)
+            let kind = snake_case(&name.to_string());
+            quote!(#kind)
         }
     };
-    let paths: Vec<&Ident> = bound
-        .iter()
-        .filter(|(_, _, kind)| matches!(kind, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == "PathBuf")))
-        .map(|(_, binding, _)| binding)
-        .collect();
-    let remedy = match (said.help.as_ref().or(whole.help.as_ref()), source) {
+    let remedy = match (said.remedy.as_ref().or(whole.remedy.as_ref()), source) {
         (
             Some(Expr::Lit(ExprLit {
                 lit: Lit::Str(text),
@@ -171,13 +168,21 @@ fn arm(
             let remedy = marked(text, &paths)?;
             quote!(::std::option::Option::Some(#remedy))
         }
-        (Some(help), _) => {
-            quote!(::std::option::Option::<::ken_diagnostic::Remedy>::from(#help))
+        (Some(remedy), _) => {
+            quote!(::std::option::Option::<::ken_diagnostic::Remedy>::from(#remedy))
         }
         (None, Some(source)) => quote!(::ken_diagnostic::Diagnostic::remedy(#source)),
         (None, None) => quote!(::std::option::Option::None),
     };
     Ok((quote!(#pattern => #kind,), quote!(#pattern => #remedy,)))
+}
+
+fn is_path(kind: &Type) -> bool {
+    let Type::Path(path) = kind else {
+        return false;
+    };
+    let last = path.path.segments.last();
+    last.is_some_and(|segment| segment.ident == "PathBuf")
 }
 
 /// The remedy of a text with marks: `<setting>`, `<Action>`, `<Action {argument}>` and `<*expression>`.

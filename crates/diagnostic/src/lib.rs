@@ -8,10 +8,10 @@
 //! enum ModelError {
 //!     /// Its kind is `not_pulled`, after its name.
 //!     #[error("the model `{reference}` is not in the cache")]
-//!     #[diagnostic(help = "run <PullModel {reference}>")]
+//!     #[diagnostic(remedy = "run <PullModel {reference}>")]
 //!     NotPulled { reference: String },
 //!     #[error("the context is full")]
-//!     #[diagnostic(code = "context_exceeded", help = "ask for fewer passages by <k>")]
+//!     #[diagnostic(kind = "context_exceeded", remedy = "ask for fewer passages by <k>")]
 //!     Full,
 //!     /// Kind and remedy are those of the cause.
 //!     #[error(transparent)]
@@ -25,7 +25,7 @@
 //! ```
 //!
 //! Attributes stand at a variant, or at the type for all variants that have none of their own:
-//! `code = "…"` or an expression; `help = "…"` or an expression of a [`Remedy`] or an
+//! `kind = "…"` or an expression; `remedy = "…"` or an expression of a [`Remedy`] or an
 //! `Option<Remedy>`; `forward` passes on what the field `source`, or the only one, says. In
 //! expressions and formats the fields are at hand under their names, or `_0`.
 

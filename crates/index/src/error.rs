@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use ken_diagnostic::Remedy;
-use ken_storage::{io_code, io_remedy};
+use ken_storage::{io_kind, io_remedy};
 
 const INGEST_AGAIN: &str = "the corpus is damaged: ingest the documents into a new corpus";
 
@@ -14,7 +14,7 @@ const INGEST_AGAIN: &str = "the corpus is damaged: ingest the documents into a n
 pub enum IndexError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
-    #[diagnostic(code = io_code(source.kind()), help = io_remedy(source.kind(), path))]
+    #[diagnostic(kind = io_kind(source.kind()), remedy = io_remedy(source.kind(), path))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -23,7 +23,7 @@ pub enum IndexError {
     },
     /// A segment has no file of vectors.
     #[error("the vectors file {} is missing", path.display())]
-    #[diagnostic(help = Remedy::from(INGEST_AGAIN))]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     VectorsMissing {
         /// Where the file should be.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum IndexError {
         "the vectors file {} is damaged: it has {received_bytes} bytes, but {passages} vectors of {dimensions} dimensions take {expected_bytes}",
         path.display()
     )]
-    #[diagnostic(help = Remedy::from(INGEST_AGAIN))]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     VectorsSize {
         /// The damaged file.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum IndexError {
     },
     /// The graph of a segment's vectors is not what the segment needs.
     #[error("the graph {} is damaged: {reason}", path.display())]
-    #[diagnostic(help = Remedy::from(INGEST_AGAIN))]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     GraphDamaged {
         /// The damaged file.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum IndexError {
     },
     /// The vector of a passage to be written does not fit the corpus.
     #[error("the vector of passage {passage_id} has {received} dimensions, not {expected}")]
-    #[diagnostic(code = "vector_count")]
+    #[diagnostic(kind = "vector_count")]
     VectorLength {
         /// The passage.
         passage_id: String,
@@ -68,14 +68,14 @@ pub enum IndexError {
     },
     /// The vector of a passage to be written holds NaN or an infinity.
     #[error("the vector of passage {passage_id} holds a number that is not finite")]
-    #[diagnostic(help = "the embedder is broken: verify its files")]
+    #[diagnostic(remedy = "the embedder is broken: verify its files")]
     VectorNotFinite {
         /// The passage with the bad vector.
         passage_id: String,
     },
     /// The vector of the query does not fit the corpus.
     #[error("the query vector has {received} dimensions, but the corpus has {expected}")]
-    #[diagnostic(help = "embed the query with the embedder that the corpus was ingested with")]
+    #[diagnostic(remedy = "embed the query with the embedder that the corpus was ingested with")]
     QueryDimensions {
         /// Dimensions of the query vector.
         received: usize,
@@ -84,18 +84,18 @@ pub enum IndexError {
     },
     /// The vector of the query holds NaN or an infinity.
     #[error("the query vector holds a number that is not finite")]
-    #[diagnostic(help = "the embedder is broken: verify its files")]
+    #[diagnostic(remedy = "the embedder is broken: verify its files")]
     QueryNotFinite,
     /// A dense or hybrid search without a query vector.
     #[error("{mode} search needs the vector of the query")]
-    #[diagnostic(help = "give the query a vector, or search in the mode lexical")]
+    #[diagnostic(remedy = "give the query a vector, or search in the mode lexical")]
     QueryVectorMissing {
         /// The mode that was asked for.
         mode: crate::Mode,
     },
     /// A lexical index cannot be read, or was written in another layout.
     #[error("the lexical index {} is damaged: {reason}", path.display())]
-    #[diagnostic(help = Remedy::from(INGEST_AGAIN))]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     LexicalDamaged {
         /// The folder of the index.
         path: PathBuf,

@@ -39,6 +39,21 @@ impl Failure {
         Other(Box::new(cause)).into()
     }
 
+    /// The message with its causes, each said once: many errors already quote what
+    /// caused them.
+    fn message(&self) -> String {
+        let causes = chain(&*self.cause).map(ToString::to_string);
+        let mut message = String::new();
+        for part in self.tried.iter().cloned().chain(causes) {
+            if message.is_empty() {
+                message = part;
+            } else if !message.contains(&part) {
+                message = format!("{message}: {part}");
+            }
+        }
+        message
+    }
+
     /// The error, where it is of this type.
     pub(crate) fn find<E: Error + 'static>(&self) -> Option<&E> {
         (&*self.cause as &(dyn Error + 'static)).downcast_ref()
@@ -54,21 +69,13 @@ impl<E: Diagnostic + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// The message with its causes, each said once: many errors already quote what
-/// caused them.
+/// What was tried, or what failed, without its causes.
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let causes = chain(&*self.cause);
-        let tried = self.tried.iter().cloned();
-        let mut message = String::new();
-        for part in tried.chain(causes.map(ToString::to_string)) {
-            if message.is_empty() {
-                message = part;
-            } else if !message.contains(&part) {
-                message = format!("{message}: {part}");
-            }
+        match self.tried.first() {
+            Some(tried) => formatter.write_str(tried),
+            None => self.cause.fmt(formatter),
         }
-        formatter.write_str(&message)
     }
 }
 
@@ -258,7 +265,7 @@ fn show(shown: &Shown, json: bool) {
 fn describe(failure: &Failure) -> Shown {
     Shown {
         kind: failure.cause.kind().to_owned(),
-        message: failure.to_string(),
+        message: failure.message(),
         hint: failure.cause.remedy().as_ref().map(hint),
     }
 }
@@ -292,7 +299,7 @@ mod tests {
         let error = Err::<(), _>(Refusal::new("full", "disk full"))
             .context(|| "cannot write x: disk full")
             .unwrap_err();
-        assert_eq!(error.to_string(), "cannot write x: disk full");
+        assert_eq!(error.message(), "cannot write x: disk full");
     }
 
     #[test]

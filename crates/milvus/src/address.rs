@@ -34,8 +34,8 @@ pub struct MilvusAddress {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("{given:?} is no address of a collection: {reason}")]
 #[diagnostic(
-    code = "bad_milvus_address",
-    help = "write milvus://HOST:PORT/COLLECTION, as milvus://127.0.0.1:19530/notes is, or milvus+https://HOST:PORT/COLLECTION"
+    kind = "bad_milvus_address",
+    remedy = "write milvus://HOST:PORT/COLLECTION, as milvus://127.0.0.1:19530/notes is, or milvus+https://HOST:PORT/COLLECTION"
 )]
 pub struct AddressError {
     /// What was written.

@@ -11,7 +11,7 @@ pub enum MilvusError {
     /// The token would be sent where others can read it.
     #[error("the token is not sent to the Milvus server {server}: the connection is not encrypted")]
     #[diagnostic(
-        help = "write milvus+https:// for a server that encrypts, or use a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
+        remedy = "write milvus+https:// for a server that encrypts, or use a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
     )]
     TokenInPlainText {
         /// The server, `HOST:PORT`.
@@ -20,8 +20,8 @@ pub enum MilvusError {
     /// Nothing answers at the address.
     #[error("no Milvus server answers at {server}: {reason}")]
     #[diagnostic(
-        code = "milvus_unreachable",
-        help = "check the host, the port and that the server runs, with milvus+https:// where it encrypts, by a certificate of an authority that this machine, or SSL_CERT_FILE, knows; Milvus listens at 19530 where nothing else is set"
+        kind = "milvus_unreachable",
+        remedy = "check the host, the port and that the server runs, with milvus+https:// where it encrypts, by a certificate of an authority that this machine, or SSL_CERT_FILE, knows; Milvus listens at 19530 where nothing else is set"
     )]
     Unreachable {
         /// The server, `HOST:PORT`.
@@ -32,8 +32,8 @@ pub enum MilvusError {
     /// The server went away while something was done.
     #[error("the Milvus server {server} went away while ken tried to {action}: {reason}")]
     #[diagnostic(
-        code = "milvus_lost",
-        help = "run the same command again when the server is back: a push goes on from where it was"
+        kind = "milvus_lost",
+        remedy = "run the same command again when the server is back: a push goes on from where it was"
     )]
     Lost {
         /// The server.
@@ -46,8 +46,8 @@ pub enum MilvusError {
     /// The server did not answer in time.
     #[error("the Milvus server {server} took too long to {action}: {reason}")]
     #[diagnostic(
-        code = "milvus_timeout",
-        help = "run the same command again when the server is back: a push goes on from where it was"
+        kind = "milvus_timeout",
+        remedy = "run the same command again when the server is back: a push goes on from where it was"
     )]
     TimedOut {
         /// The server.
@@ -60,8 +60,8 @@ pub enum MilvusError {
     /// The server wants to know who asks.
     #[error("the Milvus server {server} does not let ken {action}: {reason}")]
     #[diagnostic(
-        code = "milvus_denied",
-        help = "set <milvus_token>, or the server's own variable in <keys>, to its API key or to USER:PASSWORD"
+        kind = "milvus_denied",
+        remedy = "set <milvus_token>, or the server's own variable in <keys>, to its API key or to USER:PASSWORD"
     )]
     Denied {
         /// The server.
@@ -73,7 +73,7 @@ pub enum MilvusError {
     },
     /// The server answered that it will not.
     #[error("the Milvus server {server} refused to {action}: {reason}")]
-    #[diagnostic(code = "milvus_refused")]
+    #[diagnostic(kind = "milvus_refused")]
     Refused {
         /// The server.
         server: String,
@@ -84,7 +84,7 @@ pub enum MilvusError {
     },
     /// There is no such collection.
     #[error("there is no collection {address}")]
-    #[diagnostic(help = "bring a corpus there by <PushCorpus {address}>")]
+    #[diagnostic(remedy = "bring a corpus there by <PushCorpus {address}>")]
     CollectionMissing {
         /// The address.
         address: String,
@@ -92,8 +92,8 @@ pub enum MilvusError {
     /// The collection was made by something else.
     #[error("the collection {address} was not made by ken")]
     #[diagnostic(
-        code = "collection_not_kens",
-        help = "choose a collection that does not exist yet"
+        kind = "collection_not_kens",
+        remedy = "choose a collection that does not exist yet"
     )]
     NotOurs {
         /// The address.
@@ -102,8 +102,8 @@ pub enum MilvusError {
     /// Another version of ken made the collection.
     #[error("the collection {address} has format {found}; this version reads {supported}")]
     #[diagnostic(
-        code = "other_collection_format",
-        help = "use the version of ken that made it, or push into a new collection"
+        kind = "other_collection_format",
+        remedy = "use the version of ken that made it, or push into a new collection"
     )]
     OtherFormat {
         /// The address.
@@ -118,8 +118,8 @@ pub enum MilvusError {
         "the collection {address} has the {what} {collection}, the corpus {corpus_dir} has {corpus}"
     )]
     #[diagnostic(
-        code = "collection_of_another_corpus",
-        help = "push into a new collection"
+        kind = "collection_of_another_corpus",
+        remedy = "push into a new collection"
     )]
     OtherCorpus {
         /// The address.
@@ -135,7 +135,7 @@ pub enum MilvusError {
     },
     /// The collection has another index than is asked for.
     #[error("the collection {address} is indexed by {found}, not by {asked}")]
-    #[diagnostic(code = "other_collection_index", help = "push into a new collection")]
+    #[diagnostic(kind = "other_collection_index", remedy = "push into a new collection")]
     OtherIndex {
         /// The address.
         address: String,
@@ -147,8 +147,8 @@ pub enum MilvusError {
     /// The server has no such index.
     #[error("the Milvus server {server} cannot index by {index}: {reason}")]
     #[diagnostic(
-        code = "milvus_index_unsupported",
-        help = "the indexes are diskann, hnsw and autoindex; the last is known by every server"
+        kind = "milvus_index_unsupported",
+        remedy = "the indexes are diskann, hnsw and autoindex; the last is known by every server"
     )]
     IndexUnsupported {
         /// The server.
@@ -160,7 +160,7 @@ pub enum MilvusError {
     },
     /// A push into the collection was not finished.
     #[error("the collection {address} is not complete: the last push was not finished")]
-    #[diagnostic(help = "bring it to a corpus's state by <PushCorpus {address}>")]
+    #[diagnostic(remedy = "bring it to a corpus's state by <PushCorpus {address}>")]
     PushUnfinished {
         /// The address.
         address: String,
@@ -170,8 +170,8 @@ pub enum MilvusError {
         "partition {partition} of {address} holds {found} passages instead of {expected} after the push"
     )]
     #[diagnostic(
-        code = "push_rows_differ",
-        help = "bring it to a corpus's state by <PushCorpus {address}>"
+        kind = "push_rows_differ",
+        remedy = "bring it to a corpus's state by <PushCorpus {address}>"
     )]
     RowsDiffer {
         /// The address.
@@ -186,7 +186,7 @@ pub enum MilvusError {
     /// The collection has no lexical index.
     #[error("the collection {address} cannot be searched by words: its server had no BM25")]
     #[diagnostic(
-        help = "search with <mode> dense, or push into a new collection on Milvus 2.5 or later"
+        remedy = "search with <mode> dense, or push into a new collection on Milvus 2.5 or later"
     )]
     NoLexicalIndex {
         /// The address.
@@ -194,7 +194,7 @@ pub enum MilvusError {
     },
     /// More shards are asked for than there are, or none.
     #[error("{asked} shards of {address} are asked for, which has {shards}")]
-    #[diagnostic(help = "<scale> takes a number from 1 to {shards}")]
+    #[diagnostic(remedy = "<scale> takes a number from 1 to {shards}")]
     TooFewShards {
         /// The address.
         address: String,
@@ -205,7 +205,7 @@ pub enum MilvusError {
     },
     /// More passages are asked for than Milvus gives.
     #[error("{asked} passages are asked for; Milvus gives at most {limit}")]
-    #[diagnostic(help = "<k> takes at most {limit}")]
+    #[diagnostic(remedy = "<k> takes at most {limit}")]
     TooManyHits {
         /// How many are asked for.
         asked: usize,
@@ -215,8 +215,8 @@ pub enum MilvusError {
     /// A part of a passage is larger than Milvus takes.
     #[error("the {part} of passage {passage_id} takes {received} {unit}; Milvus takes {limit}")]
     #[diagnostic(
-        code = "too_large_for_milvus",
-        help = "ingest the documents into a new corpus with shorter passages, as by <segment> words:100, or with less metadata"
+        kind = "too_large_for_milvus",
+        remedy = "ingest the documents into a new corpus with shorter passages, as by <segment> words:100, or with less metadata"
     )]
     TooLarge {
         /// The passage.
@@ -232,7 +232,7 @@ pub enum MilvusError {
     },
     /// The value of a filter is longer than what is kept of the metadata for comparisons.
     #[error("the filter {filter} compares with {received} bytes; in Milvus at most {limit} count")]
-    #[diagnostic(help = "shorten the value")]
+    #[diagnostic(remedy = "shorten the value")]
     FilterTooLong {
         /// The filter.
         filter: String,
@@ -244,8 +244,8 @@ pub enum MilvusError {
     /// An answer is larger than one message may be.
     #[error("the answer of the Milvus server {server} is too large to {action}: {reason}")]
     #[diagnostic(
-        code = "milvus_answer_too_large",
-        help = "ask for fewer passages, by <k>"
+        kind = "milvus_answer_too_large",
+        remedy = "ask for fewer passages, by <k>"
     )]
     AnswerTooLarge {
         /// The server.
@@ -257,7 +257,7 @@ pub enum MilvusError {
     },
     /// The server's answer makes no sense.
     #[error("the Milvus server {server} gave an answer that ken cannot read: {reason}")]
-    #[diagnostic(code = "milvus_unreadable")]
+    #[diagnostic(kind = "milvus_unreadable")]
     Unreadable {
         /// The server.
         server: String,
@@ -266,7 +266,7 @@ pub enum MilvusError {
     },
     /// The threads that wait for the server could not be started.
     #[error("cannot start the connection to Milvus: {source}")]
-    #[diagnostic(code = "io")]
+    #[diagnostic(kind = "io")]
     Runtime {
         /// The system's answer.
         source: std::io::Error,

@@ -102,7 +102,7 @@ pub enum TableError {
     NoSamples,
     /// There is no such thing.
     #[error("a table has no hidden states")]
-    #[diagnostic(code = "cannot_show_hidden", help = "use a model on this machine")]
+    #[diagnostic(kind = "cannot_show_hidden", remedy = "use a model on this machine")]
     NoHidden,
 }
 

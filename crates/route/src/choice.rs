@@ -19,18 +19,18 @@ pub struct Choice {
 pub enum CannotChoose {
     /// It has no threshold.
     #[error("the policy `{policy}` has no threshold")]
-    #[diagnostic(help = with_threshold(*policy))]
+    #[diagnostic(remedy = with_threshold(*policy))]
     NoThreshold {
         /// The policy.
         policy: Policy,
     },
     /// It would have to know the golden answers.
     #[error("the policy `oracle` has to know the golden answers")]
-    #[diagnostic(help = "only <Evaluate> with several policies has them to compare with")]
+    #[diagnostic(remedy = "only <Evaluate> with several policies has them to compare with")]
     NoGoldenAnswers,
     /// Its measure was not taken, or the model cannot show what it takes.
     #[error("the policy `{policy}` needs a measure that this model does not give")]
-    #[diagnostic(help = measurable(*policy))]
+    #[diagnostic(remedy = measurable(*policy))]
     NotMeasured {
         /// The policy.
         policy: Policy,

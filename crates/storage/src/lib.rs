@@ -23,7 +23,7 @@ pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{create_dir_all, is_dir, names, remove, rename, sync_dir, sync_tree};
 pub use mapped::Mapped;
 pub use read_at::ReadAt;
-pub use remedy::{io_code, io_remedy};
+pub use remedy::{io_kind, io_remedy};
 
 /// Files up to this size are read into memory whole instead of being mapped or read by position.
 pub const HEAP_BYTES: u64 = 1 << 20;

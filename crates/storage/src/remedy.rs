@@ -29,7 +29,7 @@ pub fn io_remedy(kind: ErrorKind, path: &Path) -> Option<Remedy> {
 
 /// The snake_case name of an input/output error's cause.
 #[must_use]
-pub fn io_code(kind: ErrorKind) -> &'static str {
+pub fn io_kind(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "no_disk_space",
         ErrorKind::FileTooLarge => "file_too_large",

@@ -28,7 +28,7 @@ pub enum CalibrationError {
     #[error(
         "none of the {records} questions was probed with and without evidence and has golden answers"
     )]
-    #[diagnostic(help = "probe questions with golden_answers: <ProbeWithCorpus>")]
+    #[diagnostic(remedy = "probe questions with golden_answers: <ProbeWithCorpus>")]
     NothingToCompare {
         /// Records in the file.
         records: usize,
@@ -36,7 +36,7 @@ pub enum CalibrationError {
     /// There are other samples than the policy would draw.
     #[error("{wanted} samples are wanted, and the records hold {drawn} to a question")]
     #[diagnostic(
-        help = "give <samples> {drawn} here and where the policy is used, or probe again with more"
+        remedy = "give <samples> {drawn} here and where the policy is used, or probe again with more"
     )]
     OtherSamples {
         /// Samples to a question.
@@ -47,7 +47,7 @@ pub enum CalibrationError {
     /// The samples were drawn in another way than the policy would draw them.
     #[error("the answers were sampled at temperature {drawn}, and policies sample at 1")]
     #[diagnostic(
-        help = "probe again at the temperature of policies: <ProbeWithCorpus>, with <temperature> 1"
+        remedy = "probe again at the temperature of policies: <ProbeWithCorpus>, with <temperature> 1"
     )]
     OtherTemperature {
         /// The temperature in the file.
@@ -55,7 +55,7 @@ pub enum CalibrationError {
     },
     /// The measure needs what was not recorded.
     #[error("{measure} cannot be told from these records")]
-    #[diagnostic(help = measurable(*measure))]
+    #[diagnostic(remedy = measurable(*measure))]
     NotMeasured {
         /// The measure.
         measure: Measure,

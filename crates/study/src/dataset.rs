@@ -81,7 +81,7 @@ fn to_read(refusal: std::io::ErrorKind) -> Remedy {
 pub enum DatasetError {
     /// The file cannot be opened or read.
     #[error("cannot read the questions in {path}, line {line}: {source}")]
-    #[diagnostic(code = "questions_unreadable", help = to_read(source.kind()))]
+    #[diagnostic(kind = "questions_unreadable", remedy = to_read(source.kind()))]
     Read {
         /// The question file.
         path: PathBuf,
@@ -93,8 +93,8 @@ pub enum DatasetError {
     /// A line is not UTF-8.
     #[error("{path}, line {line}: not valid UTF-8 (byte {column} of the line)")]
     #[diagnostic(
-        code = "questions_not_utf8",
-        help = "convert the file to UTF-8, for instance with iconv"
+        kind = "questions_not_utf8",
+        remedy = "convert the file to UTF-8, for instance with iconv"
     )]
     NotUtf8 {
         /// The question file.
@@ -106,7 +106,7 @@ pub enum DatasetError {
     },
     /// A line is not a question in JSON.
     #[error("{path}, line {line}, column {column}: not a question: {reason}")]
-    #[diagnostic(help = Remedy::from(QUESTION))]
+    #[diagnostic(remedy = Remedy::from(QUESTION))]
     NotAQuestion {
         /// The question file.
         path: PathBuf,
@@ -120,8 +120,8 @@ pub enum DatasetError {
     /// Two questions have one id.
     #[error("{path}, line {line}: the id {id:?} is already that of line {first}")]
     #[diagnostic(
-        code = "duplicate_question_id",
-        help = "give every question an id of its own"
+        kind = "duplicate_question_id",
+        remedy = "give every question an id of its own"
     )]
     DuplicateId {
         /// The question file.
@@ -135,7 +135,7 @@ pub enum DatasetError {
     },
     /// The file has no questions.
     #[error("{path} holds no questions")]
-    #[diagnostic(help = Remedy::from(QUESTION))]
+    #[diagnostic(remedy = Remedy::from(QUESTION))]
     NoQuestions {
         /// The question file.
         path: PathBuf,

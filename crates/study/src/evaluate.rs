@@ -48,7 +48,7 @@ pub enum EvaluationError {
     },
     /// The results file holds an answer to a question of this id with other words or gold answers.
     #[error("the results file has under the id {id:?} {recorded}")]
-    #[diagnostic(help = "use the question file of that run, or name a new file by <out>")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new file by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,

@@ -42,8 +42,8 @@ pub enum ResultsError {
     /// The system refused to open, read or write the file.
     #[error("cannot {action} the results file {path}: {source}")]
     #[diagnostic(
-        code = "results_file",
-        help = "check that the folder exists, is writable and has space left"
+        kind = "results_file",
+        remedy = "check that the folder exists, is writable and has space left"
     )]
     File {
         /// What was tried.
@@ -56,8 +56,8 @@ pub enum ResultsError {
     /// Another run has the file open.
     #[error("another run is writing to the results file {path}")]
     #[diagnostic(
-        code = "results_locked",
-        help = "wait for the other run, or write to another file"
+        kind = "results_locked",
+        remedy = "wait for the other run, or write to another file"
     )]
     Locked {
         /// The results file.
@@ -65,7 +65,7 @@ pub enum ResultsError {
     },
     /// The file was not written by such a run.
     #[error("{path} is not a results file: its first line holds no settings")]
-    #[diagnostic(help = "name a file that such a run wrote, or a new one to write to")]
+    #[diagnostic(remedy = "name a file that such a run wrote, or a new one to write to")]
     NotResults {
         /// The file.
         path: PathBuf,
@@ -73,7 +73,7 @@ pub enum ResultsError {
     /// The file was begun with other settings.
     #[error("{path} holds a run with other settings: {}", describe(differences))]
     #[diagnostic(
-        help = "use the settings of the file to resume it; else delete {path} to start anew, or name a new file for this run by <out>"
+        remedy = "use the settings of the file to resume it; else delete {path} to start anew, or name a new file for this run by <out>"
     )]
     OtherSettings {
         /// The results file.
@@ -84,8 +84,8 @@ pub enum ResultsError {
     /// A complete line is not a result.
     #[error("{path}, line {line}, column {column}: not a result: {reason}")]
     #[diagnostic(
-        code = "bad_result_line",
-        help = "remove that line, and its question is answered again"
+        kind = "bad_result_line",
+        remedy = "remove that line, and its question is answered again"
     )]
     BadLine {
         /// The results file.
@@ -101,7 +101,7 @@ pub enum ResultsError {
     #[error("{source}")]
     #[diagnostic(
         forward,
-        help = "a file is wanted that <*written_by> wrote, as that left it"
+        remedy = "a file is wanted that <*written_by> wrote, as that left it"
     )]
     Unread {
         /// What writes such a file.

@@ -20,8 +20,8 @@ pub(crate) type Rows<'a> = SerializedRowGroupWriter<'a, AtomicFile>;
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("cannot write the table {path}: {source}")]
 #[diagnostic(
-    code = "table_file",
-    help = "check that the folder exists, is writable and has space left"
+    kind = "table_file",
+    remedy = "check that the folder exists, is writable and has space left"
 )]
 pub struct ExportError {
     /// The table.

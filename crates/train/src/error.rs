@@ -12,7 +12,7 @@ pub enum TrainError {
     Model(#[from] DecoderError),
     /// A file could not be read or written.
     #[error("cannot use {path}: {source}")]
-    #[diagnostic(code = ken_storage::io_code(source.kind()), help = ken_storage::io_remedy(source.kind(), path))]
+    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -28,8 +28,8 @@ pub enum TrainError {
     /// A sequence that the model cannot read.
     #[error("sequence {place} has {received} tokens, the model reads {context}")]
     #[diagnostic(
-        code = "sequence_too_long",
-        help = "leave longer ones out, or retrieve fewer passages with <k>"
+        kind = "sequence_too_long",
+        remedy = "leave longer ones out, or retrieve fewer passages with <k>"
     )]
     TooLong {
         /// Counted from 0.
@@ -60,8 +60,8 @@ pub enum TrainError {
     /// The loss is no number.
     #[error("the loss is no number after step {step}: the last checkpoint stays as it is")]
     #[diagnostic(
-        code = "loss_not_finite",
-        help = "lower the learning rate with <learning_rate>, or clip harder with <clip>"
+        kind = "loss_not_finite",
+        remedy = "lower the learning rate with <learning_rate>, or clip harder with <clip>"
     )]
     NotFinite {
         /// The step, counted from 1.
@@ -70,7 +70,7 @@ pub enum TrainError {
     /// A checkpoint of another training, or a broken one.
     #[error("the checkpoint {path} cannot be gone on with: {reason}")]
     #[diagnostic(
-        help = "train into another folder with <out>, or begin anew in this one with <overwrite>"
+        remedy = "train into another folder with <out>, or begin anew in this one with <overwrite>"
     )]
     Checkpoint {
         /// Its folder.

@@ -12,8 +12,14 @@ enum Forbidden {
 }
 
 const ROOMS: &[(&str, Forbidden)] = &[
-    ("storage", Forbidden::EveryRoomBut(&[])),
-    ("corpus", Forbidden::EveryRoomBut(&["storage"])),
+    (
+        "storage",
+        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive"]),
+    ),
+    (
+        "corpus",
+        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "storage"]),
+    ),
     ("index", Forbidden::Rooms(&["model", "milvus"])),
     ("milvus", Forbidden::Rooms(&["model"])),
     ("route", Forbidden::Rooms(&["model"])),
@@ -26,7 +32,7 @@ const ROOMS: &[(&str, Forbidden)] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("candle", &["model", "train"]),
     ("indicatif", &["ken"]),
-    ("anyhow", &["ken"]),
+    ("anyhow", &["xtask"]),
     ("clap", &["ken"]),
     ("milvus-sdk", &["milvus"]),
     ("tokio", &["milvus"]),

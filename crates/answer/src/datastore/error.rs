@@ -8,8 +8,8 @@ pub enum DatastoreError {
     /// The system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     #[diagnostic(
-        code = "datastore_file",
-        help = "check that the folder exists, is writable and has space left"
+        kind = "datastore_file",
+        remedy = "check that the folder exists, is writable and has space left"
     )]
     File {
         /// What was tried.
@@ -21,7 +21,7 @@ pub enum DatastoreError {
     },
     /// The folder holds no datastore, or a broken one.
     #[error("{} is not a datastore that can be used: {reason}", path.display())]
-    #[diagnostic(code = "not_a_datastore", help = "make one by <MakeDatastore>")]
+    #[diagnostic(kind = "not_a_datastore", remedy = "make one by <MakeDatastore>")]
     Damaged {
         /// The folder.
         path: PathBuf,
@@ -31,8 +31,8 @@ pub enum DatastoreError {
     /// Someone else is changing it.
     #[error("{} is being changed by another process", path.display())]
     #[diagnostic(
-        code = "datastore_locked",
-        help = "wait until it is done; answering is possible meanwhile"
+        kind = "datastore_locked",
+        remedy = "wait until it is done; answering is possible meanwhile"
     )]
     Locked {
         /// The folder.
@@ -40,28 +40,28 @@ pub enum DatastoreError {
     },
     /// It was changed since it was opened.
     #[error("{} was changed by another process in the meantime", path.display())]
-    #[diagnostic(code = "datastore_changed", help = "run it again")]
+    #[diagnostic(kind = "datastore_changed", remedy = "run it again")]
     Changed {
         /// The folder.
         path: PathBuf,
     },
     /// Something else lies in the folder.
     #[error("{} is not empty", path.display())]
-    #[diagnostic(code = "out_not_empty", help = "name another folder")]
+    #[diagnostic(kind = "out_not_empty", remedy = "name another folder")]
     NotEmpty {
         /// The folder.
         path: PathBuf,
     },
     /// No entry has the id.
     #[error("no entry has the id {id:?}")]
-    #[diagnostic(help = "<ListDatastore> shows them")]
+    #[diagnostic(remedy = "<ListDatastore> shows them")]
     NoSuchEntry {
         /// The id.
         id: String,
     },
     /// Two entries have one id.
     #[error("two entries have the id {id:?}")]
-    #[diagnostic(help = "give each an id of its own")]
+    #[diagnostic(remedy = "give each an id of its own")]
     SameId {
         /// The id.
         id: String,
@@ -76,7 +76,7 @@ pub enum DatastoreError {
     },
     /// The keys cannot be read or written.
     #[error(transparent)]
-    #[diagnostic(help = "make one by <MakeDatastore>")]
+    #[diagnostic(remedy = "make one by <MakeDatastore>")]
     Keys(#[from] ken_index::IndexError),
 }
 

@@ -9,7 +9,7 @@ use super::fields::{ID_NAMES, TEXT_NAMES, either};
 use super::format::KNOWN;
 use super::place::Place;
 use ken_diagnostic::{Remedy, remedy};
-use ken_storage::{io_code, io_remedy};
+use ken_storage::{io_kind, io_remedy};
 
 const RECORD: &str =
     r#"a record is {"id", "contents"}, {"id", "title", "text"} or {"_id", "title", "text"}"#;
@@ -20,36 +20,36 @@ const QUOTING: &str = "a field with a separator, a quote or a line break in it s
 pub enum ReadError {
     /// A given path does not exist.
     #[error("{path} does not exist")]
-    #[diagnostic(help = "check the spelling of the path")]
+    #[diagnostic(remedy = "check the spelling of the path")]
     MissingPath {
         /// The given path.
         path: PathBuf,
     },
     /// A given folder, or everything given, holds no file of a known format.
     #[error("{path} holds no documents")]
-    #[diagnostic(help = "the known formats are {KNOWN}")]
+    #[diagnostic(remedy = "the known formats are {KNOWN}")]
     NoDocuments {
         /// The given folder.
         path: PathBuf,
     },
     /// A file that was named is of no known format.
     #[error("{path} is of no known format")]
-    #[diagnostic(help = "the known formats are {KNOWN}")]
+    #[diagnostic(remedy = "the known formats are {KNOWN}")]
     UnknownFormat {
         /// The file.
         path: PathBuf,
     },
     /// Nothing says what standard input holds.
     #[error("the format of standard input is not given")]
-    #[diagnostic(help = "name it, e.g. <format> jsonl")]
+    #[diagnostic(remedy = "name it, e.g. <format> jsonl")]
     StdinWithoutFormat,
     /// Parquet is read from its end, and standard input cannot be.
     #[error("Parquet cannot be read from standard input")]
-    #[diagnostic(help = "write it to a file and give that")]
+    #[diagnostic(remedy = "write it to a file and give that")]
     ParquetFromStdin,
     /// A file is not UTF-8.
     #[error("{place}: invalid UTF-8 at byte {byte_offset} of the file")]
-    #[diagnostic(help = "convert the file to UTF-8, e.g. with iconv")]
+    #[diagnostic(remedy = "convert the file to UTF-8, e.g. with iconv")]
     InvalidUtf8 {
         /// The line.
         place: Place,
@@ -58,7 +58,7 @@ pub enum ReadError {
     },
     /// A line is not a JSON object.
     #[error("{place}: broken JSON: {source}")]
-    #[diagnostic(help = "each line has to be one JSON object")]
+    #[diagnostic(remedy = "each line has to be one JSON object")]
     BrokenJson {
         /// The line.
         place: Place,
@@ -67,7 +67,7 @@ pub enum ReadError {
     },
     /// A record lacks a field.
     #[error("{place}: the record has no {}", either(names))]
-    #[diagnostic(help = Remedy::from(RECORD))]
+    #[diagnostic(remedy = Remedy::from(RECORD))]
     MissingField {
         /// The record.
         place: Place,
@@ -76,7 +76,7 @@ pub enum ReadError {
     },
     /// A field is of the wrong type.
     #[error("{place}: the field {field:?} is not {expected}")]
-    #[diagnostic(help = Remedy::from(RECORD))]
+    #[diagnostic(remedy = Remedy::from(RECORD))]
     WrongType {
         /// The record.
         place: Place,
@@ -87,7 +87,7 @@ pub enum ReadError {
     },
     /// A table lacks a column.
     #[error("{place}: the header has no column {}", either(names))]
-    #[diagnostic(help = columns())]
+    #[diagnostic(remedy = columns())]
     MissingColumn {
         /// The header.
         place: Place,
@@ -96,7 +96,7 @@ pub enum ReadError {
     },
     /// Two columns have one name.
     #[error("{place}: the header names the column {name:?} twice")]
-    #[diagnostic(help = "give each column a name of its own")]
+    #[diagnostic(remedy = "give each column a name of its own")]
     ColumnTwice {
         /// The header.
         place: Place,
@@ -105,7 +105,7 @@ pub enum ReadError {
     },
     /// A record has more or fewer fields than there are columns.
     #[error("{place}: the record has {found} fields, but the header {expected}")]
-    #[diagnostic(help = Remedy::from(QUOTING))]
+    #[diagnostic(remedy = Remedy::from(QUOTING))]
     FieldCount {
         /// The line that the record begins in.
         place: Place,
@@ -116,14 +116,14 @@ pub enum ReadError {
     },
     /// A file ends within quotes.
     #[error("{place}: a quote of this record is never closed")]
-    #[diagnostic(help = Remedy::from(QUOTING))]
+    #[diagnostic(remedy = Remedy::from(QUOTING))]
     OpenQuote {
         /// The line that the record begins in.
         place: Place,
     },
     /// A file is not well-formed XML.
     #[error("{place}: broken XML: {reason}")]
-    #[diagnostic(help = "fetch the dump again")]
+    #[diagnostic(remedy = "fetch the dump again")]
     BrokenXml {
         /// The line.
         place: Place,
@@ -133,7 +133,7 @@ pub enum ReadError {
     /// A file is no Parquet, or its data are wrong.
     #[error("{place}: broken Parquet: {reason}")]
     #[diagnostic(
-        help = "write the file again, compressed with snappy, gzip, lz4, zstd or not at all"
+        remedy = "write the file again, compressed with snappy, gzip, lz4, zstd or not at all"
     )]
     BrokenParquet {
         /// The file or the row.
@@ -143,7 +143,7 @@ pub enum ReadError {
     },
     /// A PDF cannot be taken apart.
     #[error("{path} is a broken PDF: {reason}")]
-    #[diagnostic(help = "write the file again, e.g. with qpdf, or give its text")]
+    #[diagnostic(remedy = "write the file again, e.g. with qpdf, or give its text")]
     BrokenPdf {
         /// The file.
         path: PathBuf,
@@ -152,14 +152,14 @@ pub enum ReadError {
     },
     /// A PDF opens with a password only.
     #[error("{path} is an encrypted PDF")]
-    #[diagnostic(help = "take the password off, e.g. with qpdf --decrypt")]
+    #[diagnostic(remedy = "take the password off, e.g. with qpdf --decrypt")]
     EncryptedPdf {
         /// The file.
         path: PathBuf,
     },
     /// A PDF has pages, but no text on them.
     #[error("{path} has no text on its {pages} pages")]
-    #[diagnostic(help = "where it is scanned, recognize its text first, e.g. with ocrmypdf")]
+    #[diagnostic(remedy = "where it is scanned, recognize its text first, e.g. with ocrmypdf")]
     PdfWithoutText {
         /// The file.
         path: PathBuf,
@@ -169,7 +169,7 @@ pub enum ReadError {
     /// Two documents have one id.
     #[error("{place}: the document id {id:?} was read before")]
     #[diagnostic(
-        help = "give each record an id of its own; ingest two folders with equal file names by their parent folder"
+        remedy = "give each record an id of its own; ingest two folders with equal file names by their parent folder"
     )]
     DuplicateId {
         /// The second of them.
@@ -179,7 +179,7 @@ pub enum ReadError {
     },
     /// A compressed file ends too early.
     #[error("{path} is cut off: the {compression} data end too early")]
-    #[diagnostic(code = by_compression(*compression, ["truncated_gzip", "truncated_zstd", "truncated_bzip2"]), help = "fetch or compress the file again")]
+    #[diagnostic(kind = by_compression(*compression, ["truncated_gzip", "truncated_zstd", "truncated_bzip2"]), remedy = "fetch or compress the file again")]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -188,7 +188,7 @@ pub enum ReadError {
     },
     /// A compressed file is not what its name says, or its data are wrong.
     #[error("{path} is no valid {compression} file: {source}")]
-    #[diagnostic(code = by_compression(*compression, ["damaged_gzip", "damaged_zstd", "damaged_bzip2"]), help = "fetch or compress the file again")]
+    #[diagnostic(kind = by_compression(*compression, ["damaged_gzip", "damaged_zstd", "damaged_bzip2"]), remedy = "fetch or compress the file again")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -203,7 +203,7 @@ pub enum ReadError {
         if *rest_lost { ", and no end, so the rest of the file is not read" } else { "" }
     )]
     #[diagnostic(
-        help = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
+        remedy = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
     )]
     DocumentTooLarge {
         /// The document.
@@ -216,7 +216,7 @@ pub enum ReadError {
     /// A document consists of more values than its budget allows.
     #[error("{place}: the document has more than {limit} {parts}")]
     #[diagnostic(
-        help = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
+        remedy = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
     )]
     TooManyParts {
         /// The document.
@@ -228,7 +228,7 @@ pub enum ReadError {
     },
     /// A document is nested too deep.
     #[error("{place}: the document is nested more than {} deep", Budget::DEPTH)]
-    #[diagnostic(help = "flatten the document, or leave such documents out with <skip_broken>")]
+    #[diagnostic(remedy = "flatten the document, or leave such documents out with <skip_broken>")]
     TooDeep {
         /// The document.
         place: Place,
@@ -236,7 +236,7 @@ pub enum ReadError {
     /// The pages of a document take more work than its budget allows.
     #[error("{place}: its pages draw more than {limit} bytes of content")]
     #[diagnostic(
-        help = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
+        remedy = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
     )]
     TooMuchWork {
         /// The document.
@@ -247,7 +247,7 @@ pub enum ReadError {
     /// A Zstandard file can only be unpacked with more memory than the budget allows.
     #[error("{path} is compressed with a window of more than {limit} bytes")]
     #[diagnostic(
-        help = "give more with <max_document_bytes>, of which a window may have twice as many, or compress the file again without --long"
+        remedy = "give more with <max_document_bytes>, of which a window may have twice as many, or compress the file again without --long"
     )]
     WindowTooLarge {
         /// The file.
@@ -257,11 +257,11 @@ pub enum ReadError {
     },
     /// Somebody wanted the reading to stop.
     #[error("the reading was stopped")]
-    #[diagnostic(help = "run the same command again to go on")]
+    #[diagnostic(remedy = "run the same command again to go on")]
     Stopped,
     /// The system refused to read.
     #[error("cannot read {path}: {source}")]
-    #[diagnostic(code = io_code(source.kind()), help = io_remedy(source.kind(), path))]
+    #[diagnostic(kind = io_kind(source.kind()), remedy = io_remedy(source.kind(), path))]
     Io {
         /// The file or folder.
         path: PathBuf,

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_storage::{StorageError, io_code, io_remedy};
+use ken_storage::{StorageError, io_kind, io_remedy};
 
 use super::shards::Sharding;
 
@@ -13,7 +13,7 @@ use super::shards::Sharding;
 pub enum CorpusError {
     /// The folder holds no published generation.
     #[error("{path} is not a corpus")]
-    #[diagnostic(help = "make one with <Ingest {path}>")]
+    #[diagnostic(remedy = "make one with <Ingest {path}>")]
     NotACorpus {
         /// The folder that was to be opened.
         path: PathBuf,
@@ -21,7 +21,7 @@ pub enum CorpusError {
     /// `CURRENT` is gone or out of date, while generations are there that a person may want back.
     #[error("{path} holds {}, but {reason}", described(generations))]
     #[diagnostic(
-        help = "<RepairCorpus {path}> goes on from the newest generation that is whole; if files are still being copied, wait for the rest. Nothing was changed"
+        remedy = "<RepairCorpus {path}> goes on from the newest generation that is whole; if files are still being copied, wait for the rest. Nothing was changed"
     )]
     CurrentLost {
         /// The corpus folder.
@@ -34,8 +34,8 @@ pub enum CorpusError {
     /// No generation of the corpus can be read.
     #[error("no generation of the corpus {path} can be read")]
     #[diagnostic(
-        code = "corpus_unrecoverable",
-        help = "restore it from a copy, or ingest the documents into a new folder; where {path}/segments/*/passages.jsonl is left, it still holds the text, one passage a line"
+        kind = "corpus_unrecoverable",
+        remedy = "restore it from a copy, or ingest the documents into a new folder; where {path}/segments/*/passages.jsonl is left, it still holds the text, one passage a line"
     )]
     Unrecoverable {
         /// The corpus folder.
@@ -43,7 +43,7 @@ pub enum CorpusError {
     },
     /// Another process published while this one had the corpus to itself.
     #[error("the corpus {path} is at generation {found}, not at {expected} as its writer left it")]
-    #[diagnostic(code = "corpus_overtaken", help = "run the command again")]
+    #[diagnostic(kind = "corpus_overtaken", remedy = "run the command again")]
     Overtaken {
         /// The corpus folder.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum CorpusError {
     },
     /// The folder that was to become a corpus holds other files.
     #[error("{path} holds other files and is not a corpus")]
-    #[diagnostic(help = "choose a new or an empty folder")]
+    #[diagnostic(remedy = "choose a new or an empty folder")]
     FolderInUse {
         /// The folder that was to become a corpus.
         path: PathBuf,
@@ -62,8 +62,8 @@ pub enum CorpusError {
     /// Another writer has the corpus open.
     #[error("another process is writing to the corpus {path}")]
     #[diagnostic(
-        code = "corpus_locked",
-        help = "wait until it is done; searching is possible meanwhile"
+        kind = "corpus_locked",
+        remedy = "wait until it is done; searching is possible meanwhile"
     )]
     Locked {
         /// The corpus folder.
@@ -72,8 +72,8 @@ pub enum CorpusError {
     /// Another version of ken wrote this corpus.
     #[error("{path} has corpus format {found}; this version reads {supported}")]
     #[diagnostic(
-        code = "other_corpus_format",
-        help = "use the version of ken that wrote it, or ingest the documents again into a new corpus"
+        kind = "other_corpus_format",
+        remedy = "use the version of ken that wrote it, or ingest the documents again into a new corpus"
     )]
     OtherFormat {
         /// The manifest.
@@ -85,7 +85,7 @@ pub enum CorpusError {
     },
     /// A file of the corpus does not hold what it should.
     #[error("{path} is damaged: {reason}")]
-    #[diagnostic(code = "corpus_damaged", help = drop_and_ingest())]
+    #[diagnostic(kind = "corpus_damaged", remedy = drop_and_ingest())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum CorpusError {
     },
     /// A file that the generation names is gone.
     #[error("{path} is missing from the corpus")]
-    #[diagnostic(code = "corpus_file_missing", help = drop_and_ingest())]
+    #[diagnostic(kind = "corpus_file_missing", remedy = drop_and_ingest())]
     MissingFile {
         /// The file.
         path: PathBuf,
@@ -103,7 +103,7 @@ pub enum CorpusError {
     #[error(
         "the corpus {path} was embedded by {corpus_embedder} ({corpus_dimensions} dimensions), not by {given_embedder} ({given_dimensions} dimensions)"
     )]
-    #[diagnostic(help = "use the embedder {corpus_embedder}, or ingest into a new corpus")]
+    #[diagnostic(remedy = "use the embedder {corpus_embedder}, or ingest into a new corpus")]
     OtherEmbedder {
         /// The corpus folder.
         path: PathBuf,
@@ -118,7 +118,9 @@ pub enum CorpusError {
     },
     /// The corpus was cut into other passages.
     #[error("the corpus {path} was cut by {corpus_segmentation}, not by {given_segmentation}")]
-    #[diagnostic(help = "use the segmentation {corpus_segmentation}, or ingest into a new corpus")]
+    #[diagnostic(
+        remedy = "use the segmentation {corpus_segmentation}, or ingest into a new corpus"
+    )]
     OtherSegmentation {
         /// The corpus folder.
         path: PathBuf,
@@ -132,7 +134,7 @@ pub enum CorpusError {
         "the corpus {path} has {} shards (seed {}), not {} (seed {})",
         corpus.count, corpus.seed, given.count, given.seed
     )]
-    #[diagnostic(help = as_sharded(*corpus))]
+    #[diagnostic(remedy = as_sharded(*corpus))]
     OtherSharding {
         /// The corpus folder.
         path: PathBuf,
@@ -143,7 +145,7 @@ pub enum CorpusError {
     },
     /// The vectors of the corpus are stored or searched in another way.
     #[error("the dense search of the corpus {path} is {corpus_dense}, not {given_dense}")]
-    #[diagnostic(help = "use <dense> {corpus_dense}, or ingest into a new corpus")]
+    #[diagnostic(remedy = "use <dense> {corpus_dense}, or ingest into a new corpus")]
     OtherDense {
         /// The corpus folder.
         path: PathBuf,
@@ -154,7 +156,7 @@ pub enum CorpusError {
     },
     /// More shards are asked for than there are, or none.
     #[error("{asked} shards of {path} are asked for, which has {shards}")]
-    #[diagnostic(help = "<scale> takes a number from 1 to {shards}")]
+    #[diagnostic(remedy = "<scale> takes a number from 1 to {shards}")]
     TooFewShards {
         /// The corpus folder.
         path: PathBuf,
@@ -166,7 +168,7 @@ pub enum CorpusError {
     /// Two corpora that are to be joined hold the same shard.
     #[error("{path} holds shard {shard}, which is there already")]
     #[diagnostic(
-        help = "make each part by <IngestShard> with an I of its own; nothing was changed"
+        remedy = "make each part by <IngestShard> with an I of its own; nothing was changed"
     )]
     ShardTwice {
         /// The second of them.
@@ -176,7 +178,7 @@ pub enum CorpusError {
     },
     /// There is no such shard.
     #[error("there is no shard {shard} of {shards}")]
-    #[diagnostic(help = Remedy::from(format!("shards are counted from 0 to {}", shards.saturating_sub(1))))]
+    #[diagnostic(remedy = Remedy::from(format!("shards are counted from 0 to {}", shards.saturating_sub(1))))]
     UnknownShard {
         /// What was asked for, counted from 0.
         shard: u32,
@@ -185,21 +187,21 @@ pub enum CorpusError {
     },
     /// A document that is to be changed is not in the corpus.
     #[error("the corpus holds no document {id:?}")]
-    #[diagnostic(help = "<ExportCorpus> lists what it holds; nothing was changed")]
+    #[diagnostic(remedy = "<ExportCorpus> lists what it holds; nothing was changed")]
     UnknownDocument {
         /// The document id.
         id: String,
     },
     /// A passage that is to be changed is not in the corpus.
     #[error("the corpus holds no passage {id:?}")]
-    #[diagnostic(help = "a passage id is DOCUMENT#N, as <Search> shows it; nothing was changed")]
+    #[diagnostic(remedy = "a passage id is DOCUMENT#N, as <Search> shows it; nothing was changed")]
     UnknownPassage {
         /// The passage id.
         id: String,
     },
     /// A generation is not kept.
     #[error("the corpus {path} keeps no generation {number}")]
-    #[diagnostic(help = Remedy::from(format!("it keeps {}", numbers(kept))))]
+    #[diagnostic(remedy = Remedy::from(format!("it keeps {}", numbers(kept))))]
     UnknownGeneration {
         /// The corpus folder.
         path: PathBuf,
@@ -210,14 +212,14 @@ pub enum CorpusError {
     },
     /// One stage was given two documents of one id.
     #[error("the document id {id:?} was added twice")]
-    #[diagnostic(help = "give each document an id of its own")]
+    #[diagnostic(remedy = "give each document an id of its own")]
     DuplicateDocument {
         /// The document id.
         id: String,
     },
     /// A segment or corpus outgrew its counters.
     #[error("the segment {path} is full: it holds at most {limit} documents and passages")]
-    #[diagnostic(help = "publish more often")]
+    #[diagnostic(remedy = "publish more often")]
     SegmentFull {
         /// The staged segment.
         path: PathBuf,
@@ -226,7 +228,7 @@ pub enum CorpusError {
     },
     /// The system refused to read or write.
     #[error("cannot {action} {path}: {source}")]
-    #[diagnostic(code = io_code(source.kind()), help = io_remedy(source.kind(), path))]
+    #[diagnostic(kind = io_kind(source.kind()), remedy = io_remedy(source.kind(), path))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,

@@ -52,3 +52,48 @@ fn command(action: &Action) -> String {
     };
     fixed.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ken_corpus::CorpusError;
+    use ken_diagnostic::{Diagnostic, remedy};
+    use ken_milvus::MilvusError;
+    use ken_route::Policy;
+
+    fn worded(error: &dyn Diagnostic) -> String {
+        error.remedy().as_ref().map(hint).unwrap_or_default()
+    }
+
+    #[test]
+    fn settings_are_flags_and_where_keys_are_is_named() {
+        let named = remedy!("<shards> 3, <max_document_bytes>, <api_key>, <milvus_token>, <keys>");
+        let flags =
+            "--shards 3, --max-document-bytes, KEN_API_KEY, KEN_MILVUS_TOKEN, [keys] of ken.toml";
+        assert_eq!(hint(&named), flags);
+        let passages = MilvusError::TooManyHits { asked: 9, limit: 5 };
+        assert_eq!(worded(&passages), "--k takes at most 5");
+    }
+
+    #[test]
+    fn actions_are_commands() {
+        let lost = CorpusError::CurrentLost {
+            path: "c".into(),
+            reason: "gone".to_owned(),
+            generations: vec![1],
+        };
+        let repair = "`ken corpus verify --repair --corpus c` goes on from the newest generation";
+        assert!(worded(&lost).starts_with(repair), "{}", worded(&lost));
+        let missing = MilvusError::CollectionMissing {
+            address: "milvus://h/c".to_owned(),
+        };
+        let push = "bring a corpus there by `ken corpus push --corpus DIR --to milvus://h/c`";
+        assert_eq!(worded(&missing), push);
+        let twice: Policy = "certainty+double".parse().unwrap();
+        let threshold = "write `certainty@THRESHOLD+double`; `ken calibrate RECORDS --policy certainty` finds one";
+        assert_eq!(worded(&twice.check().unwrap_err()), threshold);
+        let router = ken_answer::AnswerError::NoRouter;
+        let train = "name it by --router FILE; `ken train router RECORDS --out FILE` makes one";
+        assert_eq!(worded(&router), train);
+    }
+}

@@ -13,7 +13,7 @@ use super::options::Device;
 pub enum DecoderError {
     /// A file could not be read.
     #[error("cannot read {path}: {source}")]
-    #[diagnostic(code = ken_storage::io_code(source.kind()), help = "check the path, and that you may read the file")]
+    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = "check the path, and that you may read the file")]
     Io {
         /// The file.
         path: PathBuf,
@@ -22,15 +22,15 @@ pub enum DecoderError {
     },
     /// A file could not be read or written.
     #[error(transparent)]
-    #[diagnostic(code = ken_storage::io_code(_0.source.kind()), help = "check the path, the permissions and the space on the disk")]
+    #[diagnostic(kind = ken_storage::io_kind(_0.source.kind()), remedy = "check the path, the permissions and the space on the disk")]
     Storage(#[from] StorageError),
     /// A folder in which a model or an adapter was being written.
     #[error(
         "{path} holds a model that was not written to its end: `{missing}`, which is written last, is not there"
     )]
     #[diagnostic(
-        code = "incomplete_model",
-        help = "run the command that writes it again: a training goes on from its last state"
+        kind = "incomplete_model",
+        remedy = "run the command that writes it again: a training goes on from its last state"
     )]
     Incomplete {
         /// The folder.
@@ -40,7 +40,7 @@ pub enum DecoderError {
     },
     /// Neither a GGUF file nor a folder with safetensors.
     #[error("{path} is neither a .gguf file nor a folder with config.json and safetensors")]
-    #[diagnostic(help = "give a .gguf file, or a folder as Hugging Face lays it out")]
+    #[diagnostic(remedy = "give a .gguf file, or a folder as Hugging Face lays it out")]
     NotAModel {
         /// What was given.
         path: PathBuf,
@@ -48,8 +48,8 @@ pub enum DecoderError {
     /// The container is broken.
     #[error("{path} is not a readable {format} file: {reason}")]
     #[diagnostic(
-        code = "corrupt_model",
-        help = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
+        kind = "corrupt_model",
+        remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
     )]
     Corrupt {
         /// The file.
@@ -62,8 +62,8 @@ pub enum DecoderError {
     /// The file ends before its tensors do.
     #[error("{path} is truncated: its tensors need {expected} bytes, the file has {received}")]
     #[diagnostic(
-        code = "truncated_model",
-        help = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
+        kind = "truncated_model",
+        remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
     )]
     Truncated {
         /// The file.
@@ -75,7 +75,7 @@ pub enum DecoderError {
     },
     /// A tensor type that is not supported.
     #[error("{path} uses a quantization that is not supported: {reason}")]
-    #[diagnostic(help = "use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file")]
+    #[diagnostic(remedy = "use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file")]
     UnknownQuantization {
         /// The file.
         path: PathBuf,
@@ -84,7 +84,7 @@ pub enum DecoderError {
     },
     /// An architecture that the graph cannot run.
     #[error("{path} is of the architecture `{architecture}`, which is not supported")]
-    #[diagnostic(help = Remedy::from(format!("supported architectures: {}", Family::NAMES)))]
+    #[diagnostic(remedy = Remedy::from(format!("supported architectures: {}", Family::NAMES)))]
     UnknownArchitecture {
         /// The file.
         path: PathBuf,
@@ -121,7 +121,7 @@ pub enum DecoderError {
     },
     /// The tokenizer could not be built.
     #[error("the tokenizer of {path} cannot be used: {reason}")]
-    #[diagnostic(help = "put the model's tokenizer.json beside its weights")]
+    #[diagnostic(remedy = "put the model's tokenizer.json beside its weights")]
     Tokenizer {
         /// The file or folder.
         path: PathBuf,
@@ -130,7 +130,7 @@ pub enum DecoderError {
     },
     /// An adapter that cannot be used with any model here.
     #[error("the adapter {path} cannot be used: {reason}")]
-    #[diagnostic(help = "give a folder with a LoRA adapter as PEFT writes it")]
+    #[diagnostic(remedy = "give a folder with a LoRA adapter as PEFT writes it")]
     Adapter {
         /// Its folder.
         path: PathBuf,
@@ -140,7 +140,7 @@ pub enum DecoderError {
     /// An adapter for another model.
     #[error("the adapter {path} was not made for this model: {reason}")]
     #[diagnostic(
-        help = "use it with the model that it was trained on, or train one on this model: <Train>"
+        remedy = "use it with the model that it was trained on, or train one on this model: <Train>"
     )]
     OtherBase {
         /// Its folder.
@@ -153,7 +153,7 @@ pub enum DecoderError {
         "the vocabulary of the model has no {needed} entries that are free to mark sources with"
     )]
     #[diagnostic(
-        help = "take a model with reserved tokens, or add some to its tokenizer and embedding"
+        remedy = "take a model with reserved tokens, or add some to its tokenizer and embedding"
     )]
     NoFreeTokens {
         /// Entries that are needed.
@@ -161,7 +161,7 @@ pub enum DecoderError {
     },
     /// A corpus that the model was not trained to choose.
     #[error("the model was not trained to choose the corpus {name:?}; it knows {}", known.join(", "))]
-    #[diagnostic(help = "name one that it knows, or train it with this one as a source")]
+    #[diagnostic(remedy = "name one that it knows, or train it with this one as a source")]
     NoSuchCorpus {
         /// The name given.
         name: String,
@@ -176,7 +176,7 @@ pub enum DecoderError {
     },
     /// The prompt, or the prompt and its continuation, do not fit.
     #[error("{received} tokens do not fit into the model's context of {context}")]
-    #[diagnostic(help = "shorten the question, or retrieve fewer passages with <k>")]
+    #[diagnostic(remedy = "shorten the question, or retrieve fewer passages with <k>")]
     ContextExceeded {
         /// Tokens given.
         received: usize,
@@ -185,7 +185,7 @@ pub enum DecoderError {
     },
     /// The tokenizer knows a token that the model does not.
     #[error("the token {token} is not in the model's vocabulary of {vocabulary}")]
-    #[diagnostic(help = "put the model's tokenizer.json beside its weights")]
+    #[diagnostic(remedy = "put the model's tokenizer.json beside its weights")]
     UnknownToken {
         /// The token id.
         token: u32,
@@ -208,16 +208,16 @@ pub enum DecoderError {
     },
     /// A request for nothing.
     #[error("0 samples were asked for")]
-    #[diagnostic(help = "ask for at least 1")]
+    #[diagnostic(remedy = "ask for at least 1")]
     NoSamples,
     /// The weights are broken.
     #[error("the model computes values that are no numbers: its weights are damaged")]
-    #[diagnostic(help = "verify the file with <VerifyModel>")]
+    #[diagnostic(remedy = "verify the file with <VerifyModel>")]
     NotFinite,
     /// The device is not there, or `ken` was built without it.
     #[error("the device `{device}` cannot be used: {reason}")]
     #[diagnostic(
-        help = "build ken for it: <BuildForCuda> (or metal); or use the CPU: <device> cpu"
+        remedy = "build ken for it: <BuildForCuda> (or metal); or use the CPU: <device> cpu"
     )]
     NoSuchDevice {
         /// The device asked for.

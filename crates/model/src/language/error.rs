@@ -18,7 +18,7 @@ pub enum LanguageError {
     Table(#[from] TableError),
     /// The model was not trained to choose where its knowledge comes from.
     #[error("the model was not trained to choose between what it knows and a corpus")]
-    #[diagnostic(help = "train it by <TrainSelfRoute>, and name it by <adapter> DIR")]
+    #[diagnostic(remedy = "train it by <TrainSelfRoute>, and name it by <adapter> DIR")]
     DoesNotChoose,
 }
 

@@ -11,8 +11,8 @@ pub enum RemoteError {
     /// The base URL cannot be used.
     #[error("`{url}` is not an endpoint: {reason}")]
     #[diagnostic(
-        code = "bad_endpoint",
-        help = "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
+        kind = "bad_endpoint",
+        remedy = "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
     )]
     BadUrl {
         /// What was given.
@@ -23,14 +23,14 @@ pub enum RemoteError {
     /// The API key cannot be sent in a header.
     #[error("the API key holds characters that no HTTP header can carry")]
     #[diagnostic(
-        code = "bad_api_key",
-        help = "check <api_key>, or the variable that <keys> names, for line breaks and spaces"
+        kind = "bad_api_key",
+        remedy = "check <api_key>, or the variable that <keys> names, for line breaks and spaces"
     )]
     BadKey,
     /// The API key would be sent where others can read it.
     #[error("the API key is not sent to {host}: the connection is not encrypted")]
     #[diagnostic(
-        help = "use https://, or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
+        remedy = "use https://, or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
     )]
     KeyInPlainText {
         /// Host and port.
@@ -42,8 +42,8 @@ pub enum RemoteError {
     /// No connection came about.
     #[error("cannot reach {host}: {detail}")]
     #[diagnostic(
-        code = "endpoint_unreachable",
-        help = "check that the endpoint runs, its address, and the proxy"
+        kind = "endpoint_unreachable",
+        remedy = "check that the endpoint runs, its address, and the proxy"
     )]
     Unreachable {
         /// Host and port.
@@ -54,8 +54,8 @@ pub enum RemoteError {
     /// The endpoint stayed silent for too long.
     #[error("{host} did not answer within {} s", after.as_secs_f32())]
     #[diagnostic(
-        code = "endpoint_timeout",
-        help = "the endpoint may be busy or loading its model: try again, or allow more time"
+        kind = "endpoint_timeout",
+        remedy = "the endpoint may be busy or loading its model: try again, or allow more time"
     )]
     Timeout {
         /// Host and port.
@@ -66,8 +66,8 @@ pub enum RemoteError {
     /// The connection broke in the middle of an answer.
     #[error("the connection to {host} was lost: {detail}")]
     #[diagnostic(
-        code = "endpoint_connection_lost",
-        help = "the endpoint may have been restarted or run out of memory: look at its log and try again"
+        kind = "endpoint_connection_lost",
+        remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
     ConnectionLost {
         /// Host and port.
@@ -77,7 +77,7 @@ pub enum RemoteError {
     },
     /// The endpoint refused.
     #[error("{url} answered with HTTP status {status}: {message}")]
-    #[diagnostic(code = "endpoint_status", help = after_status(*status))]
+    #[diagnostic(kind = "endpoint_status", remedy = after_status(*status))]
     Status {
         /// The address.
         url: String,
@@ -88,7 +88,7 @@ pub enum RemoteError {
     },
     /// The prompt, with its answer, does not fit into the model's context.
     #[error("the prompt does not fit into the context of the model at {url}: {detail}")]
-    #[diagnostic(help = "shorten the text, or serve the model with a longer context")]
+    #[diagnostic(remedy = "shorten the text, or serve the model with a longer context")]
     ContextExceeded {
         /// The address.
         url: String,
@@ -97,14 +97,14 @@ pub enum RemoteError {
     },
     /// A web page came instead of data.
     #[error("{url} answered with a web page instead of JSON")]
-    #[diagnostic(code = "endpoint_web_page", help = not_an_endpoint())]
+    #[diagnostic(kind = "endpoint_web_page", remedy = not_an_endpoint())]
     WebPage {
         /// The address.
         url: String,
     },
     /// What came is not JSON.
     #[error("{url} answered with what is not JSON ({detail}): `{beginning}`")]
-    #[diagnostic(code = "endpoint_bad_json", help = not_an_endpoint())]
+    #[diagnostic(kind = "endpoint_bad_json", remedy = not_an_endpoint())]
     BadJson {
         /// The address.
         url: String,
@@ -115,7 +115,7 @@ pub enum RemoteError {
     },
     /// The answer lacks what it must have.
     #[error("the answer of {url} has no usable `{field}`")]
-    #[diagnostic(code = "endpoint_missing_field", help = not_an_endpoint())]
+    #[diagnostic(kind = "endpoint_missing_field", remedy = not_an_endpoint())]
     MissingField {
         /// The address.
         url: String,
@@ -124,7 +124,7 @@ pub enum RemoteError {
     },
     /// The answer goes beyond all bounds.
     #[error("the answer of {host} is not taken: {detail}")]
-    #[diagnostic(code = "endpoint_answer_too_large", help = not_an_endpoint())]
+    #[diagnostic(kind = "endpoint_answer_too_large", remedy = not_an_endpoint())]
     TooLarge {
         /// Host and port.
         host: String,
@@ -134,8 +134,8 @@ pub enum RemoteError {
     /// The stream of an answer ended before the answer did.
     #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
     #[diagnostic(
-        code = "endpoint_stream_cut",
-        help = "the endpoint may have been restarted or run out of memory: look at its log and try again"
+        kind = "endpoint_stream_cut",
+        remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
     StreamCut {
         /// The address.
@@ -145,7 +145,7 @@ pub enum RemoteError {
     },
     /// The endpoint offers several models and none was named.
     #[error("{url} offers several models: {}", listing(names))]
-    #[diagnostic(help = "name the model: <model_name> NAME")]
+    #[diagnostic(remedy = "name the model: <model_name> NAME")]
     SeveralModels {
         /// The address.
         url: String,
@@ -154,7 +154,7 @@ pub enum RemoteError {
     },
     /// The endpoint does not tell which models it offers, and none was named.
     #[error("{url} does not tell which model it offers: {detail}")]
-    #[diagnostic(help = "name the model: <model_name> NAME")]
+    #[diagnostic(remedy = "name the model: <model_name> NAME")]
     UnknownModel {
         /// The address.
         url: String,
@@ -164,7 +164,7 @@ pub enum RemoteError {
     /// The endpoint does not tell how likely a given text is.
     #[error("{url} cannot score: {lacks}")]
     #[diagnostic(
-        help = "use an endpoint that tells the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
+        remedy = "use an endpoint that tells the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
     )]
     CannotScore {
         /// The address.
@@ -174,21 +174,21 @@ pub enum RemoteError {
     },
     /// No endpoint shows the hidden states of its model.
     #[error("{url} does not show the hidden states of its model")]
-    #[diagnostic(help = "use a model on this machine")]
+    #[diagnostic(remedy = "use a model on this machine")]
     CannotShowHidden {
         /// The address.
         url: String,
     },
     /// The endpoint keeps its tokenizer to itself.
     #[error("{url} does not show where the tokens of a text begin and end")]
-    #[diagnostic(help = "cut by words or sentences, or embed with a model on this machine")]
+    #[diagnostic(remedy = "cut by words or sentences, or embed with a model on this machine")]
     CannotShowTokens {
         /// The address.
         url: String,
     },
     /// Embeddings that do not fit the texts or each other.
     #[error("the embeddings of {url} cannot be used: {detail}")]
-    #[diagnostic(help = "check that the endpoint serves an embedding model")]
+    #[diagnostic(remedy = "check that the endpoint serves an embedding model")]
     BadEmbeddings {
         /// The address.
         url: String,

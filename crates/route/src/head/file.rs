@@ -41,7 +41,7 @@ struct Opening {
 pub enum HeadFileError {
     /// The system refused.
     #[error("cannot {action} the {} {}: {source}", purpose.name(), path.display())]
-    #[diagnostic(code = "head_file", help = match *action { "write" => WRITABLE.into(), _ => make_one(*purpose) })]
+    #[diagnostic(kind = "head_file", remedy = match *action { "write" => WRITABLE.into(), _ => make_one(*purpose) })]
     File {
         /// What was tried.
         action: &'static str,
@@ -54,7 +54,7 @@ pub enum HeadFileError {
     },
     /// The file holds something else.
     #[error("{} is not the file of a {}: {reason}", path.display(), purpose.name())]
-    #[diagnostic(help = make_one(*purpose))]
+    #[diagnostic(remedy = make_one(*purpose))]
     NotAHead {
         /// The file.
         path: PathBuf,
@@ -65,7 +65,7 @@ pub enum HeadFileError {
     },
     /// The file was written by another version of ken.
     #[error("{} is of version {received}; this ken reads version {VERSION}", path.display())]
-    #[diagnostic(code = "other_head_version", help = make_one(*purpose))]
+    #[diagnostic(kind = "other_head_version", remedy = make_one(*purpose))]
     OtherVersion {
         /// The file.
         path: PathBuf,

@@ -105,7 +105,7 @@ pub enum SignalsError {
     },
     /// The file holds another question of this id.
     #[error("the file of signals has another question under the id {id:?}: {recorded:?}")]
-    #[diagnostic(help = "use the question file of that run, or name a new folder by <out>")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new folder by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,
@@ -114,7 +114,7 @@ pub enum SignalsError {
     },
     /// Probe records of another model, or of other prompts.
     #[error("the question {id:?} was probed with another model or other prompts")]
-    #[diagnostic(help = "leave the records out, or probe again: <ProbeWithCorpus>")]
+    #[diagnostic(remedy = "leave the records out, or probe again: <ProbeWithCorpus>")]
     OtherModel {
         /// The question.
         id: String,

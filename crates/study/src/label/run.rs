@@ -69,23 +69,23 @@ pub enum LabelError {
         "sources are told apart by how likely the model holds the golden answer, which this model does not tell"
     )]
     #[diagnostic(
-        help = "use a model on this machine, or an endpoint that tells the log probabilities of a prompt, as vLLM does"
+        remedy = "use a model on this machine, or an endpoint that tells the log probabilities of a prompt, as vLLM does"
     )]
     CannotScore,
     /// There is nothing to compare the model with.
     #[error("no corpus is given as a source beside the model itself")]
-    #[diagnostic(help = "name one by <corpus> DIR")]
+    #[diagnostic(remedy = "name one by <corpus> DIR")]
     NoCorpus,
     /// Two sources have one name.
     #[error("two sources have the name {name:?}")]
-    #[diagnostic(help = "name them by <corpus> NAME=DIR, none of them {SELF}")]
+    #[diagnostic(remedy = "name them by <corpus> NAME=DIR, none of them {SELF}")]
     SameName {
         /// The shared name.
         name: String,
     },
     /// A file holds a record of a question of this id with other words, golden answers or choices.
     #[error("the file of records has under the id {id:?} {recorded}")]
-    #[diagnostic(help = "use the question file of that run, or name a new file by <out>")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new file by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,

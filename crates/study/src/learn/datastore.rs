@@ -50,8 +50,8 @@ pub enum MakeError {
     /// No record has a label.
     #[error("none of the {records} records says which source answers best")]
     #[diagnostic(
-        code = "nothing_to_learn",
-        help = "label questions with golden answers first: <LabelSources>"
+        kind = "nothing_to_learn",
+        remedy = "label questions with golden answers first: <LabelSources>"
     )]
     NoLabels {
         /// Records.

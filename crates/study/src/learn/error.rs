@@ -12,7 +12,7 @@ use crate::pruning::PruningError;
 pub enum LearnError {
     /// The records hold no label.
     #[error("none of the {records} records has a label")]
-    #[diagnostic(help = more_records(*purpose))]
+    #[diagnostic(remedy = more_records(*purpose))]
     NoLabels {
         /// What the labels are for.
         purpose: Purpose,
@@ -21,7 +21,7 @@ pub enum LearnError {
     },
     /// Records of two models.
     #[error("the records are of several models: {id:?} is of another than those before it")]
-    #[diagnostic(help = "learn from the records of one model at a time")]
+    #[diagnostic(remedy = "learn from the records of one model at a time")]
     SeveralModels {
         /// The first record of another model.
         id: String,
@@ -30,7 +30,7 @@ pub enum LearnError {
     #[error(
         "the records are of another model: its fingerprint was {expected}, and now is {received}"
     )]
-    #[diagnostic(help = "name the model that was probed by <model>, or probe this one: <Probe>")]
+    #[diagnostic(remedy = "name the model that was probed by <model>, or probe this one: <Probe>")]
     OtherModel {
         /// The fingerprint in the records.
         expected: String,
@@ -39,18 +39,18 @@ pub enum LearnError {
     },
     /// The records were made with other words around the questions.
     #[error("the records were made by another version of ken, with other prompts")]
-    #[diagnostic(help = "probe again: <Probe>")]
+    #[diagnostic(remedy = "probe again: <Probe>")]
     OtherPrompts,
     /// A sentence of the records does not stand in the corpus.
     #[error("the labels are of another corpus: {id:?} does not stand in this one")]
-    #[diagnostic(help = "name the corpus that was labelled, or label this one: <LabelMastery>")]
+    #[diagnostic(remedy = "name the corpus that was labelled, or label this one: <LabelMastery>")]
     OtherCorpus {
         /// The sentence.
         id: String,
     },
     /// The labels do not let a head be learned.
     #[error("no {} can be learned: {source}", purpose.name())]
-    #[diagnostic(code = head_code(source), help = more_labels(*purpose, source))]
+    #[diagnostic(kind = head_code(source), remedy = more_labels(*purpose, source))]
     Head {
         /// What the labels are for.
         purpose: Purpose,

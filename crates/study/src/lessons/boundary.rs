@@ -63,8 +63,8 @@ pub enum BoundaryError {
     /// No record can be used.
     #[error("none of the {records} records says what the model knows")]
     #[diagnostic(
-        code = "nothing_to_learn",
-        help = "probe questions with golden answers first: <Probe>"
+        kind = "nothing_to_learn",
+        remedy = "probe questions with golden answers first: <Probe>"
     )]
     Nothing {
         /// Records.
@@ -73,15 +73,15 @@ pub enum BoundaryError {
     /// The records are of several models or prompts.
     #[error("the records are of several models or prompts")]
     #[diagnostic(
-        code = "mixed_records",
-        help = "probe all questions with one model into one file"
+        kind = "mixed_records",
+        remedy = "probe all questions with one model into one file"
     )]
     Mixed,
     /// All have the same label: all are known, or none.
     #[error("all {questions} questions are on one side: they are labelled alike")]
     #[diagnostic(
-        code = "one_class",
-        help = "take a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may tell apart what no threshold does; else probe other questions"
+        kind = "one_class",
+        remedy = "take a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may tell apart what no threshold does; else probe other questions"
     )]
     OneSide {
         /// Questions with an indicator.

@@ -97,8 +97,8 @@ pub enum RoutingError {
     /// No label.
     #[error("none of the {records} records says which source answers best")]
     #[diagnostic(
-        code = "nothing_to_learn",
-        help = "label questions with golden answers first: <LabelSources>"
+        kind = "nothing_to_learn",
+        remedy = "label questions with golden answers first: <LabelSources>"
     )]
     Nothing {
         /// Records.
@@ -107,8 +107,8 @@ pub enum RoutingError {
     /// The records are of several models or prompts.
     #[error("the records are of several models, corpora or prompts")]
     #[diagnostic(
-        code = "mixed_records",
-        help = "label all questions with one model and the same corpora into one file"
+        kind = "mixed_records",
+        remedy = "label all questions with one model and the same corpora into one file"
     )]
     Mixed,
     /// The labels were measured with another model than the one that is to be trained.
@@ -116,7 +116,7 @@ pub enum RoutingError {
         "the sources were labelled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
     )]
     #[diagnostic(
-        help = "label with the model that is to be trained, named by <model>: <LabelSources>"
+        remedy = "label with the model that is to be trained, named by <model>: <LabelSources>"
     )]
     OtherModel {
         /// The fingerprint in the records.
@@ -127,8 +127,8 @@ pub enum RoutingError {
     /// All questions have one source.
     #[error("all {questions} questions are answered best by {source_name}")]
     #[diagnostic(
-        code = "one_class",
-        help = "label more questions, or take the other rule: <rule>"
+        kind = "one_class",
+        remedy = "label more questions, or take the other rule: <rule>"
     )]
     OneSource {
         /// Questions with a label.

@@ -42,7 +42,7 @@ pub enum MasteryError {
     },
     /// The file holds a record of a sentence of this id with other words.
     #[error("the file of records has another sentence under the id {id:?}: {recorded:?}")]
-    #[diagnostic(help = "use the corpus of that run, or name a new file by <out>")]
+    #[diagnostic(remedy = "use the corpus of that run, or name a new file by <out>")]
     OtherSentence {
         /// The shared id.
         id: String,

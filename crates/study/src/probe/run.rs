@@ -44,7 +44,7 @@ pub enum ProbeError {
     /// The model that is to judge answers cannot tell how likely a word is.
     #[error("{wanted} asks a model how likely a word is, which this one does not tell")]
     #[diagnostic(
-        help = "name another judge by <judge>, or use <correct> contains and <group> string"
+        remedy = "name another judge by <judge>, or use <correct> contains and <group> string"
     )]
     JudgeCannotScore {
         /// What needs it.
@@ -52,11 +52,11 @@ pub enum ProbeError {
     },
     /// Answers are to be told apart by meaning, and no embedder was given.
     #[error("answers are grouped by meaning, and there is no embedder to tell it")]
-    #[diagnostic(help = "name an embedder, or use <group> string")]
+    #[diagnostic(remedy = "name an embedder, or use <group> string")]
     NoEmbedder,
     /// The file holds a record of a question of this id with other words, golden answers or choices.
     #[error("the file of records has under the id {id:?} {recorded}")]
-    #[diagnostic(help = "use the question file of that run, or name a new file by <out>")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new file by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,

@@ -12,8 +12,8 @@ pub enum PruningError {
         "the pruner was learned with another embedder: its fingerprint was {expected}, and that of the corpus is {received}"
     )]
     #[diagnostic(
-        code = "other_pruner",
-        help = "make one for this corpus: <LabelMastery>, then <TrainPruner>"
+        kind = "other_pruner",
+        remedy = "make one for this corpus: <LabelMastery>, then <TrainPruner>"
     )]
     OtherEmbedder {
         /// The fingerprint that the pruner names.
@@ -26,7 +26,7 @@ pub enum PruningError {
         "the pruner was learned for another model: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(
-        help = "name the model that was labelled by <model>, or make a pruner for this one: <LabelMastery>, then <TrainPruner>"
+        remedy = "name the model that was labelled by <model>, or make a pruner for this one: <LabelMastery>, then <TrainPruner>"
     )]
     OtherModel {
         /// The fingerprint that the pruner names.
@@ -39,7 +39,7 @@ pub enum PruningError {
         "the pruner has passages read by another model: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(
-        help = "name the model that read the passages when the pruner was learned by <model>"
+        remedy = "name the model that read the passages when the pruner was learned by <model>"
     )]
     OtherReader {
         /// The fingerprint that the pruner names.
@@ -52,12 +52,12 @@ pub enum PruningError {
     Reading(#[from] AnswerError),
     /// There is nothing to prune.
     #[error("the corpus holds no passages that could be pruned")]
-    #[diagnostic(code = "empty_corpus", help = "add documents by <Ingest DIR>")]
+    #[diagnostic(kind = "empty_corpus", remedy = "add documents by <Ingest DIR>")]
     NoPassages,
     /// No question tells whether answers stay within reach.
     #[error("none of the {questions} questions has golden answers")]
     #[diagnostic(
-        help = "each line is one object {{\"id\", \"question\", \"golden_answers\": [..]}}"
+        remedy = "each line is one object {{\"id\", \"question\", \"golden_answers\": [..]}}"
     )]
     NoGoldenAnswers {
         /// Questions in the file.

@@ -14,8 +14,8 @@ pub enum WorldError {
          not {people} of {all}"
     )]
     #[diagnostic(
-        code = "world_people",
-        help = "choose <people>, <unseen> and <strangers> within these bounds"
+        kind = "world_people",
+        remedy = "choose <people>, <unseen> and <strangers> within these bounds"
     )]
     People {
         /// People in training that were asked for.
@@ -30,8 +30,8 @@ pub enum WorldError {
     /// An exponent that no law of exposures has here.
     #[error("the exponent lies between 0 and {steepest}, and is not {exponent}")]
     #[diagnostic(
-        code = "world_exponent",
-        help = "choose <exponent> within these bounds; 0.8 is usual"
+        kind = "world_exponent",
+        remedy = "choose <exponent> within these bounds; 0.8 is usual"
     )]
     Exponent {
         /// What was asked for.
@@ -41,13 +41,13 @@ pub enum WorldError {
     },
     /// Nothing is to be trained on.
     #[error("there is no training text")]
-    #[diagnostic(code = "world_sequences", help = "choose <sequences> above 0")]
+    #[diagnostic(kind = "world_sequences", remedy = "choose <sequences> above 0")]
     NoSequences,
     /// A file of the world cannot be read or written.
     #[error("cannot {action} {path}: {source}")]
     #[diagnostic(
-        code = "world_file",
-        help = "check the path, and that there is space and permission"
+        kind = "world_file",
+        remedy = "check the path, and that there is space and permission"
     )]
     File {
         /// What was tried, as a verb.
@@ -59,14 +59,14 @@ pub enum WorldError {
     },
     /// The folder holds something already.
     #[error("{path} holds files already")]
-    #[diagnostic(code = "folder_not_empty", help = "name a new folder")]
+    #[diagnostic(kind = "folder_not_empty", remedy = "name a new folder")]
     NotEmpty {
         /// The folder.
         path: PathBuf,
     },
     /// The file is not what `ken world make` writes.
     #[error("{path} does not describe a world: {reason}")]
-    #[diagnostic(help = "name a folder that <MakeWorld> wrote")]
+    #[diagnostic(remedy = "name a folder that <MakeWorld> wrote")]
     NotAWorld {
         /// The file.
         path: PathBuf,
@@ -75,7 +75,7 @@ pub enum WorldError {
     },
     /// The settings make another world than they once made.
     #[error("{path} was made by another version of ken, whose worlds are others")]
-    #[diagnostic(code = "other_world", help = "make the world again: <MakeWorld>")]
+    #[diagnostic(kind = "other_world", remedy = "make the world again: <MakeWorld>")]
     OtherVersion {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum WorldError {
     Model(#[from] LanguageError),
     /// The model cannot tell how likely an answer is.
     #[error("the model does not tell how likely given answers are")]
-    #[diagnostic(help = "name a model on this machine")]
+    #[diagnostic(remedy = "name a model on this machine")]
     CannotScore,
 }
 
