@@ -174,6 +174,12 @@ impl Remedy {
         each.collect()
     }
 
+    /// Whether its words, or the names of its settings and actions, contain this.
+    #[must_use]
+    pub fn mentions(&self, words: &str) -> bool {
+        self.to_string().contains(words)
+    }
+
     /// The actions that it names.
     pub fn actions(&self) -> impl Iterator<Item = &Action> {
         self.0.iter().filter_map(|part| match part {

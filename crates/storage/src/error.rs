@@ -18,7 +18,7 @@ pub struct StorageError {
 
 impl StorageError {
     /// Wraps a system error with what was tried on which path.
-    pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self {
             action,

@@ -113,7 +113,7 @@ fn a_folder_is_written_once_and_gives_the_world_back() {
         );
     }
     let missing = read_world(&folder.path().join("nothing"));
-    assert!(matches!(missing, Err(WorldError::File { .. })));
+    assert!(matches!(missing, Err(WorldError::File(_))));
 }
 
 #[test]

@@ -6,19 +6,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum DatastoreError {
     /// The system refused.
-    #[error("cannot {action} {}: {source}", path.display())]
+    #[error(transparent)]
     #[diagnostic(
         kind = "datastore_file",
         remedy = "check that the folder exists, is writable and has space left"
     )]
-    File {
-        /// What was tried.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    File(#[from] ken_storage::StorageError),
     /// The folder holds no datastore, or a broken one.
     #[error("{} is not a datastore that can be used: {reason}", path.display())]
     #[diagnostic(kind = "not_a_datastore", remedy = "make one by <MakeDatastore>")]
@@ -78,14 +71,4 @@ pub enum DatastoreError {
     #[error(transparent)]
     #[diagnostic(remedy = "make one by <MakeDatastore>")]
     Keys(#[from] ken_index::IndexError),
-}
-
-impl From<ken_storage::StorageError> for DatastoreError {
-    fn from(error: ken_storage::StorageError) -> Self {
-        Self::File {
-            action: error.action,
-            path: error.path,
-            source: error.source,
-        }
-    }
 }

@@ -227,27 +227,16 @@ pub enum CorpusError {
         limit: u32,
     },
     /// The system refused to read or write.
-    #[error("cannot {action} {path}: {source}")]
-    #[diagnostic(kind = io_kind(source.kind()), remedy = io_remedy(source.kind(), path))]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    #[diagnostic(kind = io_kind(_0.source.kind()), remedy = io_remedy(_0.source.kind(), &_0.path))]
+    Io(StorageError),
 }
 
 impl CorpusError {
     /// Wraps a system error with what was tried on which path.
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let error = StorageError::new(action, path);
+        move |source| Self::Io(error(source))
     }
 
     /// What opening a file for which a size is recorded says of it.
@@ -270,21 +259,11 @@ impl CorpusError {
 /// system refuses may work again.
 impl From<StorageError> for CorpusError {
     fn from(error: StorageError) -> Self {
-        let StorageError {
-            action,
-            path,
-            source,
-        } = error;
-        match source.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Self::Damaged {
-                path,
-                reason: source.to_string(),
-            },
-            _ => Self::Io {
-                action,
-                path,
-                source,
-            },
+        match error.source.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                Self::damaged(&error.path, error.source.to_string())
+            }
+            _ => Self::Io(error),
         }
     }
 }

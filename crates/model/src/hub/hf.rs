@@ -388,7 +388,7 @@ mod tests {
         assert!(
             error
                 .remedy()
-                .is_some_and(|h| h.to_string().contains("hf:o/r/m.Q4_0.gguf"))
+                .is_some_and(|h| h.mentions("hf:o/r/m.Q4_0.gguf"))
         );
         let none = needed_files("o/r", &listing(&["pytorch_model.bin"])).expect_err("none");
         assert_eq!(none.kind(), "no_weights");

@@ -308,10 +308,7 @@ mod tests {
             assert!(!message.contains("hunter2"), "{message}");
         }
         let hint = "org/repo".parse::<ModelReference>().expect_err("bare");
-        assert!(
-            hint.remedy()
-                .is_some_and(|it| it.to_string().contains("hf:org/repo"))
-        );
+        assert!(hint.remedy().is_some_and(|it| it.mentions("hf:org/repo")));
     }
 
     proptest! {

@@ -80,13 +80,7 @@ fn a_broken_record_hides_no_other_model_and_a_pull_repairs_it() {
     assert_eq!(listed.iter().filter(|r| r.is_ok()).count(), 1);
     let error = cache.info(&parse(FOLDER)).unwrap_err();
     assert_eq!(error.kind(), "bad_record");
-    assert!(
-        error
-            .remedy()
-            .unwrap()
-            .to_string()
-            .contains("pull the model again")
-    );
+    assert!(error.remedy().unwrap().mentions("pull the model again"));
     bench.pull(FOLDER).unwrap();
     assert!(cache.list().unwrap().iter().all(Result::is_ok));
 }
@@ -119,8 +113,7 @@ fn local_and_remote_models_are_not_cached() {
         error
             .remedy()
             .unwrap()
-            .to_string()
-            .contains("this command works on files")
+            .mentions("this command works on files")
     );
 }
 

@@ -44,19 +44,12 @@ pub enum WorldError {
     #[diagnostic(kind = "world_sequences", remedy = "choose <sequences> above 0")]
     NoSequences,
     /// A file of the world cannot be read or written.
-    #[error("cannot {action} {path}: {source}")]
+    #[error(transparent)]
     #[diagnostic(
         kind = "world_file",
         remedy = "check the path, and that there is space and permission"
     )]
-    File {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    File(#[from] ken_storage::StorageError),
     /// The folder holds something already.
     #[error("{path} holds files already")]
     #[diagnostic(kind = "folder_not_empty", remedy = "name a new folder")]
@@ -90,14 +83,4 @@ pub enum WorldError {
     #[error("the model does not tell how likely given answers are")]
     #[diagnostic(remedy = "name a model on this machine")]
     CannotScore,
-}
-
-impl From<ken_storage::StorageError> for WorldError {
-    fn from(error: ken_storage::StorageError) -> Self {
-        Self::File {
-            action: error.action,
-            path: error.path,
-            source: error.source,
-        }
-    }
 }
