@@ -161,6 +161,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>> {
         sources::small_enough,
         sources::telling_names,
         sources::files_are_durable,
+        sources::commands_are_worded_once,
         sources::no_machine_paths,
         map::crates_on_map,
         map::named_paths_exist,

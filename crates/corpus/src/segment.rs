@@ -34,18 +34,23 @@ pub enum Segmentation {
 }
 
 /// A segmentation was written wrongly.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[diagnostic(
+    remedy = "write whole, sentence, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. words:100/20"
+)]
 pub enum SegmentationError {
     /// No such segmentation.
     #[error(
         "unknown segmentation {given:?} (whole, sentence, words:N[/M] and tokens:N[/M] are known)"
     )]
+    #[diagnostic(kind = "unknown_segmentation")]
     Unknown {
         /// What was written.
         given: String,
     },
     /// A size or overlap is no number, or the size is 0.
     #[error("the segmentation {given:?} has a wrong number {number:?}")]
+    #[diagnostic(kind = "wrong_segmentation_number")]
     WrongNumber {
         /// What was written.
         given: String,
@@ -60,27 +65,6 @@ pub enum SegmentationError {
         /// The overlap.
         overlap: usize,
     },
-}
-
-impl SegmentationError {
-    /// A short stable name of the kind of error.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Unknown { .. } => "unknown_segmentation",
-            Self::WrongNumber { .. } => "wrong_segmentation_number",
-            Self::OverlapNotLess { .. } => "overlap_not_less",
-        }
-    }
-
-    /// The remedy.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(
-            "write whole, sentence, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. words:100/20"
-                .to_owned(),
-        )
-    }
 }
 
 impl fmt::Display for Segmentation {

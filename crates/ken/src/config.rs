@@ -17,7 +17,6 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::Result;
 use ken_answer::Rerank;
 use ken_corpus::{Active, Filter, Segmentation};
 use ken_documents::Budget;
@@ -29,7 +28,7 @@ use ken_model::decoder::Device;
 use ken_route::Policy;
 use serde::{Serialize, Serializer};
 
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 
 /// The file that is read where none is named.
 const DEFAULT_FILE: &str = "ken.toml";

@@ -1,28 +1,145 @@
 //! How an error reaches people and machines: one message, one hint, one exit
-//! code. It invents no hints: they come from the error itself.
+//! code. It invents no hints: what would mend an error is said by the error
+//! itself, and worded here.
 
+mod wording;
+
+use std::error::Error;
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Error;
+use ken_diagnostic::{Diagnostic, Remedy};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::output;
+
+pub(crate) use wording::hint;
 
 /// The command did not do what was asked.
 const FAILED: u8 = 1;
 /// The command line itself is wrong.
 const USAGE: u8 = 2;
 
+/// What a verb returns.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// Why a verb failed: an error that says what kind it is of, and what was tried.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    cause: Box<dyn Diagnostic + Send + Sync>,
+    /// What was tried, the widest first.
+    tried: Vec<String>,
+}
+
+impl Failure {
+    /// An error that does not say what kind it is of.
+    pub(crate) fn other(cause: impl Error + Send + Sync + 'static) -> Self {
+        Other(Box::new(cause)).into()
+    }
+
+    /// The message with its causes, each said once: many errors already quote what
+    /// caused them.
+    fn message(&self) -> String {
+        let causes = chain(&*self.cause).map(ToString::to_string);
+        let mut message = String::new();
+        for part in self.tried.iter().cloned().chain(causes) {
+            if message.is_empty() {
+                message = part;
+            } else if !message.contains(&part) {
+                message = format!("{message}: {part}");
+            }
+        }
+        message
+    }
+
+    /// The error, where it is of this type.
+    pub(crate) fn find<E: Error + 'static>(&self) -> Option<&E> {
+        (&*self.cause as &(dyn Error + 'static)).downcast_ref()
+    }
+}
+
+impl<E: Diagnostic + Send + Sync + 'static> From<E> for Failure {
+    fn from(cause: E) -> Self {
+        Self {
+            cause: Box::new(cause),
+            tried: Vec::new(),
+        }
+    }
+}
+
+/// What was tried, or what failed, without its causes.
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.tried.first() {
+            Some(tried) => formatter.write_str(tried),
+            None => self.cause.fmt(formatter),
+        }
+    }
+}
+
+/// An error and what caused it, one after the other.
+fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&cause| cause.source())
+}
+
+/// Says of what fails what was tried.
+pub(crate) trait Context<T> {
+    /// `tried` as the beginning of a message: "cannot read x".
+    fn context<S: Into<String>>(self, tried: impl FnOnce() -> S) -> Result<T>;
+}
+
+impl<T, E: Into<Failure>> Context<T> for std::result::Result<T, E> {
+    fn context<S: Into<String>>(self, tried: impl FnOnce() -> S) -> Result<T> {
+        self.map_err(|error| {
+            let mut failure = error.into();
+            failure.tried.insert(0, tried().into());
+            failure
+        })
+    }
+}
+
+/// An error of a library that knows nothing of kinds.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Other(Box<dyn Error + Send + Sync>);
+
+impl Other {
+    /// What the system refused, where it comes from that.
+    fn io(&self) -> Option<&std::io::Error> {
+        chain(&*self.0).find_map(|cause| cause.downcast_ref())
+    }
+}
+
+impl Diagnostic for Other {
+    fn kind(&self) -> &'static str {
+        self.io().map_or("failed", Diagnostic::kind)
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        self.io().and_then(Diagnostic::remedy)
+    }
+}
+
 /// An error of the command line's own: settings, arguments that do not go
 /// together, a stop by the user.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct Refusal {
     kind: &'static str,
     message: String,
     hint: Option<String>,
+}
+
+impl Diagnostic for Refusal {
+    fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    fn remedy(&self) -> Option<Remedy> {
+        self.hint.clone().map(Remedy::from)
+    }
 }
 
 impl Refusal {
@@ -55,14 +172,6 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
 /// An error as it is shown.
 #[derive(Debug, PartialEq, Serialize)]
 struct Shown {
@@ -73,14 +182,14 @@ struct Shown {
 
 /// Shows the error and gives the exit code. A reader of stdout that went away
 /// is no failure.
-pub(crate) fn report(error: &Error, json: bool) -> ExitCode {
-    if error.is::<output::ReaderGone>() {
+pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
+    if failure.find::<output::ReaderGone>().is_some() {
         return ExitCode::SUCCESS;
     }
-    if error.is::<output::Told>() {
+    if failure.find::<output::Told>().is_some() {
         return ExitCode::from(FAILED);
     }
-    show(&describe(error), json);
+    show(&describe(failure), json);
     ExitCode::from(FAILED)
 }
 
@@ -153,106 +262,24 @@ fn show(shown: &Shown, json: bool) {
     }
 }
 
-fn describe(error: &Error) -> Shown {
-    let (kind, hint) = error
-        .chain()
-        .find_map(kind_and_hint)
-        .unwrap_or(("failed", None));
+fn describe(failure: &Failure) -> Shown {
     Shown {
-        kind: kind.to_owned(),
-        message: message(error),
-        hint,
+        kind: failure.cause.kind().to_owned(),
+        message: failure.message(),
+        hint: failure.cause.remedy().as_ref().map(hint),
     }
-}
-
-/// The message with its causes, each said once: many errors already quote what
-/// caused them.
-fn message(error: &Error) -> String {
-    let mut message = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if message.is_empty() {
-            message = cause;
-        } else if !message.contains(&cause) {
-            message = format!("{message}: {cause}");
-        }
-    }
-    message
-}
-
-/// What the rooms' errors, and our own, say of themselves.
-fn kind_and_hint(
-    cause: &(dyn std::error::Error + 'static),
-) -> Option<(&'static str, Option<String>)> {
-    macro_rules! first_of {
-        ($($room:ty),+ $(,)?) => {
-            $(if let Some(error) = cause.downcast_ref::<$room>() {
-                return Some((error.kind(), error.hint()));
-            })+
-        };
-    }
-    if let Some(refusal) = cause.downcast_ref::<Refusal>() {
-        return Some((refusal.kind, refusal.hint.clone()));
-    }
-    first_of!(
-        ken_answer::AnswerError,
-        ken_corpus::CorpusError,
-        ken_documents::ReadError,
-        ken_corpus::SegmentationError,
-        ken_index::IndexError,
-        ken_ingest::IngestError,
-        ken_milvus::AddressError,
-        ken_milvus::MilvusError,
-        ken_model::decoder::DecoderError,
-        ken_model::encoder::EncoderError,
-        ken_hub::HubError,
-        ken_model::remote::RemoteError,
-        ken_study::BoundaryError,
-        ken_study::RoutingError,
-        ken_study::learn::datastore::MakeError,
-        ken_answer::DatastoreError,
-        ken_study::DatasetError,
-        ken_study::EvaluationError,
-        ken_study::CalibrationError,
-        ken_study::MasteryError,
-        ken_study::ProbeError,
-        ken_study::ResultsError,
-        ken_study::ExportError,
-        ken_route::HeadFileError,
-        ken_study::LabelError,
-        ken_study::LearnError,
-        ken_study::PruningError,
-        ken_study::SignalsError,
-        ken_train::TrainError,
-        ken_study::world::WorldError,
-        ken_train::TrainError,
-    );
-    let io = cause.downcast_ref::<std::io::Error>()?;
-    Some(match io.kind() {
-        std::io::ErrorKind::StorageFull => ("disk_full", Some("free some space".to_owned())),
-        std::io::ErrorKind::NotFound => {
-            let remedy =
-                "check the path: a file to read has to be there, and of one to write the folder";
-            ("io", Some(remedy.to_owned()))
-        }
-        std::io::ErrorKind::PermissionDenied => {
-            let remedy = "check who owns the file or folder, and its permissions";
-            ("io", Some(remedy.to_owned()))
-        }
-        _ => ("io", None),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::{Context, anyhow};
 
     #[test]
     fn a_refusal_keeps_its_kind_and_hint_under_context() {
-        let error = Error::new(Refusal::new("empty", "nothing here").hinting("add something"))
-            .context("cannot open the shelf");
+        let refused = Refusal::new("empty", "nothing here").hinting("add something");
+        let error = Err::<(), _>(refused).context(|| "cannot open the shelf");
         assert_eq!(
-            describe(&error),
+            describe(&error.unwrap_err()),
             Shown {
                 kind: "empty".to_owned(),
                 message: "cannot open the shelf: nothing here".to_owned(),
@@ -263,16 +290,16 @@ mod tests {
 
     #[test]
     fn a_room_speaks_for_itself() {
-        let error = Error::new("nowhere:x".parse::<ken_hub::ModelReference>().unwrap_err());
-        assert_eq!(describe(&error).kind, "bad_reference");
+        let error = "nowhere:x".parse::<ken_hub::ModelReference>();
+        assert_eq!(describe(&error.unwrap_err().into()).kind, "bad_reference");
     }
 
     #[test]
     fn a_cause_that_is_already_quoted_is_not_repeated() {
-        let error = Err::<(), _>(anyhow!("disk full"))
-            .context("cannot write x: disk full")
+        let error = Err::<(), _>(Refusal::new("full", "disk full"))
+            .context(|| "cannot write x: disk full")
             .unwrap_err();
-        assert_eq!(message(&error), "cannot write x: disk full");
+        assert_eq!(error.message(), "cannot write x: disk full");
     }
 
     #[test]
@@ -281,7 +308,7 @@ mod tests {
             id: "q1".to_owned(),
             source: Box::new(ken_answer::AnswerError::NoCorpus),
         };
-        let shown = describe(&Error::new(failed));
+        let shown = describe(&failed.into());
         assert_eq!(shown.kind, "no_corpus");
         assert!(shown.message.contains("\"q1\""), "{}", shown.message);
         assert!(shown.hint.is_some());
@@ -290,7 +317,8 @@ mod tests {
     #[test]
     fn a_path_that_is_not_there_has_a_remedy() {
         let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
-        let shown = describe(&Error::new(gone).context("cannot write /nodir/x"));
+        let error = Err::<(), _>(gone).context(|| "cannot write /nodir/x");
+        let shown = describe(&error.unwrap_err());
         assert_eq!(shown.kind, "io");
         assert!(shown.hint.unwrap().starts_with("check the path"));
     }
@@ -321,6 +349,9 @@ mod tests {
 
     #[test]
     fn an_error_of_no_room_is_just_failed() {
-        assert_eq!(describe(&anyhow!("odd")).kind, "failed");
+        assert_eq!(describe(&Failure::other(fmt::Error)).kind, "failed");
+        let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let wrapped = Failure::other(serde_json::Error::io(gone));
+        assert_eq!(describe(&wrapped).kind, "io");
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use anyhow::{Context, Result};
+use crate::failure::{Context, Failure, Result};
 
 /// What shells report for a program that ended by Ctrl-C.
 const ENDED_BY_INTERRUPT: i32 = 130;
@@ -26,7 +26,8 @@ pub(crate) fn listen() -> Result<&'static AtomicBool> {
         // If stderr is gone there is nobody to tell.
         let _ = writeln!(io::stderr(), "\nstopping (Ctrl-C again ends at once)");
     })
-    .context("cannot listen for Ctrl-C")?;
+    .map_err(Failure::other)
+    .context(|| "cannot listen for Ctrl-C")?;
     Ok(&RAISED)
 }
 

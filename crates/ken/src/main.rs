@@ -11,11 +11,12 @@ mod progress;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
 use clap::Parser;
 
 use arguments::{Arguments, GlobalFlags, Verb};
 use config::{Layer, Settings};
+
+use crate::failure::{Failure, Result};
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
@@ -114,7 +115,8 @@ fn settings(global: &GlobalFlags, mut flags: Layer) -> Result<Settings> {
     if let Some(threads) = settings.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads.get())
-            .build_global()?;
+            .build_global()
+            .map_err(Failure::other)?;
     }
     Ok(settings)
 }

@@ -5,32 +5,20 @@ use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use anyhow::Result;
+use ken_diagnostic::Diagnostic;
 use serde::Serialize;
 
+use crate::failure::{Failure, Result};
+
 /// Whoever read stdout has closed it, as `head` does. No failure.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("the reader of stdout is gone")]
 pub(crate) struct ReaderGone;
 
-impl fmt::Display for ReaderGone {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the reader of stdout is gone")
-    }
-}
-
-impl std::error::Error for ReaderGone {}
-
 /// A failure of which everything was said on stdout.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("failed as told")]
 pub(crate) struct Told;
-
-impl fmt::Display for Told {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("failed as told")
-    }
-}
-
-impl std::error::Error for Told {}
 
 /// Says something on stderr, where it is no data.
 pub(crate) fn remark(text: impl fmt::Display) {
@@ -40,7 +28,7 @@ pub(crate) fn remark(text: impl fmt::Display) {
 
 /// Writes one value as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
-    let mut line = serde_json::to_vec(value)?;
+    let mut line = serde_json::to_vec(value).map_err(Failure::other)?;
     line.push(b'\n');
     bytes(&line)
 }

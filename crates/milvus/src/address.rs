@@ -31,31 +31,17 @@ pub struct MilvusAddress {
 }
 
 /// An address was written wrongly.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("{given:?} is no address of a collection: {reason}")]
+#[diagnostic(
+    kind = "bad_milvus_address",
+    remedy = "write milvus://HOST:PORT/COLLECTION, as milvus://127.0.0.1:19530/notes is, or milvus+https://HOST:PORT/COLLECTION"
+)]
 pub struct AddressError {
     /// What was written.
     pub given: String,
     /// What is wrong with it.
     pub reason: &'static str,
-}
-
-impl AddressError {
-    /// A short stable name of the kind of error.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        "bad_milvus_address"
-    }
-
-    /// The remedy.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(
-            "write milvus://HOST:PORT/COLLECTION, as milvus://127.0.0.1:19530/notes is, or \
-             milvus+https://HOST:PORT/COLLECTION"
-                .to_owned(),
-        )
-    }
 }
 
 impl MilvusAddress {

@@ -243,7 +243,7 @@ mod tests {
         let error = error_of("milvus://192.0.2.1:19530/notes", &token);
         assert_eq!(error.kind(), "token_in_plain_text");
         assert!(!error.to_string().contains("hunter2"));
-        assert!(error.hint().unwrap().contains("milvus+https://"));
+        assert!(error.remedy().unwrap().mentions("milvus+https://"));
         let allowed = token.allowed_in_plain_text(true);
         let error = error_of("milvus://192.0.2.1:19530/notes", &allowed);
         assert_eq!(error.kind(), "milvus_unreachable");

@@ -6,16 +6,23 @@ use ken_index::IndexError;
 use crate::schema::IndexKind;
 
 /// A corpus could not be brought to Milvus, or not be searched there.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum MilvusError {
     /// The token would be sent where others can read it.
     #[error("the token is not sent to the Milvus server {server}: the connection is not encrypted")]
+    #[diagnostic(
+        remedy = "write milvus+https:// for a server that encrypts, or use a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
+    )]
     TokenInPlainText {
         /// The server, `HOST:PORT`.
         server: String,
     },
     /// Nothing answers at the address.
     #[error("no Milvus server answers at {server}: {reason}")]
+    #[diagnostic(
+        kind = "milvus_unreachable",
+        remedy = "check the host, the port and that the server runs, with milvus+https:// where it encrypts, by a certificate of an authority that this machine, or SSL_CERT_FILE, knows; Milvus listens at 19530 where nothing else is set"
+    )]
     Unreachable {
         /// The server, `HOST:PORT`.
         server: String,
@@ -24,6 +31,10 @@ pub enum MilvusError {
     },
     /// The server went away while something was done.
     #[error("the Milvus server {server} went away while ken tried to {action}: {reason}")]
+    #[diagnostic(
+        kind = "milvus_lost",
+        remedy = "run the same command again when the server is back: a push goes on from where it was"
+    )]
     Lost {
         /// The server.
         server: String,
@@ -34,6 +45,10 @@ pub enum MilvusError {
     },
     /// The server did not answer in time.
     #[error("the Milvus server {server} took too long to {action}: {reason}")]
+    #[diagnostic(
+        kind = "milvus_timeout",
+        remedy = "run the same command again when the server is back: a push goes on from where it was"
+    )]
     TimedOut {
         /// The server.
         server: String,
@@ -44,6 +59,10 @@ pub enum MilvusError {
     },
     /// The server wants to know who asks.
     #[error("the Milvus server {server} does not let ken {action}: {reason}")]
+    #[diagnostic(
+        kind = "milvus_denied",
+        remedy = "set <milvus_token>, or the server's own variable in <keys>, to its API key or to USER:PASSWORD"
+    )]
     Denied {
         /// The server.
         server: String,
@@ -54,6 +73,7 @@ pub enum MilvusError {
     },
     /// The server answered that it will not.
     #[error("the Milvus server {server} refused to {action}: {reason}")]
+    #[diagnostic(kind = "milvus_refused")]
     Refused {
         /// The server.
         server: String,
@@ -64,18 +84,27 @@ pub enum MilvusError {
     },
     /// There is no such collection.
     #[error("there is no collection {address}")]
+    #[diagnostic(remedy = "bring a corpus there by <PushCorpus {address}>")]
     CollectionMissing {
         /// The address.
         address: String,
     },
     /// The collection was made by something else.
     #[error("the collection {address} was not made by ken")]
+    #[diagnostic(
+        kind = "collection_not_kens",
+        remedy = "choose a collection that does not exist yet"
+    )]
     NotOurs {
         /// The address.
         address: String,
     },
     /// Another version of ken made the collection.
     #[error("the collection {address} has format {found}; this version reads {supported}")]
+    #[diagnostic(
+        kind = "other_collection_format",
+        remedy = "use the version of ken that made it, or push into a new collection"
+    )]
     OtherFormat {
         /// The address.
         address: String,
@@ -87,6 +116,10 @@ pub enum MilvusError {
     /// The collection holds another corpus than the one that is pushed.
     #[error(
         "the collection {address} has the {what} {collection}, the corpus {corpus_dir} has {corpus}"
+    )]
+    #[diagnostic(
+        kind = "collection_of_another_corpus",
+        remedy = "push into a new collection"
     )]
     OtherCorpus {
         /// The address.
@@ -102,6 +135,7 @@ pub enum MilvusError {
     },
     /// The collection has another index than is asked for.
     #[error("the collection {address} is indexed by {found}, not by {asked}")]
+    #[diagnostic(kind = "other_collection_index", remedy = "push into a new collection")]
     OtherIndex {
         /// The address.
         address: String,
@@ -112,6 +146,10 @@ pub enum MilvusError {
     },
     /// The server has no such index.
     #[error("the Milvus server {server} cannot index by {index}: {reason}")]
+    #[diagnostic(
+        kind = "milvus_index_unsupported",
+        remedy = "the indexes are diskann, hnsw and autoindex; the last is known by every server"
+    )]
     IndexUnsupported {
         /// The server.
         server: String,
@@ -122,6 +160,7 @@ pub enum MilvusError {
     },
     /// A push into the collection was not finished.
     #[error("the collection {address} is not complete: the last push was not finished")]
+    #[diagnostic(remedy = "bring it to a corpus's state by <PushCorpus {address}>")]
     PushUnfinished {
         /// The address.
         address: String,
@@ -129,6 +168,10 @@ pub enum MilvusError {
     /// The server does not hold what it was given.
     #[error(
         "partition {partition} of {address} holds {found} passages instead of {expected} after the push"
+    )]
+    #[diagnostic(
+        kind = "push_rows_differ",
+        remedy = "bring it to a corpus's state by <PushCorpus {address}>"
     )]
     RowsDiffer {
         /// The address.
@@ -142,12 +185,16 @@ pub enum MilvusError {
     },
     /// The collection has no lexical index.
     #[error("the collection {address} cannot be searched by words: its server had no BM25")]
+    #[diagnostic(
+        remedy = "search with <mode> dense, or push into a new collection on Milvus 2.5 or later"
+    )]
     NoLexicalIndex {
         /// The address.
         address: String,
     },
     /// More shards are asked for than there are, or none.
     #[error("{asked} shards of {address} are asked for, which has {shards}")]
+    #[diagnostic(remedy = "<scale> takes a number from 1 to {shards}")]
     TooFewShards {
         /// The address.
         address: String,
@@ -158,6 +205,7 @@ pub enum MilvusError {
     },
     /// More passages are asked for than Milvus gives.
     #[error("{asked} passages are asked for; Milvus gives at most {limit}")]
+    #[diagnostic(remedy = "<k> takes at most {limit}")]
     TooManyHits {
         /// How many are asked for.
         asked: usize,
@@ -166,6 +214,10 @@ pub enum MilvusError {
     },
     /// A part of a passage is larger than Milvus takes.
     #[error("the {part} of passage {passage_id} takes {received} {unit}; Milvus takes {limit}")]
+    #[diagnostic(
+        kind = "too_large_for_milvus",
+        remedy = "ingest the documents into a new corpus with shorter passages, as by <segment> words:100, or with less metadata"
+    )]
     TooLarge {
         /// The passage.
         passage_id: String,
@@ -180,6 +232,7 @@ pub enum MilvusError {
     },
     /// The value of a filter is longer than what is kept of the metadata for comparisons.
     #[error("the filter {filter} compares with {received} bytes; in Milvus at most {limit} count")]
+    #[diagnostic(remedy = "shorten the value")]
     FilterTooLong {
         /// The filter.
         filter: String,
@@ -190,6 +243,10 @@ pub enum MilvusError {
     },
     /// An answer is larger than one message may be.
     #[error("the answer of the Milvus server {server} is too large to {action}: {reason}")]
+    #[diagnostic(
+        kind = "milvus_answer_too_large",
+        remedy = "ask for fewer passages, by <k>"
+    )]
     AnswerTooLarge {
         /// The server.
         server: String,
@@ -200,6 +257,7 @@ pub enum MilvusError {
     },
     /// The server's answer makes no sense.
     #[error("the Milvus server {server} gave an answer that ken cannot read: {reason}")]
+    #[diagnostic(kind = "milvus_unreadable")]
     Unreadable {
         /// The server.
         server: String,
@@ -208,6 +266,7 @@ pub enum MilvusError {
     },
     /// The threads that wait for the server could not be started.
     #[error("cannot start the connection to Milvus: {source}")]
+    #[diagnostic(kind = "io")]
     Runtime {
         /// The system's answer.
         source: std::io::Error,
@@ -218,94 +277,4 @@ pub enum MilvusError {
     /// The vectors could not be read, or the query does not fit.
     #[error(transparent)]
     Index(#[from] IndexError),
-}
-
-impl MilvusError {
-    /// A short stable name of the kind of error.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::TokenInPlainText { .. } => "token_in_plain_text",
-            Self::Unreachable { .. } => "milvus_unreachable",
-            Self::Lost { .. } => "milvus_lost",
-            Self::TimedOut { .. } => "milvus_timeout",
-            Self::Denied { .. } => "milvus_denied",
-            Self::Refused { .. } => "milvus_refused",
-            Self::CollectionMissing { .. } => "collection_missing",
-            Self::NotOurs { .. } => "collection_not_kens",
-            Self::OtherFormat { .. } => "other_collection_format",
-            Self::OtherCorpus { .. } => "collection_of_another_corpus",
-            Self::OtherIndex { .. } => "other_collection_index",
-            Self::IndexUnsupported { .. } => "milvus_index_unsupported",
-            Self::PushUnfinished { .. } => "push_unfinished",
-            Self::RowsDiffer { .. } => "push_rows_differ",
-            Self::NoLexicalIndex { .. } => "no_lexical_index",
-            Self::TooFewShards { .. } => "too_few_shards",
-            Self::TooManyHits { .. } => "too_many_hits",
-            Self::TooLarge { .. } => "too_large_for_milvus",
-            Self::FilterTooLong { .. } => "filter_too_long",
-            Self::AnswerTooLarge { .. } => "milvus_answer_too_large",
-            Self::Unreadable { .. } => "milvus_unreadable",
-            Self::Runtime { .. } => "io",
-            Self::Corpus(error) => error.kind(),
-            Self::Index(error) => error.kind(),
-        }
-    }
-
-    /// The remedy, where one is known.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        let push = |address: &str| format!("`ken corpus push --corpus DIR --to {address}`");
-        match self {
-            Self::TokenInPlainText { .. } => Some(
-                "write milvus+https:// for a server that encrypts, or use a tunnel that ends on this machine; where the network is yours, --allow-plaintext-keys sends it all the same"
-                    .to_owned(),
-            ),
-            Self::Unreachable { .. } => Some(
-                "check the host, the port and that the server runs, with milvus+https:// where it encrypts, by a certificate of an authority that this machine, or SSL_CERT_FILE, knows; Milvus listens at 19530 where nothing else is set"
-                    .to_owned(),
-            ),
-            Self::Lost { .. } | Self::TimedOut { .. } => Some(
-                "run the same command again when the server is back: a push goes on from where it was"
-                    .to_owned(),
-            ),
-            Self::Denied { .. } => {
-                Some("set KEN_MILVUS_TOKEN, or the server's own variable in [keys] of ken.toml, to its API key or to USER:PASSWORD".to_owned())
-            }
-            Self::CollectionMissing { address } => {
-                Some(format!("bring a corpus there by {}", push(address)))
-            }
-            Self::NotOurs { .. } => Some("choose a collection that does not exist yet".to_owned()),
-            Self::OtherFormat { .. } => Some(
-                "use the version of ken that made it, or push into a new collection".to_owned(),
-            ),
-            Self::OtherCorpus { .. } | Self::OtherIndex { .. } => {
-                Some("push into a new collection".to_owned())
-            }
-            Self::IndexUnsupported { .. } => Some(
-                "the indexes are diskann, hnsw and autoindex; the last is known by every server"
-                    .to_owned(),
-            ),
-            Self::PushUnfinished { address } | Self::RowsDiffer { address, .. } => {
-                Some(format!("bring it to a corpus's state by {}", push(address)))
-            }
-            Self::NoLexicalIndex { .. } => Some(
-                "search with --mode dense, or push into a new collection on Milvus 2.5 or later"
-                    .to_owned(),
-            ),
-            Self::TooFewShards { shards, .. } => {
-                Some(format!("--scale takes a number from 1 to {shards}"))
-            }
-            Self::TooManyHits { limit, .. } => Some(format!("--k takes at most {limit}")),
-            Self::AnswerTooLarge { .. } => Some("ask for fewer passages, by --k".to_owned()),
-            Self::TooLarge { .. } => Some(
-                "ingest the documents into a new corpus with shorter passages, as by --segment words:100, or with less metadata"
-                    .to_owned(),
-            ),
-            Self::FilterTooLong { .. } => Some("shorten the value".to_owned()),
-            Self::Refused { .. } | Self::Unreadable { .. } | Self::Runtime { .. } => None,
-            Self::Corpus(error) => error.hint(),
-            Self::Index(error) => error.hint(),
-        }
-    }
 }

@@ -44,7 +44,7 @@ pub trait Embedder: Send + Sync {
 }
 
 /// Why an embedder did not embed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum EmbedderError {
     /// The encoder on this machine failed.
     #[error(transparent)]
@@ -55,24 +55,6 @@ pub enum EmbedderError {
 }
 
 impl EmbedderError {
-    /// A short name of the error for machines.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Encoder(error) => error.kind(),
-            Self::Remote(error) => error.kind(),
-        }
-    }
-
-    /// What the reader can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Encoder(error) => error.hint(),
-            Self::Remote(error) => error.hint(),
-        }
-    }
-
     /// Whether the embedder could still embed another text: it is this one that does not fit.
     #[must_use]
     pub fn concerns_text(&self) -> bool {

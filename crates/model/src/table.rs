@@ -82,7 +82,7 @@ fn holds(evidence: &str, answer: &str) -> bool {
 }
 
 /// What a table cannot do.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum TableError {
     /// A probability outside of `[0, 1]`.
     #[error("the probability `{name}` of {question:?} is {received}, and not between 0 and 1")]
@@ -102,29 +102,8 @@ pub enum TableError {
     NoSamples,
     /// There is no such thing.
     #[error("a table has no hidden states")]
+    #[diagnostic(kind = "cannot_show_hidden", remedy = "use a model on this machine")]
     NoHidden,
-}
-
-impl TableError {
-    /// A short name of the error for machines.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::NotAProbability { .. } => "not_a_probability",
-            Self::EmptyContinuation => "empty_continuation",
-            Self::NoSamples => "no_samples",
-            Self::NoHidden => "cannot_show_hidden",
-        }
-    }
-
-    /// What the reader can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NoHidden => Some("use a model on this machine".to_owned()),
-            _ => None,
-        }
-    }
 }
 
 /// A model that answers from a table.

@@ -146,7 +146,7 @@ fn says(error: &EncoderError, kind: &str, words: &[&str]) {
     for word in words {
         assert!(message.contains(word), "\"{word}\" is not in \"{message}\"");
     }
-    assert!(error.hint().is_some());
+    assert!(error.remedy().is_some());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The choice of a source for one question.
 
+use ken_diagnostic::{Remedy, remedy};
+
 use crate::policy::DOUBLE;
 use crate::{Measure, Policy, Source};
 
@@ -13,62 +15,40 @@ pub struct Choice {
 }
 
 /// Why a policy cannot choose.
-#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum CannotChoose {
     /// It has no threshold.
     #[error("the policy `{policy}` has no threshold")]
+    #[diagnostic(remedy = with_threshold(*policy))]
     NoThreshold {
         /// The policy.
         policy: Policy,
     },
     /// It would have to know the golden answers.
     #[error("the policy `oracle` has to know the golden answers")]
+    #[diagnostic(remedy = "only <Evaluate> with several policies has them to compare with")]
     NoGoldenAnswers,
     /// Its measure was not taken, or the model cannot show what it takes.
     #[error("the policy `{policy}` needs a measure that this model does not give")]
+    #[diagnostic(remedy = measurable(*policy))]
     NotMeasured {
         /// The policy.
         policy: Policy,
     },
 }
 
-impl CannotChoose {
-    /// A short name for machines.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::NoThreshold { .. } => "no_threshold",
-            Self::NoGoldenAnswers => "no_golden_answers",
-            Self::NotMeasured { .. } => "not_measured",
-        }
-    }
+fn with_threshold(policy: Policy) -> Remedy {
+    let once = policy.judging_once();
+    let double = if policy.judges_twice() { DOUBLE } else { "" };
+    remedy!("write `{once}@THRESHOLD{double}`; <Calibrate {once}> finds one")
+}
 
-    /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> String {
-        match self {
-            Self::NoThreshold { policy } => {
-                let once = policy.judging_once();
-                let double = if policy.judges_twice() { DOUBLE } else { "" };
-                format!(
-                    "write `{once}@THRESHOLD{double}`; `ken calibrate RECORDS --policy {once}` finds one"
-                )
-            }
-            Self::NoGoldenAnswers => {
-                "only `ken eval` with several policies has them to compare with".to_owned()
-            }
-            Self::NotMeasured { policy } if policy.measure() == Some(Measure::Router) => {
-                "name a router by --router FILE".to_owned()
-            }
-            Self::NotMeasured { policy } if policy.measure() == Some(Measure::SelfRoute) => {
-                "name a model that was trained by `ken train self-route LABELS --out DIR`"
-                    .to_owned()
-            }
-            Self::NotMeasured { .. } => {
-                "use `certainty`, which needs no more than the answers, or a model on this machine"
-                    .to_owned()
-            }
-        }
+fn measurable(policy: Policy) -> Remedy {
+    match policy.measure() {
+        Some(Measure::Router) => remedy!("name a router by <router> FILE"),
+        Some(Measure::SelfRoute) => remedy!("name a model that was trained by <TrainSelfRoute>"),
+        _ => "use `certainty`, which needs no more than the answers, or a model on this machine"
+            .into(),
     }
 }
 
@@ -179,11 +159,12 @@ mod tests {
         assert_eq!(kind("oracle", Some(1.0)), "no_golden_answers");
         assert_eq!(kind("certainty", Some(1.0)), "no_threshold");
         let policy = Policy::measured(Measure::Certainty);
-        let hint = policy.check().unwrap_err().hint();
-        assert!(hint.contains("certainty@THRESHOLD"), "{hint}");
+        let hint = |policy: Policy| policy.check().unwrap_err().remedy().unwrap().to_string();
+        let once = hint(policy);
+        assert!(once.contains("certainty@THRESHOLD"), "{once}");
         let twice: Policy = "certainty+double".parse().unwrap();
-        let hint = twice.check().unwrap_err().hint();
+        let hint = hint(twice);
         assert!(hint.contains("`certainty@THRESHOLD+double`"), "{hint}");
-        assert!(hint.contains("--policy certainty`"), "{hint}");
+        assert!(hint.contains("Calibrate(\"certainty\")"), "{hint}");
     }
 }

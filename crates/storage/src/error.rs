@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The system refused to read or write.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[diagnostic(forward)]
 #[error("cannot {action} {}: {source}", path.display())]
 pub struct StorageError {
     /// What was tried, as a verb.
@@ -17,7 +18,7 @@ pub struct StorageError {
 
 impl StorageError {
     /// Wraps a system error with what was tried on which path.
-    pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub fn new(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self {
             action,

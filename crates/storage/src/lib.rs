@@ -11,9 +11,9 @@ mod contained;
 mod error;
 mod fingerprint;
 mod folder;
-mod hint;
 mod mapped;
 mod read_at;
+mod remedy;
 
 pub use append::AppendFile;
 pub use atomic::{AtomicFile, replace};
@@ -21,9 +21,9 @@ pub use contained::contained;
 pub use error::StorageError;
 pub use fingerprint::{WHOLE_DIGITS, same_fingerprint};
 pub use folder::{create_dir_all, is_dir, names, remove, rename, sync_dir, sync_tree};
-pub use hint::{io_hint, io_kind};
 pub use mapped::Mapped;
 pub use read_at::ReadAt;
+pub use remedy::{io_kind, io_remedy};
 
 /// Files up to this size are read into memory whole instead of being mapped or read by position.
 pub const HEAP_BYTES: u64 = 1 << 20;

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::{Calls, Cost, Step, Taken, Tokens, Verdicts, steps};
+use ken_diagnostic::{Remedy, remedy};
 use ken_probe::{Sample, types_by_string};
 use ken_route::{Measure, Observation};
 
@@ -21,18 +22,22 @@ pub struct Observed {
 }
 
 /// Why no threshold can be chosen on some records.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum CalibrationError {
     /// No question was answered both with and without evidence and has golden answers.
     #[error(
         "none of the {records} questions was probed with and without evidence and has golden answers"
     )]
+    #[diagnostic(remedy = "probe questions with golden_answers: <ProbeWithCorpus>")]
     NothingToCompare {
         /// Records in the file.
         records: usize,
     },
     /// There are other samples than the policy would draw.
     #[error("{wanted} samples are wanted, and the records hold {drawn} to a question")]
+    #[diagnostic(
+        remedy = "give <samples> {drawn} here and where the policy is used, or probe again with more"
+    )]
     OtherSamples {
         /// Samples to a question.
         drawn: usize,
@@ -41,55 +46,31 @@ pub enum CalibrationError {
     },
     /// The samples were drawn in another way than the policy would draw them.
     #[error("the answers were sampled at temperature {drawn}, and policies sample at 1")]
+    #[diagnostic(
+        remedy = "probe again at the temperature of policies: <ProbeWithCorpus>, with <temperature> 1"
+    )]
     OtherTemperature {
         /// The temperature in the file.
         drawn: String,
     },
     /// The measure needs what was not recorded.
     #[error("{measure} cannot be told from these records")]
+    #[diagnostic(remedy = measurable(*measure))]
     NotMeasured {
         /// The measure.
         measure: Measure,
     },
 }
 
-impl CalibrationError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::NothingToCompare { .. } => "nothing_to_compare",
-            Self::NotMeasured { .. } => "not_measured",
-            Self::OtherSamples { .. } => "other_samples",
-            Self::OtherTemperature { .. } => "other_temperature",
+fn measurable(measure: Measure) -> Remedy {
+    match measure {
+        Measure::Eigenscore => remedy!("probe again with <eigenscore>"),
+        Measure::Router | Measure::Mastery | Measure::Certitude | Measure::SelfRoute => {
+            remedy!("probe other questions than were learned from: <ProbeWithCorpus>")
         }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        let remedy = match self {
-            Self::NothingToCompare { .. } => {
-                "probe questions with golden_answers: `ken probe QUESTIONS --corpus DIR`"
-            }
-            Self::NotMeasured {
-                measure: Measure::Eigenscore,
-            } => "probe again with --eigenscore",
-            Self::NotMeasured {
-                measure:
-                    Measure::Router | Measure::Mastery | Measure::Certitude | Measure::SelfRoute,
-            } => "probe other questions than were learned from: `ken probe QUESTIONS --corpus DIR`",
-            Self::NotMeasured { .. } => {
-                "use --policy certainty with 2 samples or more, which needs no log probabilities"
-            }
-            Self::OtherTemperature { .. } => {
-                "probe again at the temperature of policies: `ken probe QUESTIONS --corpus DIR --temperature 1`"
-            }
-            Self::OtherSamples { drawn, .. } => {
-                return Some(format!(
-                    "give --samples {drawn} here and where the policy is used, or probe again with more"
-                ));
-            }
-        };
-        Some(remedy.to_owned())
+        _ => remedy!(
+            "use <policy> certainty with 2 samples or more, which needs no log probabilities"
+        ),
     }
 }
 
@@ -333,7 +314,7 @@ mod tests {
         assert_eq!(score(Measure::Judgment, 9), Ok(0.3));
         let error = score(Measure::Certainty, 4).unwrap_err();
         assert_eq!(error.kind(), "other_samples");
-        assert!(error.hint().unwrap().contains("--samples 3"));
+        assert!(error.remedy().unwrap().mentions("samples 3"));
     }
 
     #[test]
@@ -360,7 +341,7 @@ mod tests {
         assert_eq!(probed("1"), Ok(()));
         let error = probed("0.3").unwrap_err();
         assert_eq!(error.kind(), "other_temperature");
-        assert!(error.hint().unwrap().contains("--temperature 1"));
+        assert!(error.remedy().unwrap().mentions("temperature 1"));
     }
 
     #[test]
@@ -375,6 +356,6 @@ mod tests {
         assert_eq!(error.kind(), "nothing_to_compare");
         let error = observe(&[whole], Measure::Perplexity, 2).unwrap_err();
         assert_eq!(error.kind(), "not_measured");
-        assert!(error.hint().is_some());
+        assert!(error.remedy().is_some());
     }
 }

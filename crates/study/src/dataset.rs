@@ -12,6 +12,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use ken_diagnostic::Remedy;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -65,11 +66,22 @@ impl Question {
     }
 }
 
+const QUESTION: &str = "each line is one object {\"id\", \"question\", \"golden_answers\": [..]}, with [] \
+     where no answer is known; docs/reference/formats.md, Questions, has all fields";
+
+fn to_read(refusal: std::io::ErrorKind) -> Remedy {
+    match refusal {
+        std::io::ErrorKind::NotFound => "check the path of the question file".into(),
+        _ => "check that the file is complete and that you may read it".into(),
+    }
+}
+
 /// Why a question file cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum DatasetError {
     /// The file cannot be opened or read.
     #[error("cannot read the questions in {path}, line {line}: {source}")]
+    #[diagnostic(kind = "questions_unreadable", remedy = to_read(source.kind()))]
     Read {
         /// The question file.
         path: PathBuf,
@@ -80,6 +92,10 @@ pub enum DatasetError {
     },
     /// A line is not UTF-8.
     #[error("{path}, line {line}: not valid UTF-8 (byte {column} of the line)")]
+    #[diagnostic(
+        kind = "questions_not_utf8",
+        remedy = "convert the file to UTF-8, for instance with iconv"
+    )]
     NotUtf8 {
         /// The question file.
         path: PathBuf,
@@ -90,6 +106,7 @@ pub enum DatasetError {
     },
     /// A line is not a question in JSON.
     #[error("{path}, line {line}, column {column}: not a question: {reason}")]
+    #[diagnostic(remedy = Remedy::from(QUESTION))]
     NotAQuestion {
         /// The question file.
         path: PathBuf,
@@ -102,6 +119,10 @@ pub enum DatasetError {
     },
     /// Two questions have one id.
     #[error("{path}, line {line}: the id {id:?} is already that of line {first}")]
+    #[diagnostic(
+        kind = "duplicate_question_id",
+        remedy = "give every question an id of its own"
+    )]
     DuplicateId {
         /// The question file.
         path: PathBuf,
@@ -114,40 +135,11 @@ pub enum DatasetError {
     },
     /// The file has no questions.
     #[error("{path} holds no questions")]
+    #[diagnostic(remedy = Remedy::from(QUESTION))]
     NoQuestions {
         /// The question file.
         path: PathBuf,
     },
-}
-
-impl DatasetError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Read { .. } => "questions_unreadable",
-            Self::NotUtf8 { .. } => "questions_not_utf8",
-            Self::NotAQuestion { .. } => "not_a_question",
-            Self::DuplicateId { .. } => "duplicate_question_id",
-            Self::NoQuestions { .. } => "no_questions",
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        let remedy = match self {
-            Self::Read { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-                "check the path of the question file"
-            }
-            Self::Read { .. } => "check that the file is complete and that you may read it",
-            Self::NotUtf8 { .. } => "convert the file to UTF-8, for instance with iconv",
-            Self::NotAQuestion { .. } | Self::NoQuestions { .. } => {
-                "each line is one object {\"id\", \"question\", \"golden_answers\": [..]}, with [] \
-                 where no answer is known; docs/reference/formats.md, Questions, has all fields"
-            }
-            Self::DuplicateId { .. } => "give every question an id of its own",
-        };
-        Some(remedy.to_owned())
-    }
 }
 
 /// Reads the questions of `path`, in file order. Gzip is recognized by content, blank lines are

@@ -35,10 +35,11 @@ pub struct Evaluation {
 }
 
 /// Why an evaluation stopped. All results before it are in the file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum EvaluationError {
     /// Nothing can be answered any more.
     #[error("cannot answer the question {id:?}: {source}")]
+    #[diagnostic(forward)]
     Answer {
         /// The question at which that was found out.
         id: String,
@@ -47,6 +48,7 @@ pub enum EvaluationError {
     },
     /// The results file holds an answer to a question of this id with other words or gold answers.
     #[error("the results file has under the id {id:?} {recorded}")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new file by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,
@@ -56,28 +58,6 @@ pub enum EvaluationError {
     /// A result could not be kept.
     #[error(transparent)]
     Results(#[from] ResultsError),
-}
-
-impl EvaluationError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Answer { source, .. } => source.kind(),
-            Self::OtherQuestion { .. } => "other_question",
-            Self::Results(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Answer { source, .. } => source.hint(),
-            Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new file by --out".to_owned())
-            }
-            Self::Results(error) => error.hint(),
-        }
-    }
 }
 
 /// Answers questions: for each its answer, or its own failure; or the failure of all.

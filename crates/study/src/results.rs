@@ -11,6 +11,7 @@ use std::fs::{File, TryLockError};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use ken_diagnostic::Action;
 use ken_storage::{AppendFile, StorageError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,18 +29,22 @@ pub trait Line: Clone + Serialize + DeserializeOwned {
 
 /// A line that other commands read.
 pub trait Recorded: Line {
-    /// The command that writes files of such lines.
-    const WRITTEN_BY: &'static str;
+    /// What writes files of such lines.
+    const WRITTEN_BY: Action;
 }
 
 /// How the first line of every results file begins.
 const HEADER_START: &[u8] = b"{\"settings\":";
 
 /// Why a results file cannot be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum ResultsError {
     /// The system refused to open, read or write the file.
     #[error("cannot {action} the results file {path}: {source}")]
+    #[diagnostic(
+        kind = "results_file",
+        remedy = "check that the folder exists, is writable and has space left"
+    )]
     File {
         /// What was tried.
         action: &'static str,
@@ -50,18 +55,26 @@ pub enum ResultsError {
     },
     /// Another run has the file open.
     #[error("another run is writing to the results file {path}")]
+    #[diagnostic(
+        kind = "results_locked",
+        remedy = "wait for the other run, or write to another file"
+    )]
     Locked {
         /// The results file.
         path: PathBuf,
     },
     /// The file was not written by such a run.
     #[error("{path} is not a results file: its first line holds no settings")]
+    #[diagnostic(remedy = "name a file that such a run wrote, or a new one to write to")]
     NotResults {
         /// The file.
         path: PathBuf,
     },
     /// The file was begun with other settings.
     #[error("{path} holds a run with other settings: {}", describe(differences))]
+    #[diagnostic(
+        remedy = "use the settings of the file to resume it; else delete {path} to start anew, or name a new file for this run by <out>"
+    )]
     OtherSettings {
         /// The results file.
         path: PathBuf,
@@ -70,6 +83,10 @@ pub enum ResultsError {
     },
     /// A complete line is not a result.
     #[error("{path}, line {line}, column {column}: not a result: {reason}")]
+    #[diagnostic(
+        kind = "bad_result_line",
+        remedy = "remove that line, and its question is answered again"
+    )]
     BadLine {
         /// The results file.
         path: PathBuf,
@@ -82,9 +99,13 @@ pub enum ResultsError {
     },
     /// What another command was to have written cannot be read.
     #[error("{source}")]
+    #[diagnostic(
+        forward,
+        remedy = "a file is wanted that <*written_by> wrote, as that left it"
+    )]
     Unread {
-        /// The command that writes such a file.
-        written_by: &'static str,
+        /// What writes such a file.
+        written_by: Action,
         /// Why it cannot be read.
         source: Box<Self>,
     },
@@ -118,44 +139,6 @@ fn describe(differences: &[Difference]) -> String {
         format!("{} was {was} and is now {now}", d.name)
     });
     each.collect::<Vec<_>>().join(", ")
-}
-
-impl ResultsError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::File { .. } => "results_file",
-            Self::Locked { .. } => "results_locked",
-            Self::NotResults { .. } => "not_results",
-            Self::OtherSettings { .. } => "other_settings",
-            Self::BadLine { .. } => "bad_result_line",
-            Self::Unread { source, .. } => source.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        let remedy = match self {
-            Self::File { .. } => "check that the folder exists, is writable and has space left",
-            Self::Locked { .. } => "wait for the other run, or write to another file",
-            Self::NotResults { .. } => {
-                "name a file that such a run wrote, or a new one to write to"
-            }
-            Self::OtherSettings { path, .. } => {
-                return Some(format!(
-                    "use the settings of the file to resume it; else delete {} to start anew, or name a new file for this run by --out",
-                    path.display()
-                ));
-            }
-            Self::BadLine { .. } => "remove that line, and its question is answered again",
-            Self::Unread { written_by, .. } => {
-                return Some(format!(
-                    "a file is wanted that `{written_by}` wrote, as that left it"
-                ));
-            }
-        };
-        Some(remedy.to_owned())
-    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -390,7 +373,7 @@ mod tests {
     }
 
     impl Recorded for Noted {
-        const WRITTEN_BY: &'static str = "ken note";
+        const WRITTEN_BY: Action = Action::Probe;
     }
 
     fn noted(number: usize) -> Noted {

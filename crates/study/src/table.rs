@@ -17,25 +17,17 @@ use serde::Serialize;
 pub(crate) type Rows<'a> = SerializedRowGroupWriter<'a, AtomicFile>;
 
 /// Why records could not be written as a table.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 #[error("cannot write the table {path}: {source}")]
+#[diagnostic(
+    kind = "table_file",
+    remedy = "check that the folder exists, is writable and has space left"
+)]
 pub struct ExportError {
     /// The table.
     pub path: PathBuf,
     /// What went wrong.
     pub source: ParquetError,
-}
-
-impl ExportError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        "table_file"
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        Some("check that the folder exists, is writable and has space left".to_owned())
-    }
 }
 
 /// Writes a table of this schema to `path`, in the place of what stands there, at once or not at

@@ -338,5 +338,5 @@ fn what_was_probed_with_another_model_is_refused() {
     records[0].fingerprint.model = "another".to_owned();
     let error = Known::of(&records, 10, &pipeline).unwrap_err();
     assert_eq!(error.kind(), "other_model");
-    assert!(error.hint().unwrap().contains("ken probe"));
+    assert!(error.remedy().unwrap().mentions("ProbeWithCorpus"));
 }

@@ -428,9 +428,9 @@ fn a_file_that_is_only_read_is_wanted_from_its_command() {
         let error = read_results::<ProbeRecord>(&path).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
         assert!(error.to_string().contains("r.jsonl"), "{error}");
-        error.hint().unwrap()
+        error.remedy().unwrap().to_string()
     };
-    let wanted = "a file is wanted that `ken probe QUESTIONS --out FILE` wrote, as that left it";
+    let wanted = "a file is wanted that Probe wrote, as that left it";
     assert_eq!(hint("results_file"), wanted);
     std::fs::write(&path, "my notes\n").unwrap();
     assert_eq!(hint("not_results"), wanted);

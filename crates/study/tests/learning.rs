@@ -289,10 +289,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
         let error = pipeline(&folder).with_router(changed).err().unwrap();
         assert_eq!(error.kind(), "other_router");
         assert!(error.to_string().contains(part), "{error}");
-        assert!(
-            error.hint().unwrap().contains("ken train router"),
-            "{error}"
-        );
+        assert!(error.remedy().unwrap().mentions("TrainRouter"), "{error}");
     }
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
@@ -332,13 +329,17 @@ fn labels_that_teach_nothing_are_refused() {
     };
     let check = |error: &LearnError, kind: &str, hint: &str| {
         assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.hint().unwrap().contains(hint), "{:?}", error.hint());
+        assert!(
+            error.remedy().unwrap().mentions(hint),
+            "{:?}",
+            error.remedy()
+        );
     };
-    check(&refused(&records[..20]), "too_few_labels", "ken probe");
+    check(&refused(&records[..20]), "too_few_labels", "Probe");
     check(
         &refused(&records[..TOWNS * 4]),
         "one_class",
-        "--correct contains",
+        "correct contains",
     );
     let mut mixed = records.clone();
     mixed[9].fingerprint.model = "another".to_owned();

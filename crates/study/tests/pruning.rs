@@ -411,17 +411,21 @@ fn labels_of_something_else_are_refused() {
     };
     let check = |error: LearnError, kind: &str, hint: &str| {
         assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.hint().unwrap().contains(hint), "{:?}", error.hint());
+        assert!(
+            error.remedy().unwrap().mentions(hint),
+            "{:?}",
+            error.remedy()
+        );
     };
     check(
         refused(&|records| records[3].sentence = "Other words.".to_owned()),
         "other_corpus",
-        "ken mastery label",
+        "LabelMastery",
     );
     check(
         refused(&|records| records[3].passage_id = "gone#0".to_owned()),
         "other_corpus",
-        "ken mastery label",
+        "LabelMastery",
     );
     check(
         refused(&|records| records[3].fingerprint.model = "other".to_owned()),
@@ -431,17 +435,17 @@ fn labels_of_something_else_are_refused() {
     check(
         refused(&|records| records.truncate(12)),
         "too_few_labels",
-        "--limit",
+        "limit",
     );
     check(
         refused(&|records| records.iter_mut().for_each(|one| one.mastery = Some(1.0))),
         "one_value",
-        "--limit",
+        "limit",
     );
     check(
         refused(&|records| records.iter_mut().for_each(|one| one.mastery = None)),
         "no_labels",
-        "--writer",
+        "writer",
     );
 
     let (mut head, _) = learned(&corpus);
@@ -463,5 +467,5 @@ fn labels_of_something_else_are_refused() {
     )
     .unwrap_err();
     assert_eq!(error.kind(), "other_pruner");
-    assert!(error.hint().unwrap().contains("ken train pruner"));
+    assert!(error.remedy().unwrap().mentions("TrainPruner"));
 }

@@ -27,7 +27,7 @@ fn read(bytes: &[u8]) -> Result<Vec<Question>, ken_study::DatasetError> {
 fn complaint(bytes: &[u8]) -> (String, &'static str) {
     let error = read(bytes).unwrap_err();
     let message = error.to_string();
-    assert!(error.hint().is_some());
+    assert!(error.remedy().is_some());
     let after_path = message.find(", line ").map_or(0, |at| at + 2);
     (message[after_path..].to_owned(), error.kind())
 }
@@ -130,7 +130,10 @@ fn empty_absent_and_truncated_files_are_errors() {
     let error = read_questions(Path::new("no/such/questions.jsonl")).unwrap_err();
     assert_eq!(error.kind(), "questions_unreadable");
     assert!(error.to_string().contains("no/such/questions.jsonl"));
-    assert_eq!(error.hint().unwrap(), "check the path of the question file");
+    assert_eq!(
+        error.remedy().unwrap().to_string(),
+        "check the path of the question file"
+    );
 
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder

@@ -113,7 +113,7 @@ fn a_folder_is_written_once_and_gives_the_world_back() {
         );
     }
     let missing = read_world(&folder.path().join("nothing"));
-    assert!(matches!(missing, Err(WorldError::File { .. })));
+    assert!(matches!(missing, Err(WorldError::File(_))));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn settings_of_which_no_world_can_be_made_are_refused() {
         },
     ] {
         let error = World::new(bad).unwrap_err();
-        assert!(error.hint().is_some(), "{error}");
+        assert!(error.remedy().is_some(), "{error}");
     }
 }
 

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use ken_model::decoder::DecoderError;
 
 /// Why nothing was trained.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum TrainError {
     /// The model's files cannot be used.
     #[error(transparent)]
     Model(#[from] DecoderError),
     /// A file could not be read or written.
     #[error("cannot use {path}: {source}")]
+    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -26,6 +27,10 @@ pub enum TrainError {
     },
     /// A sequence that the model cannot read.
     #[error("sequence {place} has {received} tokens, the model reads {context}")]
+    #[diagnostic(
+        kind = "sequence_too_long",
+        remedy = "leave longer ones out, or retrieve fewer passages with <k>"
+    )]
     TooLong {
         /// Counted from 0.
         place: usize,
@@ -54,12 +59,19 @@ pub enum TrainError {
     },
     /// The loss is no number.
     #[error("the loss is no number after step {step}: the last checkpoint stays as it is")]
+    #[diagnostic(
+        kind = "loss_not_finite",
+        remedy = "lower the learning rate with <learning_rate>, or clip harder with <clip>"
+    )]
     NotFinite {
         /// The step, counted from 1.
         step: usize,
     },
     /// A checkpoint of another training, or a broken one.
     #[error("the checkpoint {path} cannot be gone on with: {reason}")]
+    #[diagnostic(
+        remedy = "train into another folder with <out>, or begin anew in this one with <overwrite>"
+    )]
     Checkpoint {
         /// Its folder.
         path: PathBuf,
@@ -82,43 +94,6 @@ impl TrainError {
         Self::Io {
             path: path.to_path_buf(),
             source,
-        }
-    }
-
-    /// A short name of the error for machines.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Model(error) => error.kind(),
-            Self::Io { source, .. } => ken_storage::io_kind(source.kind()),
-            Self::NothingToLearn { .. } => "nothing_to_learn",
-            Self::TooLong { .. } => "sequence_too_long",
-            Self::Setting { .. } => "setting",
-            Self::UnknownModule { .. } => "unknown_module",
-            Self::NotFinite { .. } => "loss_not_finite",
-            Self::Checkpoint { .. } => "checkpoint",
-            Self::Compute(_) => "compute",
-        }
-    }
-
-    /// What the reader can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Model(error) => error.hint(),
-            Self::Io { path, source } => ken_storage::io_hint(source.kind(), path),
-            Self::NotFinite { .. } => Some(
-                "lower the learning rate with --learning-rate, or clip harder with --clip"
-                    .to_owned(),
-            ),
-            Self::Checkpoint { .. } => Some(
-                "train into another folder with --out, or begin anew in this one with --overwrite"
-                    .to_owned(),
-            ),
-            Self::TooLong { .. } => {
-                Some("leave longer ones out, or retrieve fewer passages with --k".to_owned())
-            }
-            _ => None,
         }
     }
 }

@@ -11,13 +11,26 @@ enum Forbidden {
     Rooms(&'static [&'static str]),
 }
 
+/// What every error is built on.
+const DIAGNOSTIC: &[&str] = &["diagnostic", "diagnostic-derive"];
+
 const ROOMS: &[(&str, Forbidden)] = &[
-    ("storage", Forbidden::EveryRoomBut(&[])),
-    ("http", Forbidden::EveryRoomBut(&[])),
-    ("hub", Forbidden::EveryRoomBut(&["storage", "http"])),
+    ("diagnostic", Forbidden::EveryRoomBut(&["diagnostic-derive"])),
+    ("storage", Forbidden::EveryRoomBut(DIAGNOSTIC)),
+    ("http", Forbidden::EveryRoomBut(DIAGNOSTIC)),
+    (
+        "hub",
+        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "storage", "http"]),
+    ),
     ("model", Forbidden::Rooms(&["hub"])),
-    ("corpus", Forbidden::EveryRoomBut(&["storage"])),
-    ("documents", Forbidden::EveryRoomBut(&["corpus", "storage"])),
+    (
+        "corpus",
+        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "storage"]),
+    ),
+    (
+        "documents",
+        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "corpus", "storage"]),
+    ),
     ("index", Forbidden::Rooms(&["model", "milvus"])),
     ("milvus", Forbidden::Rooms(&["model"])),
     ("route", Forbidden::Rooms(&["model"])),
@@ -38,7 +51,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("parquet", &["documents", "study"]),
     ("candle", &["model", "train"]),
     ("indicatif", &["ken"]),
-    ("anyhow", &["ken"]),
+    ("anyhow", &["xtask"]),
     ("clap", &["ken"]),
     ("milvus-sdk", &["milvus"]),
     ("tokio", &["milvus"]),

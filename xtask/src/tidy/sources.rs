@@ -117,6 +117,25 @@ pub(super) fn files_are_durable(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Only the command line words its commands: elsewhere they stand in comments and tests.
+pub(super) fn commands_are_worded_once(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in tree.ending(".rs") {
+        let path = file.path.as_str();
+        let is_library = path.starts_with("crates/") && path.contains("/src/");
+        if !is_library || path.starts_with("crates/ken/") || path.ends_with("/tests.rs") {
+            continue;
+        }
+        for (index, line) in before_tests(&file.text).lines().enumerate() {
+            if line.contains("`ken ") && !line.trim_start().starts_with("//") {
+                let message = "words a command of ken; name an action of ken-diagnostic";
+                findings.push(Finding::of_line(path, index, message));
+            }
+        }
+    }
+    findings
+}
+
 /// Whether a line makes this call, and not one whose name only ends so: `AtomicFile::create(`.
 fn calls(line: &str, call: &str) -> bool {
     let mut places = line.match_indices(call);
@@ -205,6 +224,19 @@ mod tests {
         assert_eq!(of("crates/ken/tests/a.rs", written), 0);
         assert_eq!(of("crates/storage/src/atomic.rs", written), 0);
         assert_eq!(of("xtask/src/main.rs", written), 0);
+    }
+
+    #[test]
+    fn a_command_in_a_library_is_found() {
+        let of = |path, text| findings(commands_are_worded_once, path, text);
+        let hint = "const HINT: &str = \"run `ken probe`\";\n";
+        assert_eq!(of("crates/study/src/a.rs", hint), 1);
+        assert_eq!(
+            of("crates/study/src/a.rs", "/// Written by `ken probe`.\n"),
+            0
+        );
+        assert_eq!(of("crates/study/tests/a.rs", hint), 0);
+        assert_eq!(of("crates/ken/src/a.rs", hint), 0);
     }
 
     #[test]

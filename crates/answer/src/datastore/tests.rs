@@ -197,7 +197,7 @@ fn one_changes_it_at_a_time_and_only_what_was_seen() {
     for result in [late.remove(&["q1"]), late.change(&to_wiki, Vec::new(), &[])] {
         let error = result.unwrap_err();
         assert_eq!(error.kind(), "datastore_changed");
-        assert_eq!(error.hint().as_deref(), Some("run it again"));
+        assert_eq!(error.remedy(), Some("run it again".into()));
     }
     let mut again = Datastore::open(&path).unwrap();
     assert_eq!(again.entries(), store.entries());

@@ -3,21 +3,26 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ken_storage::{StorageError, io_hint, io_kind};
+use ken_diagnostic::{Remedy, remedy};
+use ken_storage::{StorageError, io_kind, io_remedy};
 
 use super::shards::Sharding;
 
 /// A corpus could not be opened, read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum CorpusError {
     /// The folder holds no published generation.
     #[error("{path} is not a corpus")]
+    #[diagnostic(remedy = "make one with <Ingest {path}>")]
     NotACorpus {
         /// The folder that was to be opened.
         path: PathBuf,
     },
     /// `CURRENT` is gone or out of date, while generations are there that a person may want back.
     #[error("{path} holds {}, but {reason}", described(generations))]
+    #[diagnostic(
+        remedy = "<RepairCorpus {path}> goes on from the newest generation that is whole; if files are still being copied, wait for the rest. Nothing was changed"
+    )]
     CurrentLost {
         /// The corpus folder.
         path: PathBuf,
@@ -28,12 +33,17 @@ pub enum CorpusError {
     },
     /// No generation of the corpus can be read.
     #[error("no generation of the corpus {path} can be read")]
+    #[diagnostic(
+        kind = "corpus_unrecoverable",
+        remedy = "restore it from a copy, or ingest the documents into a new folder; where {path}/segments/*/passages.jsonl is left, it still holds the text, one passage a line"
+    )]
     Unrecoverable {
         /// The corpus folder.
         path: PathBuf,
     },
     /// Another process published while this one had the corpus to itself.
     #[error("the corpus {path} is at generation {found}, not at {expected} as its writer left it")]
+    #[diagnostic(kind = "corpus_overtaken", remedy = "run the command again")]
     Overtaken {
         /// The corpus folder.
         path: PathBuf,
@@ -44,18 +54,27 @@ pub enum CorpusError {
     },
     /// The folder that was to become a corpus holds other files.
     #[error("{path} holds other files and is not a corpus")]
+    #[diagnostic(remedy = "choose a new or an empty folder")]
     FolderInUse {
         /// The folder that was to become a corpus.
         path: PathBuf,
     },
     /// Another writer has the corpus open.
     #[error("another process is writing to the corpus {path}")]
+    #[diagnostic(
+        kind = "corpus_locked",
+        remedy = "wait until it is done; searching is possible meanwhile"
+    )]
     Locked {
         /// The corpus folder.
         path: PathBuf,
     },
     /// Another version of ken wrote this corpus.
     #[error("{path} has corpus format {found}; this version reads {supported}")]
+    #[diagnostic(
+        kind = "other_corpus_format",
+        remedy = "use the version of ken that wrote it, or ingest the documents again into a new corpus"
+    )]
     OtherFormat {
         /// The manifest.
         path: PathBuf,
@@ -66,6 +85,7 @@ pub enum CorpusError {
     },
     /// A file of the corpus does not hold what it should.
     #[error("{path} is damaged: {reason}")]
+    #[diagnostic(kind = "corpus_damaged", remedy = drop_and_ingest())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -74,6 +94,7 @@ pub enum CorpusError {
     },
     /// A file that the generation names is gone.
     #[error("{path} is missing from the corpus")]
+    #[diagnostic(kind = "corpus_file_missing", remedy = drop_and_ingest())]
     MissingFile {
         /// The file.
         path: PathBuf,
@@ -82,6 +103,7 @@ pub enum CorpusError {
     #[error(
         "the corpus {path} was embedded by {corpus_embedder} ({corpus_dimensions} dimensions), not by {given_embedder} ({given_dimensions} dimensions)"
     )]
+    #[diagnostic(remedy = "use the embedder {corpus_embedder}, or ingest into a new corpus")]
     OtherEmbedder {
         /// The corpus folder.
         path: PathBuf,
@@ -96,6 +118,9 @@ pub enum CorpusError {
     },
     /// The corpus was cut into other passages.
     #[error("the corpus {path} was cut by {corpus_segmentation}, not by {given_segmentation}")]
+    #[diagnostic(
+        remedy = "use the segmentation {corpus_segmentation}, or ingest into a new corpus"
+    )]
     OtherSegmentation {
         /// The corpus folder.
         path: PathBuf,
@@ -109,6 +134,7 @@ pub enum CorpusError {
         "the corpus {path} has {} shards (seed {}), not {} (seed {})",
         corpus.count, corpus.seed, given.count, given.seed
     )]
+    #[diagnostic(remedy = as_sharded(*corpus))]
     OtherSharding {
         /// The corpus folder.
         path: PathBuf,
@@ -119,6 +145,7 @@ pub enum CorpusError {
     },
     /// The vectors of the corpus are stored or searched in another way.
     #[error("the dense search of the corpus {path} is {corpus_dense}, not {given_dense}")]
+    #[diagnostic(remedy = "use <dense> {corpus_dense}, or ingest into a new corpus")]
     OtherDense {
         /// The corpus folder.
         path: PathBuf,
@@ -129,6 +156,7 @@ pub enum CorpusError {
     },
     /// More shards are asked for than there are, or none.
     #[error("{asked} shards of {path} are asked for, which has {shards}")]
+    #[diagnostic(remedy = "<scale> takes a number from 1 to {shards}")]
     TooFewShards {
         /// The corpus folder.
         path: PathBuf,
@@ -139,6 +167,9 @@ pub enum CorpusError {
     },
     /// Two corpora that are to be joined hold the same shard.
     #[error("{path} holds shard {shard}, which is there already")]
+    #[diagnostic(
+        remedy = "make each part by <IngestShard> with an I of its own; nothing was changed"
+    )]
     ShardTwice {
         /// The second of them.
         path: PathBuf,
@@ -147,6 +178,7 @@ pub enum CorpusError {
     },
     /// There is no such shard.
     #[error("there is no shard {shard} of {shards}")]
+    #[diagnostic(remedy = Remedy::from(format!("shards are counted from 0 to {}", shards.saturating_sub(1))))]
     UnknownShard {
         /// What was asked for, counted from 0.
         shard: u32,
@@ -155,18 +187,21 @@ pub enum CorpusError {
     },
     /// A document that is to be changed is not in the corpus.
     #[error("the corpus holds no document {id:?}")]
+    #[diagnostic(remedy = "<ExportCorpus> lists what it holds; nothing was changed")]
     UnknownDocument {
         /// The document id.
         id: String,
     },
     /// A passage that is to be changed is not in the corpus.
     #[error("the corpus holds no passage {id:?}")]
+    #[diagnostic(remedy = "a passage id is DOCUMENT#N, as <Search> shows it; nothing was changed")]
     UnknownPassage {
         /// The passage id.
         id: String,
     },
     /// A generation is not kept.
     #[error("the corpus {path} keeps no generation {number}")]
+    #[diagnostic(remedy = Remedy::from(format!("it keeps {}", numbers(kept))))]
     UnknownGeneration {
         /// The corpus folder.
         path: PathBuf,
@@ -177,12 +212,14 @@ pub enum CorpusError {
     },
     /// One stage was given two documents of one id.
     #[error("the document id {id:?} was added twice")]
+    #[diagnostic(remedy = "give each document an id of its own")]
     DuplicateDocument {
         /// The document id.
         id: String,
     },
     /// A segment or corpus outgrew its counters.
     #[error("the segment {path} is full: it holds at most {limit} documents and passages")]
+    #[diagnostic(remedy = "publish more often")]
     SegmentFull {
         /// The staged segment.
         path: PathBuf,
@@ -190,131 +227,16 @@ pub enum CorpusError {
         limit: u32,
     },
     /// The system refused to read or write.
-    #[error("cannot {action} {path}: {source}")]
-    Io {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    #[diagnostic(kind = io_kind(_0.source.kind()), remedy = io_remedy(_0.source.kind(), &_0.path))]
+    Io(StorageError),
 }
 
 impl CorpusError {
-    /// A short stable name of the kind of error.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::NotACorpus { .. } => "not_a_corpus",
-            Self::CurrentLost { .. } => "current_lost",
-            Self::Unrecoverable { .. } => "corpus_unrecoverable",
-            Self::Overtaken { .. } => "corpus_overtaken",
-            Self::FolderInUse { .. } => "folder_in_use",
-            Self::Locked { .. } => "corpus_locked",
-            Self::OtherFormat { .. } => "other_corpus_format",
-            Self::Damaged { .. } => "corpus_damaged",
-            Self::MissingFile { .. } => "corpus_file_missing",
-            Self::OtherEmbedder { .. } => "other_embedder",
-            Self::OtherSegmentation { .. } => "other_segmentation",
-            Self::OtherSharding { .. } => "other_sharding",
-            Self::OtherDense { .. } => "other_dense",
-            Self::TooFewShards { .. } => "too_few_shards",
-            Self::ShardTwice { .. } => "shard_twice",
-            Self::UnknownShard { .. } => "unknown_shard",
-            Self::UnknownDocument { .. } => "unknown_document",
-            Self::UnknownPassage { .. } => "unknown_passage",
-            Self::UnknownGeneration { .. } => "unknown_generation",
-            Self::DuplicateDocument { .. } => "duplicate_document",
-            Self::SegmentFull { .. } => "segment_full",
-            Self::Io { source, .. } => io_kind(source.kind()),
-        }
-    }
-
-    /// The remedy, where one is known.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NotACorpus { path } => Some(format!(
-                "make one with `ken ingest DOCUMENTS --corpus {}`",
-                path.display()
-            )),
-            Self::CurrentLost { path, .. } => Some(format!(
-                "`ken corpus verify --repair --corpus {}` goes on from the newest generation that is whole; if files are still being copied, wait for the rest. Nothing was changed",
-                path.display()
-            )),
-            Self::Unrecoverable { path } => Some(format!(
-                "restore it from a copy, or ingest the documents into a new folder; where {}/segments/*/passages.jsonl is left, it still holds the text, one passage a line",
-                path.display()
-            )),
-            Self::Overtaken { .. } => Some("run the command again".to_owned()),
-            Self::FolderInUse { .. } => Some("choose a new or an empty folder".to_owned()),
-            Self::Locked { .. } => {
-                Some("wait until it is done; searching is possible meanwhile".to_owned())
-            }
-            Self::OtherFormat { .. } => Some(
-                "use the version of ken that wrote it, or ingest the documents again into a new corpus"
-                    .to_owned(),
-            ),
-            Self::Damaged { .. } | Self::MissingFile { .. } => Some(
-                "`ken corpus verify` names all that is damaged, and with --repair drops it; ingesting the documents again then brings them back"
-                    .to_owned(),
-            ),
-            Self::OtherSharding { corpus, .. } => Some(format!(
-                "use --shards {} --shard-seed {}, or ingest into a new corpus",
-                corpus.count, corpus.seed
-            )),
-            Self::OtherDense { corpus_dense, .. } => Some(format!(
-                "use --dense {corpus_dense}, or ingest into a new corpus"
-            )),
-            Self::TooFewShards { shards, .. } => {
-                Some(format!("--scale takes a number from 1 to {shards}"))
-            }
-            Self::ShardTwice { .. } => Some(
-                "make each part by `ken ingest --shards N --only-shard I` with an I of its own; nothing was changed"
-                    .to_owned(),
-            ),
-            Self::UnknownShard { shards, .. } => {
-                Some(format!("shards are counted from 0 to {}", shards.saturating_sub(1)))
-            }
-            Self::UnknownDocument { .. } => Some(
-                "`ken corpus export` lists what it holds; nothing was changed".to_owned(),
-            ),
-            Self::UnknownPassage { .. } => Some(
-                "a passage id is DOCUMENT#N, as `ken search` shows it; nothing was changed"
-                    .to_owned(),
-            ),
-            Self::UnknownGeneration { kept, .. } => {
-                let kept: Vec<String> = kept.iter().map(ToString::to_string).collect();
-                Some(format!("it keeps {}", kept.join(", ")))
-            }
-            Self::OtherEmbedder {
-                corpus_embedder, ..
-            } => Some(format!(
-                "use the embedder {corpus_embedder}, or ingest into a new corpus"
-            )),
-            Self::OtherSegmentation {
-                corpus_segmentation,
-                ..
-            } => Some(format!(
-                "use the segmentation {corpus_segmentation}, or ingest into a new corpus"
-            )),
-            Self::DuplicateDocument { .. } => {
-                Some("give each document an id of its own".to_owned())
-            }
-            Self::SegmentFull { .. } => Some("publish more often".to_owned()),
-            Self::Io { path, source, .. } => io_hint(source.kind(), path),
-        }
-    }
-
     /// Wraps a system error with what was tried on which path.
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        let path = path.to_owned();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
+    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let error = StorageError::new(action, path);
+        move |source| Self::Io(error(source))
     }
 
     /// What opening a file for which a size is recorded says of it.
@@ -337,30 +259,34 @@ impl CorpusError {
 /// system refuses may work again.
 impl From<StorageError> for CorpusError {
     fn from(error: StorageError) -> Self {
-        let StorageError {
-            action,
-            path,
-            source,
-        } = error;
-        match source.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => Self::Damaged {
-                path,
-                reason: source.to_string(),
-            },
-            _ => Self::Io {
-                action,
-                path,
-                source,
-            },
+        match error.source.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                Self::damaged(&error.path, error.source.to_string())
+            }
+            _ => Self::Io(error),
         }
     }
 }
 
 fn described(generations: &[u64]) -> String {
-    let numbers: Vec<String> = generations.iter().map(ToString::to_string).collect();
-    match numbers.as_slice() {
+    match generations {
         [] => "segments of a corpus".to_owned(),
         [one] => format!("generation {one}"),
-        _ => format!("the generations {}", numbers.join(", ")),
+        _ => format!("the generations {}", numbers(generations)),
     }
+}
+
+fn numbers(generations: &[u64]) -> String {
+    let numbers: Vec<String> = generations.iter().map(ToString::to_string).collect();
+    numbers.join(", ")
+}
+
+fn drop_and_ingest() -> Remedy {
+    remedy!(
+        "<VerifyCorpus> names all that is damaged, and with <repair> drops it; ingesting the documents again then brings them back"
+    )
+}
+
+fn as_sharded(Sharding { count, seed }: Sharding) -> Remedy {
+    remedy!("use <shards> {count} <shard_seed> {seed}, or ingest into a new corpus")
 }

@@ -154,7 +154,7 @@ pub(super) fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusEr
 fn damage_of_current(dir: &Path, error: CorpusError) -> Result<Damage, CorpusError> {
     let (file, reason) = match error {
         CorpusError::CurrentLost { reason, .. } => (layout::current(dir), reason),
-        CorpusError::Io { .. } => return Err(error),
+        CorpusError::Io(_) => return Err(error),
         other => described(other)?,
     };
     Ok(Damage {
@@ -172,7 +172,7 @@ fn described(error: CorpusError) -> Result<(PathBuf, String), CorpusError> {
         CorpusError::Damaged { path, reason } => Ok((path, reason)),
         CorpusError::MissingFile { path } => Ok((path, "it is missing".to_owned())),
         // A disk that cannot read a file any more has lost it.
-        CorpusError::Io { path, source, .. } => Ok((path, source.to_string())),
+        CorpusError::Io(error) => Ok((error.path, error.source.to_string())),
         other => Err(other),
     }
 }

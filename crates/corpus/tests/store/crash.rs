@@ -1,6 +1,9 @@
 //! What a crash or a refusal of the system leaves.
 
+use std::path::Path;
+
 use ken_corpus::CorpusError;
+use ken_storage::StorageError;
 
 use super::*;
 
@@ -69,7 +72,7 @@ fn a_crash_before_the_first_generation_is_published_is_no_obstacle() {
     fs::rename(&manifest, manifest.with_extension("json.tmp")).unwrap();
     let error = Corpus::open(unsealed.path()).unwrap_err();
     assert_eq!(error.kind(), "not_a_corpus");
-    assert!(error.hint().unwrap().contains("ken ingest"));
+    assert!(error.remedy().unwrap().mentions("Ingest("));
     let mut writer = Writer::create(unsealed.path(), settings()).unwrap();
     assert_eq!(ingest(&mut writer, &[document("b", "two")]), 1);
     assert_eq!(contents(unsealed.path()), map(&[("b#0", "two")]));
@@ -98,7 +101,7 @@ fn a_full_disk_loses_nothing_and_the_writer_can_go_on() {
     staged.push(&document("a", "two"), &["two".into()]).unwrap();
     let error = writer.publish(vec![staged]).unwrap_err();
     assert_eq!(error.kind(), "no_disk_space", "{error}");
-    assert!(error.hint().unwrap().contains("free some disk space"));
+    assert!(error.remedy().unwrap().mentions("free some disk space"));
     assert!(std::error::Error::source(&error).is_some());
     assert_eq!(contents(dir.path()), map(&[("a#0", "one")]));
     assert!(!obstacle.exists(), "a failed write leaves nothing beside");
@@ -112,13 +115,10 @@ fn refused_folders_name_the_remedy() {
         (std::io::ErrorKind::PermissionDenied, "permission_denied"),
         (std::io::ErrorKind::ReadOnlyFilesystem, "read_only"),
     ] {
-        let error = CorpusError::Io {
-            action: "create",
-            path: "/there".into(),
-            source: kind.into(),
-        };
+        let refused = StorageError::new("create", Path::new("/there"))(kind.into());
+        let error = CorpusError::Io(refused);
         assert_eq!(error.kind(), name);
-        assert!(error.hint().unwrap().contains("/there"));
+        assert!(error.remedy().unwrap().mentions("/there"));
     }
     let file = tempfile::NamedTempFile::new().unwrap();
     let error = Writer::create(&file.path().join("corpus"), settings()).unwrap_err();

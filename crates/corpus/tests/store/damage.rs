@@ -85,7 +85,7 @@ fn damage_is_told_by_file() {
         }
         let error = Corpus::open(dir.path()).unwrap_err();
         assert_eq!(error.kind(), kind, "{name}: {error}");
-        assert!(error.hint().is_some());
+        assert!(error.remedy().is_some());
         assert!(!error.to_string().is_empty());
         if kind != "other_corpus_format" {
             let files: Vec<PathBuf> = damages(dir.path()).into_iter().map(|d| d.file).collect();

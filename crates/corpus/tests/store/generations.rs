@@ -66,7 +66,7 @@ fn pruned_passages_come_back_with_a_rollback_and_go_for_good_with_a_compaction()
     drop(writer);
     let error = Writer::rollback(dir, 2).unwrap_err();
     assert_eq!(error.kind(), "unknown_generation");
-    assert!(error.hint().unwrap().contains("it keeps 5"));
+    assert!(error.remedy().unwrap().mentions("it keeps 5"));
     // An unchanged document does not bring its pruned passages back.
     let mut writer = Writer::open(dir).unwrap();
     ingest(&mut writer, &[document("a", "one two")]);
@@ -182,7 +182,7 @@ fn inactive_shards_are_not_touched() {
     drop(writer);
     let error = Writer::create(dir, settings()).unwrap_err();
     assert_eq!(error.kind(), "other_sharding");
-    assert!(error.hint().unwrap().contains("--shards 3"));
+    assert!(error.remedy().unwrap().mentions("shards 3"));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_lost_current_is_refused_until_somebody_asks_for_the_newest_generation() {
     for error in refusals {
         assert_eq!(error.kind(), "current_lost");
         assert!(error.to_string().contains("generations 1, 2, 3"), "{error}");
-        assert!(error.hint().unwrap().contains("verify --repair"));
+        assert!(error.remedy().unwrap().mentions("RepairCorpus("));
     }
     assert_eq!(files(dir), before);
 
@@ -157,7 +157,7 @@ fn where_no_generation_is_whole_the_rest_of_the_newest_is_kept() {
     }
     let error = repair(dir).unwrap_err();
     assert_eq!(error.kind(), "corpus_unrecoverable");
-    assert!(error.hint().unwrap().contains("passages.jsonl"));
+    assert!(error.remedy().unwrap().mentions("passages.jsonl"));
     assert!(dir.join("segments/00000003-000/passages.jsonl").exists());
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn cut(text: &str) {
 /// Whether an error says which file it is about and what to do.
 fn check(error: &ReadError, name: &str) {
     assert!(error.to_string().contains(name), "{error}");
-    assert!(error.hint().is_some(), "{error}");
+    assert!(error.remedy().is_some(), "{error}");
 }
 
 /// A tokenizer: three bytes a token, even within a character.

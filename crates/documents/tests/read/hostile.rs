@@ -35,7 +35,7 @@ fn outcome(bytes: u64, name: &str, contents: &[u8]) -> Vec<String> {
     let dir = folder(&[(name, contents)]);
     let place = format!("{}/", dir.path().display());
     let told = |error: ReadError| {
-        assert!(error.hint().is_some(), "{error}");
+        assert!(error.remedy().is_some(), "{error}");
         let message = error.to_string().replace(&place, "");
         let place = message.split(": ").next().unwrap_or_default();
         format!("{} at {place}", error.kind())

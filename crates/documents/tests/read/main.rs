@@ -156,7 +156,7 @@ fn what_is_given_must_be_there_and_known() {
         let error = read_documents(std::slice::from_ref(&path)).err().unwrap();
         assert_eq!(error.kind(), kind);
         assert!(error.to_string().contains(&path.display().to_string()));
-        assert!(error.hint().is_some());
+        assert!(error.remedy().is_some());
     }
 }
 

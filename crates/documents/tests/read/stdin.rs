@@ -78,7 +78,7 @@ fn stdin_is_read_in_any_compression() {
 fn stdin_needs_a_format() {
     let error = read_documents(&[PathBuf::from("-")]).err().unwrap();
     assert_eq!(error.kind(), "stdin_without_format");
-    assert!(error.hint().unwrap().contains("--format"));
+    assert!(error.remedy().unwrap().mentions("format jsonl"));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn an_endless_download_is_cut_off() {
     let error = bench.pull(FILE).unwrap_err();
     assert_eq!(error.kind(), "too_large", "{error}");
     assert!(error.to_string().contains(WHEEL), "{error}");
-    assert!(error.hint().unwrap().contains("KEN_MODEL_MAX_GB"));
+    assert!(error.remedy().unwrap().mentions("KEN_MODEL_MAX_GB"));
     assert!(tree(&bench.home().join("partial")).is_empty());
 }
 

@@ -14,8 +14,8 @@ fn models_are_listed_described_and_removed() {
     let error = cache.resolve(&parse(FILE)).unwrap_err();
     assert_eq!(error.kind(), "not_pulled");
     assert_eq!(
-        error.hint().unwrap(),
-        format!("run `ken model pull {FILE}`")
+        error.remedy().unwrap().to_string(),
+        format!("run PullModel({FILE:?})")
     );
 
     let file = bench.pull(FILE).unwrap();
@@ -80,7 +80,7 @@ fn a_broken_record_hides_no_other_model_and_a_pull_repairs_it() {
     assert_eq!(listed.iter().filter(|r| r.is_ok()).count(), 1);
     let error = cache.info(&parse(FOLDER)).unwrap_err();
     assert_eq!(error.kind(), "bad_record");
-    assert!(error.hint().unwrap().contains("pull the model again"));
+    assert!(error.remedy().unwrap().mentions("pull the model again"));
     bench.pull(FOLDER).unwrap();
     assert!(cache.list().unwrap().iter().all(Result::is_ok));
 }
@@ -111,9 +111,9 @@ fn local_and_remote_models_are_not_cached() {
     assert_eq!(error.kind(), "remote_not_supported");
     assert!(
         error
-            .hint()
+            .remedy()
             .unwrap()
-            .contains("this command works on files")
+            .mentions("this command works on files")
     );
 }
 

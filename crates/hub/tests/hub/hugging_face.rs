@@ -160,7 +160,7 @@ fn unknown_repositories_and_unreadable_answers_are_named() {
     let error = bench.pull("hf:org/none").unwrap_err();
     assert_eq!(error.kind(), "repository_not_found", "{error}");
     assert!(error.to_string().contains("org/none") && error.to_string().contains("404"));
-    assert!(error.hint().unwrap().contains("HF_TOKEN"));
+    assert!(error.remedy().unwrap().mentions("HF_TOKEN"));
     let error = bench.pull("hf:org/broken").unwrap_err();
     assert_eq!(error.kind(), "bad_answer", "{error}");
 }
@@ -172,7 +172,7 @@ fn offline_is_said_plainly() {
     let error = bench.pull("hf:org/repo").unwrap_err();
     assert_eq!(error.kind(), "network", "{error}");
     assert!(error.to_string().contains("127.0.0.1"), "{error}");
-    assert!(error.hint().unwrap().contains("local copy"));
+    assert!(error.remedy().unwrap().mentions("local copy"));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn a_pull_that_failed_half_way_is_continued_by_the_next() {
     let bench = bench(&server);
     let error = bench.pull(REPOSITORY).unwrap_err();
     assert_eq!(error.kind(), "network", "{error}");
-    assert!(error.hint().unwrap().contains("continues where it stopped"));
+    assert!(error.remedy().unwrap().mentions("continues where it stopped"));
     assert!(bench.cache().list().unwrap().is_empty());
     healed.store(true, Ordering::SeqCst);
     bench.pull(REPOSITORY).unwrap();
@@ -318,7 +318,7 @@ fn a_full_disk_is_said_to_be_full() {
         }
     };
     assert_eq!(error.kind(), "disk_full", "{error}");
-    assert!(error.hint().unwrap().contains("KEN_HOME"));
+    assert!(error.remedy().unwrap().mentions("KEN_HOME"));
 }
 
 #[test]

@@ -364,7 +364,7 @@ fn damage(ranking: Ranking) {
         let error = open().unwrap_err();
         assert_eq!(error.kind(), "graph_damaged", "{length}");
         assert!(error.to_string().contains(GRAPH_FILE), "{error}");
-        assert!(error.hint().is_some());
+        assert!(error.remedy().is_some());
     }
     let mut noise = Noise(9);
     for round in 0..600 {

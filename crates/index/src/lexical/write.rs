@@ -173,7 +173,7 @@ mod tests {
             let error = write_error("c/lexical".into(), error);
             assert_eq!(error.kind(), "no_disk_space", "{error}");
             assert!(error.to_string().contains("c/lexical"), "{error}");
-            assert!(error.hint().is_some(), "{error}");
+            assert!(error.remedy().is_some(), "{error}");
         }
         assert_eq!(write_error("c".into(), told("odd")).kind(), "lexical_write");
     }

@@ -4,14 +4,13 @@ use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
 use ken_answer::{Answer, AnswerError, Event, Pipeline};
 use ken_route::Source;
 
 use crate::arguments::AskArguments;
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::{self, Refusal};
+use crate::failure::{self, Refusal, Result};
 use crate::interrupt;
 use crate::output;
 
@@ -47,7 +46,7 @@ pub(crate) fn chat(settings: &Settings, json: bool, stop: &AtomicBool) -> Result
             continue;
         }
         if let Err(error) = answer(&pipeline, &line, json, stop) {
-            if error.is::<AnswerError>() && !stop.load(Ordering::Relaxed) {
+            if error.find::<AnswerError>().is_some() && !stop.load(Ordering::Relaxed) {
                 failure::report(&error, json);
             } else {
                 return Err(error);

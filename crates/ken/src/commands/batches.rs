@@ -2,9 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
-
-use crate::failure::Refusal;
+use crate::failure::{Failure, Refusal, Result};
 use crate::progress::{Display, Unit};
 
 /// Does `work` on each batch of at most `size` items, one after the other, and puts together what comes
@@ -37,7 +35,7 @@ pub(crate) fn in_batches<T, R>(
 }
 
 /// Work that was stopped and left nothing behind.
-pub(crate) fn stopped() -> anyhow::Error {
+pub(crate) fn stopped() -> Failure {
     let message = "stopped before the last question; nothing was written";
     Refusal::new("interrupted", message)
         .hinting("run the same command again")

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::{Step, steps};
 use ken_route::{Calibration, Goal, Measure, Observation, Policy, calibrate};
 use ken_study::{
@@ -13,6 +12,7 @@ use serde_json::json;
 use crate::arguments::CalibrateArguments;
 use crate::commands::train;
 use crate::config::Settings;
+use crate::failure::Result;
 use crate::output;
 
 /// Runs `ken calibrate`.

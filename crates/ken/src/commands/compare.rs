@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::Pipeline;
 use ken_route::Policy;
 use ken_storage::{create_dir_all, replace};
@@ -20,7 +19,7 @@ use ken_study::{
 use crate::arguments::EvalArguments;
 use crate::commands::{open, records};
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -163,7 +162,7 @@ impl Work<'_> {
         .ok_or_else(|| self.stopped())
     }
 
-    fn stopped(&self) -> anyhow::Error {
+    fn stopped(&self) -> Failure {
         let message = format!(
             "stopped; what there is of {} questions is in {}",
             self.questions.len(),

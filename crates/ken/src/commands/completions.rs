@@ -1,9 +1,9 @@
 //! `ken completions`: prints a shell's completions. It installs nothing.
 
-use anyhow::Result;
 use clap::CommandFactory;
 
 use crate::arguments::{Arguments, CompletionsArguments};
+use crate::failure::Result;
 use crate::output;
 
 /// Runs `ken completions`.

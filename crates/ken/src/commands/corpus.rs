@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
 use ken_corpus::{
     Active, Corpus, CorpusInfo, Damage, Passage, PassageId, PruneMark, Writer, history, verify,
 };
@@ -19,7 +18,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::arguments::CorpusVerb;
 use crate::commands::{open, push};
 use crate::config::{CorpusAddress, Settings};
-use crate::failure::Refusal;
+use crate::failure::{Context, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -197,10 +196,10 @@ struct MarkLine {
 }
 
 fn read_marks(path: &Path) -> Result<Vec<PruneMark>> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let file = File::open(path).context(|| format!("cannot read {}", path.display()))?;
     let mut marks = Vec::new();
     for (number, line) in (1..).zip(BufReader::new(file).lines()) {
-        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+        let line = line.context(|| format!("cannot read {}", path.display()))?;
         if line.trim().is_empty() {
             continue;
         }
@@ -228,7 +227,7 @@ fn export(corpus: &Path, to: Option<&Path>, stop: &AtomicBool) -> Result<()> {
     let cannot = || format!("cannot write {}", path.display());
     let mut file = AtomicFile::create(path)?;
     write_passages(&corpus, stop, &mut |line| {
-        file.write_all(line).with_context(cannot)
+        file.write_all(line).context(cannot)
     })?;
     Ok(file.commit()?)
 }

@@ -5,7 +5,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
 use ken_answer::Datastore;
 use ken_answer::datastore::{By, Entry};
 use ken_answer::prompt::{self, Posed};
@@ -23,7 +22,7 @@ use crate::arguments::{
 use crate::commands::batches::{in_batches, stopped};
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Context, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -246,10 +245,10 @@ fn import(
 
 fn read(path: &Path) -> Result<Vec<Line>> {
     let file = std::fs::File::open(path)
-        .with_context(|| format!("cannot read the entries in {}", path.display()))?;
+        .context(|| format!("cannot read the entries in {}", path.display()))?;
     let mut lines = Vec::new();
     for (number, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+        let line = line.context(|| format!("cannot read {}", path.display()))?;
         if line.trim().is_empty() {
             continue;
         }
@@ -301,7 +300,7 @@ fn export(arguments: &DatastoreExportArguments) -> Result<()> {
         }
         Ok(file.commit()?)
     };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    write().context(|| format!("cannot write {}", path.display()))
 }
 
 fn changed(

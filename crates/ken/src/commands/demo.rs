@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
 use ken_answer::{Answer, AnswerError, Pipeline, Retriever};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
@@ -22,7 +21,7 @@ use serde::Serialize;
 use crate::arguments::DemoArguments;
 use crate::commands::{open, rerank};
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Context, Failure, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -144,7 +143,7 @@ pub(crate) fn passages() -> Result<Vec<String>> {
     CORPUS
         .lines()
         .map(|line| {
-            let record: serde_json::Value = serde_json::from_str(line)?;
+            let record: serde_json::Value = serde_json::from_str(line).map_err(Failure::other)?;
             Ok(record["contents"].as_str().unwrap_or_default().to_owned())
         })
         .collect()
@@ -202,7 +201,8 @@ pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
         .lines()
         .map(serde_json::from_str)
         .collect::<Result<Vec<Question>, _>>()
-        .context("the demo's questions are broken")?;
+        .map_err(Failure::other)
+        .context(|| "the demo's questions are broken")?;
     let Some(limit) = limit else { return Ok(all) };
     let of_kind = |wanted: &str| {
         all.iter()
@@ -336,7 +336,7 @@ mod tests {
             "self-route",
         ] {
             let error = check(policy.parse().unwrap()).unwrap_err();
-            let refusal = error.downcast_ref::<Refusal>().unwrap();
+            let refusal = error.find::<Refusal>().unwrap();
             assert!(refusal.hint().unwrap().contains("ken ask"), "{policy}");
         }
         assert!(check("certainty@0.5".parse().unwrap()).is_ok());

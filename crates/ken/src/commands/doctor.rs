@@ -8,7 +8,6 @@ mod speed;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use ken_hub::{Environment, ModelCache, ModelReference};
 use serde::Serialize;
 
@@ -16,7 +15,7 @@ use crate::arguments::DoctorArguments;
 use crate::commands::open;
 use crate::commands::trust::NamedBy;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{self, Refusal, Result};
 use crate::output;
 
 /// Everything that `ken doctor` finds out.
@@ -167,7 +166,7 @@ fn ready(reference: &ModelReference, name: Option<String>, settings: &Settings) 
         here => match ModelCache::of_user().and_then(|cache| cache.resolve(here)) {
             Ok(path) => (Some(path), None),
             Err(error) => {
-                let hint = error.hint().map(|hint| format!(": {hint}"));
+                let hint = error.remedy().map(|it| format!(": {}", failure::hint(&it)));
                 (None, Some(format!("{error}{}", hint.unwrap_or_default())))
             }
         },

@@ -3,14 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_study::{ResultsFile, Summary, is_held_out, read_questions, sample, summarize};
 use serde::Serialize;
 
 use crate::arguments::EvalArguments;
 use crate::commands::{compare, open, records};
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::output;
 
 /// What is printed of one policy.

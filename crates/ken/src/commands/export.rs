@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_storage::{create_dir_all, replace};
 use ken_study::Lesson;
 use ken_study::lessons::{
@@ -18,7 +17,7 @@ use crate::arguments::{
 };
 use crate::commands::{open, train};
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::output;
 
 /// Runs a verb of `ken export`.

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
@@ -10,7 +9,7 @@ use serde_json::json;
 use crate::arguments::IngestArguments;
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::interrupt;
 use crate::output;
 use crate::progress::Display;

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::prompt;
 use ken_model::language::LanguageModel;
 use ken_study::{
@@ -17,6 +16,7 @@ use crate::arguments::{LabelVerb, SourcesArguments};
 use crate::commands::records::{self, share};
 use crate::commands::{open, rerank};
 use crate::config::{CorpusSource, Settings};
+use crate::failure::Result;
 use crate::output;
 use crate::progress::{Display, Unit};
 

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_corpus::Corpus;
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
@@ -16,7 +15,7 @@ use ken_study::{
 use crate::arguments::{MasteryLabelArguments, MasteryVerb};
 use crate::commands::{open, records};
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 

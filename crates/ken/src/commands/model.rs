@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
 use ken_hub::{
     DEFAULT_EMBEDDER, DEFAULT_GENERATOR, FileState, ModelCache, ModelRecord, ModelReference,
     Verification,
@@ -15,7 +14,7 @@ use serde_json::json;
 
 use crate::arguments::{ModelArguments, ModelVerb};
 use crate::commands::score;
-use crate::failure::Refusal;
+use crate::failure::{self, Context, Refusal, Result};
 use crate::output;
 use crate::progress::Display;
 
@@ -112,8 +111,8 @@ fn list(cache: &ModelCache, json: bool) -> Result<()> {
 fn warn(error: &ken_hub::HubError) -> Result<()> {
     let mut stderr = std::io::stderr().lock();
     writeln!(stderr, "warning: {error}")?;
-    if let Some(hint) = error.hint() {
-        writeln!(stderr, "hint: {hint}")?;
+    if let Some(remedy) = error.remedy() {
+        writeln!(stderr, "hint: {}", failure::hint(&remedy))?;
     }
     Ok(())
 }
@@ -246,8 +245,8 @@ fn shown_path(reference: &ModelReference, path: PathBuf) -> Result<ShownModel> {
     let mut files = Vec::new();
     if path.is_dir() {
         let cannot_list = || format!("cannot list {}", path.display());
-        for entry in std::fs::read_dir(&path).with_context(cannot_list)? {
-            let inside = entry.with_context(cannot_list)?.path();
+        for entry in std::fs::read_dir(&path).context(cannot_list)? {
+            let inside = entry.context(cannot_list)?.path();
             if inside.is_file() {
                 files.push(shown_file(&inside)?);
             }
@@ -268,7 +267,7 @@ fn shown_path(reference: &ModelReference, path: PathBuf) -> Result<ShownModel> {
 
 fn shown_file(path: &Path) -> Result<ShownFile> {
     let attributes =
-        std::fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
+        std::fs::metadata(path).context(|| format!("cannot read {}", path.display()))?;
     Ok(ShownFile {
         path: path
             .file_name()

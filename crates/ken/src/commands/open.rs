@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::{AnswerError, Assessor, BackEnd, Boundary, Datastore, Pipeline, Retriever};
 use ken_corpus::{Active, Corpus};
 use ken_hub::{HubError, ModelCache, ModelReference};
@@ -22,7 +21,7 @@ use ken_route::{Head, Input, Measure, Policy, Purpose};
 use crate::commands::rerank;
 use crate::commands::trust::{self, NamedBy};
 use crate::config::{CorpusAddress, Settings};
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::interrupt;
 use crate::progress::Display;
 
@@ -220,7 +219,7 @@ fn own_embedder(
     let parsed: ModelReference = reference.parse()?;
     let named_by = trust::consent(&parsed, &corpus.place(), settings)?;
     let opened = embedder_named_by(named_by, &parsed, settings, stop);
-    opened.map_err(|error| match error.downcast_ref() {
+    opened.map_err(|error| match error.find() {
         Some(HubError::LocalMissing { .. }) => Refusal::new(
             "local_missing",
             format!(

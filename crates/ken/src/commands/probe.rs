@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::{Pipeline, Retriever, prompt};
 use ken_model::embedder::Embedder;
 use ken_model::language::LanguageModel;
@@ -19,6 +18,7 @@ use crate::arguments::ProbeArguments;
 use crate::commands::open;
 use crate::commands::records::{self, share};
 use crate::config::Settings;
+use crate::failure::Result;
 use crate::output;
 use crate::progress::{Display, Unit};
 

@@ -6,7 +6,6 @@ mod report;
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::Rerank;
 use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
@@ -20,7 +19,7 @@ use self::pruned::Pruned;
 use crate::arguments::PruneArguments;
 use crate::commands::{corpus, open};
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -95,7 +94,7 @@ pub(crate) fn run(
     )
 }
 
-fn stopped() -> anyhow::Error {
+fn stopped() -> Failure {
     Refusal::new("interrupted", "stopped before anything was changed")
         .hinting("run the same command again")
         .into()

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_corpus::{Corpus, CorpusInfo};
 use ken_milvus::{IndexKind, MilvusAddress, Pushed, push};
 use serde::Serialize;
@@ -11,7 +10,7 @@ use serde::Serialize;
 use crate::commands::corpus::show_info;
 use crate::commands::trust;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 

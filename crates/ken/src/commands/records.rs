@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::{Pipeline, Retriever, Step, steps};
 use ken_route::Measure;
 use ken_study::{Evaluation, Question, Record, ResultsFile, evaluate};
 
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Failure, Refusal, Result};
 use crate::progress::{Display, Unit};
 
 /// The endings of files of questions, and of corpora.
@@ -128,7 +127,7 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
 }
 
 /// A run that was stopped after so many of all questions, or whatever it works on.
-pub(crate) fn stopped(done: usize, total: usize, items: &str, out: &Path) -> anyhow::Error {
+pub(crate) fn stopped(done: usize, total: usize, items: &str, out: &Path) -> Failure {
     let message = format!(
         "stopped after {done} of {total} {items}, whose results are in {}",
         out.display()

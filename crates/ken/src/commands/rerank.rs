@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::{Rerank, Reranker, Reranking, Retriever};
 use ken_model::encoder::CrossEncoder;
 use ken_model::language::LanguageModel;
 
 use crate::commands::open;
 use crate::config::Settings;
+use crate::failure::Result;
 
 /// The retriever with the reranking of the settings. `model` gives the language model, and is called
 /// only where one is needed.

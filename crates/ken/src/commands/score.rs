@@ -3,7 +3,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_hub::ModelReference;
 use ken_model::Precision;
 use ken_model::decoder::LoadOptions;
@@ -11,6 +10,7 @@ use ken_model::encoder::Role;
 use serde_json::json;
 
 use crate::commands::open;
+use crate::failure::Result;
 use crate::output;
 
 /// Prints the natural-log probability of each token of `continuation` after `prompt`. Special

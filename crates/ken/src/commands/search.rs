@@ -3,14 +3,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
 use ken_answer::Finding;
 use serde_json::json;
 
 use crate::arguments::SearchArguments;
 use crate::commands::{open, rerank};
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::interrupt;
 use crate::output;
 

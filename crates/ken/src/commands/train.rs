@@ -12,12 +12,12 @@ mod vectors;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
 use ken_study::LearnOptions;
 use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::{HeadFlags, TrainVerb};
 use crate::config::Settings;
+use crate::failure::Result;
 use crate::progress::{Display, Unit};
 
 /// Runs a verb of `ken train`.

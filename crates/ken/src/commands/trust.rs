@@ -5,13 +5,12 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use ken_hub::{ModelCache, ModelReference, short_names};
 use ken_milvus::{MilvusAddress, Token};
 use ken_model::remote::{ApiKey, origin};
 
 use crate::config::{KeySource, Settings};
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 
 /// Who named a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

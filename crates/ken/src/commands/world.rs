@@ -5,7 +5,6 @@ mod train;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
 use ken_study::sample;
 use ken_study::world::{
     TruthRecord, TruthRow, World, WorldSettings, WorldSummary, measure_truth, read_world,
@@ -19,7 +18,7 @@ use crate::arguments::{
 use crate::commands::open;
 use crate::commands::records::share;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -149,7 +148,7 @@ fn truth(
 fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
     let mut lines = String::new();
     for record in records {
-        lines.push_str(&serde_json::to_string(record)?);
+        lines.push_str(&serde_json::to_string(record).map_err(Failure::other)?);
         lines.push('\n');
     }
     Ok(ken_storage::replace(out, lines.as_bytes())?)

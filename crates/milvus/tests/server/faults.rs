@@ -36,7 +36,7 @@ fn a_push_survives_the_death_of_its_server() {
         let error = push(&corpus, &address, None, Some(INDEX), &mut kill, &stop).unwrap_err();
         assert_eq!(error.kind(), "milvus_lost", "{error}");
         assert!(error.to_string().contains("127.0.0.1"), "{error}");
-        assert!(error.hint().unwrap().contains("goes on"), "{error}");
+        assert!(error.remedy().unwrap().mentions("goes on"), "{error}");
         server.restart();
         assert_eq!(
             opened(&address.to_string()).err().unwrap().kind(),
@@ -89,7 +89,7 @@ fn a_server_that_is_not_there_is_told_soon() {
     let error = opened("milvus://127.0.0.1:9/notes").err().unwrap();
     assert_eq!(error.kind(), "milvus_unreachable");
     assert!(error.to_string().contains("127.0.0.1:9"), "{error}");
-    assert!(error.hint().is_some());
+    assert!(error.remedy().is_some());
     assert!(started.elapsed() < Duration::from_secs(30));
 }
 
@@ -99,7 +99,7 @@ fn only_kens_own_collections_are_touched() {
     let address = server.address("foreign");
     let missing = opened(&address).err().unwrap();
     assert_eq!(missing.kind(), "collection_missing");
-    assert!(missing.hint().unwrap().contains(&address));
+    assert!(missing.remedy().unwrap().mentions(&address));
 
     let uri = address
         .replace("milvus://", "http://")
@@ -172,7 +172,7 @@ fn an_index_that_the_server_lacks_is_refused() {
     let to = address.parse().unwrap();
     let error = push(&corpus, &to, None, index, &mut |_| (), &stop).unwrap_err();
     assert_eq!(error.kind(), "milvus_index_unsupported");
-    assert!(error.hint().unwrap().contains("autoindex"));
+    assert!(error.remedy().unwrap().mentions("autoindex"));
     assert_eq!(opened(&address).err().unwrap().kind(), "collection_missing");
 }
 
@@ -185,5 +185,5 @@ fn a_passage_that_milvus_cannot_take_is_named() {
     let error = pushed(dir.path(), &server.address("long")).unwrap_err();
     assert_eq!(error.kind(), "too_large_for_milvus");
     assert!(error.to_string().contains("long.md#0"), "{error}");
-    assert!(error.hint().unwrap().contains("--segment"));
+    assert!(error.remedy().unwrap().mentions("segment words"));
 }

@@ -90,7 +90,7 @@ fn a_push_that_was_stopped_goes_on() {
     assert!(stopped.interrupted);
     let error = opened(&address).err().unwrap();
     assert_eq!(error.kind(), "push_unfinished");
-    assert!(error.hint().unwrap().contains("ken corpus push"));
+    assert!(error.remedy().unwrap().mentions("PushCorpus("));
 
     let rest = pushed(dir.path(), &address).unwrap();
     assert_eq!(rest.kept, stopped.sent);

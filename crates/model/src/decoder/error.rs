@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use ken_diagnostic::Remedy;
 use ken_storage::StorageError;
 
 use super::family::Family;
 use super::options::Device;
 
 /// Why a decoder could not be loaded or run.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum DecoderError {
     /// A file could not be read.
     #[error("cannot read {path}: {source}")]
+    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = "check the path, and that you may read the file")]
     Io {
         /// The file.
         path: PathBuf,
@@ -20,10 +22,15 @@ pub enum DecoderError {
     },
     /// A file could not be read or written.
     #[error(transparent)]
+    #[diagnostic(kind = ken_storage::io_kind(_0.source.kind()), remedy = "check the path, the permissions and the space on the disk")]
     Storage(#[from] StorageError),
     /// A folder in which a model or an adapter was being written.
     #[error(
         "{path} holds a model that was not written to its end: `{missing}`, which is written last, is not there"
+    )]
+    #[diagnostic(
+        kind = "incomplete_model",
+        remedy = "run the command that writes it again: a training goes on from its last state"
     )]
     Incomplete {
         /// The folder.
@@ -33,12 +40,17 @@ pub enum DecoderError {
     },
     /// Neither a GGUF file nor a folder with safetensors.
     #[error("{path} is neither a .gguf file nor a folder with config.json and safetensors")]
+    #[diagnostic(remedy = "give a .gguf file, or a folder as Hugging Face lays it out")]
     NotAModel {
         /// What was given.
         path: PathBuf,
     },
     /// The container is broken.
     #[error("{path} is not a readable {format} file: {reason}")]
+    #[diagnostic(
+        kind = "corrupt_model",
+        remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
+    )]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -49,6 +61,10 @@ pub enum DecoderError {
     },
     /// The file ends before its tensors do.
     #[error("{path} is truncated: its tensors need {expected} bytes, the file has {received}")]
+    #[diagnostic(
+        kind = "truncated_model",
+        remedy = "pull the model again: <RemoveModel REF>, then <PullModel REF>"
+    )]
     Truncated {
         /// The file.
         path: PathBuf,
@@ -59,6 +75,7 @@ pub enum DecoderError {
     },
     /// A tensor type that is not supported.
     #[error("{path} uses a quantization that is not supported: {reason}")]
+    #[diagnostic(remedy = "use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file")]
     UnknownQuantization {
         /// The file.
         path: PathBuf,
@@ -67,6 +84,7 @@ pub enum DecoderError {
     },
     /// An architecture that the graph cannot run.
     #[error("{path} is of the architecture `{architecture}`, which is not supported")]
+    #[diagnostic(remedy = Remedy::from(format!("supported architectures: {}", Family::NAMES)))]
     UnknownArchitecture {
         /// The file.
         path: PathBuf,
@@ -103,6 +121,7 @@ pub enum DecoderError {
     },
     /// The tokenizer could not be built.
     #[error("the tokenizer of {path} cannot be used: {reason}")]
+    #[diagnostic(remedy = "put the model's tokenizer.json beside its weights")]
     Tokenizer {
         /// The file or folder.
         path: PathBuf,
@@ -111,6 +130,7 @@ pub enum DecoderError {
     },
     /// An adapter that cannot be used with any model here.
     #[error("the adapter {path} cannot be used: {reason}")]
+    #[diagnostic(remedy = "give a folder with a LoRA adapter as PEFT writes it")]
     Adapter {
         /// Its folder.
         path: PathBuf,
@@ -119,6 +139,9 @@ pub enum DecoderError {
     },
     /// An adapter for another model.
     #[error("the adapter {path} was not made for this model: {reason}")]
+    #[diagnostic(
+        remedy = "use it with the model that it was trained on, or train one on this model: <Train>"
+    )]
     OtherBase {
         /// Its folder.
         path: PathBuf,
@@ -129,12 +152,16 @@ pub enum DecoderError {
     #[error(
         "the vocabulary of the model has no {needed} entries that are free to mark sources with"
     )]
+    #[diagnostic(
+        remedy = "take a model with reserved tokens, or add some to its tokenizer and embedding"
+    )]
     NoFreeTokens {
         /// Entries that are needed.
         needed: usize,
     },
     /// A corpus that the model was not trained to choose.
     #[error("the model was not trained to choose the corpus {name:?}; it knows {}", known.join(", "))]
+    #[diagnostic(remedy = "name one that it knows, or train it with this one as a source")]
     NoSuchCorpus {
         /// The name given.
         name: String,
@@ -149,6 +176,7 @@ pub enum DecoderError {
     },
     /// The prompt, or the prompt and its continuation, do not fit.
     #[error("{received} tokens do not fit into the model's context of {context}")]
+    #[diagnostic(remedy = "shorten the question, or retrieve fewer passages with <k>")]
     ContextExceeded {
         /// Tokens given.
         received: usize,
@@ -157,6 +185,7 @@ pub enum DecoderError {
     },
     /// The tokenizer knows a token that the model does not.
     #[error("the token {token} is not in the model's vocabulary of {vocabulary}")]
+    #[diagnostic(remedy = "put the model's tokenizer.json beside its weights")]
     UnknownToken {
         /// The token id.
         token: u32,
@@ -179,12 +208,17 @@ pub enum DecoderError {
     },
     /// A request for nothing.
     #[error("0 samples were asked for")]
+    #[diagnostic(remedy = "ask for at least 1")]
     NoSamples,
     /// The weights are broken.
     #[error("the model computes values that are no numbers: its weights are damaged")]
+    #[diagnostic(remedy = "verify the file with <VerifyModel>")]
     NotFinite,
     /// The device is not there, or `ken` was built without it.
     #[error("the device `{device}` cannot be used: {reason}")]
+    #[diagnostic(
+        remedy = "build ken for it: <BuildForCuda> (or metal); or use the CPU: <device> cpu"
+    )]
     NoSuchDevice {
         /// The device asked for.
         device: Device,
@@ -208,94 +242,6 @@ impl DecoderError {
         Self::Io {
             path: path.to_path_buf(),
             source,
-        }
-    }
-
-    /// A short name of the error for machines.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Io { source, .. } | Self::Storage(StorageError { source, .. }) => {
-                ken_storage::io_kind(source.kind())
-            }
-            Self::Incomplete { .. } => "incomplete_model",
-            Self::NotAModel { .. } => "not_a_model",
-            Self::Corrupt { .. } => "corrupt_model",
-            Self::Truncated { .. } => "truncated_model",
-            Self::UnknownQuantization { .. } => "unknown_quantization",
-            Self::UnknownArchitecture { .. } => "unknown_architecture",
-            Self::InvalidConfig { .. } => "invalid_config",
-            Self::MissingTensor { .. } => "missing_tensor",
-            Self::WrongShape { .. } => "wrong_shape",
-            Self::Tokenizer { .. } => "tokenizer",
-            Self::Adapter { .. } => "adapter",
-            Self::OtherBase { .. } => "other_base",
-            Self::NoFreeTokens { .. } => "no_free_tokens",
-            Self::NoSuchCorpus { .. } => "no_such_corpus",
-            Self::ChatTemplate { .. } => "chat_template",
-            Self::ContextExceeded { .. } => "context_exceeded",
-            Self::UnknownToken { .. } => "unknown_token",
-            Self::EmptyText { .. } => "empty_text",
-            Self::NoSuchLayer { .. } => "no_such_layer",
-            Self::NoSamples => "no_samples",
-            Self::NotFinite => "not_finite",
-            Self::NoSuchDevice { .. } => "no_such_device",
-            Self::Compute(_) => "compute",
-        }
-    }
-
-    /// What the reader can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Truncated { .. } | Self::Corrupt { .. } => Some(
-                "pull the model again: `ken model remove REF`, then `ken model pull REF`"
-                    .to_owned(),
-            ),
-            Self::UnknownArchitecture { .. } => {
-                Some(format!("supported architectures: {}", Family::NAMES))
-            }
-            Self::UnknownQuantization { .. } => {
-                Some("use an F32, F16, BF16, Q4_0 to Q8_0 or Q2_K to Q8_K file".to_owned())
-            }
-            Self::Tokenizer { .. } | Self::UnknownToken { .. } => {
-                Some("put the model's tokenizer.json beside its weights".to_owned())
-            }
-            Self::ContextExceeded { .. } => {
-                Some("shorten the question, or retrieve fewer passages with --k".to_owned())
-            }
-            Self::NotAModel { .. } => {
-                Some("give a .gguf file, or a folder as Hugging Face lays it out".to_owned())
-            }
-            Self::Adapter { .. } => {
-                Some("give a folder with a LoRA adapter as PEFT writes it".to_owned())
-            }
-            Self::NoFreeTokens { .. } => Some(
-                "take a model with reserved tokens, or add some to its tokenizer and embedding"
-                    .to_owned(),
-            ),
-            Self::NoSuchCorpus { .. } => {
-                Some("name one that it knows, or train it with this one as a source".to_owned())
-            }
-            Self::OtherBase { .. } => Some(
-                "use it with the model that it was trained on, or train one on this model: `ken train`"
-                    .to_owned(),
-            ),
-            Self::NoSamples => Some("ask for at least 1".to_owned()),
-            Self::NotFinite => Some("verify the file with `ken model verify REF`".to_owned()),
-            Self::NoSuchDevice { .. } => Some(
-                "build ken for it: `cargo install --path crates/ken --features cuda` (or metal); or use the CPU: --device cpu"
-                    .to_owned(),
-            ),
-            Self::Io { .. } => Some("check the path, and that you may read the file".to_owned()),
-            Self::Storage(_) => {
-                Some("check the path, the permissions and the space on the disk".to_owned())
-            }
-            Self::Incomplete { .. } => Some(
-                "run the command that writes it again: a training goes on from its last state"
-                    .to_owned(),
-            ),
-            _ => None,
         }
     }
 }

@@ -1,22 +1,28 @@
 //! What can go wrong when an encoder is loaded or run. It holds no recovery: each error names the
-//! file, tensor or value, and `hint` says what to do about it.
+//! file, tensor or value, and `remedy` says what to do about it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use ken_diagnostic::{Diagnostic, Remedy, remedy};
 use thiserror::Error;
 
 /// A failure to load or to run an [`Encoder`](super::Encoder) or a
 /// [`CrossEncoder`](super::CrossEncoder).
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Diagnostic)]
 pub enum EncoderError {
     /// A file that every encoder needs is not in the model's folder.
     #[error("{} is missing", path.display())]
+    #[diagnostic(kind = "encoder_file_missing", remedy = lacking(path))]
     Missing {
         /// The file that was looked for.
         path: PathBuf,
     },
     /// A file exists but could not be read.
     #[error("cannot read {}: {source}", path.display())]
+    #[diagnostic(
+        kind = "encoder_file_unreadable",
+        remedy = "check the file's permissions and the disk"
+    )]
     Read {
         /// The file.
         path: PathBuf,
@@ -25,9 +31,11 @@ pub enum EncoderError {
     },
     /// A matrix product was refused.
     #[error("matrix product: {0}")]
+    #[diagnostic(kind = "encoder_product_refused")]
     Product(rten_gemm::GemmError),
     /// A JSON file is malformed or lacks a field.
     #[error("{} is not valid: {source}", path.display())]
+    #[diagnostic(kind = "encoder_config_invalid", remedy = check_files())]
     Json {
         /// The file.
         path: PathBuf,
@@ -36,6 +44,10 @@ pub enum EncoderError {
     },
     /// The model is of a family that this encoder does not compute.
     #[error("{} names the architecture \"{architecture}\", which is not a BERT-family encoder", path.display())]
+    #[diagnostic(
+        kind = "encoder_architecture_unsupported",
+        remedy = "use a BERT, RoBERTa or XLM-RoBERTa sentence embedder, such as all-MiniLM-L6-v2, E5 or BGE"
+    )]
     UnsupportedArchitecture {
         /// The configuration file.
         path: PathBuf,
@@ -44,6 +56,10 @@ pub enum EncoderError {
     },
     /// The model is no cross-encoder of a family that is computed here.
     #[error("{} names the architecture \"{architecture}\", which is not a cross-encoder that is known here ({supported})", path.display())]
+    #[diagnostic(
+        kind = "not_a_cross_encoder",
+        remedy = "use a BERT, RoBERTa or XLM-RoBERTa cross-encoder with one output, such as cross-encoder/ms-marco-MiniLM-L6-v2 or BAAI/bge-reranker-base"
+    )]
     NotCrossEncoder {
         /// The configuration file.
         path: PathBuf,
@@ -54,6 +70,7 @@ pub enum EncoderError {
     },
     /// The family is known, but one of its settings is not computed here.
     #[error("{} sets {setting} to \"{value}\"; supported: {supported}", path.display())]
+    #[diagnostic(kind = "encoder_setting_unsupported", remedy = "use another model")]
     UnsupportedSetting {
         /// The configuration file.
         path: PathBuf,
@@ -66,6 +83,7 @@ pub enum EncoderError {
     },
     /// The weights file is truncated, or is not a safetensors file.
     #[error("{} is corrupt or truncated: {reason}", path.display())]
+    #[diagnostic(kind = "encoder_weights_corrupt", remedy = check_files())]
     Weights {
         /// The weights file.
         path: PathBuf,
@@ -74,6 +92,7 @@ pub enum EncoderError {
     },
     /// The weights file lacks a tensor that the configuration calls for.
     #[error("{} has no tensor \"{name}\"", path.display())]
+    #[diagnostic(kind = "encoder_tensor_missing", remedy = check_files())]
     MissingTensor {
         /// The weights file.
         path: PathBuf,
@@ -82,6 +101,7 @@ pub enum EncoderError {
     },
     /// A tensor does not have the shape that the configuration calls for.
     #[error("tensor \"{name}\" in {} has shape {found:?}; config.json calls for {expected:?}", path.display())]
+    #[diagnostic(kind = "encoder_tensor_shape", remedy = check_files())]
     TensorShape {
         /// The weights file.
         path: PathBuf,
@@ -94,6 +114,10 @@ pub enum EncoderError {
     },
     /// A tensor holds numbers of a type that is not read.
     #[error("tensor \"{name}\" in {} holds {dtype}; supported: F32, F16, BF16", path.display())]
+    #[diagnostic(
+        kind = "encoder_tensor_type",
+        remedy = "use a checkpoint stored as F32, F16 or BF16"
+    )]
     TensorType {
         /// The weights file.
         path: PathBuf,
@@ -104,6 +128,7 @@ pub enum EncoderError {
     },
     /// `tokenizer.json` cannot be used.
     #[error("cannot load the tokenizer {}: {message}", path.display())]
+    #[diagnostic(kind = "encoder_tokenizer_invalid", remedy = check_files())]
     Tokenizer {
         /// The tokenizer file.
         path: PathBuf,
@@ -112,6 +137,7 @@ pub enum EncoderError {
     },
     /// The tokenizer refused a text.
     #[error("cannot tokenize a text of {bytes} bytes: {message}")]
+    #[diagnostic(kind = "encoder_tokenize_failed")]
     Tokenize {
         /// The length of the text.
         bytes: usize,
@@ -120,6 +146,7 @@ pub enum EncoderError {
     },
     /// The tokenizer gave a token for which the model has no embedding.
     #[error("the tokenizer gives token {id}, but the model has {vocabulary} token embeddings")]
+    #[diagnostic(kind = "encoder_token_unknown", remedy = check_files())]
     UnknownToken {
         /// The token id.
         id: u32,
@@ -128,6 +155,7 @@ pub enum EncoderError {
     },
     /// The tokenizer gave a token type for which the model has no embedding.
     #[error("the tokenizer gives token type {token_type}, but the model has {types}")]
+    #[diagnostic(kind = "encoder_token_type_unknown", remedy = check_files())]
     UnknownTokenType {
         /// The token type, from 0.
         token_type: u32,
@@ -136,6 +164,7 @@ pub enum EncoderError {
     },
     /// The model computed an embedding or a score that is not made of finite numbers.
     #[error("{} gives numbers that are not finite", path.display())]
+    #[diagnostic(kind = "encoder_embedding_not_finite", remedy = check_files())]
     NotFinite {
         /// The weights file.
         path: PathBuf,
@@ -143,66 +172,21 @@ pub enum EncoderError {
 }
 
 impl EncoderError {
-    /// A short, stable name for the error, in snake case.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Product(_) => "encoder_product_refused",
-            Self::Missing { .. } => "encoder_file_missing",
-            Self::Read { .. } => "encoder_file_unreadable",
-            Self::Json { .. } => "encoder_config_invalid",
-            Self::UnsupportedArchitecture { .. } => "encoder_architecture_unsupported",
-            Self::NotCrossEncoder { .. } => "not_a_cross_encoder",
-            Self::UnsupportedSetting { .. } => "encoder_setting_unsupported",
-            Self::Weights { .. } => "encoder_weights_corrupt",
-            Self::MissingTensor { .. } => "encoder_tensor_missing",
-            Self::TensorShape { .. } => "encoder_tensor_shape",
-            Self::TensorType { .. } => "encoder_tensor_type",
-            Self::Tokenizer { .. } => "encoder_tokenizer_invalid",
-            Self::Tokenize { .. } => "encoder_tokenize_failed",
-            Self::UnknownToken { .. } => "encoder_token_unknown",
-            Self::UnknownTokenType { .. } => "encoder_token_type_unknown",
-            Self::NotFinite { .. } => "encoder_embedding_not_finite",
-        }
-    }
-
     /// Whether the encoder could still read another text: it is this one that does not fit.
     pub fn concerns_text(&self) -> bool {
         matches!(self, Self::Tokenize { .. } | Self::UnknownToken { .. })
     }
+}
 
-    /// What to do about the error, where that is known.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::Missing { path } => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                return Some(format!(
-                    "an encoder is a folder with config.json, tokenizer.json and \
-                     model.safetensors; this one has no {name}"
-                ));
-            }
-            Self::Read { .. } => "check the file's permissions and the disk",
-            Self::UnsupportedArchitecture { .. } => {
-                "use a BERT, RoBERTa or XLM-RoBERTa sentence embedder, such as all-MiniLM-L6-v2, E5 or BGE"
-            }
-            Self::NotCrossEncoder { .. } => {
-                "use a BERT, RoBERTa or XLM-RoBERTa cross-encoder with one output, such as \
-                 cross-encoder/ms-marco-MiniLM-L6-v2 or BAAI/bge-reranker-base"
-            }
-            Self::UnsupportedSetting { .. } => "use another model",
-            Self::Json { .. }
-            | Self::Weights { .. }
-            | Self::MissingTensor { .. }
-            | Self::TensorShape { .. }
-            | Self::Tokenizer { .. }
-            | Self::UnknownToken { .. }
-            | Self::UnknownTokenType { .. }
-            | Self::NotFinite { .. } => {
-                "the files may be damaged or mixed from two models: check them with `ken model verify`, \
-                 or remove and pull the model again"
-            }
-            Self::TensorType { .. } => "use a checkpoint stored as F32, F16 or BF16",
-            Self::Product(_) | Self::Tokenize { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
+fn lacking(path: &Path) -> Remedy {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    remedy!(
+        "an encoder is a folder with config.json, tokenizer.json and model.safetensors; this one has no {name}"
+    )
+}
+
+fn check_files() -> Remedy {
+    remedy!(
+        "the files may be damaged or mixed from two models: check them with <VerifyModel>, or remove and pull the model again"
+    )
 }

@@ -466,7 +466,7 @@ mod tests {
         ] {
             let error = client(base).unwrap_err();
             assert_eq!(error.kind(), "bad_endpoint");
-            assert!(error.hint().unwrap().contains("/v1"));
+            assert!(error.remedy().unwrap().mentions("/v1"));
             assert!(!error.to_string().contains("secret"), "{error}");
         }
     }

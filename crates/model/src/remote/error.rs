@@ -1,14 +1,19 @@
 //! What can go wrong with a model behind an endpoint.
 
+use ken_diagnostic::{Remedy, remedy};
 use std::time::Duration;
 
 use ken_http::BadCertificates;
 
 /// Why an endpoint did not do what it was asked. No message holds the API key.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum RemoteError {
     /// The base URL cannot be used.
     #[error("`{url}` is not an endpoint: {reason}")]
+    #[diagnostic(
+        kind = "bad_endpoint",
+        remedy = "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
+    )]
     BadUrl {
         /// What was given.
         url: String,
@@ -17,9 +22,16 @@ pub enum RemoteError {
     },
     /// The API key cannot be sent in a header.
     #[error("the API key holds characters that no HTTP header can carry")]
+    #[diagnostic(
+        kind = "bad_api_key",
+        remedy = "check <api_key>, or the variable that <keys> names, for line breaks and spaces"
+    )]
     BadKey,
     /// The API key would be sent where others can read it.
     #[error("the API key is not sent to {host}: the connection is not encrypted")]
+    #[diagnostic(
+        remedy = "use https://, or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
+    )]
     KeyInPlainText {
         /// Host and port.
         host: String,
@@ -29,6 +41,10 @@ pub enum RemoteError {
     Certificates(#[from] BadCertificates),
     /// No connection came about.
     #[error("cannot reach {host}: {detail}")]
+    #[diagnostic(
+        kind = "endpoint_unreachable",
+        remedy = "check that the endpoint runs, its address, and the proxy"
+    )]
     Unreachable {
         /// Host and port.
         host: String,
@@ -37,6 +53,10 @@ pub enum RemoteError {
     },
     /// The endpoint stayed silent for too long.
     #[error("{host} did not answer within {} s", after.as_secs_f32())]
+    #[diagnostic(
+        kind = "endpoint_timeout",
+        remedy = "the endpoint may be busy or loading its model: try again, or allow more time"
+    )]
     Timeout {
         /// Host and port.
         host: String,
@@ -45,6 +65,10 @@ pub enum RemoteError {
     },
     /// The connection broke in the middle of an answer.
     #[error("the connection to {host} was lost: {detail}")]
+    #[diagnostic(
+        kind = "endpoint_connection_lost",
+        remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
+    )]
     ConnectionLost {
         /// Host and port.
         host: String,
@@ -53,6 +77,7 @@ pub enum RemoteError {
     },
     /// The endpoint refused.
     #[error("{url} answered with HTTP status {status}: {message}")]
+    #[diagnostic(kind = "endpoint_status", remedy = after_status(*status))]
     Status {
         /// The address.
         url: String,
@@ -63,6 +88,7 @@ pub enum RemoteError {
     },
     /// The prompt, with its answer, does not fit into the model's context.
     #[error("the prompt does not fit into the context of the model at {url}: {detail}")]
+    #[diagnostic(remedy = "shorten the text, or serve the model with a longer context")]
     ContextExceeded {
         /// The address.
         url: String,
@@ -71,12 +97,14 @@ pub enum RemoteError {
     },
     /// A web page came instead of data.
     #[error("{url} answered with a web page instead of JSON")]
+    #[diagnostic(kind = "endpoint_web_page", remedy = not_an_endpoint())]
     WebPage {
         /// The address.
         url: String,
     },
     /// What came is not JSON.
     #[error("{url} answered with what is not JSON ({detail}): `{beginning}`")]
+    #[diagnostic(kind = "endpoint_bad_json", remedy = not_an_endpoint())]
     BadJson {
         /// The address.
         url: String,
@@ -87,6 +115,7 @@ pub enum RemoteError {
     },
     /// The answer lacks what it must have.
     #[error("the answer of {url} has no usable `{field}`")]
+    #[diagnostic(kind = "endpoint_missing_field", remedy = not_an_endpoint())]
     MissingField {
         /// The address.
         url: String,
@@ -95,6 +124,7 @@ pub enum RemoteError {
     },
     /// The answer goes beyond all bounds.
     #[error("the answer of {host} is not taken: {detail}")]
+    #[diagnostic(kind = "endpoint_answer_too_large", remedy = not_an_endpoint())]
     TooLarge {
         /// Host and port.
         host: String,
@@ -103,6 +133,10 @@ pub enum RemoteError {
     },
     /// The stream of an answer ended before the answer did.
     #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
+    #[diagnostic(
+        kind = "endpoint_stream_cut",
+        remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
+    )]
     StreamCut {
         /// The address.
         url: String,
@@ -111,6 +145,7 @@ pub enum RemoteError {
     },
     /// The endpoint offers several models and none was named.
     #[error("{url} offers several models: {}", listing(names))]
+    #[diagnostic(remedy = "name the model: <model_name> NAME")]
     SeveralModels {
         /// The address.
         url: String,
@@ -119,6 +154,7 @@ pub enum RemoteError {
     },
     /// The endpoint does not tell which models it offers, and none was named.
     #[error("{url} does not tell which model it offers: {detail}")]
+    #[diagnostic(remedy = "name the model: <model_name> NAME")]
     UnknownModel {
         /// The address.
         url: String,
@@ -127,6 +163,9 @@ pub enum RemoteError {
     },
     /// The endpoint does not tell how likely a given text is.
     #[error("{url} cannot score: {lacks}")]
+    #[diagnostic(
+        remedy = "use an endpoint that tells the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
+    )]
     CannotScore {
         /// The address.
         url: String,
@@ -135,18 +174,21 @@ pub enum RemoteError {
     },
     /// No endpoint shows the hidden states of its model.
     #[error("{url} does not show the hidden states of its model")]
+    #[diagnostic(remedy = "use a model on this machine")]
     CannotShowHidden {
         /// The address.
         url: String,
     },
     /// The endpoint keeps its tokenizer to itself.
     #[error("{url} does not show where the tokens of a text begin and end")]
+    #[diagnostic(remedy = "cut by words or sentences, or embed with a model on this machine")]
     CannotShowTokens {
         /// The address.
         url: String,
     },
     /// Embeddings that do not fit the texts or each other.
     #[error("the embeddings of {url} cannot be used: {detail}")]
+    #[diagnostic(remedy = "check that the endpoint serves an embedding model")]
     BadEmbeddings {
         /// The address.
         url: String,
@@ -179,96 +221,6 @@ fn listing(names: &[String]) -> String {
 }
 
 impl RemoteError {
-    /// A short name of the error for machines.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::BadUrl { .. } => "bad_endpoint",
-            Self::BadKey => "bad_api_key",
-            Self::KeyInPlainText { .. } => "key_in_plain_text",
-            Self::Certificates(error) => error.kind(),
-            Self::Unreachable { .. } => "endpoint_unreachable",
-            Self::Timeout { .. } => "endpoint_timeout",
-            Self::ConnectionLost { .. } => "endpoint_connection_lost",
-            Self::Status { .. } => "endpoint_status",
-            Self::ContextExceeded { .. } => "context_exceeded",
-            Self::WebPage { .. } => "endpoint_web_page",
-            Self::BadJson { .. } => "endpoint_bad_json",
-            Self::MissingField { .. } => "endpoint_missing_field",
-            Self::TooLarge { .. } => "endpoint_answer_too_large",
-            Self::StreamCut { .. } => "endpoint_stream_cut",
-            Self::SeveralModels { .. } => "several_models",
-            Self::UnknownModel { .. } => "unknown_model",
-            Self::CannotScore { .. } => "cannot_score",
-            Self::CannotShowHidden { .. } => "cannot_show_hidden",
-            Self::CannotShowTokens { .. } => "cannot_show_tokens",
-            Self::BadEmbeddings { .. } => "bad_embeddings",
-            Self::NoSamples => "no_samples",
-            Self::EmptyContinuation => "empty_continuation",
-            Self::Interrupted { .. } => "interrupted",
-        }
-    }
-
-    /// What the reader can do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Self::BadUrl { .. } => {
-                "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
-            }
-            Self::BadKey => {
-                "check KEN_API_KEY, or the variable that [keys] names, for line breaks and spaces"
-            }
-            Self::KeyInPlainText { .. } => {
-                "use https://, or a tunnel that ends on this machine; where the network is yours, \
-                 --allow-plaintext-keys sends it all the same"
-            }
-            Self::Certificates(error) => return error.hint(),
-            Self::Unreachable { .. } => "check that the endpoint runs, its address, and the proxy",
-            Self::Timeout { .. } => {
-                "the endpoint may be busy or loading its model: try again, or allow more time"
-            }
-            Self::ConnectionLost { .. } | Self::StreamCut { .. } => {
-                "the endpoint may have been restarted or run out of memory: look at its log and try again"
-            }
-            Self::Status { status, .. } => match status {
-                401 | 403 => {
-                    "set KEN_API_KEY to a key that the endpoint accepts; where a corpus names the \
-                     endpoint, name it yourself too, or give its key in [keys] of ken.toml"
-                }
-                404 => "check the model's name and the base URL, which usually ends in /v1",
-                429 => "the endpoint is asked too often: try again later, or lower the concurrency",
-                300..=399 => "the endpoint is elsewhere: give the base URL that it redirects to",
-                500..=599 => "look at the endpoint's log, or try again later",
-                _ => return None,
-            },
-            Self::ContextExceeded { .. } => {
-                "shorten the text, or serve the model with a longer context"
-            }
-            Self::WebPage { .. }
-            | Self::BadJson { .. }
-            | Self::MissingField { .. }
-            | Self::TooLarge { .. } => {
-                "check the base URL, which usually ends in /v1; the server there may not be an \
-                 OpenAI-compatible endpoint"
-            }
-            Self::SeveralModels { .. } | Self::UnknownModel { .. } => {
-                "name the model: --model-name NAME"
-            }
-            Self::CannotScore { .. } => {
-                "use an endpoint that tells the log probabilities of a prompt, such as vLLM, or a \
-                 model on this machine; or a policy that needs no scores"
-            }
-            Self::CannotShowHidden { .. } => "use a model on this machine",
-            Self::CannotShowTokens { .. } => {
-                "cut by words or sentences, or embed with a model on this machine"
-            }
-            Self::BadEmbeddings { .. } => "check that the endpoint serves an embedding model",
-            Self::NoSamples | Self::EmptyContinuation | Self::Interrupted { .. } => return None,
-        };
-        Some(hint.to_owned())
-    }
-
     /// Whether the endpoint could still answer another prompt: it is this one that does not fit.
     #[must_use]
     pub fn concerns_prompt(&self) -> bool {
@@ -300,4 +252,21 @@ impl RemoteError {
             _ => false,
         }
     }
+}
+
+fn not_an_endpoint() -> Remedy {
+    "check the base URL, which usually ends in /v1; the server there may not be an OpenAI-compatible endpoint".into()
+}
+
+fn after_status(status: u16) -> Option<Remedy> {
+    Some(match status {
+        401 | 403 => remedy!(
+            "set <api_key> to a key that the endpoint accepts; where a corpus names the endpoint, name it yourself too, or give its key in <keys>"
+        ),
+        404 => "check the model's name and the base URL, which usually ends in /v1".into(),
+        429 => "the endpoint is asked too often: try again later, or lower the concurrency".into(),
+        300..=399 => "the endpoint is elsewhere: give the base URL that it redirects to".into(),
+        500..=599 => "look at the endpoint's log, or try again later".into(),
+        _ => return None,
+    })
 }

@@ -75,7 +75,7 @@ fn a_truncated_gguf_is_refused_wherever_it_ends() {
             DecoderError::Corrupt { .. } | DecoderError::Truncated { .. }
         );
         assert!(typed, "{length}: {error:?}");
-        assert!(error.hint().is_some());
+        assert!(error.remedy().is_some());
     }
     let error = gguf_refusal(&bytes[..bytes.len() - 1]);
     let DecoderError::Truncated {
@@ -218,7 +218,7 @@ fn unknown_architectures_are_named() {
             panic!("{error}");
         };
         assert_eq!(architecture, "mamba");
-        assert!(error.hint().unwrap().contains("qwen3"));
+        assert!(error.remedy().unwrap().mentions("qwen3"));
     }
     let error = config_refusal(&tiny(), |config| {
         config.as_object_mut().unwrap().remove("model_type");

@@ -346,7 +346,7 @@ fn the_context_limits_prompt_and_answer_together() {
         ),
         "{error}"
     );
-    assert!(error.hint().is_some());
+    assert!(error.remedy().is_some());
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn a_folder_without_what_is_written_last_is_incomplete() {
     std::fs::remove_file(dir.path().join("config.json")).unwrap();
     let error = Checkpoint::open(dir.path(), None).err().unwrap();
     assert_eq!(error.kind(), "incomplete_model");
-    assert!(error.hint().is_some());
+    assert!(error.remedy().is_some());
     let own = TempDir::new().unwrap();
     folder::write(&tiny(1), Layout::F32, own.path());
     let adapter = TempDir::new().unwrap();

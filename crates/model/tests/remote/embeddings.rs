@@ -143,7 +143,7 @@ fn tokens_are_not_shown_and_length_is_not_known() {
     let (_server, embedder) = spoilt("tiny", |_, _| None);
     let error = embedder.token_spans("a b").unwrap_err();
     assert_eq!(error.kind(), "cannot_show_tokens");
-    assert!(error.hint().unwrap().contains("words"));
+    assert!(error.remedy().unwrap().mentions("words"));
     assert_eq!(embedder.max_tokens(), None);
     assert!(!embedder.is_cut(&"long ".repeat(10_000)).unwrap());
 }

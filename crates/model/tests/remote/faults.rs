@@ -130,7 +130,7 @@ fn silence_ends_by_the_timeout() {
         error.to_string(),
         format!("{host} did not answer within 0.3 s")
     );
-    assert!(error.hint().unwrap().contains("loading its model"));
+    assert!(error.remedy().unwrap().mentions("loading its model"));
     assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
@@ -177,7 +177,7 @@ fn a_wait_that_is_too_long_is_not_waited_for() {
     assert_eq!((error.kind(), asked), ("endpoint_status", 1));
     let expected = format!("{url}/completions answered with HTTP status 429: come back tomorrow");
     assert_eq!(error.to_string(), expected);
-    assert!(error.hint().unwrap().contains("concurrency"));
+    assert!(error.remedy().unwrap().mentions("concurrency"));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_web_page_is_told_from_an_answer() {
     assert_eq!((error.kind(), asked), ("endpoint_web_page", 1));
     let expected = format!("{url}/completions answered with a web page instead of JSON");
     assert_eq!(error.to_string(), expected);
-    assert!(error.hint().unwrap().contains("ends in /v1"));
+    assert!(error.remedy().unwrap().mentions("ends in /v1"));
 
     let server = Server::start(|_| Reply::text(200, "text/html", "<html>"));
     let error = RemoteModel::connect(Endpoint::new(&server.url)).unwrap_err();

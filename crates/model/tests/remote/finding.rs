@@ -110,7 +110,7 @@ fn an_endpoint_that_tells_no_log_probabilities_cannot_score() {
         message.contains("neither by `prompt_logprobs` nor by `echo`"),
         "{message}"
     );
-    assert!(error.hint().unwrap().contains("vLLM"));
+    assert!(error.remedy().unwrap().mentions("vLLM"));
     let error = model.hidden(&[&prompt], 3).unwrap_err();
     assert_eq!(error.kind(), "cannot_show_hidden");
 }
@@ -128,7 +128,10 @@ fn several_models_are_named_unless_one_is_asked_for() {
         error.to_string(),
         format!("{} offers several models: small, large", server.url)
     );
-    assert_eq!(error.hint().unwrap(), "name the model: --model-name NAME");
+    assert_eq!(
+        error.remedy().unwrap().to_string(),
+        "name the model: model_name NAME"
+    );
     let named = |name: &str| Endpoint {
         model: Some(name.to_owned()),
         ..Endpoint::new(&server.url)
@@ -157,7 +160,7 @@ fn a_model_that_the_endpoint_does_not_have_is_named() {
             .ends_with("HTTP status 404: The model `huge` does not exist."),
         "{error}"
     );
-    assert!(error.hint().unwrap().contains("the model's name"));
+    assert!(error.remedy().unwrap().mentions("the model's name"));
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn a_key_is_sent_and_never_shown() {
         server.url
     );
     assert_eq!(error.to_string(), expected);
-    assert!(error.hint().unwrap().contains("KEN_API_KEY"));
+    assert!(error.remedy().unwrap().mentions("api_key"));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn a_redirect_is_not_followed() {
         });
         let error = RemoteModel::connect(keyed(&server.url)).unwrap_err();
         assert_eq!(error.kind(), "endpoint_status", "{status}");
-        assert!(error.hint().unwrap().contains("redirects"), "{status}");
+        assert!(error.remedy().unwrap().mentions("redirects"), "{status}");
         let asked = server.requests("/v1/models");
         assert_eq!(asked[0].authorization, Some(format!("Bearer {KEY}")));
     }

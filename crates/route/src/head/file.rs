@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ken_diagnostic::{Action, Remedy, remedy};
 use serde::{Deserialize, Serialize};
 
 use super::{Head, Input, MeasuredOn, Network, Purpose};
@@ -36,10 +37,11 @@ struct Opening {
 }
 
 /// Why a head cannot be read or written.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum HeadFileError {
     /// The system refused.
     #[error("cannot {action} the {} {}: {source}", purpose.name(), path.display())]
+    #[diagnostic(kind = "head_file", remedy = match *action { "write" => WRITABLE.into(), _ => make_one(*purpose) })]
     File {
         /// What was tried.
         action: &'static str,
@@ -52,6 +54,7 @@ pub enum HeadFileError {
     },
     /// The file holds something else.
     #[error("{} is not the file of a {}: {reason}", path.display(), purpose.name())]
+    #[diagnostic(remedy = make_one(*purpose))]
     NotAHead {
         /// The file.
         path: PathBuf,
@@ -62,6 +65,7 @@ pub enum HeadFileError {
     },
     /// The file was written by another version of ken.
     #[error("{} is of version {received}; this ken reads version {VERSION}", path.display())]
+    #[diagnostic(kind = "other_head_version", remedy = make_one(*purpose))]
     OtherVersion {
         /// The file.
         path: PathBuf,
@@ -72,37 +76,17 @@ pub enum HeadFileError {
     },
 }
 
-impl HeadFileError {
-    /// A short name for machines.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::File { .. } => "head_file",
-            Self::NotAHead { .. } => "not_a_head",
-            Self::OtherVersion { .. } => "other_head_version",
-        }
-    }
+const WRITABLE: &str = "check that the folder exists, is writable and has space left";
 
-    /// What to do about it.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::File {
-                action: "write", ..
-            } => "check that the folder exists, is writable and has space left".to_owned(),
-            Self::File { purpose, .. }
-            | Self::NotAHead { purpose, .. }
-            | Self::OtherVersion { purpose, .. } => renewal(*purpose).to_owned(),
-        })
-    }
+fn make_one(purpose: Purpose) -> Remedy {
+    remedy!("make one by <*renewal(purpose)>")
 }
 
-/// The command that makes a head anew.
-#[must_use]
-pub(super) fn renewal(purpose: Purpose) -> &'static str {
+/// What makes a head anew.
+fn renewal(purpose: Purpose) -> Action {
     match purpose {
-        Purpose::Router => "make one by `ken train router RECORDS --out FILE`",
-        Purpose::Pruner => "make one by `ken train pruner LABELS --corpus DIR --out FILE`",
+        Purpose::Router => Action::TrainRouter,
+        Purpose::Pruner => Action::TrainPruner,
     }
 }
 
@@ -176,7 +160,7 @@ impl Head {
 
     /// The command that makes it anew.
     #[must_use]
-    pub fn renewal(&self) -> &'static str {
+    pub fn renewal(&self) -> Action {
         renewal(self.purpose)
     }
 

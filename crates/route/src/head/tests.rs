@@ -70,21 +70,21 @@ fn a_file_gives_the_same_head_back() {
 }
 
 #[test]
-fn what_is_no_such_head_is_refused_with_the_command_that_makes_one() {
+fn what_is_no_such_head_is_refused_with_what_makes_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.json");
     let refused = |purpose, part: &str| {
         let error = Head::read(&path, purpose).unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
-        (error.kind(), error.hint().unwrap())
+        (error.kind(), error.remedy().unwrap().to_string())
     };
     let (kind, hint) = refused(Purpose::Router, "cannot read");
     assert_eq!(kind, "head_file");
-    assert!(hint.contains("ken train router"), "{hint}");
+    assert!(hint.contains("TrainRouter"), "{hint}");
     router().write(&path).unwrap();
     let (kind, hint) = refused(Purpose::Pruner, "it is a router");
     assert_eq!(kind, "not_a_head");
-    assert!(hint.contains("ken train pruner"), "{hint}");
+    assert!(hint.contains("TrainPruner"), "{hint}");
 
     let text = fs::read_to_string(&path).unwrap();
     for (from, to, kind, part) in [
@@ -162,7 +162,7 @@ fn a_damaged_file_is_a_head_or_refused() {
                 // Numbers that are too great for each other are no number, which retrieves.
                 assert!((0.0..=1.0).contains(&number) || number.is_nan());
             }
-            Err(error) => assert!(!error.to_string().is_empty() && error.hint().is_some()),
+            Err(error) => assert!(!error.to_string().is_empty() && error.remedy().is_some()),
         }
     };
     for at in 0..valid.len() {

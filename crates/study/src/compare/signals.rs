@@ -92,10 +92,11 @@ impl Wanted {
 }
 
 /// Why signals could not be taken. Those taken before are in the file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum SignalsError {
     /// Nothing can be taken any more.
     #[error("cannot take what the policies need of the question {id:?}: {source}")]
+    #[diagnostic(forward)]
     Take {
         /// The question at which that was found out.
         id: String,
@@ -104,6 +105,7 @@ pub enum SignalsError {
     },
     /// The file holds another question of this id.
     #[error("the file of signals has another question under the id {id:?}: {recorded:?}")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new folder by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,
@@ -112,6 +114,7 @@ pub enum SignalsError {
     },
     /// Probe records of another model, or of other prompts.
     #[error("the question {id:?} was probed with another model or other prompts")]
+    #[diagnostic(remedy = "leave the records out, or probe again: <ProbeWithCorpus>")]
     OtherModel {
         /// The question.
         id: String,
@@ -119,33 +122,6 @@ pub enum SignalsError {
     /// A line could not be kept.
     #[error(transparent)]
     Results(#[from] ResultsError),
-}
-
-impl SignalsError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Take { source, .. } => source.kind(),
-            Self::OtherQuestion { .. } => "other_question",
-            Self::OtherModel { .. } => "other_model",
-            Self::Results(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Take { source, .. } => source.hint(),
-            Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new folder by --out".to_owned())
-            }
-            Self::OtherModel { .. } => Some(
-                "leave the records out, or probe again: `ken probe QUESTIONS --corpus DIR`"
-                    .to_owned(),
-            ),
-            Self::Results(error) => error.hint(),
-        }
-    }
 }
 
 /// What probing has paid for already, by question: of records of this model and these prompts.

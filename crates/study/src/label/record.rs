@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use ken_answer::AnswerError;
+use ken_diagnostic::Action;
 use ken_probe::{Obstacle, Preferred, Rated, prefer, rate};
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +108,7 @@ impl Line for SourceRecord {
 }
 
 impl Recorded for SourceRecord {
-    const WRITTEN_BY: &'static str = "ken label sources QUESTIONS --out FILE";
+    const WRITTEN_BY: Action = Action::LabelSources;
 }
 
 impl RecordOf<Question> for SourceRecord {

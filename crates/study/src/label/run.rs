@@ -46,10 +46,11 @@ pub struct Labelled {
 }
 
 /// Why labelling stopped. All that was done before is in the files.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum LabelError {
     /// Nothing can be labelled any more.
     #[error("cannot label the question {id:?}: {source}")]
+    #[diagnostic(forward)]
     Label {
         /// The question at which that was found out.
         id: String,
@@ -58,6 +59,7 @@ pub enum LabelError {
     },
     /// The first texts cannot be told apart.
     #[error("cannot compare what the model wrote about the questions: {source}")]
+    #[diagnostic(forward)]
     Demonstrate {
         /// Why not.
         source: Box<AnswerError>,
@@ -66,18 +68,24 @@ pub enum LabelError {
     #[error(
         "sources are told apart by how likely the model holds the golden answer, which this model does not tell"
     )]
+    #[diagnostic(
+        remedy = "use a model on this machine, or an endpoint that tells the log probabilities of a prompt, as vLLM does"
+    )]
     CannotScore,
     /// There is nothing to compare the model with.
     #[error("no corpus is given as a source beside the model itself")]
+    #[diagnostic(remedy = "name one by <corpus> DIR")]
     NoCorpus,
     /// Two sources have one name.
     #[error("two sources have the name {name:?}")]
+    #[diagnostic(remedy = "name them by <corpus> NAME=DIR, none of them {SELF}")]
     SameName {
         /// The shared name.
         name: String,
     },
     /// A file holds a record of a question of this id with other words, golden answers or choices.
     #[error("the file of records has under the id {id:?} {recorded}")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new file by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,
@@ -87,40 +95,6 @@ pub enum LabelError {
     /// A record could not be kept.
     #[error(transparent)]
     Results(#[from] ResultsError),
-}
-
-impl LabelError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Label { source, .. } | Self::Demonstrate { source } => source.kind(),
-            Self::CannotScore => "cannot_score",
-            Self::NoCorpus => "no_corpus",
-            Self::SameName { .. } => "same_name",
-            Self::OtherQuestion { .. } => "other_question",
-            Self::Results(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Label { source, .. } | Self::Demonstrate { source } => source.hint(),
-            Self::CannotScore => Some(
-                "use a model on this machine, or an endpoint that tells the log probabilities of a \
-                 prompt, as vLLM does"
-                    .to_owned(),
-            ),
-            Self::NoCorpus => Some("name one by --corpus DIR".to_owned()),
-            Self::SameName { .. } => {
-                Some(format!("name them by --corpus NAME=DIR, none of them {SELF}"))
-            }
-            Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new file by --out".to_owned())
-            }
-            Self::Results(error) => error.hint(),
-        }
-    }
 }
 
 impl From<Stopped> for LabelError {

@@ -45,10 +45,14 @@ pub struct MadeDatastore {
 }
 
 /// Why no datastore can be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum MakeError {
     /// No record has a label.
     #[error("none of the {records} records says which source answers best")]
+    #[diagnostic(
+        kind = "nothing_to_learn",
+        remedy = "label questions with golden answers first: <LabelSources>"
+    )]
     NoLabels {
         /// Records.
         records: usize,
@@ -59,29 +63,6 @@ pub enum MakeError {
     /// It could not be written.
     #[error(transparent)]
     Datastore(#[from] DatastoreError),
-}
-
-impl MakeError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::NoLabels { .. } => "nothing_to_learn",
-            Self::Model(error) => error.kind(),
-            Self::Datastore(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::NoLabels { .. } => Some(
-                "label questions with golden answers first: `ken label sources QUESTIONS --out FILE`"
-                    .to_owned(),
-            ),
-            Self::Model(error) => error.hint(),
-            Self::Datastore(error) => error.hint(),
-        }
-    }
 }
 
 /// Makes a datastore in a folder from labelled questions; those without a label are left out. Of

@@ -1,16 +1,18 @@
 //! Why no head can be learned, with the remedy beside the message.
 
 use ken_corpus::CorpusError;
+use ken_diagnostic::{Remedy, remedy};
 use ken_route::Purpose;
 use ken_train::heads::HeadError;
 
 use crate::pruning::PruningError;
 
 /// Why no head can be learned.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum LearnError {
     /// The records hold no label.
     #[error("none of the {records} records has a label")]
+    #[diagnostic(remedy = more_records(*purpose))]
     NoLabels {
         /// What the labels are for.
         purpose: Purpose,
@@ -19,6 +21,7 @@ pub enum LearnError {
     },
     /// Records of two models.
     #[error("the records are of several models: {id:?} is of another than those before it")]
+    #[diagnostic(remedy = "learn from the records of one model at a time")]
     SeveralModels {
         /// The first record of another model.
         id: String,
@@ -27,6 +30,7 @@ pub enum LearnError {
     #[error(
         "the records are of another model: its fingerprint was {expected}, and now is {received}"
     )]
+    #[diagnostic(remedy = "name the model that was probed by <model>, or probe this one: <Probe>")]
     OtherModel {
         /// The fingerprint in the records.
         expected: String,
@@ -35,15 +39,18 @@ pub enum LearnError {
     },
     /// The records were made with other words around the questions.
     #[error("the records were made by another version of ken, with other prompts")]
+    #[diagnostic(remedy = "probe again: <Probe>")]
     OtherPrompts,
     /// A sentence of the records does not stand in the corpus.
     #[error("the labels are of another corpus: {id:?} does not stand in this one")]
+    #[diagnostic(remedy = "name the corpus that was labelled, or label this one: <LabelMastery>")]
     OtherCorpus {
         /// The sentence.
         id: String,
     },
     /// The labels do not let a head be learned.
     #[error("no {} can be learned: {source}", purpose.name())]
+    #[diagnostic(kind = head_code(source), remedy = more_labels(*purpose, source))]
     Head {
         /// What the labels are for.
         purpose: Purpose,
@@ -58,71 +65,39 @@ pub enum LearnError {
     Vectors(#[from] PruningError),
 }
 
-impl LearnError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::NoLabels { .. } => "no_labels",
-            Self::SeveralModels { .. } => "several_models",
-            Self::OtherModel { .. } => "other_model",
-            Self::OtherPrompts => "other_prompts",
-            Self::OtherCorpus { .. } => "other_corpus",
-            Self::Head { source, .. } => match source {
-                HeadError::TooFew { .. } => "too_few_labels",
-                HeadError::OneClass { .. } => "one_class",
-                HeadError::OneValue { .. } => "one_value",
-                HeadError::Interrupted => "interrupted",
-                HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_) => {
-                    "bad_vectors"
-                }
-            },
-            Self::Corpus(error) => error.kind(),
-            Self::Vectors(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        let remedy = match self {
-            Self::NoLabels { purpose, .. } => match purpose {
-                Purpose::Router => {
-                    "probe questions with golden_answers: `ken probe QUESTIONS --out RECORDS`"
-                }
-                Purpose::Pruner => {
-                    "label more passages, or with a stronger --writer: `ken mastery label CORPUS --writer URL`"
-                }
-            },
-            Self::SeveralModels { .. } => "learn from the records of one model at a time",
-            Self::OtherModel { .. } => {
-                "name the model that was probed by --model, or probe this one: `ken probe QUESTIONS --out RECORDS`"
-            }
-            Self::OtherPrompts => "probe again: `ken probe QUESTIONS --out RECORDS`",
-            Self::OtherCorpus { .. } => {
-                "name the corpus that was labelled, or label this one: `ken mastery label CORPUS`"
-            }
-            Self::Head { purpose, source } => return Some(more_labels(*purpose, source)),
-            Self::Corpus(error) => return error.hint(),
-            Self::Vectors(error) => return error.hint(),
-        };
-        Some(remedy.to_owned())
+fn head_code(source: &HeadError) -> &'static str {
+    match source {
+        HeadError::TooFew { .. } => "too_few_labels",
+        HeadError::OneClass { .. } => "one_class",
+        HeadError::OneValue { .. } => "one_value",
+        HeadError::Interrupted => "interrupted",
+        HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_) => "bad_vectors",
     }
 }
 
-fn more_labels(purpose: Purpose, source: &HeadError) -> String {
-    let command = match purpose {
-        Purpose::Router => "`ken probe QUESTIONS` with more questions",
-        Purpose::Pruner => "`ken mastery label CORPUS` with a larger --limit",
-    };
-    match source {
-        HeadError::OneClass { .. } if purpose == Purpose::Router => format!(
-            "label more by {command}, some that the model knows and some that it does not; --correct contains counts more answers as right"
-        ),
-        HeadError::TooFew { .. } | HeadError::OneClass { .. } | HeadError::OneValue { .. } => {
-            format!("label more by {command}; nothing was written")
+fn more_records(purpose: Purpose) -> Remedy {
+    match purpose {
+        Purpose::Router => remedy!("probe questions with golden_answers: <Probe>"),
+        Purpose::Pruner => {
+            remedy!("label more passages, or with a stronger <writer>: <LabelMastery>")
         }
-        HeadError::Interrupted => "run the same command again; nothing was written".to_owned(),
-        HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_) => {
-            "check the embedder or model that the vectors come from".to_owned()
+    }
+}
+
+fn more_labels(purpose: Purpose, source: &HeadError) -> Remedy {
+    match (source, purpose) {
+        (HeadError::OneClass { .. }, Purpose::Router) => remedy!(
+            "label more by <Probe> with more questions, some that the model knows and some that it does not; <correct> contains counts more answers as right"
+        ),
+        (HeadError::Interrupted, _) => "run the same command again; nothing was written".into(),
+        (HeadError::Shapes | HeadError::Number { .. } | HeadError::Network(_), _) => {
+            "check the embedder or model that the vectors come from".into()
+        }
+        (_, Purpose::Router) => {
+            remedy!("label more by <Probe> with more questions; nothing was written")
+        }
+        (_, Purpose::Pruner) => {
+            remedy!("label more by <LabelMastery> with a larger <limit>; nothing was written")
         }
     }
 }

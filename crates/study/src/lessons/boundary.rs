@@ -58,19 +58,31 @@ pub struct Boundary {
 }
 
 /// Why there is nothing to teach.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum BoundaryError {
     /// No record can be used.
     #[error("none of the {records} records says what the model knows")]
+    #[diagnostic(
+        kind = "nothing_to_learn",
+        remedy = "probe questions with golden answers first: <Probe>"
+    )]
     Nothing {
         /// Records.
         records: usize,
     },
     /// The records are of several models or prompts.
     #[error("the records are of several models or prompts")]
+    #[diagnostic(
+        kind = "mixed_records",
+        remedy = "probe all questions with one model into one file"
+    )]
     Mixed,
     /// All have the same label: all are known, or none.
     #[error("all {questions} questions are on one side: they are labelled alike")]
+    #[diagnostic(
+        kind = "one_class",
+        remedy = "take a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may tell apart what no threshold does; else probe other questions"
+    )]
     OneSide {
         /// Questions with an indicator.
         questions: usize,
@@ -78,35 +90,6 @@ pub enum BoundaryError {
     /// The evidence could not be found again.
     #[error(transparent)]
     Find(#[from] AnswerError),
-}
-
-impl BoundaryError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Nothing { .. } => "nothing_to_learn",
-            Self::Mixed => "mixed_records",
-            Self::OneSide { .. } => "one_class",
-            Self::Find(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Nothing { .. } => Some(
-                "probe questions with golden answers first: `ken probe QUESTIONS --out FILE`"
-                    .to_owned(),
-            ),
-            Self::Mixed => Some("probe all questions with one model into one file".to_owned()),
-            Self::OneSide { .. } => Some(
-                "take a threshold between what the model knows and what it does not: --threshold; \
-                 `ken train kbm --soft` may tell apart what no threshold does; else probe other questions"
-                    .to_owned(),
-            ),
-            Self::Find(error) => error.hint(),
-        }
-    }
 }
 
 /// The lessons of probed questions.

@@ -92,20 +92,31 @@ pub struct Routing {
 }
 
 /// Why there is nothing to teach.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum RoutingError {
     /// No label.
     #[error("none of the {records} records says which source answers best")]
+    #[diagnostic(
+        kind = "nothing_to_learn",
+        remedy = "label questions with golden answers first: <LabelSources>"
+    )]
     Nothing {
         /// Records.
         records: usize,
     },
     /// The records are of several models or prompts.
     #[error("the records are of several models, corpora or prompts")]
+    #[diagnostic(
+        kind = "mixed_records",
+        remedy = "label all questions with one model and the same corpora into one file"
+    )]
     Mixed,
     /// The labels were measured with another model than the one that is to be trained.
     #[error(
         "the sources were labelled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
+    )]
+    #[diagnostic(
+        remedy = "label with the model that is to be trained, named by <model>: <LabelSources>"
     )]
     OtherModel {
         /// The fingerprint in the records.
@@ -115,41 +126,16 @@ pub enum RoutingError {
     },
     /// All questions have one source.
     #[error("all {questions} questions are answered best by {source_name}")]
+    #[diagnostic(
+        kind = "one_class",
+        remedy = "label more questions, or take the other rule: <rule>"
+    )]
     OneSource {
         /// Questions with a label.
         questions: usize,
         /// Their source.
         source_name: String,
     },
-}
-
-impl RoutingError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Nothing { .. } => "nothing_to_learn",
-            Self::Mixed => "mixed_records",
-            Self::OtherModel { .. } => "other_model",
-            Self::OneSource { .. } => "one_class",
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        Some(
-            match self {
-                Self::Nothing { .. } => {
-                    "label questions with golden answers first: `ken label sources QUESTIONS --out FILE`"
-                }
-                Self::Mixed => "label all questions with one model and the same corpora into one file",
-                Self::OtherModel { .. } => {
-                    "label with the model that is to be trained: `ken label sources QUESTIONS --model REF`"
-                }
-                Self::OneSource { .. } => "label more questions, or take the other rule: --rule",
-            }
-            .to_owned(),
-        )
-    }
 }
 
 /// The lessons of labelled questions. `model` is the fingerprint of the one that is to be trained.

@@ -1,6 +1,7 @@
 //! What is kept of one sentence: its questions, the answers to them, and the share of right ones.
 
 use ken_answer::AnswerError;
+use ken_diagnostic::Action;
 use ken_probe::mastery::{Dropped, mastery};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +73,7 @@ impl Line for MasteryRecord {
 }
 
 impl Recorded for MasteryRecord {
-    const WRITTEN_BY: &'static str = "ken mastery label CORPUS --out FILE";
+    const WRITTEN_BY: Action = Action::LabelMastery;
 }
 
 impl RecordOf<Sentence> for MasteryRecord {

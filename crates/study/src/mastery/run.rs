@@ -29,10 +29,11 @@ pub struct Mastered {
 }
 
 /// Why labelling stopped. All records before it are in the file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum MasteryError {
     /// Nothing can be labelled any more.
     #[error("cannot label the sentence {id:?}: {source}")]
+    #[diagnostic(forward)]
     Label {
         /// The sentence at which that was found out.
         id: String,
@@ -41,6 +42,7 @@ pub enum MasteryError {
     },
     /// The file holds a record of a sentence of this id with other words.
     #[error("the file of records has another sentence under the id {id:?}: {recorded:?}")]
+    #[diagnostic(remedy = "use the corpus of that run, or name a new file by <out>")]
     OtherSentence {
         /// The shared id.
         id: String,
@@ -50,28 +52,6 @@ pub enum MasteryError {
     /// A record could not be kept.
     #[error(transparent)]
     Results(#[from] ResultsError),
-}
-
-impl MasteryError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Label { source, .. } => source.kind(),
-            Self::OtherSentence { .. } => "other_sentence",
-            Self::Results(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Label { source, .. } => source.hint(),
-            Self::OtherSentence { .. } => {
-                Some("use the corpus of that run, or name a new file by --out".to_owned())
-            }
-            Self::Results(error) => error.hint(),
-        }
-    }
 }
 
 impl From<Stopped> for MasteryError {

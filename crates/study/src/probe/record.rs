@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use ken_answer::{AnswerError, Cost, Step};
+use ken_diagnostic::Action;
 use ken_probe::{Effect, Obstacle, Sample, certainty, confidence};
 use serde::{Deserialize, Serialize};
 
@@ -136,7 +137,7 @@ impl Line for ProbeRecord {
 }
 
 impl Recorded for ProbeRecord {
-    const WRITTEN_BY: &'static str = "ken probe QUESTIONS --out FILE";
+    const WRITTEN_BY: Action = Action::Probe;
 }
 
 impl RecordOf<Question> for ProbeRecord {

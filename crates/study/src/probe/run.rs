@@ -30,10 +30,11 @@ pub struct Probed {
 }
 
 /// Why probing stopped. All records before it are in the file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum ProbeError {
     /// Nothing can be probed any more.
     #[error("cannot probe the question {id:?}: {source}")]
+    #[diagnostic(forward)]
     Probe {
         /// The question at which that was found out.
         id: String,
@@ -42,15 +43,20 @@ pub enum ProbeError {
     },
     /// The model that is to judge answers cannot tell how likely a word is.
     #[error("{wanted} asks a model how likely a word is, which this one does not tell")]
+    #[diagnostic(
+        remedy = "name another judge by <judge>, or use <correct> contains and <group> string"
+    )]
     JudgeCannotScore {
         /// What needs it.
         wanted: String,
     },
     /// Answers are to be told apart by meaning, and no embedder was given.
     #[error("answers are grouped by meaning, and there is no embedder to tell it")]
+    #[diagnostic(remedy = "name an embedder, or use <group> string")]
     NoEmbedder,
     /// The file holds a record of a question of this id with other words, golden answers or choices.
     #[error("the file of records has under the id {id:?} {recorded}")]
+    #[diagnostic(remedy = "use the question file of that run, or name a new file by <out>")]
     OtherQuestion {
         /// The shared id.
         id: String,
@@ -60,35 +66,6 @@ pub enum ProbeError {
     /// A record could not be kept.
     #[error(transparent)]
     Results(#[from] ResultsError),
-}
-
-impl ProbeError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Probe { source, .. } => source.kind(),
-            Self::JudgeCannotScore { .. } => "judge_cannot_score",
-            Self::NoEmbedder => "no_embedder",
-            Self::OtherQuestion { .. } => "other_question",
-            Self::Results(error) => error.kind(),
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Probe { source, .. } => source.hint(),
-            Self::JudgeCannotScore { .. } => Some(
-                "name another judge by --judge, or use --correct contains and --group string"
-                    .to_owned(),
-            ),
-            Self::NoEmbedder => Some("name an embedder, or use --group string".to_owned()),
-            Self::OtherQuestion { .. } => {
-                Some("use the question file of that run, or name a new file by --out".to_owned())
-            }
-            Self::Results(error) => error.hint(),
-        }
-    }
 }
 
 impl From<Stopped> for ProbeError {

@@ -6,12 +6,16 @@ use ken_model::decoder::DecoderError;
 use ken_model::language::LanguageError;
 
 /// Why a world cannot be made, read or measured.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum WorldError {
     /// Too few people for a tail, or too many for the names.
     #[error(
         "a world has {fewest} people in training or more, and {most} in all or fewer; \
          not {people} of {all}"
+    )]
+    #[diagnostic(
+        kind = "world_people",
+        remedy = "choose <people>, <unseen> and <strangers> within these bounds"
     )]
     People {
         /// People in training that were asked for.
@@ -25,6 +29,10 @@ pub enum WorldError {
     },
     /// An exponent that no law of exposures has here.
     #[error("the exponent lies between 0 and {steepest}, and is not {exponent}")]
+    #[diagnostic(
+        kind = "world_exponent",
+        remedy = "choose <exponent> within these bounds; 0.8 is usual"
+    )]
     Exponent {
         /// What was asked for.
         exponent: f64,
@@ -33,25 +41,25 @@ pub enum WorldError {
     },
     /// Nothing is to be trained on.
     #[error("there is no training text")]
+    #[diagnostic(kind = "world_sequences", remedy = "choose <sequences> above 0")]
     NoSequences,
     /// A file of the world cannot be read or written.
-    #[error("cannot {action} {path}: {source}")]
-    File {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    #[diagnostic(
+        kind = "world_file",
+        remedy = "check the path, and that there is space and permission"
+    )]
+    File(#[from] ken_storage::StorageError),
     /// The folder holds something already.
     #[error("{path} holds files already")]
+    #[diagnostic(kind = "folder_not_empty", remedy = "name a new folder")]
     NotEmpty {
         /// The folder.
         path: PathBuf,
     },
     /// The file is not what `ken world make` writes.
     #[error("{path} does not describe a world: {reason}")]
+    #[diagnostic(remedy = "name a folder that <MakeWorld> wrote")]
     NotAWorld {
         /// The file.
         path: PathBuf,
@@ -60,6 +68,7 @@ pub enum WorldError {
     },
     /// The settings make another world than they once made.
     #[error("{path} was made by another version of ken, whose worlds are others")]
+    #[diagnostic(kind = "other_world", remedy = "make the world again: <MakeWorld>")]
     OtherVersion {
         /// The file.
         path: PathBuf,
@@ -72,50 +81,6 @@ pub enum WorldError {
     Model(#[from] LanguageError),
     /// The model cannot tell how likely an answer is.
     #[error("the model does not tell how likely given answers are")]
+    #[diagnostic(remedy = "name a model on this machine")]
     CannotScore,
-}
-
-impl From<ken_storage::StorageError> for WorldError {
-    fn from(error: ken_storage::StorageError) -> Self {
-        Self::File {
-            action: error.action,
-            path: error.path,
-            source: error.source,
-        }
-    }
-}
-
-impl WorldError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::People { .. } => "world_people",
-            Self::Exponent { .. } => "world_exponent",
-            Self::NoSequences => "world_sequences",
-            Self::File { .. } => "world_file",
-            Self::NotEmpty { .. } => "folder_not_empty",
-            Self::NotAWorld { .. } => "not_a_world",
-            Self::OtherVersion { .. } => "other_world",
-            Self::Untrained(error) => error.kind(),
-            Self::Model(error) => error.kind(),
-            Self::CannotScore => "cannot_score",
-        }
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        let remedy = match self {
-            Self::People { .. } => "choose --people, --unseen and --strangers within these bounds",
-            Self::Exponent { .. } => "choose --exponent within these bounds; 0.8 is usual",
-            Self::NoSequences => "choose --sequences above 0",
-            Self::File { .. } => "check the path, and that there is space and permission",
-            Self::NotEmpty { .. } => "name a new folder",
-            Self::NotAWorld { .. } => "name a folder that `ken world make` wrote",
-            Self::OtherVersion { .. } => "make the world again: `ken world make`",
-            Self::Untrained(error) => return error.hint(),
-            Self::Model(error) => return error.hint(),
-            Self::CannotScore => "name a model on this machine",
-        };
-        Some(remedy.to_owned())
-    }
 }

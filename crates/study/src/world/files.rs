@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ken_storage::{create_dir_all, replace};
+use ken_storage::{StorageError, create_dir_all, replace};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -102,9 +102,9 @@ fn summary(
 /// # Errors
 /// A folder that holds something, or that cannot be written.
 pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldError> {
-    let failed = |path: &Path| file_error("write", path);
+    let failed = |path: &Path| StorageError::new("write", path);
     create_dir_all(folder)?;
-    let mut entries = fs::read_dir(folder).map_err(file_error("read", folder))?;
+    let mut entries = fs::read_dir(folder).map_err(StorageError::new("read", folder))?;
     if entries.next().is_some() {
         return Err(WorldError::NotEmpty {
             path: folder.to_owned(),
@@ -147,7 +147,7 @@ pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldEr
 /// A folder without a description, or one of a world that this version does not make.
 pub fn read_world(folder: &Path) -> Result<World, WorldError> {
     let path = folder.join(WORLD_FILE);
-    let text = fs::read_to_string(&path).map_err(file_error("read", &path))?;
+    let text = fs::read_to_string(&path).map_err(StorageError::new("read", &path))?;
     let summary: WorldSummary =
         serde_json::from_str(&text).map_err(|error| WorldError::NotAWorld {
             path: path.clone(),
@@ -158,16 +158,4 @@ pub fn read_world(folder: &Path) -> Result<World, WorldError> {
         return Err(WorldError::OtherVersion { path });
     }
     Ok(world)
-}
-
-fn file_error(
-    action: &'static str,
-    path: &Path,
-) -> impl FnOnce(std::io::Error) -> WorldError + use<> {
-    let path: PathBuf = path.to_owned();
-    move |source| WorldError::File {
-        action,
-        path,
-        source,
-    }
 }

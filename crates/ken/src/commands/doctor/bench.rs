@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
 use ken_model::Precision;
 use ken_model::decoder::{
     Decoder, GenerateOptions, GenerateRequest, LoadOptions, Prompt, Sampling, ScoreRequest,
@@ -15,6 +14,7 @@ use ken_model::encoder::{Encoder, Role};
 use serde::Serialize;
 
 use crate::commands::demo;
+use crate::failure::Result;
 
 /// Questions that are sampled, and samples of each.
 const SAMPLED: usize = 16;

@@ -1,12 +1,11 @@
 //! What pruning goes by: a pruner, and what was measured. Both are of one model.
 
-use anyhow::Result;
 use ken_route::{Head, Purpose};
 use ken_study::learn::pruner::{PrunerLabels, pruner_labels};
 use ken_study::{MasteryRecord, PruningError, read_results};
 
 use crate::arguments::{PruneArguments, PruneMethod};
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 
 /// What is there of it.
 pub(super) struct Basis {

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_corpus::{Corpus, PlaceMark, Selection};
 use ken_index::Index;
 use ken_model::language::LanguageModel;
@@ -13,7 +12,7 @@ use super::basis::Basis;
 use super::stopped;
 use crate::arguments::PruneMethod;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::progress::{Display, Unit};
 
 /// The passages of a corpus in the order in which they go.

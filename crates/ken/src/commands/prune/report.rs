@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
 use ken_corpus::{CorpusInfo, PlaceMark, Writer, join};
 use ken_ingest::compact;
 use ken_model::language::LanguageModel;
@@ -23,6 +22,7 @@ use super::{questions, stopped};
 use crate::arguments::PruneArguments;
 use crate::commands::{open, records};
 use crate::config::{CorpusAddress, Settings};
+use crate::failure::{Context, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -53,8 +53,7 @@ impl Copy {
     /// In the place of one that a killed run left.
     fn new(corpus: &Path, place: PathBuf) -> Result<Self> {
         if place.exists() {
-            fs::remove_dir_all(&place)
-                .with_context(|| format!("cannot remove {}", place.display()))?;
+            fs::remove_dir_all(&place).context(|| format!("cannot remove {}", place.display()))?;
         }
         let copy = Self(place);
         join(&copy.0, &[corpus.to_owned()], &mut |_| {})?;

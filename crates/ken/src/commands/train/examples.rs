@@ -4,7 +4,6 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
 use ken_model::decoder::Checkpoint;
 use ken_train::{Objective, Preference, Sequence};
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use super::fit::{Lessons, Stage, check, fit};
 use crate::arguments::TrainExamplesArguments;
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Context, Refusal, Result};
 
 /// What is wanted of the file.
 const LINES: &str =
@@ -72,10 +71,10 @@ pub(crate) fn run(
 
 fn read(path: &Path, checkpoint: &Checkpoint, beta: f64) -> Result<Vec<Objective>> {
     let file = std::fs::File::open(path)
-        .with_context(|| format!("cannot read the examples in {}", path.display()))?;
+        .context(|| format!("cannot read the examples in {}", path.display()))?;
     let mut examples = Vec::new();
     for (number, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
+        let line = line.context(|| format!("cannot read {}", path.display()))?;
         if line.trim().is_empty() {
             continue;
         }

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
 use ken_model::decoder::{
     Checkpoint, LearnedBoundary, Origin, PromptForm, SETTINGS_FILE, SourceTokens, StoredAs,
     remove_model,
@@ -23,7 +22,7 @@ use serde_json::json;
 use crate::arguments::TuningFlags;
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -328,7 +327,7 @@ fn prepared(flags: &TuningFlags) -> Result<()> {
 
 /// A training that was stopped, and goes on from its folder. `overwrote` says whether it began anew
 /// there, which it would do again.
-pub(crate) fn stopped(history: &History, out: &Path, overwrote: bool) -> anyhow::Error {
+pub(crate) fn stopped(history: &History, out: &Path, overwrote: bool) -> Failure {
     let message = format!(
         "stopped after {} steps, which are kept in {}",
         history.steps.len(),
@@ -362,7 +361,7 @@ pub(crate) fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Op
 pub(crate) fn write_history(folder: &Path, history: &History) -> Result<()> {
     let mut lines = String::new();
     let mut add = |record: &dyn Fn() -> serde_json::Result<String>| -> Result<()> {
-        lines.push_str(&record()?);
+        lines.push_str(&record().map_err(Failure::other)?);
         lines.push('\n');
         Ok(())
     };
@@ -479,7 +478,7 @@ mod tests {
     fn a_training_that_began_anew_is_gone_on_with_without_beginning_anew() {
         let hint = |overwrote| {
             let error = stopped(&History::default(), Path::new("tuned"), overwrote);
-            let refusal = error.downcast_ref::<Refusal>().unwrap();
+            let refusal = error.find::<Refusal>().unwrap();
             refusal.hint().unwrap().to_owned()
         };
         assert!(hint(true).contains("without --overwrite"));

@@ -4,7 +4,6 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::{Posed, prompt};
 use ken_model::decoder::LearnedBoundary;
 use ken_route::Measure;
@@ -20,6 +19,7 @@ use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::config::Settings;
+use crate::failure::Result;
 
 /// Questions between two looks at whether to stop.
 const BATCH: usize = 32;

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::prompt;
 use ken_study::{
     LearnError, Lesson, NoiseTolerant, ProbeRecord, Question, noise_tolerant, place_in_split,
@@ -15,7 +14,7 @@ use super::fit::{Lessons, Stage, check, counted, fit, objectives};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::progress::{Display, Unit};
 
 pub(super) fn run(

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::PassageView;
 use ken_corpus::Corpus;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
@@ -17,6 +16,7 @@ use crate::arguments::{PassageSource, TrainPrunerArguments};
 use crate::commands::open;
 use crate::commands::records::share;
 use crate::config::Settings;
+use crate::failure::Result;
 use crate::output;
 
 /// Runs `ken train pruner`.

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::{Assessor, Representation, fits, prompt, represent};
 use ken_model::embedder::Embedder;
 use ken_model::language::LanguageModel;
@@ -21,7 +20,7 @@ use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::commands::records::share;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::output;
 
 /// Questions between two looks at whether to stop.

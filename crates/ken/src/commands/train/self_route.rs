@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
 use ken_answer::prompt::{from_memory, verbalize};
 use ken_answer::{Datastore, Posed, Taken};
 use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
@@ -22,7 +21,7 @@ use crate::arguments::{SelfRouteLessonFlags, TrainSelfRouteArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 
 pub(super) fn run(
     arguments: &TrainSelfRouteArguments,

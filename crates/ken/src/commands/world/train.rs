@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::Result;
 use ken_model::decoder::{Checkpoint, StoredAs};
 use ken_storage::remove;
 use ken_study::world::{World, read_world, summarize_world, training_text_of, write_untrained};
@@ -17,7 +16,7 @@ use serde_json::json;
 use crate::arguments::WorldTrainArguments;
 use crate::commands::train::fit;
 use crate::config::Settings;
-use crate::failure::Refusal;
+use crate::failure::{Refusal, Result};
 use crate::output;
 use crate::progress::Display;
 

@@ -3,22 +3,24 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use ken_diagnostic::{Remedy, remedy};
+
 /// The remedy for an input/output error at `path`, where one is known.
 #[must_use]
-pub fn io_hint(kind: ErrorKind, path: &Path) -> Option<String> {
+pub fn io_remedy(kind: ErrorKind, path: &Path) -> Option<Remedy> {
     let path = path.display();
     match kind {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(format!(
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(remedy!(
             "free some disk space, or choose a folder on another disk than {path}; nothing that was published is lost"
         )),
-        ErrorKind::FileTooLarge => Some(format!(
+        ErrorKind::FileTooLarge => Some(remedy!(
             "raise the limit on the size of files, which `ulimit -f` shows, or choose a folder on another disk than {path}; nothing that was published is lost"
         )),
-        ErrorKind::PermissionDenied => Some(format!("check who owns {path} and its permissions")),
-        ErrorKind::ReadOnlyFilesystem => Some(format!(
+        ErrorKind::PermissionDenied => Some(remedy!("check who owns {path} and its permissions")),
+        ErrorKind::ReadOnlyFilesystem => Some(remedy!(
             "{path} is on a read-only file system: choose another folder"
         )),
-        ErrorKind::NotFound => Some(format!(
+        ErrorKind::NotFound => Some(remedy!(
             "check the path: {path}, or the folder that it stands in, is not there"
         )),
         _ => None,

@@ -1,0 +1,99 @@
+//! How the command line words a remedy: settings by their flags, actions by their commands.
+
+use ken_diagnostic::{Action, Remedy};
+
+/// The remedy as a hint for whoever uses the command line.
+pub(crate) fn hint(remedy: &Remedy) -> String {
+    remedy.worded(setting, |action| format!("`{}`", command(action)))
+}
+
+fn setting(name: &str) -> String {
+    match name {
+        "api_key" => "KEN_API_KEY".to_owned(),
+        "milvus_token" => "KEN_MILVUS_TOKEN".to_owned(),
+        "keys" => "[keys] of ken.toml".to_owned(),
+        _ => format!("--{}", name.replace('_', "-")),
+    }
+}
+
+fn command(action: &Action) -> String {
+    let fixed = match action {
+        Action::Ingest(corpus) => return format!("ken ingest PATH… --corpus {corpus}"),
+        Action::RepairCorpus(corpus) => {
+            return format!("ken corpus verify --repair --corpus {corpus}");
+        }
+        Action::PushCorpus(address) => {
+            return format!("ken corpus push --corpus DIR --to {address}");
+        }
+        Action::PullModel(reference) => return format!("ken model pull {reference}"),
+        Action::RemoveModel(reference) => return format!("ken model remove {reference}"),
+        Action::Calibrate(policy) => return format!("ken calibrate RECORDS --policy {policy}"),
+        Action::IngestShard => "ken ingest --shards N --only-shard I",
+        Action::VerifyCorpus => "ken corpus verify",
+        Action::ExportCorpus => "ken corpus export",
+        Action::Search => "ken search",
+        Action::VerifyModel => "ken model verify REF",
+        Action::ListModels => "ken model list",
+        Action::BuildForCuda => "cargo install --path crates/ken --features cuda",
+        Action::Evaluate => "ken eval",
+        Action::Probe => "ken probe QUESTIONS --out FILE",
+        Action::ProbeWithCorpus => "ken probe QUESTIONS --corpus DIR",
+        Action::LabelSources => "ken label sources QUESTIONS --out FILE",
+        Action::LabelMastery => "ken mastery label CORPUS --out FILE",
+        Action::Train => "ken train",
+        Action::TrainRouter => "ken train router RECORDS --out FILE",
+        Action::TrainEmbeddingRouter => "ken train router RECORDS --from embedding --out FILE",
+        Action::TrainPruner => "ken train pruner LABELS --corpus DIR --out FILE",
+        Action::TrainKbm => "ken train kbm RECORDS --out DIR",
+        Action::TrainSelfRoute => "ken train self-route LABELS --out DIR",
+        Action::MakeDatastore => "ken datastore make LABELS --out DIR",
+        Action::ListDatastore => "ken datastore list DIR",
+        Action::MakeWorld => "ken world make",
+    };
+    fixed.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ken_corpus::CorpusError;
+    use ken_diagnostic::{Diagnostic, remedy};
+    use ken_milvus::MilvusError;
+    use ken_route::Policy;
+
+    fn worded(error: &dyn Diagnostic) -> String {
+        error.remedy().as_ref().map(hint).unwrap_or_default()
+    }
+
+    #[test]
+    fn settings_are_flags_and_where_keys_are_is_named() {
+        let named = remedy!("<shards> 3, <max_document_bytes>, <api_key>, <milvus_token>, <keys>");
+        let flags =
+            "--shards 3, --max-document-bytes, KEN_API_KEY, KEN_MILVUS_TOKEN, [keys] of ken.toml";
+        assert_eq!(hint(&named), flags);
+        let passages = MilvusError::TooManyHits { asked: 9, limit: 5 };
+        assert_eq!(worded(&passages), "--k takes at most 5");
+    }
+
+    #[test]
+    fn actions_are_commands() {
+        let lost = CorpusError::CurrentLost {
+            path: "c".into(),
+            reason: "gone".to_owned(),
+            generations: vec![1],
+        };
+        let repair = "`ken corpus verify --repair --corpus c` goes on from the newest generation";
+        assert!(worded(&lost).starts_with(repair), "{}", worded(&lost));
+        let missing = MilvusError::CollectionMissing {
+            address: "milvus://h/c".to_owned(),
+        };
+        let push = "bring a corpus there by `ken corpus push --corpus DIR --to milvus://h/c`";
+        assert_eq!(worded(&missing), push);
+        let twice: Policy = "certainty+double".parse().unwrap();
+        let threshold = "write `certainty@THRESHOLD+double`; `ken calibrate RECORDS --policy certainty` finds one";
+        assert_eq!(worded(&twice.check().unwrap_err()), threshold);
+        let router = ken_answer::AnswerError::NoRouter;
+        let train = "name it by --router FILE; `ken train router RECORDS --out FILE` makes one";
+        assert_eq!(worded(&router), train);
+    }
+}
