@@ -51,8 +51,6 @@ pub(crate) fn tls(bundle: Option<&Path>) -> Result<TlsConfig, BadCertificates> {
 
 #[cfg(test)]
 mod tests {
-    use ken_diagnostic::Diagnostic;
-
     use super::*;
 
     #[test]
