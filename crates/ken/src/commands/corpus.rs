@@ -30,7 +30,7 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    if let (CorpusVerb::Info(_), CorpusAddress::Milvus(address)) = (verb, settings.corpus()?) {
+    if let (CorpusVerb::Info, CorpusAddress::Milvus(address)) = (verb, settings.corpus()?) {
         return show_info(
             open::collection(address, Active::All, settings)?.info(),
             json,
@@ -38,12 +38,12 @@ pub(crate) fn run(
     }
     let corpus = settings.folder()?;
     match verb {
-        CorpusVerb::Info(_) => {}
+        CorpusVerb::Info => {}
         CorpusVerb::Push { to, index, .. } => {
             return push::run(corpus, to, *index, settings, json, stop);
         }
         CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, json),
-        CorpusVerb::History(_) => return show_history(corpus, json),
+        CorpusVerb::History => return show_history(corpus, json),
         CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), stop),
         CorpusVerb::Rollback { generation, .. } => {
             Writer::rollback(corpus, *generation)?;
@@ -55,7 +55,7 @@ pub(crate) fn run(
             let marks = read_marks(ids)?;
             Writer::open(corpus)?.prune(marks)?;
         }
-        CorpusVerb::Compact(_) => compact_all(corpus, stop)?,
+        CorpusVerb::Compact => compact_all(corpus, stop)?,
         CorpusVerb::Join { parts, .. } => {
             let mut display = Display::new();
             ken_corpus::join(corpus, parts, &mut |step| {
