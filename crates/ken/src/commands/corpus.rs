@@ -17,6 +17,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::arguments::CorpusVerb;
+use crate::commands::corpus_info::show_info;
 use crate::commands::{open, push};
 use crate::config::{CorpusAddress, Settings};
 use crate::failure::Refusal;
@@ -123,38 +124,6 @@ fn told(damage: &Damage) -> String {
     }
     let numbers: Vec<String> = damage.generations.iter().map(u64::to_string).collect();
     format!("{told} (needed to roll back to {})", numbers.join(", "))
-}
-
-pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
-    if json {
-        return output::json(info);
-    }
-    output::line(format!(
-        "generation {}: {} documents, {} passages, {} pruned, {}",
-        info.generation,
-        info.documents,
-        info.passages,
-        info.pruned,
-        output::size(info.bytes)
-    ))?;
-    output::line(format!(
-        "embedded by {} ({} dimensions), cut by {}, dense search {}",
-        info.embedder, info.dimensions, info.segmentation, info.dense
-    ))?;
-    if info.shards.len() < 2 {
-        return Ok(());
-    }
-    let head = ["shard", "documents", "passages", "size"].map(str::to_owned);
-    let rows = info.shards.iter().map(|shard| {
-        vec![
-            shard.id.to_string(),
-            shard.documents.to_string(),
-            shard.passages.to_string(),
-            output::size(shard.bytes),
-        ]
-    });
-    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
-    output::table(&rows)
 }
 
 fn show_history(corpus: &Path, json: bool) -> Result<()> {

@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::TuningFlags;
-use crate::commands::open;
+use crate::commands::fetch::fetched;
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
@@ -159,7 +159,7 @@ pub(super) fn check(flags: &TuningFlags, settings: &Settings, stop: &AtomicBool)
         // What is not there holds nothing.
         return Ok(());
     };
-    let model = open::fetched(&settings.model, stop)?;
+    let model = fetched(&settings.model, stop)?;
     let holds = |path: &Path| {
         path.canonicalize()
             .is_ok_and(|path| path == out || path.is_file() && path.parent() == Some(&out))
