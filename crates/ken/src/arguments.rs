@@ -54,38 +54,6 @@ use clap_complete::Shell;
 
 use crate::config::{Key, flags};
 
-/// The settings of the language model.
-const MODEL: &[Key] = &[
-    Key::model,
-    Key::model_name,
-    Key::adapter,
-    Key::precision,
-    Key::device,
-    Key::max_tokens,
-    Key::seed,
-];
-
-/// The settings of how passages are found.
-const FINDING: &[Key] = &[
-    Key::mode,
-    Key::rerank,
-    Key::rerank_depth,
-    Key::rerank_chunk,
-    Key::scale,
-    Key::reverse,
-    Key::filters,
-    Key::moved_embedder,
-];
-
-/// The settings of what policies decide by.
-const DECIDING: &[Key] = &[
-    Key::samples,
-    Key::router,
-    Key::kbm,
-    Key::kbm_model,
-    Key::datastore,
-];
-
 /// The settings of every verb.
 fn global() -> impl Iterator<Item = Arg> {
     let keys = [

@@ -11,7 +11,7 @@ mod values;
 
 pub(crate) use address::CorpusAddress;
 pub(crate) use keys::KeySource;
-pub(crate) use settings::{Key, Settings, flags};
+pub(crate) use settings::{DECIDING, FINDING, Key, MODEL, Settings, flags};
 pub(crate) use source::CorpusSource;
 pub(crate) use values::{SamplingTemperature, count, open_share, seed, share};
 

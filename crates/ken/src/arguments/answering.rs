@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args};
 use ken_route::Policy;
 
-use super::{DECIDING, FINDING, MODEL};
-use crate::config::{Key, Settings, count, flags, share};
+use crate::config::{DECIDING, FINDING, Key, MODEL, Settings, count, flags, share};
 
 /// All that an answer depends on but the question and the policy.
 fn answering() -> Vec<Arg> {

@@ -8,8 +8,7 @@ use ken_corpus::{Format, Sharding};
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 
-use super::FINDING;
-use crate::config::{Key, count, flags, seed};
+use crate::config::{FINDING, Key, count, flags, seed};
 
 /// The settings of `ken ingest`.
 const INGESTING: &[Key] = &[

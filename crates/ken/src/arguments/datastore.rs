@@ -6,9 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ken_study::LabelRule;
 
-use super::MODEL;
 use super::training::LayerChoice;
-use crate::config::{count, flags, share};
+use crate::config::{MODEL, count, flags, share};
 
 /// `ken datastore`.
 #[derive(Debug, Args)]

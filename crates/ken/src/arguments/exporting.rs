@@ -6,9 +6,8 @@ use clap::{Args, Subcommand};
 use ken_model::decoder::StoredAs;
 use ken_study::lessons::LessonFormat;
 
-use super::MODEL;
 use super::tuning::{KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags};
-use crate::config::{Key, flags};
+use crate::config::{Key, MODEL, flags};
 
 /// `ken export`.
 #[derive(Debug, Args)]

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args, Subcommand};
 use ken_study::label::GoldenChoice;
 
-use super::{FINDING, MODEL};
-use crate::config::{Key, count, flags};
+use crate::config::{FINDING, Key, MODEL, count, flags};
 
 /// The corpora, each a source.
 fn sources() -> Arg {

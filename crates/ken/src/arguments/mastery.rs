@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args, Subcommand};
 use ken_model::hub::ModelReference;
 
-use super::MODEL;
-use crate::config::{Key, count, flags};
+use crate::config::{Key, MODEL, count, flags};
 
 /// The corpus, named without a flag.
 fn corpus() -> Arg {

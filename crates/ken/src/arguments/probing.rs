@@ -7,8 +7,7 @@ use clap::Args;
 use ken_model::hub::ModelReference;
 use ken_probe::{Correctness, Grouping};
 
-use super::{FINDING, MODEL};
-use crate::config::{Key, SamplingTemperature, count, flags};
+use crate::config::{FINDING, Key, MODEL, SamplingTemperature, count, flags};
 
 /// `ken probe`.
 #[derive(Debug, Args)]

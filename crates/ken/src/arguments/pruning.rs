@@ -7,8 +7,7 @@ use clap::{Args, ValueEnum};
 
 use ken_route::Policy;
 
-use super::{DECIDING, FINDING, MODEL};
-use crate::config::{Key, Settings, count, flags, open_share};
+use crate::config::{DECIDING, FINDING, Key, MODEL, Settings, count, flags, open_share};
 
 /// By what passages are pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,11 +6,10 @@ use std::str::FromStr;
 use clap::{Arg, Args, Subcommand, ValueEnum};
 use ken_train::heads::Shape;
 
-use super::MODEL;
 use super::tuning::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
-use crate::config::{Key, flags, open_share};
+use crate::config::{Key, MODEL, flags, open_share};
 
 /// `ken train`.
 #[derive(Debug, Args)]

@@ -7,8 +7,7 @@ use clap::Args;
 use ken_model::decoder::PromptForm;
 use ken_study::{LabelRule, Labels};
 
-use super::{FINDING, MODEL};
-use crate::config::{Key, count, flags, share};
+use crate::config::{FINDING, Key, MODEL, count, flags, share};
 
 /// How a language model is trained, and what is written.
 #[derive(Debug, Clone, Args)]

@@ -178,6 +178,38 @@ pub(crate) fn flags(keys: &[Key]) -> Vec<Arg> {
     keys.iter().map(|key| key.flag()).collect()
 }
 
+/// The settings of the language model.
+pub(crate) const MODEL: &[Key] = &[
+    Key::model,
+    Key::model_name,
+    Key::adapter,
+    Key::precision,
+    Key::device,
+    Key::max_tokens,
+    Key::seed,
+];
+
+/// The settings of how passages are found.
+pub(crate) const FINDING: &[Key] = &[
+    Key::mode,
+    Key::rerank,
+    Key::rerank_depth,
+    Key::rerank_chunk,
+    Key::scale,
+    Key::reverse,
+    Key::filters,
+    Key::moved_embedder,
+];
+
+/// The settings of what policies decide by.
+pub(crate) const DECIDING: &[Key] = &[
+    Key::samples,
+    Key::router,
+    Key::kbm,
+    Key::kbm_model,
+    Key::datastore,
+];
+
 fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
