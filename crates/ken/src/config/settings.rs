@@ -49,8 +49,8 @@ settings! {
     /// The most tokens that retrieved passages may take in a prompt
     evidence_tokens: usize, "N" = "1536";
 
-    /// Search documents only whose metadata fit: KEY=VALUE, or with !=, <, <=, > or >=; may be
-    /// given several times, and then all have to fit
+    /// Search only documents whose metadata match: KEY=VALUE, or with !=, <, <=, > or >=; may be
+    /// given several times, and then all have to match
     #[serde(skip)]
     filters: Vec<Filter>, "CONDITION", only_flag "filter";
 
@@ -91,8 +91,8 @@ settings! {
 
     /// When a question retrieves: always, never, random:P, prompt (the model is asked whether it
     /// needs to look the question up), or above a threshold of what its own answers say:
-    /// certainty@T (KBM), uncertainty:M@T; +double behind it judges again with the evidence; or of
-    /// what --router foretells: router@T, what a model says that was trained on it: kbm@T with
+    /// certainty@T (KBM), uncertainty:M@T; +double after it judges again with the evidence; or of
+    /// what --router predicts: router@T, of what a model says that was trained on it: kbm@T with
     /// --kbm, or what the model itself chooses, if it was trained to: self-route
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
@@ -144,7 +144,7 @@ settings! {
     #[serde(skip)]
     sources: Vec<CorpusSource>, "NAME=CORPUS", only_flag "source";
 
-    /// 0 takes the likeliest token each time; higher values vary more
+    /// 0 takes the most likely token each time; higher values vary more
     temperature: Temperature, "T" = "0";
 
     /// Use N threads
