@@ -11,107 +11,69 @@ mod progress;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, GlobalFlags, Verb};
-use config::{Layer, Settings};
+use config::Settings;
 
 use crate::failure::{Failure, Result};
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+        let arguments = Arguments::from_arg_matches(&matches)?;
+        Ok((arguments, matches))
+    });
+    let (arguments, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return failure::report_usage(&error, asks_for_json()),
     };
-    match run(&arguments) {
+    match run(&arguments, &matches) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error, arguments.global.json),
     }
 }
 
-fn run(arguments: &Arguments) -> Result<()> {
-    let global = &arguments.global;
+fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
+    let json = arguments.global.json;
     let stop = interrupt::listen()?;
     match &arguments.verb {
-        Verb::Model(model) => commands::model::run(model, global.json, stop),
-        Verb::Doctor(arguments) => {
-            let settings = settings(global, Layer::default())?;
-            commands::doctor::run(arguments, &settings, global.json)
-        }
-        Verb::Completions(completions) => commands::completions::run(completions),
-        Verb::Demo(demo) => {
-            let settings = settings(global, demo.layer())?;
-            commands::demo::run(demo, &settings, global.json, stop)
-        }
-        Verb::Ingest(ingest) => {
-            let settings = settings(global, ingest.layer())?;
-            commands::ingest::run(ingest, &settings, global.json, stop)
-        }
-        Verb::Corpus(corpus) => {
-            let settings = settings(global, corpus.verb.layer())?;
-            commands::corpus::run(&corpus.verb, &settings, global.json, stop)
-        }
-        Verb::Search(search) => {
-            let settings = settings(global, search.layer())?;
-            commands::search::run(search, &settings, global.json, stop)
-        }
-        Verb::Ask(ask) => {
-            let settings = settings(global, ask.pipeline.layer())?;
-            commands::ask::run(ask, &settings, global.json, stop)
-        }
-        Verb::Chat(chat) => {
-            let settings = settings(global, chat.pipeline.layer())?;
-            commands::ask::chat(&settings, global.json, stop)
-        }
-        Verb::Eval(eval) => {
-            let settings = settings(global, eval.layer())?;
-            commands::eval::run(eval, &settings, global.json, stop)
-        }
-        Verb::Probe(probe) => {
-            let settings = settings(global, probe.layer())?;
-            commands::probe::run(probe, &settings, global.json, stop)
-        }
-        Verb::Label(label) => {
-            let settings = settings(global, label.verb.layer())?;
-            commands::label::run(&label.verb, &settings, global.json, stop)
-        }
-        Verb::Mastery(mastery) => {
-            let settings = settings(global, mastery.verb.layer())?;
-            commands::mastery::run(&mastery.verb, &settings, global.json, stop)
-        }
-        Verb::Train(train) => {
-            let settings = settings(global, train.verb.layer())?;
-            commands::train::run(&train.verb, &settings, global.json, stop)
-        }
-        Verb::Datastore(datastore) => {
-            let settings = settings(global, datastore.verb.layer())?;
-            commands::datastore::run(&datastore.verb, &settings, global.json, stop)
-        }
-        Verb::Export(export) => {
-            let settings = settings(global, export.verb.layer())?;
-            commands::export::run(&export.verb, &settings, global.json, stop)
-        }
-        Verb::Prune(prune) => {
-            let settings = settings(global, prune.layer())?;
-            commands::prune::run(prune, &settings, global.json, stop)
-        }
-        Verb::Calibrate(calibrate) => {
-            let settings = settings(global, calibrate.layer())?;
-            commands::calibrate::run(calibrate, &settings, global.json, stop)
-        }
-        Verb::World(world) => {
-            let settings = settings(global, world.verb.layer())?;
-            commands::world::run(&world.verb, &settings, global.json, stop)
-        }
+        Verb::Model(model) => return commands::model::run(model, json, stop),
+        Verb::Completions(completions) => return commands::completions::run(completions),
+        _ => {}
+    }
+    let mut settings = settings(&arguments.global, matches)?;
+    match &arguments.verb {
+        Verb::Eval(eval) => eval.amend(&mut settings),
+        Verb::Prune(prune) => prune.amend(&mut settings),
+        Verb::World(world) => world.verb.amend(&mut settings),
+        _ => {}
+    }
+    let settings = &settings;
+    match &arguments.verb {
+        Verb::Model(_) | Verb::Completions(_) => Ok(()),
+        Verb::Doctor(doctor) => commands::doctor::run(doctor, settings, json),
+        Verb::Demo(demo) => commands::demo::run(demo, settings, json, stop),
+        Verb::Ingest(ingest) => commands::ingest::run(ingest, settings, json, stop),
+        Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, settings, json, stop),
+        Verb::Search(search) => commands::search::run(search, settings, json, stop),
+        Verb::Ask(ask) => commands::ask::run(ask, settings, json, stop),
+        Verb::Chat(_) => commands::ask::chat(settings, json, stop),
+        Verb::Eval(eval) => commands::eval::run(eval, settings, json, stop),
+        Verb::Probe(probe) => commands::probe::run(probe, settings, json, stop),
+        Verb::Label(label) => commands::label::run(&label.verb, settings, json, stop),
+        Verb::Mastery(mastery) => commands::mastery::run(&mastery.verb, settings, json, stop),
+        Verb::Train(train) => commands::train::run(&train.verb, settings, json, stop),
+        Verb::Datastore(store) => commands::datastore::run(&store.verb, settings, json, stop),
+        Verb::Export(export) => commands::export::run(&export.verb, settings, json, stop),
+        Verb::Prune(prune) => commands::prune::run(prune, settings, json, stop),
+        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, settings, json, stop),
+        Verb::World(world) => commands::world::run(&world.verb, settings, json, stop),
     }
 }
 
-/// Resolves the settings of a verb from its flags and starts the threads.
-fn settings(global: &GlobalFlags, mut flags: Layer) -> Result<Settings> {
-    flags.threads = global.threads;
-    flags.trust_corpus_embedder = global.trust_corpus_embedder.then_some(true);
-    flags.allow_plaintext_keys = global.allow_plaintext_keys.then_some(true);
-    let settings = config::resolve(flags, global.config.as_deref())?;
+/// Resolves the settings and starts the threads.
+fn settings(global: &GlobalFlags, matches: &ArgMatches) -> Result<Settings> {
+    let settings = config::resolve(matches, global.config.as_deref())?;
     if let Some(threads) = settings.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads.get())

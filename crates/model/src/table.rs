@@ -195,9 +195,7 @@ impl TableModel {
             temperature, seed, ..
         } = options.sampling
         {
-            /// Far apart, so that neighbouring seeds share no sequence.
-            const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-            let seed = seed.wrapping_add(STEP.wrapping_mul(sample as u64));
+            let seed = seed.wrapping_add(ken_random::STEP.wrapping_mul(sample as u64));
             let mut left = StdRng::seed_from_u64(seed).random::<f64>();
             let logs: Vec<f64> = answers
                 .iter()

@@ -211,9 +211,7 @@ pub fn seed_of(seed: u64, question_id: &str) -> u64 {
     for byte in question_id.bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
-    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^ (hash >> 31)
+    ken_random::mixed(hash)
 }
 
 #[cfg(test)]

@@ -24,7 +24,6 @@ pub mod mastery;
 mod page;
 pub mod probe;
 pub mod pruning;
-mod random;
 pub mod record;
 pub mod results;
 pub mod statistics;
@@ -32,6 +31,8 @@ pub mod summary;
 mod table;
 mod training_page;
 pub mod world;
+
+use ken_random as random;
 
 pub use calibration::{CalibrationError, Observed, check_sampling, observe, observe_scored, taken};
 pub use compare::{Comparison, SignalsError, compare};

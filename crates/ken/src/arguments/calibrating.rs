@@ -3,20 +3,38 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::Args;
-use ken_hub::ModelReference;
+use clap::{Arg, Args};
 use ken_route::{Goal, Measure};
 
-use super::CorpusFlag;
-use super::answering::{DatastoreFlag, KbmFlags, RouterFlag};
-use crate::config::{Layer, count};
+use crate::config::{Key, count, flags, open_share, share};
 
 /// As many as `ken ask` draws where nobody says how many.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
 
+/// The settings that are taken.
+fn taken() -> Vec<Arg> {
+    let mut taken = flags(&[
+        Key::router,
+        Key::kbm,
+        Key::kbm_model,
+        Key::datastore,
+        Key::corpus,
+    ]);
+    taken.extend([
+        Key::adapter.flag_for("With --policy self-route: the adapter by which the model chooses"),
+        Key::model.flag_for(
+            "With --policy router: the model that was probed, where the router takes its hidden states",
+        ),
+        Key::embedder.flag_for(
+            "With --policy router: the embedder that it takes vectors of, where no corpus is named",
+        ),
+    ]);
+    taken
+}
+
 /// `ken calibrate`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = taken(), after_long_help = "\
 Examples:
   ken calibrate known.jsonl --policy certainty
   ken calibrate known.jsonl --policy certainty --ratio 0.5
@@ -41,32 +59,6 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "POLICY")]
     pub(crate) policy: Measure,
 
-    #[command(flatten)]
-    router: RouterFlag,
-
-    #[command(flatten)]
-    kbm: KbmFlags,
-
-    #[command(flatten)]
-    datastore: DatastoreFlag,
-
-    /// With --policy self-route: the adapter by which the model chooses [setting: adapter]
-    #[arg(long, value_name = "DIR")]
-    adapter: Option<PathBuf>,
-
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
-    /// With --policy router: the model that was probed, where the router takes its hidden states
-    /// [setting: model]
-    #[arg(long, value_name = "REF")]
-    model: Option<ModelReference>,
-
-    /// With --policy router: the embedder that it takes vectors of, where no corpus is named
-    /// [setting: embedder]
-    #[arg(long, value_name = "REF")]
-    embedder: Option<ModelReference>,
-
     /// How many answers the policy is to sample, at most as many as were probed
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]
     pub(crate) samples: NonZeroUsize,
@@ -85,21 +77,6 @@ pub(crate) struct CalibrateArguments {
 }
 
 impl CalibrateArguments {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer {
-            model: self.model.clone(),
-            embedder: self.embedder.clone(),
-            adapter: self.adapter.clone(),
-            ..Layer::default()
-        };
-        self.router.onto(&mut layer);
-        self.kbm.onto(&mut layer);
-        self.datastore.onto(&mut layer);
-        self.corpus.onto(&mut layer);
-        layer
-    }
-
     /// What the threshold is to achieve.
     pub(crate) fn goal(&self) -> Goal {
         match (self.max_loss, self.ratio) {
@@ -110,19 +87,5 @@ impl CalibrateArguments {
             (None, Some(ratio)) => Goal::RetrievalRatio(ratio),
             (None, None) => Goal::BestAccuracy,
         }
-    }
-}
-
-pub(super) fn share(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a number from 0 to 1 is wanted".to_owned()),
-    }
-}
-
-pub(super) fn open_share(text: &str) -> Result<f64, String> {
-    match share(text)? {
-        share if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err("a number between 0 and 1 is wanted, neither of them".to_owned()),
     }
 }

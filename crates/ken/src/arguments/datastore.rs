@@ -6,10 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ken_study::LabelRule;
 
-use super::answering::ModelFlags;
-use super::calibrating::share;
 use super::training::LayerChoice;
-use crate::config::{Layer, count};
+use crate::config::{MODEL, count, flags, share};
 
 /// `ken datastore`.
 #[derive(Debug, Args)]
@@ -38,23 +36,9 @@ pub(crate) enum DatastoreVerb {
     Export(DatastoreExportArguments),
 }
 
-impl DatastoreVerb {
-    /// What the flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        match self {
-            Self::Make(make) => make.model.onto(&mut layer),
-            Self::Add(add) => add.model.onto(&mut layer),
-            Self::Import(import) => import.model.onto(&mut layer),
-            Self::List(_) | Self::Edit(_) | Self::Remove(_) | Self::Export(_) => {}
-        }
-        layer
-    }
-}
-
 /// `ken datastore make`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = flags(MODEL), after_long_help = "\
 Examples:
   ken datastore make labels.jsonl --adapter routing --out routes
   ken datastore make labels.jsonl --adapter routing --rule sum --layer 12 --out routes
@@ -83,9 +67,6 @@ pub(crate) struct DatastoreMakeArguments {
     /// Leave out a share of the questions, to calibrate and evaluate on; that of the training
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
-
-    #[command(flatten)]
-    pub(crate) model: ModelFlags,
 }
 
 /// `ken datastore list`.
@@ -115,7 +96,7 @@ pub(crate) struct DatastoreListArguments {
 
 /// `ken datastore add`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = flags(MODEL), after_long_help = "\
 Examples:
   ken datastore add routes \"Who keeps the keys?\" --source notes --adapter routing
   ken datastore add routes \"Who wrote Hamlet?\" --source self --id hamlet --adapter routing")]
@@ -135,9 +116,6 @@ pub(crate) struct DatastoreAddArguments {
     /// The entry's id [default: made from the question]
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) model: ModelFlags,
 }
 
 /// `ken datastore edit`.
@@ -178,7 +156,7 @@ pub(crate) struct DatastoreRemoveArguments {
 
 /// `ken datastore import`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = flags(MODEL), after_long_help = "\
 Examples:
   ken datastore export routes --out entries.jsonl
   ken datastore import routes entries.jsonl --adapter routing
@@ -194,9 +172,6 @@ pub(crate) struct DatastoreImportArguments {
     /// The entries
     #[arg(value_name = "FILE")]
     pub(crate) entries: PathBuf,
-
-    #[command(flatten)]
-    pub(crate) model: ModelFlags,
 }
 
 /// `ken datastore export`.

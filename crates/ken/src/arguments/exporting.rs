@@ -7,9 +7,8 @@ use ken_hub::ModelReference;
 use ken_model::decoder::StoredAs;
 use ken_study::lessons::LessonFormat;
 
-use super::answering::ModelFlags;
 use super::tuning::{KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags};
-use crate::config::{Layer, seed};
+use crate::config::{Key, MODEL, flags};
 
 /// `ken export`.
 #[derive(Debug, Args)]
@@ -28,21 +27,9 @@ pub(crate) enum ExportVerb {
     TrainingData(Box<ExportTrainingDataArguments>),
 }
 
-impl ExportVerb {
-    /// What the flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        match self {
-            Self::Model(model) => model.model.onto(&mut layer),
-            Self::TrainingData(data) => data.of.onto(&mut layer),
-        }
-        layer
-    }
-}
-
 /// `ken export model`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = flags(MODEL), after_long_help = "\
 Examples:
   ken export model --adapter tolerant --out merged
   ken export model --adapter tolerant --as bf16 --out merged
@@ -58,9 +45,6 @@ pub(crate) struct ExportModelArguments {
     /// How weights are written: f32, f16 or bf16
     #[arg(long = "as", value_name = "PRECISION", default_value = "f32")]
     pub(crate) stored: StoredAs,
-
-    #[command(flatten)]
-    model: ModelFlags,
 }
 
 /// `ken export training-data`.
@@ -102,7 +86,7 @@ weights of examples.")]
         export: ExportFlags,
     },
     /// To choose where its knowledge comes from
-    #[command(after_long_help = "\
+    #[command(arg = Key::model.flag_for("The model that is to be trained"), after_long_help = "\
 Examples:
   ken export training-data self-route labels.jsonl --format trl --out lessons.jsonl
   ken export training-data self-route labels.jsonl --preferences --format trl --out pairs.jsonl
@@ -118,34 +102,12 @@ second. Marks are written as the model's vocabulary calls them.")]
         preferences: bool,
         #[command(flatten)]
         export: ExportFlags,
-        /// The model that is to be trained [setting: model]
-        #[arg(long, value_name = "REF")]
-        model: Option<ModelReference>,
     },
-}
-
-impl TrainingData {
-    fn onto(&self, layer: &mut Layer) {
-        let export = match self {
-            Self::NoiseTolerant { lessons, export } => {
-                lessons.lesson.onto(layer);
-                export
-            }
-            Self::Kbm { lessons, export } => {
-                lessons.lesson.onto(layer);
-                export
-            }
-            Self::SelfRoute { export, model, .. } => {
-                layer.model.clone_from(model);
-                export
-            }
-        };
-        layer.seed = export.seed;
-    }
 }
 
 /// For whom, and where to.
 #[derive(Debug, Clone, Args)]
+#[command(arg = Key::seed.flag())]
 pub(crate) struct ExportFlags {
     /// The tool: trl, llama-factory or axolotl
     #[arg(long, value_name = "TOOL")]
@@ -154,8 +116,4 @@ pub(crate) struct ExportFlags {
     /// Write to this file; for llama-factory into this folder
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: PathBuf,
-
-    /// The seed of what is drawn [setting: seed]
-    #[arg(long, value_name = "SEED", value_parser = seed)]
-    seed: Option<u64>,
 }

@@ -3,13 +3,18 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::{OsStringValueParser, TypedValueParser};
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
 use ken_study::label::GoldenChoice;
 
-use super::FindingFlags;
-use super::answering::ModelFlags;
-use crate::config::{CorpusSource, Layer, count};
+use crate::config::{FINDING, Key, MODEL, count, flags};
+
+/// The corpora, each a source.
+fn sources() -> Arg {
+    let help = "A corpus as a source: its folder, or milvus://HOST:PORT/COLLECTION, with a name before \
+                it if that of the folder will not do; may be given several times [setting: corpus]";
+    let flag = Key::sources.flag_for(help);
+    flag.long("corpus").value_name("[NAME=]DIR")
+}
 
 /// `ken label`.
 #[derive(Debug, Args)]
@@ -26,18 +31,9 @@ pub(crate) enum LabelVerb {
     Sources(SourcesArguments),
 }
 
-impl LabelVerb {
-    /// What the flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        match self {
-            Self::Sources(sources) => sources.layer(),
-        }
-    }
-}
-
 /// `ken label sources`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(arg = sources(), args = flags(FINDING), args = flags(MODEL), after_long_help = "\
 Examples:
   ken label sources questions.jsonl --corpus notes.ken
   ken label sources questions.jsonl --corpus notes.ken --corpus wiki=/data/wiki.ken --out labels.jsonl
@@ -58,11 +54,6 @@ pub(crate) struct SourcesArguments {
     /// A JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
-
-    /// A corpus as a source: its folder, or milvus://HOST:PORT/COLLECTION, with a name before it
-    /// if that of the folder will not do; may be given several times [setting: corpus]
-    #[arg(long = "corpus", value_name = "[NAME=]DIR", value_parser = corpus_source())]
-    pub(crate) corpora: Vec<CorpusSource>,
 
     /// How many texts the model writes, and how many passages are found in each corpus
     #[arg(long, value_name = "N", default_value = "5", value_parser = count::<NonZeroUsize>)]
@@ -85,24 +76,4 @@ pub(crate) struct SourcesArguments {
     /// directory, where QUESTIONS is NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-
-    #[command(flatten)]
-    finding: FindingFlags,
-
-    #[command(flatten)]
-    model: ModelFlags,
-}
-
-/// Reads `DIR` or `NAME=DIR`.
-pub(super) fn corpus_source() -> impl TypedValueParser<Value = CorpusSource> {
-    OsStringValueParser::new().try_map(CorpusSource::of_argument)
-}
-
-impl SourcesArguments {
-    fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        self.finding.onto(&mut layer);
-        self.model.onto(&mut layer);
-        layer
-    }
 }

@@ -3,12 +3,16 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Arg, Args, Subcommand};
 use ken_hub::ModelReference;
 
-use super::answering::ModelFlags;
-use super::corpus::corpus_address;
-use crate::config::{CorpusAddress, Layer, count};
+use crate::config::{Key, MODEL, count, flags};
+
+/// The corpus, named without a flag.
+fn corpus() -> Arg {
+    let corpus = Key::corpus.flag_for("The folder of the corpus");
+    corpus.long(None::<&'static str>).value_name("CORPUS")
+}
 
 /// `ken mastery`.
 #[derive(Debug, Args)]
@@ -32,7 +36,7 @@ pub(crate) enum MasteryVerb {
 
 /// `ken mastery label`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(arg = corpus(), args = flags(MODEL), after_long_help = "\
 Examples:
   ken mastery label notes.ken --limit 50
   ken mastery label wiki.ken --limit 2000 --seed 7 --out mastery.jsonl
@@ -53,10 +57,6 @@ With --questions and --records nothing is written or answered: questions whose
 metadata.gold_passage names a passage or document stand for the sentence of it that holds a
 golden answer, and its mastery is the mean confidence that `ken probe` found in them.")]
 pub(crate) struct MasteryLabelArguments {
-    /// The folder of the corpus [setting: corpus]
-    #[arg(value_name = "CORPUS", value_parser = corpus_address())]
-    corpus: Option<CorpusAddress>,
-
     /// Take a random sample of N passages, chosen by the seed
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
@@ -92,20 +92,4 @@ pub(crate) struct MasteryLabelArguments {
     /// directory, where the corpus is NAME.ken]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-
-    #[command(flatten)]
-    model: ModelFlags,
-}
-
-impl MasteryVerb {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        let Self::Label(label) = self;
-        let mut layer = Layer {
-            corpus: label.corpus.clone(),
-            ..Layer::default()
-        };
-        label.model.onto(&mut layer);
-        layer
-    }
 }

@@ -7,13 +7,11 @@ use clap::Args;
 use ken_hub::ModelReference;
 use ken_probe::{Correctness, Grouping};
 
-use super::answering::ModelFlags;
-use super::{CorpusFlag, SearchFlags};
-use crate::config::{Layer, SamplingTemperature, count};
+use crate::config::{FINDING, Key, MODEL, SamplingTemperature, count, flags};
 
 /// `ken probe`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = flags(&[Key::corpus, Key::k]), args = flags(FINDING), args = flags(MODEL), after_long_help = "\
 Examples:
   ken probe questions.jsonl --corpus notes.ken --out known.jsonl
   ken probe questions.jsonl --out closed-book.jsonl --samples 10 --limit 200
@@ -77,24 +75,4 @@ pub(crate) struct ProbeArguments {
     /// where QUESTIONS is NAME.jsonl]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
-    #[command(flatten)]
-    search: SearchFlags,
-
-    #[command(flatten)]
-    model: ModelFlags,
-}
-
-impl ProbeArguments {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        self.corpus.onto(&mut layer);
-        self.search.onto(&mut layer);
-        self.model.onto(&mut layer);
-        layer
-    }
 }

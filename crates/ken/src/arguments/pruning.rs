@@ -7,10 +7,7 @@ use clap::{Args, ValueEnum};
 
 use ken_route::Policy;
 
-use super::answering::{DecidingFlags, ModelFlags};
-use super::calibrating::open_share;
-use super::{FolderFlag, SearchFlags};
-use crate::config::{Layer, count};
+use crate::config::{DECIDING, FINDING, Key, MODEL, Settings, count, flags, open_share};
 
 /// By what passages are pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -27,7 +24,7 @@ pub(crate) enum PruneMethod {
 
 /// `ken prune`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = flags(&[Key::corpus, Key::k]), args = flags(DECIDING), args = flags(FINDING), args = flags(MODEL), after_long_help = "\
 Examples:
   ken prune --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
   ken prune --corpus notes.ken --pruner pruner.json --ratio 0.3
@@ -46,9 +43,6 @@ largest ratio is taken for which, with the confidence given, at most that share 
 like these lose the passage with their answer. --report measures copies, and leaves the
 corpus as it is.")]
 pub(crate) struct PruneArguments {
-    #[command(flatten)]
-    corpus: FolderFlag,
-
     /// A pruner, made by ken train pruner
     #[arg(long, value_name = "FILE")]
     pub(crate) pruner: Option<PathBuf>,
@@ -126,9 +120,6 @@ pub(crate) struct PruneArguments {
     #[arg(long, value_name = "POLICY", requires = "report")]
     policy: Option<Policy>,
 
-    #[command(flatten)]
-    deciding: DecidingFlags,
-
     /// With --report: answer so many questions at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
     pub(crate) batch: NonZeroUsize,
@@ -137,26 +128,12 @@ pub(crate) struct PruneArguments {
     /// where the corpus is NAME.ken]
     #[arg(long, value_name = "DIR", requires = "report")]
     pub(crate) out: Option<PathBuf>,
-
-    #[command(flatten)]
-    search: SearchFlags,
-
-    #[command(flatten)]
-    model: ModelFlags,
 }
 
 impl PruneArguments {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer {
-            policy: Some(self.policy.unwrap_or(Policy::Always)),
-            ..Layer::default()
-        };
-        self.corpus.onto(&mut layer);
-        self.deciding.onto(&mut layer);
-        self.search.onto(&mut layer);
-        self.model.onto(&mut layer);
-        layer
+    /// Only its own flag says by which policy the report answers.
+    pub(crate) fn amend(&self, settings: &mut Settings) {
+        settings.policy = self.policy.unwrap_or(Policy::Always);
     }
 }
 

@@ -3,17 +3,13 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Subcommand, ValueEnum};
-use ken_hub::ModelReference;
+use clap::{Arg, Args, Subcommand, ValueEnum};
 use ken_train::heads::Shape;
 
-use super::answering::{KbmFlags, ModelFlags};
-use super::calibrating::open_share;
 use super::tuning::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
-use super::{CorpusFlag, FolderFlag};
-use crate::config::Layer;
+use crate::config::{Key, MODEL, flags, open_share};
 
 /// `ken train`.
 #[derive(Debug, Args)]
@@ -38,20 +34,6 @@ pub(crate) enum TrainVerb {
     Router(Box<TrainRouterArguments>),
     /// A pruner: which passages of a corpus say what the language model knows
     Pruner(Box<TrainPrunerArguments>),
-}
-
-impl TrainVerb {
-    /// What the flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        match self {
-            Self::Examples(examples) => examples.layer(),
-            Self::NoiseTolerant(tuning) => tuning.layer(),
-            Self::Kbm(kbm) => kbm.layer(),
-            Self::SelfRoute(routing) => routing.layer(),
-            Self::Router(router) => router.layer(),
-            Self::Pruner(pruner) => pruner.layer(),
-        }
-    }
 }
 
 /// How a head is learned and judged.
@@ -116,9 +98,18 @@ impl FromStr for LayerChoice {
     }
 }
 
+/// The settings of `ken train router`.
+fn deciding() -> Vec<Arg> {
+    let embedder =
+        "With --from embedding and no corpus: the embedder; that of the corpus to be searched";
+    let mut deciding = flags(&[&[Key::corpus, Key::kbm, Key::kbm_model], MODEL].concat());
+    deciding.push(Key::embedder.flag_for(embedder));
+    deciding
+}
+
 /// `ken train router`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = deciding(), after_long_help = "\
 Examples:
   ken train router known.jsonl --corpus notes.ken --out router.json
   ken train router known.jsonl --from first-token --out router.json
@@ -152,38 +143,11 @@ pub(crate) struct TrainRouterArguments {
 
     #[command(flatten)]
     pub(crate) head: HeadFlags,
-
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
-    /// With --from embedding and no corpus: the embedder; that of the corpus to be searched
-    /// [setting: embedder]
-    #[arg(long, value_name = "REF")]
-    embedder: Option<ModelReference>,
-
-    #[command(flatten)]
-    kbm: KbmFlags,
-
-    #[command(flatten)]
-    model: ModelFlags,
-}
-
-impl TrainRouterArguments {
-    fn layer(&self) -> Layer {
-        let mut layer = Layer {
-            embedder: self.embedder.clone(),
-            ..Layer::default()
-        };
-        self.kbm.onto(&mut layer);
-        self.corpus.onto(&mut layer);
-        self.model.onto(&mut layer);
-        layer
-    }
 }
 
 /// `ken train pruner`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(arg = Key::corpus.flag(), args = flags(MODEL), after_long_help = "\
 Examples:
   ken train pruner mastery.jsonl --corpus notes.ken --out pruner.json
   ken train pruner mastery.jsonl --corpus notes.ken --head mlp:16 --out pruner.json --json
@@ -214,19 +178,4 @@ pub(crate) struct TrainPrunerArguments {
 
     #[command(flatten)]
     pub(crate) head: HeadFlags,
-
-    #[command(flatten)]
-    corpus: FolderFlag,
-
-    #[command(flatten)]
-    model: ModelFlags,
-}
-
-impl TrainPrunerArguments {
-    fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        self.corpus.onto(&mut layer);
-        self.model.onto(&mut layer);
-        layer
-    }
 }

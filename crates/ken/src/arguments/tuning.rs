@@ -7,14 +7,11 @@ use clap::Args;
 use ken_model::decoder::PromptForm;
 use ken_study::{LabelRule, Labels};
 
-use super::CorpusFlag;
-use super::answering::ModelFlags;
-use super::calibrating::share;
-use super::corpus::FindingFlags;
-use crate::config::{Layer, count};
+use crate::config::{FINDING, Key, MODEL, count, flags, share};
 
 /// How a language model is trained, and what is written.
 #[derive(Debug, Clone, Args)]
+#[command(args = flags(MODEL))]
 pub(crate) struct TuningFlags {
     /// Write what was learned into this folder: an adapter as PEFT lays it out, or with --full a
     /// model. A training that was stopped goes on from there
@@ -89,9 +86,6 @@ pub(crate) struct TuningFlags {
     /// Steps between checkpoints
     #[arg(long, value_name = "N", default_value = "50", value_parser = count::<NonZeroUsize>)]
     pub(crate) checkpoint_every: NonZeroUsize,
-
-    #[command(flatten)]
-    pub(crate) model: ModelFlags,
 }
 
 /// Which lessons make a model choose its source.
@@ -157,35 +151,14 @@ pub(crate) struct TrainSelfRouteArguments {
     pub(crate) tuning: TuningFlags,
 }
 
-impl TrainSelfRouteArguments {
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        self.tuning.model.onto(&mut layer);
-        layer
-    }
-}
-
 /// How lessons are put before the model, and where their passages come from.
 #[derive(Debug, Clone, Args)]
+#[command(arg = Key::corpus.flag(), args = flags(FINDING))]
 pub(crate) struct LessonFlags {
     /// How prompts are put before the model, in training and after: bare (passages and question),
     /// or examples (with an instruction and worked examples before them)
     #[arg(long, value_name = "FORM", default_value = "bare")]
     pub(crate) prompt: PromptForm,
-
-    #[command(flatten)]
-    corpus: CorpusFlag,
-
-    #[command(flatten)]
-    finding: FindingFlags,
-}
-
-impl LessonFlags {
-    /// Writes what was given over a layer of settings.
-    pub(crate) fn onto(&self, layer: &mut Layer) {
-        self.corpus.onto(layer);
-        self.finding.onto(layer);
-    }
 }
 
 /// `ken train examples`.
@@ -216,14 +189,6 @@ pub(crate) struct TrainExamplesArguments {
 
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,
-}
-
-impl TrainExamplesArguments {
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        self.tuning.model.onto(&mut layer);
-        layer
-    }
 }
 
 /// Which lessons make a model stand noise.
@@ -288,15 +253,6 @@ pub(crate) struct TrainNoiseTolerantArguments {
     pub(crate) tuning: TuningFlags,
 }
 
-impl TrainNoiseTolerantArguments {
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        self.lessons.lesson.onto(&mut layer);
-        self.tuning.model.onto(&mut layer);
-        layer
-    }
-}
-
 /// Which lessons tell what a model knows.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KbmLessonFlags {
@@ -353,13 +309,4 @@ pub(crate) struct TrainKbmArguments {
 
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,
-}
-
-impl TrainKbmArguments {
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        self.lessons.lesson.onto(&mut layer);
-        self.tuning.model.onto(&mut layer);
-        layer
-    }
 }

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
-use ken_model::decoder::Device;
 use ken_study::world::{Size, WorldSettings};
 
-use crate::config::{Layer, seed};
+use crate::config::{Key, Settings, flags};
 
 /// `ken world`.
 #[derive(Debug, Args)]
@@ -39,26 +38,17 @@ pub(crate) enum WorldVerb {
 }
 
 impl WorldVerb {
-    /// What these flags say about settings.
-    pub(crate) fn layer(&self) -> Layer {
-        let mut layer = Layer::default();
-        match self {
-            Self::Truth(truth) => {
-                layer.model = Some(truth.model.clone());
-                layer.adapter.clone_from(&truth.adapter);
-                layer.device = truth.device;
-            }
-            Self::Make(make) => layer.seed = make.seed,
-            Self::Mix(_) | Self::Model(_) => {}
-            Self::Train(train) => layer.device = train.device,
+    /// The model whose truth is computed is always named.
+    pub(crate) fn amend(&self, settings: &mut Settings) {
+        if let Self::Truth(truth) = self {
+            settings.model = truth.model.clone();
         }
-        layer
     }
 }
 
 /// `ken world make`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(arg = Key::seed.flag(), after_long_help = "\
 Examples:
   ken world make island
   ken world make island --people 1500 --exponent 0.8 --seed 1
@@ -91,10 +81,6 @@ pub(crate) struct WorldMakeArguments {
     /// The texts that each model learns from
     #[arg(long, value_name = "N", default_value_t = WorldSettings::default().sequences)]
     pub(crate) sequences: usize,
-
-    /// The seed of all that is drawn [setting: seed]
-    #[arg(long, value_name = "SEED", value_parser = seed)]
-    pub(crate) seed: Option<u64>,
 }
 
 /// `ken world mix`.
@@ -145,7 +131,7 @@ pub(crate) struct WorldModelArguments {
 
 /// `ken world train`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(arg = Key::device.flag(), after_long_help = "\
 Examples:
   ken world train island --size small --out small
   ken world train island --size large --out large --device cuda
@@ -173,16 +159,11 @@ pub(crate) struct WorldTrainArguments {
     /// The highest learning rate [default: by size]
     #[arg(long, value_name = "RATE")]
     pub(crate) learning_rate: Option<f64>,
-
-    /// Where it computes: cpu, cuda or metal, as ken was built for, or reference (on the CPU as a
-    /// GPU would, slowly) [setting: device]
-    #[arg(long, value_name = "DEVICE")]
-    pub(crate) device: Option<Device>,
 }
 
 /// `ken world truth`.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
+#[command(args = flags(&[Key::adapter, Key::device]), after_long_help = "\
 Examples:
   ken world truth ./small island
   ken world truth ./small island --limit 2000 --out truth.jsonl
@@ -200,15 +181,6 @@ pub(crate) struct WorldTruthArguments {
     /// The folder of the world
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
-
-    /// The folder of an adapter that is merged into the model's weights [setting: adapter]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) adapter: Option<PathBuf>,
-
-    /// Where it computes: cpu, cuda or metal, as ken was built for, or reference (on the CPU as a
-    /// GPU would, slowly) [setting: device]
-    #[arg(long, value_name = "DEVICE")]
-    pub(crate) device: Option<Device>,
 
     /// Take a random sample of N questions, chosen by the world's seed
     #[arg(long, value_name = "N")]

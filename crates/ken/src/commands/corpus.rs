@@ -16,6 +16,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::arguments::CorpusVerb;
+use crate::commands::corpus_info::show_info;
 use crate::commands::{open, push};
 use crate::config::{CorpusAddress, Settings};
 use crate::failure::{Context, Refusal, Result};
@@ -29,7 +30,7 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    if let (CorpusVerb::Info(_), CorpusAddress::Milvus(address)) = (verb, settings.corpus()?) {
+    if let (CorpusVerb::Info, CorpusAddress::Milvus(address)) = (verb, settings.corpus()?) {
         return show_info(
             open::collection(address, Active::All, settings)?.info(),
             json,
@@ -37,12 +38,12 @@ pub(crate) fn run(
     }
     let corpus = settings.folder()?;
     match verb {
-        CorpusVerb::Info(_) => {}
+        CorpusVerb::Info => {}
         CorpusVerb::Push { to, index, .. } => {
             return push::run(corpus, to, *index, settings, json, stop);
         }
         CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, json),
-        CorpusVerb::History(_) => return show_history(corpus, json),
+        CorpusVerb::History => return show_history(corpus, json),
         CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), stop),
         CorpusVerb::Rollback { generation, .. } => {
             Writer::rollback(corpus, *generation)?;
@@ -54,7 +55,7 @@ pub(crate) fn run(
             let marks = read_marks(ids)?;
             Writer::open(corpus)?.prune(marks)?;
         }
-        CorpusVerb::Compact(_) => compact_all(corpus, stop)?,
+        CorpusVerb::Compact => compact_all(corpus, stop)?,
         CorpusVerb::Join { parts, .. } => {
             let mut display = Display::new();
             ken_corpus::join(corpus, parts, &mut |step| {
@@ -122,38 +123,6 @@ fn told(damage: &Damage) -> String {
     }
     let numbers: Vec<String> = damage.generations.iter().map(u64::to_string).collect();
     format!("{told} (needed to roll back to {})", numbers.join(", "))
-}
-
-pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
-    if json {
-        return output::json(info);
-    }
-    output::line(format!(
-        "generation {}: {} documents, {} passages, {} pruned, {}",
-        info.generation,
-        info.documents,
-        info.passages,
-        info.pruned,
-        output::size(info.bytes)
-    ))?;
-    output::line(format!(
-        "embedded by {} ({} dimensions), cut by {}, dense search {}",
-        info.embedder, info.dimensions, info.segmentation, info.dense
-    ))?;
-    if info.shards.len() < 2 {
-        return Ok(());
-    }
-    let head = ["shard", "documents", "passages", "size"].map(str::to_owned);
-    let rows = info.shards.iter().map(|shard| {
-        vec![
-            shard.id.to_string(),
-            shard.documents.to_string(),
-            shard.passages.to_string(),
-            output::size(shard.bytes),
-        ]
-    });
-    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
-    output::table(&rows)
 }
 
 fn show_history(corpus: &Path, json: bool) -> Result<()> {

@@ -44,7 +44,7 @@ fn sources(
         questions = sample(questions, limit.get(), settings.seed);
     }
     let model = open::language_model(settings, stop)?;
-    let corpora = corpora(arguments, settings, &model, stop)?;
+    let corpora = corpora(settings, &model, stop)?;
     let out = match &arguments.out {
         Some(path) => path.clone(),
         None => records::beside_here(&arguments.questions, "sources.jsonl"),
@@ -80,12 +80,11 @@ fn sources(
 
 /// Opens the corpora that are named, or else that of the settings.
 fn corpora(
-    arguments: &SourcesArguments,
     settings: &Settings,
     model: &Arc<dyn LanguageModel>,
     stop: &AtomicBool,
 ) -> Result<Vec<NamedCorpus>> {
-    let sources = match arguments.corpora.as_slice() {
+    let sources = match settings.sources.as_slice() {
         [] => vec![CorpusSource::unnamed(settings.corpus()?.clone())],
         named => named.to_vec(),
     };

@@ -18,12 +18,12 @@ use ken_model::language::LanguageModel;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 use ken_route::{Head, Input, Measure, Policy, Purpose};
 
+use crate::commands::fetch::fetched;
 use crate::commands::rerank;
 use crate::commands::trust::{self, NamedBy};
 use crate::config::{CorpusAddress, Settings};
 use crate::failure::{Refusal, Result};
 use crate::interrupt;
-use crate::progress::Display;
 
 /// Passages retrieved for an answer where nobody says how many.
 const PASSAGES_READ: usize = 3;
@@ -423,14 +423,4 @@ pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
 pub(crate) fn checkpoint(settings: &Settings, stop: &AtomicBool) -> Result<Checkpoint> {
     let path = fetched(&settings.model, stop)?;
     Ok(Checkpoint::open(&path, settings.adapter.as_deref())?)
-}
-
-/// The folder or file of a model, fetched first where it is not cached.
-pub(crate) fn fetched(reference: &ModelReference, stop: &AtomicBool) -> Result<std::path::PathBuf> {
-    let cache = ModelCache::of_user()?;
-    if !matches!(reference, ModelReference::Local { .. }) {
-        let mut display = Display::new();
-        cache.pull(reference, &mut |step| display.show_hub(&step), stop)?;
-    }
-    Ok(cache.resolve(reference)?)
 }

@@ -7,7 +7,7 @@ use ken_corpus::{Corpus, CorpusInfo};
 use ken_milvus::{IndexKind, MilvusAddress, Pushed, push};
 use serde::Serialize;
 
-use crate::commands::corpus::show_info;
+use crate::commands::corpus_info::show_info;
 use crate::commands::trust;
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};

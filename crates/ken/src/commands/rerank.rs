@@ -7,7 +7,7 @@ use ken_answer::{Rerank, Reranker, Reranking, Retriever};
 use ken_model::encoder::CrossEncoder;
 use ken_model::language::LanguageModel;
 
-use crate::commands::open;
+use crate::commands::fetch::fetched;
 use crate::config::Settings;
 use crate::failure::Result;
 
@@ -22,7 +22,7 @@ pub(crate) fn added(
     let by = match &settings.rerank {
         Rerank::None => return Ok(retriever),
         Rerank::CrossEncoder(reference) => {
-            let folder = open::fetched(reference, stop)?;
+            let folder = fetched(reference, stop)?;
             let cross_encoder = CrossEncoder::load(&folder, settings.precision)?;
             Reranker::CrossEncoder(Box::new(cross_encoder))
         }

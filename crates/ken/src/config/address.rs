@@ -1,12 +1,14 @@
 //! Where a corpus is: in a folder, or in Milvus. It opens neither.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use ken_milvus::{AddressError, MilvusAddress};
 use serde::{Serialize, Serializer};
+
+use super::values::Value;
 
 /// Where a corpus is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,17 +19,18 @@ pub(crate) enum CorpusAddress {
     Milvus(MilvusAddress),
 }
 
-impl CorpusAddress {
-    /// Reads what stands on the command line; a path may be no text.
-    pub(crate) fn of_argument(given: OsString) -> Result<Self, AddressError> {
+impl Value for CorpusAddress {
+    /// A path may be no text.
+    fn read(given: &OsStr) -> Result<Self, String> {
         match given.to_str() {
-            Some(text) => text.parse(),
+            Some(text) => text
+                .parse()
+                .map_err(|error: AddressError| error.to_string()),
             None => Ok(Self::Folder(given.into())),
         }
     }
 
-    /// The same, with a relative folder taken as relative to another one.
-    pub(crate) fn below(self, folder: &Path) -> Self {
+    fn below(self, folder: &Path) -> Self {
         match self {
             Self::Folder(path) => Self::Folder(folder.join(path)),
             Self::Milvus(address) => Self::Milvus(address),

@@ -48,14 +48,6 @@ impl Keys {
         self.0.get(origin)
     }
 
-    /// This table, and what of the lower one it does not say.
-    pub(super) fn over(mut self, lower: Self) -> Self {
-        for (origin, source) in lower.0 {
-            self.0.entry(origin).or_insert(source);
-        }
-        self
-    }
-
     /// Reads the table. No message shows a value, since it may be a key that somebody wrote there.
     pub(super) fn read(value: &toml::Value) -> Result<Self, String> {
         let table = value.as_table().ok_or_else(|| {

@@ -1,10 +1,9 @@
 //! A corpus under a name. It opens none.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 
-use ken_milvus::AddressError;
-
-use super::CorpusAddress;
+use super::address::CorpusAddress;
+use super::values::Value;
 
 /// A corpus under the name by which labels and models know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,16 +24,18 @@ impl CorpusSource {
         };
         Self { name, address }
     }
+}
 
+impl Value for CorpusSource {
     /// Reads `DIR` or `NAME=DIR`. A path may be no text.
-    pub(crate) fn of_argument(given: OsString) -> Result<Self, AddressError> {
+    fn read(given: &OsStr) -> Result<Self, String> {
         let named = given.to_str().and_then(|text| text.split_once('='));
         match named {
             Some((name, corpus)) if is_name(name) => Ok(Self {
                 name: name.to_owned(),
-                address: corpus.parse()?,
+                address: CorpusAddress::read(corpus.as_ref())?,
             }),
-            _ => CorpusAddress::of_argument(given).map(Self::unnamed),
+            _ => CorpusAddress::read(given).map(Self::unnamed),
         }
     }
 }
@@ -52,7 +53,7 @@ mod tests {
     #[test]
     fn a_corpus_is_named_by_its_folder_or_before_it() {
         let read = |given: &str| {
-            let source = CorpusSource::of_argument(given.into()).unwrap();
+            let source = CorpusSource::read(given.as_ref()).unwrap();
             (source.name, source.address.to_string())
         };
         let both = |name: &str, address: &str| (name.to_owned(), address.to_owned());
@@ -63,6 +64,6 @@ mod tests {
         let address = "milvus://box:19530/shelf";
         assert_eq!(read(address), both("shelf", address));
         assert_eq!(read(&format!("m={address}")), both("m", address));
-        assert!(CorpusSource::of_argument("m=milvus://box".into()).is_err());
+        assert!(CorpusSource::read("m=milvus://box".as_ref()).is_err());
     }
 }

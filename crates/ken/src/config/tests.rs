@@ -1,9 +1,29 @@
 //! Tests of the settings' precedence and messages.
 
+use clap::Command;
+use ken_answer::Rerank;
+use ken_corpus::Segmentation;
+use ken_documents::Budget;
+use ken_index::Mode;
+use ken_model::Precision;
+use ken_model::decoder::Device;
+use ken_hub::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR};
+use ken_route::Policy;
+use std::num::NonZeroUsize;
+
+use super::values::Bytes;
 use super::*;
 
-fn file(text: &str) -> Result<Layer, Refusal> {
-    Layer::of_file(Path::new("shelf/ken.toml"), text)
+fn file(text: &str) -> Result<Settings, Refusal> {
+    let mut settings = Settings::by_default().unwrap();
+    read_file(&mut settings, Path::new("shelf/ken.toml"), text)?;
+    Ok(settings)
+}
+
+fn environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, Refusal> {
+    let mut settings = Settings::by_default().unwrap();
+    read_environment(&mut settings, get)?;
+    Ok(settings)
 }
 
 fn message(text: &str) -> String {
@@ -11,25 +31,119 @@ fn message(text: &str) -> String {
     format!("{refusal} | {}", refusal.hint().unwrap_or("no hint"))
 }
 
+/// A verb within a verb that takes all settings.
+fn command() -> Command {
+    let of = |truth: bool| {
+        SETTINGS
+            .iter()
+            .filter(move |setting| setting.is_truth == truth)
+    };
+    let global = of(true).map(|setting| setting.flag("").global(true));
+    let own = of(false).filter(|setting| setting.key != "moved_embedder");
+    let inner = Command::new("inner").args(own.map(|setting| setting.flag("")));
+    Command::new("ken").args(global).subcommand(inner)
+}
+
+fn flags_over(settings: &mut Settings, flags: &[&str]) -> Result<(), clap::Error> {
+    let words = [&["ken", "--verbalize", "inner"], flags].concat();
+    let matches = command().try_get_matches_from(words)?;
+    read_flags(settings, &matches).unwrap();
+    Ok(())
+}
+
 #[test]
 fn flags_win_over_variables_and_those_over_the_file() {
-    let from_file = file("k = 1\nseed = 1\nmax_tokens = 1").unwrap();
+    let mut settings = file("k = 1\nseed = 1\nmax_tokens = 1").unwrap();
     let variables = |name: &str| match name {
         "KEN_K" | "KEN_SEED" => Some("2".to_owned()),
         "KEN_MODE" => Some(String::new()),
         _ => None,
     };
-    let from_environment = Layer::of_environment(variables).unwrap();
-    let flags = Layer {
-        k: NonZeroUsize::new(3),
-        ..Layer::default()
-    };
-    let settings = settings(flags.over(from_environment).over(from_file)).unwrap();
+    read_environment(&mut settings, variables).unwrap();
+    flags_over(&mut settings, &["--k", "3"]).unwrap();
     assert_eq!(
         (settings.k, settings.seed, settings.max_tokens),
         (Some(3), 2, 1)
     );
     assert_eq!(settings.mode, Mode::Hybrid);
+}
+
+#[test]
+fn flags_are_read_wherever_they_stand() {
+    let mut settings = Settings::by_default().unwrap();
+    let flags = [
+        "--corpus=c",
+        "--filter",
+        "a=1",
+        "--filter",
+        "b=2",
+        "--source",
+        "w=x",
+        "--temperature=1",
+        "--reverse",
+        "--allow-plaintext-keys=false",
+    ];
+    settings.allow_plaintext_keys = true;
+    flags_over(&mut settings, &flags).unwrap();
+    assert_eq!(settings.folder().unwrap(), Path::new("c"));
+    assert_eq!((settings.filters.len(), settings.sources.len()), (2, 1));
+    assert!(settings.verbalize && settings.reverse && !settings.allow_plaintext_keys);
+    for bad in [
+        ["--k", "0"],
+        ["--k", "-1"],
+        ["--mode", "deep"],
+        ["--adapter", ""],
+    ] {
+        let error = flags_over(&mut settings, &bad).unwrap_err();
+        let told = format!("invalid value '{}' for '{} <", bad[1], bad[0]);
+        assert!(error.to_string().contains(&told), "{error}");
+    }
+    assert!(flags_over(&mut settings, &["--k", "1", "--k", "2"]).is_err());
+}
+
+#[test]
+fn defaults_are_those_of_the_libraries() {
+    let settings = Settings::by_default().unwrap();
+    assert_eq!(settings.samples, ken_answer::SAMPLES);
+    assert_eq!(
+        settings.max_document_bytes.0,
+        Budget::DEFAULT_DOCUMENT_BYTES
+    );
+    let [generator, embedder] = [DEFAULT_GENERATOR, DEFAULT_EMBEDDER].map(|text| text.parse());
+    assert_eq!(
+        (settings.model, settings.embedder),
+        (generator.unwrap(), embedder.unwrap())
+    );
+}
+
+/// The table of the documentation is written by this test where it is not what the settings say.
+#[test]
+fn the_settings_are_documented() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/config.md");
+    let document = std::fs::read_to_string(&path).unwrap();
+    let mut table = "| key | default | what it is |\n|---|---|---|\n".to_owned();
+    for setting in keyed() {
+        let more = match setting.more {
+            "" => String::new(),
+            more => format!("; see {more}"),
+        };
+        let default = match setting.default {
+            "" => "none",
+            default => default,
+        };
+        let (key, help) = (setting.key, setting.help.trim());
+        table += &format!("| `{key}` | {default} | {help}{more} |\n");
+    }
+    let start = document.find("| key |").unwrap();
+    let end = start + document[start..].find("\n\n").unwrap() + 1;
+    let expected = format!("{}{table}{}", &document[..start], &document[end..]);
+    if document != expected {
+        std::fs::write(&path, expected).unwrap();
+        panic!(
+            "{} was not up to date and is written anew: commit it",
+            path.display()
+        );
+    }
 }
 
 #[test]
@@ -39,14 +153,28 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
         temperature = 0.5\nthreads = 6\ntrust_corpus_embedder = true\nverbalize = true\n";
     let table: toml::Table = toml::from_str(text).unwrap();
     let keys: Vec<&str> = table.keys().map(String::as_str).collect();
-    assert_eq!(keys, KEYS);
-    let layer = file(text).unwrap();
-    assert_eq!(layer.over(Layer::default()), file(text).unwrap());
-    assert_eq!(
-        Layer::default().over(file(text).unwrap()),
-        file(text).unwrap()
-    );
-    let settings = settings(file(text).unwrap()).unwrap();
+    let known: Vec<&str> = keyed().map(|setting| setting.key).collect();
+    assert_eq!(keys, known);
+    let mut settings = environment(|name| {
+        let key = name.strip_prefix("KEN_").unwrap().to_ascii_lowercase();
+        let lower = match key.as_str() {
+            "device" => "cpu",
+            "mode" => "lexical",
+            "policy" => "always",
+            "precision" => "f32",
+            "rerank" => "embedder",
+            "rerank_chunk" | "segment" => "whole",
+            truth if table[truth].is_bool() => "false",
+            number if table[number].is_integer() || number.ends_with("bytes") => "77",
+            "temperature" => "7",
+            _ => "./lower",
+        };
+        Some(lower.to_owned())
+    })
+    .unwrap();
+    read_file(&mut settings, Path::new("shelf/ken.toml"), text).unwrap();
+    assert_eq!(settings, file(text).unwrap());
+    settings.active = active(settings.scale, settings.reverse).unwrap();
     assert_eq!(settings.folder().unwrap(), Path::new("shelf/c"));
     assert_eq!(settings.adapter.as_deref(), Some(Path::new("shelf/a")));
     assert_eq!(settings.datastore.as_deref(), Some(Path::new("shelf/d")));
@@ -65,7 +193,7 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
 
 #[test]
 fn reranking_keeps_eight_chunks_where_nobody_says() {
-    let k = |text: &str| settings(file(text).unwrap()).unwrap().k(3);
+    let k = |text: &str| file(text).unwrap().k(3);
     assert_eq!(k(""), 3);
     assert_eq!(k("rerank = \"none\""), 3);
     assert_eq!(k("rerank = \"embedder\""), 8);
@@ -82,7 +210,10 @@ fn an_unknown_key_is_named_with_its_file_and_its_neighbours() {
         message("[server]\nport = 1"),
         format!(
             "unknown key `server` in shelf/ken.toml | the keys are {}, and the table is [keys]",
-            KEYS.join(", ")
+            keyed()
+                .map(|setting| setting.key)
+                .collect::<Vec<_>>()
+                .join(", ")
         )
     );
 }
@@ -100,7 +231,7 @@ fn a_bad_value_is_named_with_its_key_and_file() {
     assert!(message("k = true").starts_with("`k` in shelf/ken.toml is of type boolean"));
     assert!(message("k = ").starts_with("shelf/ken.toml is not TOML: "));
     assert!(message("verbalize = 1").starts_with("`verbalize = 1` in shelf/ken.toml: "));
-    let refusal = Layer::of_environment(|name| (name == "KEN_K").then(|| "ten".to_owned()));
+    let refusal = environment(|name| (name == "KEN_K").then(|| "ten".to_owned()));
     assert!(
         refusal
             .unwrap_err()
@@ -128,7 +259,7 @@ fn no_message_shows_a_key_or_a_password() {
         let given = "https://ada:sk-secret@h/v1".to_owned();
         (name == "KEN_MODEL").then_some(given)
     };
-    let refusal = Layer::of_environment(variable).unwrap_err().to_string();
+    let refusal = environment(variable).unwrap_err().to_string();
     assert!(
         refusal.contains("KEN_MODEL") && !refusal.contains("sk-secret"),
         "{refusal}"
@@ -137,8 +268,8 @@ fn no_message_shows_a_key_or_a_password() {
 
 #[test]
 fn keys_are_shown_by_the_names_of_their_variables() {
-    let layer = file("[keys]\n\"https://h:8443\" = \"env:H_KEY\"").unwrap();
-    let shown = serde_json::to_value(settings(layer).unwrap()).unwrap();
+    let settings = file("[keys]\n\"https://h:8443\" = \"env:H_KEY\"").unwrap();
+    let shown = serde_json::to_value(settings).unwrap();
     assert_eq!(
         shown["keys"],
         serde_json::json!({"https://h:8443": "env:H_KEY"})
@@ -146,20 +277,20 @@ fn keys_are_shown_by_the_names_of_their_variables() {
 }
 
 #[test]
-fn edits_are_counted() {
-    assert_eq!(edits("", ""), 0);
-    assert_eq!(edits("k", ""), 1);
-    assert_eq!(edits("polcy", "policy"), 1);
-    assert_eq!(edits("modle", "model"), 2);
-    assert_eq!(edits("kitten", "sitting"), 3);
+fn keys_at_most_two_edits_away_are_suggested() {
+    for (key, hint) in [
+        ("modle", "did you mean `mode` or `model`?"),
+        ("ral", "the keys are "),
+        ("sacle", "did you mean `scale`?"),
+    ] {
+        let message = message(&format!("{key} = 1"));
+        assert!(message.contains(hint), "{message}");
+    }
 }
 
 #[test]
 fn a_corpus_must_be_named() {
-    let refusal = settings(Layer::default())
-        .unwrap()
-        .corpus()
-        .unwrap_err()
-        .to_string();
+    let settings = Settings::by_default().unwrap();
+    let refusal = settings.corpus().unwrap_err().to_string();
     assert_eq!(refusal, "no corpus is named");
 }

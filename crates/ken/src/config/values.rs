@@ -1,10 +1,139 @@
-//! Values of settings that only the command line has. All others are parsed by
-//! the rooms that they belong to.
+//! How values of settings are read, and the values that only the command line has. All others are
+//! parsed by the crates that they belong to.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ken_answer::Rerank;
+use ken_corpus::{Filter, Segmentation};
+use ken_index::Mode;
+use ken_ingest::Cut;
+use ken_model::Precision;
+use ken_model::decoder::Device;
+use ken_hub::ModelReference;
+use ken_route::Policy;
 use serde::Serialize;
+
+/// The type of a setting.
+pub(super) trait Value: Sized {
+    /// Whether it is true or false, and its flag alone says that it is true.
+    const IS_TRUTH: bool = false;
+    /// Whether its flag may be repeated.
+    const IS_LIST: bool = false;
+
+    /// Reads what a person gave.
+    fn read(given: &OsStr) -> Result<Self, String>;
+
+    /// What holds where nobody says. `words` is what the documentation calls it.
+    fn by_default(words: &str) -> Result<Self, String> {
+        Self::read(words.as_ref())
+    }
+
+    /// The same, where it is a relative path taken as relative to `folder`.
+    fn below(self, _folder: &Path) -> Self {
+        self
+    }
+
+    /// Puts a value in the place of this one.
+    fn put(&mut self, value: Self) {
+        *self = value;
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    const IS_TRUTH: bool = T::IS_TRUTH;
+
+    fn read(given: &OsStr) -> Result<Self, String> {
+        T::read(given).map(Some)
+    }
+
+    fn by_default(_words: &str) -> Result<Self, String> {
+        Ok(None)
+    }
+
+    fn below(self, folder: &Path) -> Self {
+        self.map(|value| value.below(folder))
+    }
+}
+
+impl<T: Value> Value for Vec<T> {
+    const IS_LIST: bool = true;
+
+    fn read(given: &OsStr) -> Result<Self, String> {
+        Ok(vec![T::read(given)?])
+    }
+
+    fn by_default(_words: &str) -> Result<Self, String> {
+        Ok(Self::new())
+    }
+
+    fn put(&mut self, value: Self) {
+        self.extend(value);
+    }
+}
+
+impl Value for PathBuf {
+    fn read(given: &OsStr) -> Result<Self, String> {
+        match given.is_empty() {
+            true => Err("a path is expected".to_owned()),
+            false => Ok(given.into()),
+        }
+    }
+
+    fn below(self, folder: &Path) -> Self {
+        folder.join(self)
+    }
+}
+
+/// Types whose values are read by a function of their text.
+macro_rules! read_by {
+    ($($type:ty: $read:expr),+ $(,)?) => {
+        $(impl Value for $type {
+            fn read(given: &OsStr) -> Result<Self, String> {
+                $read(given.to_str().ok_or("it is not UTF-8")?)
+            }
+        })+
+    };
+}
+
+read_by!(
+    NonZeroU32: count,
+    NonZeroUsize: count,
+    usize: |text| count(text).map(NonZeroUsize::get),
+    u64: seed,
+    Bytes: parsed,
+    Cut: parsed,
+    Device: parsed,
+    Filter: parsed,
+    Mode: parsed,
+    ModelReference: parsed,
+    Policy: parsed,
+    Precision: parsed,
+    Rerank: parsed,
+    Segmentation: parsed,
+    String: parsed,
+    Temperature: parsed,
+);
+
+impl Value for bool {
+    const IS_TRUTH: bool = true;
+
+    fn read(given: &OsStr) -> Result<Self, String> {
+        match given.to_str() {
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            _ => Err("it must be true or false".to_owned()),
+        }
+    }
+}
+
+/// Reads what knows itself how it is written.
+fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|reason: T::Err| reason.to_string())
+}
 
 /// A number of things, of which there has to be one.
 pub(crate) fn count<N: FromStr>(text: &str) -> Result<N, String> {
@@ -18,10 +147,20 @@ pub(crate) fn seed(text: &str) -> Result<u64, String> {
         .map_err(|_| "a seed is a whole number from 0 up".to_owned())
 }
 
-/// Whether or not.
-pub(super) fn truth(text: &str) -> Result<bool, String> {
-    text.parse()
-        .map_err(|_| "it must be true or false".to_owned())
+/// A share, from 0 to 1.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("a number from 0 to 1 is wanted".to_owned()),
+    }
+}
+
+/// A share that is neither nothing nor all.
+pub(crate) fn open_share(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        share if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("a number between 0 and 1 is wanted, neither of them".to_owned()),
+    }
 }
 
 /// A number of bytes, at least 1; written with K, M or G behind it, of 1024 times as many each.

@@ -26,11 +26,9 @@ pub(super) struct Choice {
 impl Sampler {
     /// The sampler of the `sample`th sequence of a request.
     pub(super) fn new(sampling: Sampling, sample: usize) -> Self {
-        /// Far apart, so that neighbouring seeds share no sequence.
-        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let seed = match sampling {
             Sampling::Greedy => 0,
-            Sampling::Random { seed, .. } => seed.wrapping_add(STEP.wrapping_mul(sample as u64)),
+            Sampling::Random { seed, .. } => seed.wrapping_add(ken_random::STEP.wrapping_mul(sample as u64)),
         };
         Self {
             sampling,

@@ -120,7 +120,7 @@ fn noise<'a>(
     found: &'a [Vec<Retrieved>],
     settings: &NoiseTolerant,
 ) -> Vec<&'a Retrieved> {
-    let mut state = settings.seed ^ (place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut state = settings.seed ^ (place as u64).wrapping_mul(ken_random::STEP);
     let from_others = (settings.random * settings.k as f64).round() as usize;
     let mut noise: Vec<&Retrieved> = found[place]
         .iter()

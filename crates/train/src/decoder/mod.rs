@@ -325,8 +325,5 @@ pub(crate) const TOKEN_ROWS: &str = "model.embed_tokens.token_adapter.trainable_
 
 /// A seed for one of several uses of another.
 pub(crate) fn seed_of(seed: u64, use_: u64) -> u64 {
-    let mut x = seed ^ use_.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    ken_random::mixed(seed ^ use_.wrapping_mul(ken_random::STEP))
 }

@@ -343,10 +343,7 @@ fn choose(codes: &Codes<'_>, found: &[Near], limit: usize, probe: &mut Probe) ->
     chosen
 }
 
-/// A number that has nothing to do with that of its neighbours (the end of SplitMix64).
+/// A number that has nothing to do with that of its neighbours.
 fn scattered(node: u32) -> u64 {
-    let mut bits = (u64::from(node) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ bits >> 31
+    ken_random::mixed((u64::from(node) + 1).wrapping_mul(ken_random::STEP))
 }

@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::TuningFlags;
-use crate::commands::open;
+use crate::commands::fetch::fetched;
 use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
@@ -158,7 +158,7 @@ pub(super) fn check(flags: &TuningFlags, settings: &Settings, stop: &AtomicBool)
         // What is not there holds nothing.
         return Ok(());
     };
-    let model = open::fetched(&settings.model, stop)?;
+    let model = fetched(&settings.model, stop)?;
     let holds = |path: &Path| {
         path.canonicalize()
             .is_ok_and(|path| path == out || path.is_file() && path.parent() == Some(&out))

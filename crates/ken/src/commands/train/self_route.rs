@@ -19,6 +19,7 @@ use ken_train::{MeanOver, Objective};
 use super::fit::{Lessons, Stage, check, fit};
 use crate::arguments::{SelfRouteLessonFlags, TrainSelfRouteArguments};
 use crate::commands::batches::in_batches;
+use crate::commands::fetch::fetched;
 use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};
@@ -169,7 +170,7 @@ pub(crate) fn scores(
 fn held_out(settings: &Settings, stop: &AtomicBool) -> Result<f64> {
     let folder = match &settings.adapter {
         Some(adapter) => adapter.clone(),
-        None => open::fetched(&settings.model, stop)?,
+        None => fetched(&settings.model, stop)?,
     };
     let held_out = Origin::read(&folder)?.and_then(|origin| origin.held_out);
     held_out.ok_or_else(|| {

@@ -17,7 +17,8 @@ use serde_json::json;
 use self::basis::Basis;
 use self::pruned::Pruned;
 use crate::arguments::PruneArguments;
-use crate::commands::{corpus, open};
+use crate::commands::corpus_info::show_info;
+use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
@@ -41,7 +42,7 @@ pub(crate) fn run(
     }
     if arguments.undo {
         Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
-        return corpus::show_info(&CorpusInfo::read(folder)?, json);
+        return show_info(&CorpusInfo::read(folder)?, json);
     }
     let basis = Basis::read(arguments)?;
     if arguments.report {

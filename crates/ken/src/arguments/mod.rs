@@ -20,10 +20,7 @@ mod world;
 
 pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
-pub(crate) use corpus::{
-    CorpusArguments, CorpusFlag, CorpusVerb, FindingFlags, FolderFlag, IngestArguments,
-    SearchArguments, SearchFlags,
-};
+pub(crate) use corpus::{CorpusArguments, CorpusVerb, IngestArguments, SearchArguments};
 pub(crate) use datastore::{
     DatastoreAddArguments, DatastoreArguments, DatastoreExportArguments, DatastoreImportArguments,
     DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
@@ -50,13 +47,26 @@ pub(crate) use world::{
     WorldTrainArguments, WorldTruthArguments, WorldVerb,
 };
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Arg, Args, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::count;
+use crate::config::{Key, flags};
+
+/// The settings of every verb.
+fn global() -> impl Iterator<Item = Arg> {
+    let keys = [
+        Key::allow_plaintext_keys,
+        Key::trust_corpus_embedder,
+        Key::threads,
+    ];
+    let flags = flags(&keys).into_iter();
+    flags.map(|flag| flag.global(true).help_heading(GLOBAL))
+}
+
+/// What the help calls the flags of every verb.
+const GLOBAL: &str = "Global options";
 
 /// Answers questions over your documents, and retrieves only when the language
 /// model does not already know.
@@ -88,9 +98,10 @@ pub(crate) struct Arguments {
 
 /// Flags that every verb takes.
 #[derive(Debug, Args)]
+#[command(args = global())]
 pub(crate) struct GlobalFlags {
     /// Print JSON on stdout: one object, or one a line
-    #[arg(long, global = true, help_heading = "Global options")]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
     /// Read settings from FILE instead of ./ken.toml
@@ -98,21 +109,9 @@ pub(crate) struct GlobalFlags {
         long,
         global = true,
         value_name = "FILE",
-        help_heading = "Global options"
+        help_heading = GLOBAL
     )]
     pub(crate) config: Option<PathBuf>,
-
-    /// Send keys over unencrypted connections to other machines too [setting: allow_plaintext_keys]
-    #[arg(long, global = true, help_heading = "Global options")]
-    pub(crate) allow_plaintext_keys: bool,
-
-    /// Ask or fetch whatever embedder a corpus names [setting: trust_corpus_embedder]
-    #[arg(long, global = true, help_heading = "Global options")]
-    pub(crate) trust_corpus_embedder: bool,
-
-    /// Use N threads [default: one per core]
-    #[arg(long, global = true, value_name = "N", help_heading = "Global options", value_parser = count::<NonZeroUsize>)]
-    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 /// What `ken` can be asked to do.

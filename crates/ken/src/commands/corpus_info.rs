@@ -1,0 +1,39 @@
+//! What a corpus holds, for people or as JSON.
+
+use crate::failure::Result;
+use ken_corpus::CorpusInfo;
+
+use crate::output;
+
+/// Shows it.
+pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
+    if json {
+        return output::json(info);
+    }
+    output::line(format!(
+        "generation {}: {} documents, {} passages, {} pruned, {}",
+        info.generation,
+        info.documents,
+        info.passages,
+        info.pruned,
+        output::size(info.bytes)
+    ))?;
+    output::line(format!(
+        "embedded by {} ({} dimensions), cut by {}, dense search {}",
+        info.embedder, info.dimensions, info.segmentation, info.dense
+    ))?;
+    if info.shards.len() < 2 {
+        return Ok(());
+    }
+    let head = ["shard", "documents", "passages", "size"].map(str::to_owned);
+    let rows = info.shards.iter().map(|shard| {
+        vec![
+            shard.id.to_string(),
+            shard.documents.to_string(),
+            shard.passages.to_string(),
+            output::size(shard.bytes),
+        ]
+    });
+    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
+    output::table(&rows)
+}
