@@ -211,17 +211,13 @@ fn kind_and_hint(
         ken_study::learn::datastore::MakeError,
         ken_answer::DatastoreError,
         ken_study::DatasetError,
-        ken_study::EvaluationError,
+        ken_study::RunError,
         ken_study::CalibrationError,
-        ken_study::MasteryError,
-        ken_study::ProbeError,
         ken_study::ResultsError,
         ken_study::ExportError,
         ken_route::HeadFileError,
-        ken_study::LabelError,
         ken_study::LearnError,
         ken_study::PruningError,
-        ken_study::SignalsError,
         ken_train::TrainError,
         ken_study::world::WorldError,
         ken_train::TrainError,
@@ -281,7 +277,8 @@ mod tests {
 
     #[test]
     fn an_evaluation_tells_what_a_question_failed_for() {
-        let failed = ken_study::EvaluationError::Answer {
+        let failed = ken_study::RunError::Work {
+            task: ken_study::Task::Answer,
             id: "q1".to_owned(),
             source: Box::new(ken_answer::AnswerError::NoCorpus),
         };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_study::{ResultsFile, Summary, is_held_out, read_questions, sample, summarize};
+use ken_study::{Summary, is_held_out, read_questions, summarize};
 use serde::Serialize;
 
 use crate::arguments::EvalArguments;
@@ -33,9 +33,7 @@ pub(crate) fn run(
     if let Some(share) = arguments.held_out {
         questions.retain(|question| is_held_out(question, share));
     }
-    if let Some(limit) = arguments.limit {
-        questions = sample(questions, limit.get(), settings.seed);
-    }
+    let questions = records::sampled(questions, arguments.limit, settings);
     match arguments.policy[..] {
         [] => {}
         [policy] if policy.check().is_ok() => {}
@@ -51,25 +49,15 @@ pub(crate) fn run(
     }
     let pipeline = open::pipeline(settings, stop)?;
     let policy = settings.policy.to_string();
-    let out = match &arguments.out {
-        Some(path) => path.clone(),
-        None => records::beside_here(&arguments.questions, &format!("{policy}.results.jsonl")),
-    };
-    let mut results = ResultsFile::open(&out, records::run_settings(&pipeline, settings))?;
-    let evaluation = records::answers(
-        &pipeline,
-        &questions,
-        &mut results,
-        arguments.batch.get(),
-        stop,
-    )?;
-    if evaluation.interrupted {
-        let (done, total) = (evaluation.records.len(), questions.len());
-        return Err(records::stopped(done, total, "questions", &out));
-    }
+    let what = format!("{policy}.results.jsonl");
+    let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
+    let run_settings = records::run_settings(&pipeline, settings);
+    let batch = arguments.batch;
+    let outcome = records::answers(&pipeline, &questions, &out, run_settings, batch, stop)?;
+    let outcome = records::finished(outcome, &out)?;
     let evaluated = Evaluated {
-        summary: summarize(&policy, &evaluation.records),
-        resumed: evaluation.resumed,
+        summary: summarize(&policy, &outcome.records),
+        resumed: outcome.resumed,
     };
     if json {
         output::json(&evaluated)

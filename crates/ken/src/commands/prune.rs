@@ -11,14 +11,14 @@ use ken_answer::Rerank;
 use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
 use ken_model::encoder::Role;
+use ken_study::Question;
 use ken_study::pruning::{self, Asked, Kept, LEAST_RATIO, Promise, largest_ratio};
-use ken_study::{Question, read_questions, sample};
 use serde_json::json;
 
 use self::basis::Basis;
 use self::pruned::Pruned;
 use crate::arguments::PruneArguments;
-use crate::commands::{corpus, open};
+use crate::commands::{corpus, open, records};
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
@@ -108,11 +108,7 @@ fn questions(arguments: &PruneArguments, settings: &Settings) -> Result<Vec<Ques
             .hinting("add --questions FILE")
             .into());
     };
-    let questions = read_questions(path)?;
-    Ok(match arguments.limit {
-        Some(limit) => sample(questions, limit.get(), settings.seed),
-        None => questions,
-    })
+    records::questions(path, arguments.limit, settings)
 }
 
 /// The largest ratio that keeps the promise, or why there is none.

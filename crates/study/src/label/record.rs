@@ -9,9 +9,9 @@ use ken_probe::{Obstacle, Preferred, Rated, prefer, rate};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
-use crate::in_batches::RecordOf;
 use crate::record::Failure;
 use crate::results::{Line, Recorded};
+use crate::run::{RunRecord, Task};
 
 /// A text that the question may be answered from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,7 +110,11 @@ impl Recorded for SourceRecord {
     const WRITTEN_BY: &'static str = "ken label sources QUESTIONS --out FILE";
 }
 
-impl RecordOf<Question> for SourceRecord {
+impl RunRecord for SourceRecord {
+    type Item = Question;
+
+    const TASK: Task = Task::LabelSource;
+
     fn is_of(&self, question: &Question) -> bool {
         self.question == question.question
             && self.golden_answers == question.golden_answers

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +14,7 @@ use ken_ingest::compact;
 use ken_model::language::LanguageModel;
 use ken_route::digest_of;
 use ken_study::pruning;
-use ken_study::{Question, ResultsFile, Summary, summarize};
+use ken_study::{Question, Summary, summarize};
 use serde::Serialize;
 use serde_json::json;
 
@@ -79,10 +80,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let corpus = settings.folder()?;
     let questions = questions(arguments, settings)?;
-    let out = match &arguments.out {
-        Some(out) => out.clone(),
-        None => records::beside_here(corpus, "prune-report"),
-    };
+    let out = records::out(arguments.out.as_ref(), corpus, "prune-report");
     ken_storage::create_dir_all(&out)?;
     // All methods and ratios are of one state, whoever changes the corpus meanwhile.
     let whole = Copy::new(corpus, out.join("whole"))?;
@@ -94,7 +92,7 @@ pub(super) fn run(
         out: &out,
         questions: &questions,
         model: &model,
-        batch: arguments.batch.get(),
+        batch: arguments.batch,
         settings,
         stop,
     };
@@ -133,7 +131,7 @@ struct Measuring<'a> {
     out: &'a Path,
     questions: &'a [Question],
     model: &'a Arc<dyn LanguageModel>,
-    batch: usize,
+    batch: NonZeroUsize,
     settings: &'a Settings,
     stop: &'a AtomicBool,
 }
@@ -185,19 +183,11 @@ impl Measuring<'_> {
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = records::run_settings(&pipeline, &settings);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
-        let mut results = ResultsFile::open(&path, run_settings)?;
-        let evaluation = records::answers(
-            &pipeline,
-            self.questions,
-            &mut results,
-            self.batch,
-            self.stop,
-        )?;
-        if evaluation.interrupted {
-            let (done, total) = (evaluation.records.len(), self.questions.len());
-            return Err(records::stopped(done, total, "questions", &path));
-        }
-        Ok(summarize(&settings.policy.to_string(), &evaluation.records))
+        let (batch, stop) = (self.batch, self.stop);
+        let outcome =
+            records::answers(&pipeline, self.questions, &path, run_settings, batch, stop)?;
+        let answered = records::finished(outcome, &path)?.records;
+        Ok(summarize(&settings.policy.to_string(), &answered))
     }
 }
 
