@@ -17,7 +17,7 @@ use ken_study::compare::{Answered, Known, SignalWork, Wanted, take_signals};
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::{
-    LearnError, Probe, ProbeRecord, Question, Record, ResultsFile, Settings, compare, probe,
+    LearnError, Probe, ProbeRecord, Question, Record, ResultsFile, Run, Settings, compare, probe,
 };
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
@@ -107,9 +107,14 @@ fn probed(folder: &TempDir, pipeline: &Pipeline) -> Vec<ProbeRecord> {
     };
     let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
-    probe(&work, &questions(), &mut file, 32, &mut |_| {}, &cancel)
-        .unwrap()
-        .records
+    probe(
+        &work,
+        &questions(),
+        &mut file,
+        Run::new(32, &cancel, |_| {}),
+    )
+    .unwrap()
+    .records
 }
 
 fn embedded(questions: &[&str]) -> Candidate {
@@ -204,9 +209,9 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
             known: &Known::default(),
         };
         let cancel = AtomicBool::new(false);
-        take_signals(work, &questions, &mut file, 50, &mut |_| {}, &cancel)
+        take_signals(work, &questions, &mut file, Run::new(50, &cancel, |_| {}))
             .unwrap()
-            .unwrap()
+            .records
     };
     let taken = signals(&pipeline);
     let fingerprint = pipeline.router().unwrap().1.to_owned();

@@ -16,8 +16,8 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::{Correctness, Effect, Grouping, Obstacle, SampleOptions};
 use ken_study::probe::Conditions;
 use ken_study::{
-    Probe, ProbeError, ProbeRecord, Probed, Question, ResultsError, ResultsFile, Settings, probe,
-    summarize_probe, write_parquet,
+    Outcome, Probe, ProbeRecord, Progress, Question, ResultsError, ResultsFile, Run, RunError,
+    Settings, probe, summarize_probe, write_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -146,10 +146,15 @@ fn settings(model: &str) -> Settings {
     [("model".to_owned(), model.to_owned())].into()
 }
 
-fn run(path: &Path, work: &Probe<'_>, questions: &[Question], batch: usize) -> Probed {
+fn run(
+    path: &Path,
+    work: &Probe<'_>,
+    questions: &[Question],
+    batch: usize,
+) -> Outcome<ProbeRecord> {
     let mut file = ResultsFile::open(path, settings("table")).unwrap();
     let cancel = AtomicBool::new(false);
-    probe(work, questions, &mut file, batch, &mut |_| {}, &cancel).unwrap()
+    probe(work, questions, &mut file, Run::new(batch, &cancel, |_| {})).unwrap()
 }
 
 fn record<'r>(records: &'r [ProbeRecord], id: &str) -> &'r ProbeRecord {
@@ -255,14 +260,12 @@ fn a_run_goes_on_where_it_was_stopped() {
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let mut stop = |step: ken_study::ProbeProgress| cancel.store(step.done >= 2, Ordering::Relaxed);
+    let stop = |step: Progress| cancel.store(step.done >= 2, Ordering::Relaxed);
     let part = probe(
         &work(&pipeline),
         &questions(),
         &mut file,
-        2,
-        &mut stop,
-        &cancel,
+        Run::new(2, &cancel, stop),
     )
     .unwrap();
     assert!(part.interrupted);
@@ -277,7 +280,8 @@ fn a_run_goes_on_where_it_was_stopped() {
         "nothing is paid for twice"
     );
     let again = run(&path, &work(&pipeline), &questions(), 3);
-    assert_eq!(again, rest);
+    assert_eq!((again.records, again.interrupted), (rest.records, false));
+    assert_eq!((rest.resumed, again.resumed), (2, again.total));
 
     let error = ResultsFile::<ProbeRecord>::open(&path, settings("other")).unwrap_err();
     assert!(
@@ -292,12 +296,10 @@ fn a_run_goes_on_where_it_was_stopped() {
         &work(&pipeline),
         &changed,
         &mut file,
-        1,
-        &mut |_| {},
-        &cancel,
+        Run::new(1, &cancel, |_| {}),
     )
     .unwrap_err();
-    assert!(matches!(error, ProbeError::OtherQuestion { .. }), "{error}");
+    assert!(matches!(error, RunError::OtherItem { .. }), "{error}");
 }
 
 #[test]
@@ -385,9 +387,7 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
         &by_meaning,
         &questions(),
         &mut file,
-        1,
-        &mut |_| {},
-        &cancel,
+        Run::new(1, &cancel, |_| {}),
     )
     .unwrap_err();
     assert_eq!(error.kind(), "no_embedder");
@@ -396,7 +396,8 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
         embedder: Some(&Blind),
         ..by_meaning
     };
-    let probed = probe(&blind, &questions(), &mut file, 5, &mut |_| {}, &cancel).unwrap();
+    let again = Run::new(5, &cancel, |_| {});
+    let probed = probe(&blind, &questions(), &mut file, again).unwrap();
     // For whom all texts are alike, every answer means the same.
     for record in &probed.records {
         assert_eq!(record.certainty.from_self, Some(1.0), "{}", record.id);

@@ -22,7 +22,7 @@ use ken_study::compare::{
     Answered, Known, SignalWork, Wanted, take_signals, to_csv, to_html, untimed,
 };
 use ken_study::{
-    Comparison, Probe, ProbeRecord, Question, Record, ResultsFile, Settings, Summary, compare,
+    Comparison, Probe, ProbeRecord, Question, Record, ResultsFile, Run, Settings, Summary, compare,
     evaluate, probe, summarize,
 };
 use serde_json::json;
@@ -145,10 +145,8 @@ fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
         &policy.to_string(),
         &questions(),
         &mut file,
-        BATCH,
         &mut answer,
-        &mut |_| {},
-        &AtomicBool::new(false),
+        Run::new(BATCH, &AtomicBool::new(false), |_| {}),
     );
     evaluation.unwrap().records
 }
@@ -172,7 +170,12 @@ fn probed(pipeline: &Pipeline, samples: usize) -> Vec<ProbeRecord> {
     let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let questions = questions();
-    let probed = probe(&work, &questions, &mut file, BATCH, &mut |_| {}, &cancel);
+    let probed = probe(
+        &work,
+        &questions,
+        &mut file,
+        Run::new(BATCH, &cancel, |_| {}),
+    );
     probed.unwrap().records
 }
 
@@ -188,8 +191,13 @@ fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord
         known: &Known::of(records, answering().samples, pipeline).unwrap(),
     };
     let cancel = AtomicBool::new(false);
-    let signals = take_signals(work, &questions(), &mut file, BATCH, &mut |_| {}, &cancel);
-    let signals = signals.unwrap().unwrap();
+    let signals = take_signals(
+        work,
+        &questions(),
+        &mut file,
+        Run::new(BATCH, &cancel, |_| {}),
+    );
+    let signals = signals.unwrap().records;
     let answered: Vec<Answered<'_>> = never
         .iter()
         .zip(&always)

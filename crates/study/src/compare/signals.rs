@@ -190,10 +190,12 @@ pub fn take_signals(
     file: &mut ResultsFile<Signals>,
     mut run: Run<'_>,
 ) -> Result<Outcome<Signals>, RunError> {
+    let by_these = |signals: &Signals| signals.clone().by_those_of(work.pipeline);
+    let is_complete = |signals: &Signals| !by_these(signals).lacks(work.wanted);
     let mut begun = HashMap::new();
     for question in questions {
-        if let Some(signals) = record_of(question, file)? {
-            begun.insert(&question.id, signals.clone().by_those_of(work.pipeline));
+        if let Some(signals) = record_of(question, file)?.filter(|one| !is_complete(one)) {
+            begun.insert(&question.id, by_these(signals));
         }
     }
     let begin = |question: &Question| {
@@ -209,12 +211,7 @@ pub fn take_signals(
             error: Some(Failure::of(error)),
             ..Signals::of(question)
         },
-        is_complete: &|signals| {
-            !signals
-                .clone()
-                .by_those_of(work.pipeline)
-                .lacks(work.wanted)
-        },
+        is_complete: &is_complete,
     };
     run.keep(questions, file, batch)
 }

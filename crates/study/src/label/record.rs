@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::AnswerError;
 use ken_probe::{Obstacle, Preferred, Rated, prefer, rate};
 use serde::{Deserialize, Serialize};
 
@@ -194,15 +193,6 @@ impl SourceRecord {
             error: Some(error),
             ..Self::without_label(question, fingerprint)
         }
-    }
-
-    /// As [`SourceRecord::failed`].
-    pub(super) fn failed_with(
-        question: &Question,
-        error: &AnswerError,
-        fingerprint: LabelFingerprints,
-    ) -> Self {
-        Self::failed(question, Failure::of(error), fingerprint)
     }
 
     fn without_label(question: &Question, fingerprint: LabelFingerprints) -> Self {

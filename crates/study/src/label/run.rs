@@ -11,6 +11,7 @@ use super::demonstrations::Demonstrations;
 use super::first::{FirstText, first_texts};
 use super::record::SourceRecord;
 use crate::dataset::Question;
+use crate::record::Failure;
 use crate::results::ResultsFile;
 use crate::run::{Outcome, Records, Run, RunError, Work, record_of, records_of};
 
@@ -62,7 +63,7 @@ pub fn label_sources(
     let work = Work {
         batch: &mut |questions| label(labelling, questions, first, &demonstrations, cancel),
         failed: &|question, error| {
-            SourceRecord::failed_with(question, error, labelling.fingerprints())
+            SourceRecord::failed(question, Failure::of(error), labelling.fingerprints())
         },
         is_complete: &|_| true,
     };

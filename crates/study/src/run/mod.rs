@@ -65,7 +65,7 @@ pub struct Progress {
 /// Where a run ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome<L> {
-    /// The records in the order of the items; fewer than the items if interrupted.
+    /// The records in the order of the items; those that there are if interrupted.
     pub records: Vec<L>,
     /// Items in all.
     pub total: usize,
