@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod blind;
+mod exact_probe;
 mod table_world;
 
 use std::ops::ControlFlow;
@@ -11,19 +12,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Pipeline, Settings as Answering};
 use ken_model::table::{Fact, TableModel};
-use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_route::Policy;
 use ken_study::compare::{
     Answered, Known, SignalWork, Signals, Thresholds, Wanted, take_signals, to_csv, to_html,
 };
 use ken_study::{
-    Comparison, Probe, Progress, Question, Record, ResultsFile, Run, Settings, compare, evaluate,
-    probe, summarize,
+    Comparison, Progress, Question, Record, ResultsFile, Run, Settings, compare, evaluate, probe,
+    summarize,
 };
 use serde_json::json;
 use tempfile::TempDir;
 
 use blind::Blind;
+use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
 /// As many questions of each kind: known and not, whose evidence helps, harms or does nothing.
@@ -297,20 +298,7 @@ fn a_run_that_is_stopped_goes_on() {
 fn what_was_probed_with_another_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let work = Probe {
-        pipeline: &pipeline,
-        judge: pipeline.model(),
-        embedder: None,
-        options: SampleOptions {
-            samples: 12,
-            temperature: 1.0,
-            max_tokens: 16,
-        },
-        seed: 3,
-        correctness: Correctness::Exact,
-        grouping: Grouping::String,
-        eigenscore: false,
-    };
+    let work = exact_probe(&pipeline, 12);
     let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let probed = probe(&work, &questions(), &mut file, Run::new(8, &cancel, |_| {})).unwrap();

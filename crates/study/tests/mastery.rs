@@ -224,7 +224,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     changed[0].text = "It fell.".to_owned();
     let again = Run::new(2, &cancel, |_| {});
     let error = label_mastery(&work, &changed, &mut file, again).unwrap_err();
-    assert!(matches!(error, RunError::OtherItem { .. }), "{error}");
+    assert!(matches!(error, RunError::OtherSentence { .. }), "{error}");
     assert_eq!(error.kind(), "other_sentence");
 }
 

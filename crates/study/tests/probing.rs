@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod blind;
+mod exact_probe;
 mod table_world;
 
 use std::fs;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Pipeline;
 use ken_model::table::{Fact, TableModel};
-use ken_probe::{Correctness, Effect, Grouping, Obstacle, SampleOptions};
+use ken_probe::{Effect, Grouping, Obstacle};
 use ken_study::probe::Conditions;
 use ken_study::{
     Outcome, Probe, ProbeRecord, Progress, Question, ResultsError, ResultsFile, Run, RunError,
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use blind::Blind;
+use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
 const SAMPLES: usize = 30;
@@ -126,20 +128,7 @@ fn closed_book(model: TableModel) -> Pipeline {
 }
 
 fn work(pipeline: &Pipeline) -> Probe<'_> {
-    Probe {
-        pipeline,
-        judge: pipeline.model(),
-        embedder: None,
-        options: SampleOptions {
-            samples: SAMPLES,
-            temperature: 1.0,
-            max_tokens: 16,
-        },
-        seed: 3,
-        correctness: Correctness::Exact,
-        grouping: Grouping::String,
-        eigenscore: false,
-    }
+    exact_probe(pipeline, SAMPLES)
 }
 
 fn settings(model: &str) -> Settings {
@@ -299,7 +288,7 @@ fn a_run_goes_on_where_it_was_stopped() {
         Run::new(1, &cancel, |_| {}),
     )
     .unwrap_err();
-    assert!(matches!(error, RunError::OtherItem { .. }), "{error}");
+    assert!(matches!(error, RunError::OtherQuestion { .. }), "{error}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod blind;
+mod exact_probe;
 mod table_world;
 
 use std::ops::ControlFlow;
@@ -16,19 +17,19 @@ use ken_model::language::{
     ScoreRequest,
 };
 use ken_model::table::{Fact, TableModel};
-use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_route::Policy;
 use ken_study::compare::{
     Answered, Known, SignalWork, Wanted, take_signals, to_csv, to_html, untimed,
 };
 use ken_study::{
-    Comparison, Probe, ProbeRecord, Question, Record, ResultsFile, Run, Settings, Summary, compare,
+    Comparison, ProbeRecord, Question, Record, ResultsFile, Run, Settings, Summary, compare,
     evaluate, probe, summarize,
 };
 use serde_json::json;
 use tempfile::TempDir;
 
 use blind::Blind;
+use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
 const QUESTIONS: usize = 8;
@@ -152,20 +153,7 @@ fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
 }
 
 fn probed(pipeline: &Pipeline, samples: usize) -> Vec<ProbeRecord> {
-    let work = Probe {
-        pipeline,
-        judge: pipeline.model(),
-        embedder: None,
-        options: SampleOptions {
-            samples,
-            temperature: 1.0,
-            max_tokens: 16,
-        },
-        seed: 3,
-        correctness: Correctness::Exact,
-        grouping: Grouping::String,
-        eigenscore: false,
-    };
+    let work = exact_probe(pipeline, samples);
     let folder = tempfile::tempdir().unwrap();
     let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);

@@ -19,7 +19,8 @@ use ken_study::{
 };
 
 use crate::arguments::EvalArguments;
-use crate::commands::{open, records};
+use crate::commands::open;
+use crate::commands::records::{self, share};
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
@@ -164,7 +165,6 @@ impl Work<'_> {
 }
 
 fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
-    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
     let one = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1}"));
     let difference = |difference: &Difference| match difference.interval {
         Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", share(difference.em)),

@@ -25,7 +25,7 @@ use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// Questions that are keyed together.
 const BATCH: usize = 64;
@@ -87,7 +87,7 @@ fn make(
         model.as_ref(),
         &layers,
         &mut |done, total| {
-            display.show("keys", Unit::Items, done as u64, Some(total as u64));
+            display.show_items("keys", done, total);
             !stop.load(Ordering::Relaxed)
         },
     )?;

@@ -8,7 +8,8 @@ use ken_study::{Summary, is_held_out, read_questions, summarize};
 use serde::Serialize;
 
 use crate::arguments::EvalArguments;
-use crate::commands::{compare, open, records};
+use crate::commands::records::{self, share};
+use crate::commands::{compare, open};
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
@@ -67,7 +68,6 @@ pub(crate) fn run(
 }
 
 fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
-    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = summary.em_interval.map_or_else(String::new, |[low, high]| {
         format!(" (95%: {low:.3} to {high:.3})")

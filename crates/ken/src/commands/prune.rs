@@ -22,7 +22,7 @@ use crate::commands::{corpus, open, records};
 use crate::config::Settings;
 use crate::failure::Refusal;
 use crate::output;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// Runs `ken prune`.
 pub(crate) fn run(
@@ -160,12 +160,7 @@ fn promised(
     let kept = {
         let mut display = Display::new();
         let mut progress = |step: u32| {
-            display.show(
-                "tried, of 100 ratios",
-                Unit::Items,
-                u64::from(step),
-                Some(100),
-            );
+            display.show_items("tried, of 100 ratios", step as usize, 100);
         };
         largest_ratio(
             &pruned.index,

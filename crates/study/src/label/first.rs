@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_answer::AnswerError;
 use ken_answer::prompt::{self, Posed};
 use ken_model::language::{LanguageModel, Prompt, Sampling};
-use ken_probe::{TextWanted, VERBALIZED_TOKENS, Verbalization, verbalize};
+use ken_probe::{TextWanted, VERBALIZED_TOKENS, verbalize};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
@@ -54,27 +54,22 @@ impl RunRecord for FirstText {
 }
 
 impl FirstText {
-    fn new(question: &Question, written: Verbalization) -> Self {
+    fn new(question: &Question, text: String, tokens: usize) -> Self {
         Self {
             id: question.id.clone(),
             question: question.question.clone(),
             choices: question.choices.clone(),
-            text: written.text,
-            tokens: written.tokens,
+            text,
+            tokens,
             error: None,
         }
     }
 
     /// Keeps that no text could be written.
     pub(super) fn failed(question: &Question, error: &AnswerError) -> Self {
-        let nothing = Verbalization {
-            text: String::new(),
-            prompt_tokens: 0,
-            tokens: 0,
-        };
         Self {
             error: Some(Failure::of(error)),
-            ..Self::new(question, nothing)
+            ..Self::new(question, String::new(), 0)
         }
     }
 }
@@ -106,7 +101,7 @@ pub(super) fn first_texts(
         .zip(written)
         .map(|(question, written)| {
             let written = written.ok_or(AnswerError::Interrupted)?;
-            Ok(FirstText::new(question, written))
+            Ok(FirstText::new(question, written.text, written.tokens))
         })
         .collect())
 }

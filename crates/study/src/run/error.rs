@@ -19,11 +19,21 @@ pub enum RunError {
         /// Why not.
         source: Box<AnswerError>,
     },
-    /// The file holds a record of another item with this id.
-    #[error("the {} has {recorded}", task.file())]
-    OtherItem {
-        /// What was to be done.
-        task: Task,
+    /// The file holds a record of another question with this id, or of other answers or choices.
+    #[error("the {file} has {recorded}")]
+    OtherQuestion {
+        /// Which file.
+        file: &'static str,
+        /// What a new one would be named by: a file or a folder.
+        out: &'static str,
+        /// The shared id.
+        id: String,
+        /// What the file has under it.
+        recorded: String,
+    },
+    /// The file holds a record of another sentence with this id.
+    #[error("the file of records has {recorded}")]
+    OtherSentence {
         /// The shared id.
         id: String,
         /// What the file has under it.
@@ -70,14 +80,29 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// What is recorded under the id is another item.
+    pub(super) fn other_item(task: Task, id: &str, recorded: String) -> Self {
+        let id = id.to_owned();
+        let (file, out) = match task {
+            Task::LabelMastery => return Self::OtherSentence { id, recorded },
+            Task::Answer => ("results file", "file"),
+            Task::Signals => ("file of signals", "folder"),
+            Task::Probe | Task::FirstText | Task::LabelSource => ("file of records", "file"),
+        };
+        Self::OtherQuestion {
+            file,
+            out,
+            id,
+            recorded,
+        }
+    }
+
     /// A short name for machines.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Work { source, .. } | Self::Demonstrate { source } => source.kind(),
-            Self::OtherItem { task, .. } => match task {
-                Task::LabelMastery => "other_sentence",
-                _ => "other_question",
-            },
+            Self::OtherQuestion { .. } => "other_question",
+            Self::OtherSentence { .. } => "other_sentence",
             Self::Results(error) => error.kind(),
             Self::JudgeCannotScore { .. } => "judge_cannot_score",
             Self::NoEmbedder => "no_embedder",
@@ -93,11 +118,12 @@ impl RunError {
         let remedy = match self {
             Self::Work { source, .. } | Self::Demonstrate { source } => return source.hint(),
             Self::Results(error) => return error.hint(),
-            Self::OtherItem { task, .. } => match task {
-                Task::LabelMastery => "use the corpus of that run, or name a new file by --out",
-                Task::Signals => "use the question file of that run, or name a new folder by --out",
-                _ => "use the question file of that run, or name a new file by --out",
-            },
+            Self::OtherQuestion { out, .. } => {
+                return Some(format!(
+                    "use the question file of that run, or name a new {out} by --out"
+                ));
+            }
+            Self::OtherSentence { .. } => "use the corpus of that run, or name a new file by --out",
             Self::JudgeCannotScore { .. } => {
                 "name another judge by --judge, or use --correct contains and --group string"
             }

@@ -189,11 +189,10 @@ pub(crate) fn record_of<'f, L: RunRecord>(
     file: &'f ResultsFile<L>,
 ) -> Result<Option<&'f L>, RunError> {
     match file.get(item.id()) {
-        Some(record) if !record.is_of(item) => Err(RunError::OtherItem {
-            task: L::TASK,
-            id: item.id().to_owned(),
-            recorded: record.recorded(item),
-        }),
+        Some(record) if !record.is_of(item) => {
+            let recorded = record.recorded(item);
+            Err(RunError::other_item(L::TASK, item.id(), recorded))
+        }
         record => Ok(record),
     }
 }

@@ -40,14 +40,6 @@ impl Task {
             Self::Signals => "measured",
         }
     }
-
-    pub(super) fn file(self) -> &'static str {
-        match self {
-            Self::Answer => "results file",
-            Self::Signals => "file of signals",
-            _ => "file of records",
-        }
-    }
 }
 
 impl fmt::Display for Task {

@@ -25,7 +25,7 @@ use crate::arguments::PruneArguments;
 use crate::commands::{open, records};
 use crate::config::{CorpusAddress, Settings};
 use crate::output;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// What is measured at one ratio. Values are `None` where no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -147,8 +147,7 @@ impl Measuring<'_> {
             let mut display = Display::new();
             let label = format!("compacting at {ratio}");
             let mut progress = |step: ken_ingest::CompactProgress| {
-                let total = Some(step.passages_total as u64);
-                display.show(&label, Unit::Items, step.passages as u64, total);
+                display.show_items(&label, step.passages, step.passages_total);
             };
             let (_, interrupted) = compact(&mut writer, &mut progress, self.stop)?;
             if interrupted {
