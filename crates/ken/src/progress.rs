@@ -47,6 +47,11 @@ impl Display {
         self.bar.set_position(done);
     }
 
+    /// As [`Display::show`], for items of which the number is known.
+    pub(crate) fn show_items(&mut self, label: &str, done: usize, total: usize) {
+        self.show(label, Unit::Items, done as u64, Some(total as u64));
+    }
+
     /// As [`Display::show`], with what is known so far beside the label.
     pub(crate) fn show_beside(&mut self, label: &str, known: &str, done: u64, total: u64) {
         self.show(label, Unit::Items, done, Some(total));

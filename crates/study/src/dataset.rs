@@ -54,10 +54,11 @@ impl Question {
 
     /// What a file has under this id that is not this question, for errors; `recorded` are its words.
     pub(crate) fn other_than(&self, recorded: &str) -> String {
-        match recorded == self.question {
-            true => format!("other golden answers or choices of {recorded:?}"),
-            false => format!("another question: {recorded:?}"),
-        }
+        let what = match recorded == self.question {
+            true => "other golden answers or choices of",
+            false => "another question:",
+        };
+        format!("under the id {:?} {what} {recorded:?}", self.id)
     }
 
     /// The passage (`doc#3`) or document (`doc`) that answers the question, where the file names it.

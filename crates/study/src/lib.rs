@@ -6,8 +6,8 @@
 //! [`mod@probe`] measures what a model knows, and [`calibration`] makes of it what thresholds are
 //! chosen on. [`mod@label`] finds the source of knowledge that helps most with each question, and
 //! [`mod@mastery`] how much of what a corpus says a model knows. [`learn`] makes heads of these
-//! measurements, and [`pruning`] says which passages of a corpus can go. This room loads no model and
-//! opens no corpus: it is given them.
+//! measurements, and [`pruning`] says which passages of a corpus can go. A resumable [`run`] does
+//! all of these. This crate loads no model and opens no corpus: it is given them.
 
 pub mod bootstrap;
 pub mod calibration;
@@ -15,7 +15,6 @@ pub mod compare;
 pub mod dataset;
 pub mod discrimination;
 pub mod evaluate;
-mod in_batches;
 mod json_line;
 pub mod label;
 pub mod learn;
@@ -26,6 +25,7 @@ pub mod probe;
 pub mod pruning;
 pub mod record;
 pub mod results;
+pub mod run;
 pub mod statistics;
 pub mod summary;
 mod table;
@@ -35,13 +35,13 @@ pub mod world;
 use ken_random as random;
 
 pub use calibration::{CalibrationError, Observed, check_sampling, observe, observe_scored, taken};
-pub use compare::{Comparison, SignalsError, compare};
+pub use compare::{Comparison, compare};
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;
-pub use evaluate::{AnswerMany, Evaluation, EvaluationError, Progress, evaluate};
+pub use evaluate::{AnswerMany, evaluate};
 pub use label::{
-    FirstText, LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, SourceRecord,
-    SourceSummary, label_sources, summarize_sources, write_sources_parquet,
+    FirstText, Labelling, NamedCorpus, SourceRecord, SourceSummary, label_sources,
+    summarize_sources, write_sources_parquet,
 };
 pub use learn::{LearnError, LearnOptions, datastore::make_datastore};
 pub use lessons::{
@@ -50,16 +50,14 @@ pub use lessons::{
     place_in_split, routing_lessons,
 };
 pub use mastery::{
-    Mastered, MasteryError, MasteryProgress, MasteryRecord, MasterySummary, MasteryWork, Sentence,
-    label_mastery, mastery_of_probed, sample_sentences, summarize_mastery, write_mastery_parquet,
+    MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
+    sample_sentences, summarize_mastery, write_mastery_parquet,
 };
-pub use probe::{
-    Probe, ProbeError, ProbeProgress, ProbeRecord, ProbeSummary, Probed, probe, summarize_probe,
-    write_parquet,
-};
+pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe, write_parquet};
 pub use pruning::PruningError;
 pub use record::Record;
 pub use results::{ResultsError, ResultsFile, Settings, read_results, read_settings};
+pub use run::{Outcome, Progress, Run, RunError, Task, in_memory};
 pub use summary::{Summary, summarize};
 pub use table::ExportError;
 pub use training_page::training_to_html;

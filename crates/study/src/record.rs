@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::results::Line;
+use crate::run::{RunRecord, Task};
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +65,24 @@ pub struct Failure {
 impl Line for Record {
     fn id(&self) -> &str {
         &self.id
+    }
+}
+
+impl RunRecord for Record {
+    type Item = Question;
+
+    const TASK: Task = Task::Answer;
+
+    fn is_of(&self, question: &Question) -> bool {
+        self.question == question.question && self.golden_answers == question.golden_answers
+    }
+
+    fn recorded(&self, question: &Question) -> String {
+        question.other_than(&self.question)
+    }
+
+    fn is_exact_match(&self) -> bool {
+        self.em
     }
 }
 

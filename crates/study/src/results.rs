@@ -260,13 +260,8 @@ pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
         written_by: L::WRITTEN_BY,
         source: Box::new(source),
     };
-    let bytes = std::fs::read(path).map_err(|source| {
-        unread(ResultsError::File {
-            action: "read",
-            path: path.to_owned(),
-            source,
-        })
-    })?;
+    let bytes = std::fs::read(path).map_err(StorageError::new("read", path));
+    let bytes = bytes.map_err(|error| unread(error.into()))?;
     let records = parse(path, &bytes[..complete(&bytes)], None).map_err(unread)?;
     let mut records: Vec<L> = records.into_values().collect();
     records.sort_by(|one: &L, other| one.id().cmp(other.id()));
@@ -278,16 +273,10 @@ pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
 /// # Errors
 /// Where the file cannot be read or is no results file.
 pub fn read_settings(path: &Path) -> Result<Settings, ResultsError> {
-    let failed = |source| ResultsError::File {
-        action: "read",
-        path: path.to_owned(),
-        source,
-    };
     let mut line = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    BufReader::new(file)
-        .read_until(b'\n', &mut line)
-        .map_err(failed)?;
+    File::open(path)
+        .and_then(|file| BufReader::new(file).read_until(b'\n', &mut line))
+        .map_err(StorageError::new("read", path))?;
     header(path, &line)
 }
 

@@ -1,20 +1,25 @@
-//! Records as Parquet tables, one row a question. What the columns hold is said where the records
-//! are.
+//! Records as Parquet tables, one row a question or sentence. What the columns hold is said where the
+//! records are.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ken_storage::{AtomicFile, StorageError};
 use parquet::basic::Compression;
-use parquet::data_type::{ByteArray, DataType};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
-use serde::Serialize;
 
-/// The rows of a table that is being written, column by column.
-pub(crate) type Rows<'a> = SerializedRowGroupWriter<'a, AtomicFile>;
+/// The values of a column, each by its record.
+pub(crate) enum Column<R> {
+    Text(fn(&R) -> Option<&str>),
+    /// As it stands in the record.
+    Json(fn(&R) -> serde_json::Result<Vec<u8>>),
+    Number(fn(&R) -> Option<f64>),
+    Count(fn(&R) -> usize),
+}
 
 /// Why records could not be written as a table.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -30,41 +35,80 @@ pub struct ExportError {
     pub source: ParquetError,
 }
 
-/// Writes a table of this schema to `path`, in the place of what stands there, at once or not at
-/// all. `columns` writes every column in its order.
+impl ExportError {
+    /// A short name for machines.
+    pub fn kind(&self) -> &'static str {
+        "table_file"
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some("check that the folder exists, is writable and has space left".to_owned())
+    }
+}
+
+/// Writes records as a table to `path`, in the place of what stands there, at once or not at all.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub(crate) fn write_table(
+pub(crate) fn write_table<R>(
     path: &Path,
-    schema: &str,
-    columns: impl FnOnce(&mut Rows<'_>) -> Result<(), ParquetError>,
+    name: &str,
+    records: &[R],
+    columns: &[(&str, Column<R>)],
 ) -> Result<(), ExportError> {
-    write(path, schema, columns).map_err(|source| ExportError {
+    write(path, name, records, columns).map_err(|source| ExportError {
         path: path.to_owned(),
         source,
     })
 }
 
-fn write(
+fn write<R>(
     path: &Path,
-    schema: &str,
-    columns: impl FnOnce(&mut Rows<'_>) -> Result<(), ParquetError>,
+    name: &str,
+    records: &[R],
+    columns: &[(&str, Column<R>)],
 ) -> Result<(), ParquetError> {
     let refused = |error: StorageError| ParquetError::External(Box::new(error));
-    let schema = Arc::new(parse_message_type(schema)?);
+    let schema = Arc::new(parse_message_type(&schema(name, columns))?);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     let file = AtomicFile::create(path).map_err(refused)?;
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?;
     let mut rows = writer.next_row_group()?;
-    columns(&mut rows)?;
+    for (_, column) in columns {
+        let each = records.iter();
+        match column {
+            Column::Text(of) => {
+                let texts = each.map(|record| of(record).map(ByteArray::from));
+                write_column::<ByteArrayType>(&mut rows, texts)
+            }
+            Column::Json(of) => {
+                let texts = each.map(|record| of(record).ok().map(ByteArray::from));
+                write_column::<ByteArrayType>(&mut rows, texts)
+            }
+            Column::Number(of) => write_column::<DoubleType>(&mut rows, each.map(of)),
+            Column::Count(of) => {
+                let counts = each.map(|record| i64::try_from(of(record)).ok());
+                write_column::<Int64Type>(&mut rows, counts)
+            }
+        }?;
+    }
     rows.close()?;
     writer.into_inner()?.commit().map_err(refused)
 }
 
-/// Writes the next column.
-pub(crate) fn column<T: DataType>(
-    rows: &mut Rows<'_>,
+fn schema<R>(name: &str, columns: &[(&str, Column<R>)]) -> String {
+    let each = columns.iter().map(|(name, column)| match column {
+        Column::Text(_) => format!("OPTIONAL BYTE_ARRAY {name} (UTF8);"),
+        Column::Json(_) => format!("OPTIONAL BYTE_ARRAY {name} (JSON);"),
+        Column::Number(_) => format!("OPTIONAL DOUBLE {name};"),
+        Column::Count(_) => format!("OPTIONAL INT64 {name};"),
+    });
+    format!("message {name} {{ {} }}", each.collect::<String>())
+}
+
+fn write_column<T: DataType>(
+    rows: &mut SerializedRowGroupWriter<'_, AtomicFile>,
     values: impl Iterator<Item = Option<T::T>>,
 ) -> Result<(), ParquetError> {
     let values: Vec<Option<T::T>> = values.collect();
@@ -80,9 +124,4 @@ pub(crate) fn column<T: DataType>(
         .typed::<T>()
         .write_batch(&values, Some(&present), None)?;
     column.close()
-}
-
-/// A value of a column of JSON.
-pub(crate) fn json(value: &impl Serialize) -> Option<ByteArray> {
-    serde_json::to_vec(value).ok().map(ByteArray::from)
 }

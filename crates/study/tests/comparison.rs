@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod blind;
+mod exact_probe;
 mod table_world;
 
 use std::ops::ControlFlow;
@@ -11,18 +12,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Pipeline, Settings as Answering};
 use ken_model::table::{Fact, TableModel};
-use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_route::Policy;
 use ken_study::compare::{
     Answered, Known, SignalWork, Signals, Thresholds, Wanted, take_signals, to_csv, to_html,
 };
 use ken_study::{
-    Comparison, Probe, Question, Record, ResultsFile, Settings, compare, evaluate, probe, summarize,
+    Comparison, Progress, Question, Record, ResultsFile, Run, Settings, compare, evaluate, probe,
+    summarize,
 };
 use serde_json::json;
 use tempfile::TempDir;
 
 use blind::Blind;
+use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
 /// As many questions of each kind: known and not, whose evidence helps, harms or does nothing.
@@ -105,10 +107,8 @@ fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
         &name,
         &questions,
         &mut file,
-        7,
         &mut answer,
-        &mut |_| {},
-        &cancel,
+        Run::new(7, &cancel, |_| {}),
     )
     .unwrap()
     .records
@@ -124,9 +124,9 @@ fn signals(folder: &TempDir, pipeline: &Pipeline, policies: &[Policy]) -> Vec<Si
         wanted: &wanted,
         known: &known,
     };
-    take_signals(work, &questions(), &mut file, 7, &mut |_| {}, &cancel)
+    take_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}))
         .unwrap()
-        .unwrap()
+        .records
 }
 
 fn compared(folder: &TempDir, pipeline: &mut Pipeline, policies: &[Policy]) -> Comparison {
@@ -277,7 +277,7 @@ fn a_run_that_is_stopped_goes_on() {
     let pipeline = pipeline(&folder);
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
-    let mut stop = |done: usize| cancel.store(done >= 7, Ordering::Relaxed);
+    let stop = |step: Progress| cancel.store(step.done >= 7, Ordering::Relaxed);
     let wanted = Wanted::by(&policies("certainty"));
     let known = Known::default();
     let work = SignalWork {
@@ -285,8 +285,9 @@ fn a_run_that_is_stopped_goes_on() {
         wanted: &wanted,
         known: &known,
     };
-    let taken = take_signals(work, &questions(), &mut file, 7, &mut stop, &cancel);
-    assert_eq!(taken.unwrap(), None);
+    let stopping = Run::new(7, &cancel, stop);
+    let taken = take_signals(work, &questions(), &mut file, stopping).unwrap();
+    assert!(taken.interrupted);
     assert!(file.get("q6").is_some() && file.get("q7").is_none());
     drop(file);
     let all = signals(&folder, &pipeline, &policies("certainty"));
@@ -297,23 +298,10 @@ fn a_run_that_is_stopped_goes_on() {
 fn what_was_probed_with_another_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let work = Probe {
-        pipeline: &pipeline,
-        judge: pipeline.model(),
-        embedder: None,
-        options: SampleOptions {
-            samples: 12,
-            temperature: 1.0,
-            max_tokens: 16,
-        },
-        seed: 3,
-        correctness: Correctness::Exact,
-        grouping: Grouping::String,
-        eigenscore: false,
-    };
+    let work = exact_probe(&pipeline, 12);
     let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
-    let probed = probe(&work, &questions(), &mut file, 8, &mut |_| {}, &cancel).unwrap();
+    let probed = probe(&work, &questions(), &mut file, Run::new(8, &cancel, |_| {})).unwrap();
     let mut records = probed.records;
 
     let known = Known::of(&records, 10, &pipeline).unwrap();
@@ -324,8 +312,8 @@ fn what_was_probed_with_another_model_is_refused() {
         known: &known,
     };
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
-    let taken = take_signals(work, &questions(), &mut file, 7, &mut |_| {}, &cancel);
-    for (signals, record) in taken.unwrap().unwrap().iter().zip(&records) {
+    let taken = take_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}));
+    for (signals, record) in taken.unwrap().records.iter().zip(&records) {
         let samples = record.samples.from_self.as_ref().unwrap();
         let texts = |samples: &mut dyn Iterator<Item = &str>| samples.collect::<Vec<_>>().join("|");
         assert_eq!(

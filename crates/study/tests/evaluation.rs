@@ -10,8 +10,8 @@ use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
-    Evaluation, EvaluationError, ProbeRecord, Progress, Question, Record, ResultsError,
-    ResultsFile, Settings, Summary, evaluate, read_results, summarize,
+    Outcome, ProbeRecord, Progress, Question, Record, ResultsError, ResultsFile, Run, RunError,
+    Settings, Summary, Task, evaluate, read_results, summarize,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -87,7 +87,7 @@ fn answer(question: &Question) -> Result<Answer, AnswerError> {
     })
 }
 
-fn run(path: &Path, questions: &[Question]) -> Evaluation {
+fn run(path: &Path, questions: &[Question]) -> Outcome<Record> {
     let mut file = ResultsFile::<Record>::open(path, settings("prompt")).unwrap();
     let cancel = AtomicBool::new(false);
     let answer = &mut each(questions, answer);
@@ -95,10 +95,8 @@ fn run(path: &Path, questions: &[Question]) -> Evaluation {
         "prompt",
         questions,
         &mut file,
-        2,
         answer,
-        &mut |_| {},
-        &cancel,
+        Run::new(2, &cancel, |_| {}),
     )
     .unwrap()
 }
@@ -184,13 +182,11 @@ fn a_cancelled_run_resumes_without_asking_again() {
         "prompt",
         &questions,
         &mut file,
-        1,
         &mut each(&questions, |question| {
             cancel.store(question.id == "q3", Ordering::Relaxed);
             answer(question)
         }),
-        &mut |progress| seen.push(progress.done),
-        &cancel,
+        Run::new(1, &cancel, |progress| seen.push(progress.done)),
     )
     .unwrap();
     assert!(first.interrupted);
@@ -204,17 +200,16 @@ fn a_cancelled_run_resumes_without_asking_again() {
         "prompt",
         &questions,
         &mut file,
-        3,
         &mut each(&questions, |question| {
             asked.push(question.id.clone());
             answer(question)
         }),
-        &mut |progress| last = Some(progress),
-        &AtomicBool::new(false),
+        Run::new(3, &AtomicBool::new(false), |progress| last = Some(progress)),
     )
     .unwrap();
     assert_eq!(asked, ["q4", "q5", "q6", "q7", "q8"]);
     let expected = Progress {
+        task: Task::Answer,
         done: 9,
         total: 9,
         resumed: 4,
@@ -253,10 +248,8 @@ fn a_batch_that_is_stopped_keeps_the_answers_that_it_has() {
             "prompt",
             &questions,
             &mut file,
-            4,
             &mut answer_many,
-            &mut |_| {},
-            &cancel,
+            Run::new(4, &cancel, |_| {}),
         )
         .unwrap();
         assert!(outcome.interrupted);
@@ -284,10 +277,8 @@ fn a_question_that_fails_alone_is_kept_as_wrong() {
         "prompt",
         &questions,
         &mut file,
-        3,
         &mut each(&questions, answer),
-        &mut |_| {},
-        &cancel,
+        Run::new(3, &cancel, |_| {}),
     )
     .unwrap();
     drop(file);
@@ -317,13 +308,11 @@ fn a_failure_that_concerns_all_keeps_the_results_before_it() {
         "prompt",
         &questions(5),
         &mut file,
-        1,
         &mut each(&questions(5), |question| match question.id.as_str() {
             "q2" => Err(AnswerError::NoCorpus),
             _ => answer(question),
         }),
-        &mut |_| {},
-        &AtomicBool::new(false),
+        Run::new(1, &AtomicBool::new(false), |_| {}),
     )
     .unwrap_err();
     assert_eq!(
@@ -348,14 +337,12 @@ fn another_question_under_the_same_id_is_refused() {
         "prompt",
         &changed,
         &mut file,
-        1,
         answer,
-        &mut |_| {},
-        &cancel,
+        Run::new(1, &cancel, |_| {}),
     );
     let error = error.unwrap_err();
     let message = error.to_string();
-    assert!(matches!(error, EvaluationError::OtherQuestion { id, .. } if id == "q1"));
+    assert!(matches!(error, RunError::OtherQuestion { id, .. } if id == "q1"));
     let expected = "under the id \"q1\" other golden answers or choices of \"Which number is 1?\"";
     assert!(message.ends_with(expected), "{message}");
 }

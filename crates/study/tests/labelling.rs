@@ -22,10 +22,10 @@ use ken_model::language::{
 };
 use ken_model::table::{Fact, TableModel};
 use ken_probe::{Obstacle, Preferred};
-use ken_study::label::{GoldenChoice, LabelStage, SELF};
+use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
-    FirstText, LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, Question, ResultsFile,
-    Settings, SourceRecord, label_sources, summarize_sources, write_sources_parquet,
+    FirstText, Labelling, NamedCorpus, Outcome, Progress, Question, ResultsFile, Run, RunError,
+    Settings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -293,7 +293,7 @@ fn run(
     work: &Labelling<'_>,
     questions: &[Question],
     batch: usize,
-) -> Result<Labelled, LabelError> {
+) -> Result<Outcome<SourceRecord>, RunError> {
     let mut files = files(path);
     let cancel = AtomicBool::new(false);
     label_sources(
@@ -301,9 +301,7 @@ fn run(
         questions,
         &mut files.first,
         &mut files.results,
-        batch,
-        &mut |_| {},
-        &cancel,
+        Run::new(batch, &cancel, |_| {}),
     )
 }
 
@@ -369,11 +367,11 @@ fn a_run_goes_on_where_it_was_stopped() {
     let model = Counted::new(true);
     let path = folder.path().join("parts");
     // Stopped once in each round.
-    for (stage, batch, stop_at) in [(LabelStage::FirstTexts, 1, 2), (LabelStage::Labels, 2, 2)] {
+    for (task, batch, stop_at) in [(Task::FirstText, 1, 2), (Task::LabelSource, 2, 2)] {
         let mut files = files(&path);
         let cancel = AtomicBool::new(false);
-        let mut stop = |step: LabelProgress| {
-            if step.stage == stage && step.done >= stop_at {
+        let stop = |step: Progress| {
+            if step.task == task && step.done >= stop_at {
                 cancel.store(true, Ordering::Relaxed);
             }
         };
@@ -382,24 +380,22 @@ fn a_run_goes_on_where_it_was_stopped() {
             &questions(),
             &mut files.first,
             &mut files.results,
-            batch,
-            &mut stop,
-            &cancel,
+            Run::new(batch, &cancel, stop),
         )
         .unwrap();
         assert!(part.interrupted);
-        let labels = if stage == LabelStage::Labels { 2 } else { 0 };
+        let labels = if task == Task::LabelSource { 2 } else { 0 };
         assert_eq!(part.records, whole.records[..labels]);
     }
     let paid = fs::read(&path).unwrap();
     let rest = run(&path, &work(&model, &corpora), &questions(), 1).unwrap();
-    assert_eq!(rest, whole);
+    assert_eq!(rest.records, whole.records);
+    assert_eq!((rest.interrupted, rest.resumed), (false, 2));
     assert!(fs::read(&path).unwrap().starts_with(&paid));
     assert_eq!(model.calls(), whole_model.calls(), "nothing is paid twice");
-    assert_eq!(
-        run(&path, &work(&model, &corpora), &questions(), 3).unwrap(),
-        whole
-    );
+    let again = run(&path, &work(&model, &corpora), &questions(), 3).unwrap();
+    assert_eq!(again.records, whole.records);
+    assert_eq!((again.interrupted, again.resumed), (false, again.total));
     assert_eq!(model.calls(), whole_model.calls());
 
     let mut changed = questions();

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod exact_probe;
 mod table_world;
 mod wordy;
 
@@ -11,18 +12,18 @@ use std::sync::atomic::AtomicBool;
 
 use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, represent};
 use ken_model::table::{Fact, TableModel};
-use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Answered, Known, SignalWork, Wanted, take_signals};
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::{
-    LearnError, Probe, ProbeRecord, Question, Record, ResultsFile, Settings, compare, probe,
+    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, Settings, compare, probe,
 };
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
 
+use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 use wordy::Wordy;
 
@@ -91,25 +92,17 @@ fn questions() -> Vec<Question> {
 }
 
 fn probed(folder: &TempDir, pipeline: &Pipeline) -> Vec<ProbeRecord> {
-    let work = Probe {
-        pipeline,
-        judge: pipeline.model(),
-        embedder: None,
-        options: SampleOptions {
-            samples: 2,
-            temperature: 1.0,
-            max_tokens: 16,
-        },
-        seed: 3,
-        correctness: Correctness::Exact,
-        grouping: Grouping::String,
-        eigenscore: false,
-    };
+    let work = exact_probe(pipeline, 2);
     let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
-    probe(&work, &questions(), &mut file, 32, &mut |_| {}, &cancel)
-        .unwrap()
-        .records
+    probe(
+        &work,
+        &questions(),
+        &mut file,
+        Run::new(32, &cancel, |_| {}),
+    )
+    .unwrap()
+    .records
 }
 
 fn embedded(questions: &[&str]) -> Candidate {
@@ -204,9 +197,9 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
             known: &Known::default(),
         };
         let cancel = AtomicBool::new(false);
-        take_signals(work, &questions, &mut file, 50, &mut |_| {}, &cancel)
+        take_signals(work, &questions, &mut file, Run::new(50, &cancel, |_| {}))
             .unwrap()
-            .unwrap()
+            .records
     };
     let taken = signals(&pipeline);
     let fingerprint = pipeline.router().unwrap().1.to_owned();

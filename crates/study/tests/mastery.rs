@@ -15,7 +15,7 @@ use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::table::{Fact, TableModel};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
-    Mastered, MasteryError, MasteryProgress, MasteryRecord, MasteryWork, ResultsError, ResultsFile,
+    MasteryRecord, MasteryWork, Outcome, Progress, ResultsError, ResultsFile, Run, RunError,
     Sentence, Settings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -122,19 +122,12 @@ fn settings(model: &str) -> Settings {
     [("model".to_owned(), model.to_owned())].into()
 }
 
-fn run(path: &Path, world: &World, batch: usize) -> Mastered {
+fn run(path: &Path, world: &World, batch: usize) -> Outcome<MasteryRecord> {
     let mut file = ResultsFile::open(path, settings("table")).unwrap();
     let cancel = AtomicBool::new(false);
     let work = work(world);
-    label_mastery(
-        &work,
-        &world.sentences,
-        &mut file,
-        batch,
-        &mut |_| {},
-        &cancel,
-    )
-    .unwrap()
+    let run = Run::new(batch, &cancel, |_| {});
+    label_mastery(&work, &world.sentences, &mut file, run).unwrap()
 }
 
 #[test]
@@ -205,14 +198,17 @@ fn a_run_goes_on_where_it_was_stopped() {
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let mut stop = |step: MasteryProgress| cancel.store(step.done >= 4, Ordering::Relaxed);
+    let stop = |step: Progress| cancel.store(step.done >= 4, Ordering::Relaxed);
     let work = work(&world);
-    let part = label_mastery(&work, &world.sentences, &mut file, 2, &mut stop, &cancel).unwrap();
+    let stopping = Run::new(2, &cancel, stop);
+    let part = label_mastery(&work, &world.sentences, &mut file, stopping).unwrap();
     assert!(part.interrupted);
     assert_eq!(part.records, whole.records[..4]);
     drop(file);
     let paid = fs::read(&path).unwrap();
-    assert_eq!(run(&path, &world, 3), whole);
+    let rest = run(&path, &world, 3);
+    assert_eq!((rest.records, rest.interrupted), (whole.records, false));
+    assert_eq!((rest.resumed, rest.total), (4, 10));
     assert!(
         fs::read(&path).unwrap().starts_with(&paid),
         "nothing is paid for twice"
@@ -227,11 +223,9 @@ fn a_run_goes_on_where_it_was_stopped() {
     let cancel = AtomicBool::new(false);
     let mut changed = world.sentences.clone();
     changed[0].text = "It fell.".to_owned();
-    let error = label_mastery(&work, &changed, &mut file, 2, &mut |_| {}, &cancel).unwrap_err();
-    assert!(
-        matches!(error, MasteryError::OtherSentence { .. }),
-        "{error}"
-    );
+    let again = Run::new(2, &cancel, |_| {});
+    let error = label_mastery(&work, &changed, &mut file, again).unwrap_err();
+    assert!(matches!(error, RunError::OtherSentence { .. }), "{error}");
     assert_eq!(error.kind(), "other_sentence");
 }
 

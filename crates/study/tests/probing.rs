@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod blind;
+mod exact_probe;
 mod table_world;
 
 use std::fs;
@@ -13,11 +14,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Pipeline;
 use ken_model::table::{Fact, TableModel};
-use ken_probe::{Correctness, Effect, Grouping, Obstacle, SampleOptions};
+use ken_probe::{Effect, Grouping, Obstacle};
 use ken_study::probe::Conditions;
 use ken_study::{
-    Probe, ProbeError, ProbeRecord, Probed, Question, ResultsError, ResultsFile, Settings, probe,
-    summarize_probe, write_parquet,
+    Outcome, Probe, ProbeRecord, Progress, Question, ResultsError, ResultsFile, Run, RunError,
+    Settings, probe, summarize_probe, write_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use blind::Blind;
+use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
 const SAMPLES: usize = 30;
@@ -126,30 +128,22 @@ fn closed_book(model: TableModel) -> Pipeline {
 }
 
 fn work(pipeline: &Pipeline) -> Probe<'_> {
-    Probe {
-        pipeline,
-        judge: pipeline.model(),
-        embedder: None,
-        options: SampleOptions {
-            samples: SAMPLES,
-            temperature: 1.0,
-            max_tokens: 16,
-        },
-        seed: 3,
-        correctness: Correctness::Exact,
-        grouping: Grouping::String,
-        eigenscore: false,
-    }
+    exact_probe(pipeline, SAMPLES)
 }
 
 fn settings(model: &str) -> Settings {
     [("model".to_owned(), model.to_owned())].into()
 }
 
-fn run(path: &Path, work: &Probe<'_>, questions: &[Question], batch: usize) -> Probed {
+fn run(
+    path: &Path,
+    work: &Probe<'_>,
+    questions: &[Question],
+    batch: usize,
+) -> Outcome<ProbeRecord> {
     let mut file = ResultsFile::open(path, settings("table")).unwrap();
     let cancel = AtomicBool::new(false);
-    probe(work, questions, &mut file, batch, &mut |_| {}, &cancel).unwrap()
+    probe(work, questions, &mut file, Run::new(batch, &cancel, |_| {})).unwrap()
 }
 
 fn record<'r>(records: &'r [ProbeRecord], id: &str) -> &'r ProbeRecord {
@@ -255,14 +249,12 @@ fn a_run_goes_on_where_it_was_stopped() {
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let mut stop = |step: ken_study::ProbeProgress| cancel.store(step.done >= 2, Ordering::Relaxed);
+    let stop = |step: Progress| cancel.store(step.done >= 2, Ordering::Relaxed);
     let part = probe(
         &work(&pipeline),
         &questions(),
         &mut file,
-        2,
-        &mut stop,
-        &cancel,
+        Run::new(2, &cancel, stop),
     )
     .unwrap();
     assert!(part.interrupted);
@@ -277,7 +269,8 @@ fn a_run_goes_on_where_it_was_stopped() {
         "nothing is paid for twice"
     );
     let again = run(&path, &work(&pipeline), &questions(), 3);
-    assert_eq!(again, rest);
+    assert_eq!((again.records, again.interrupted), (rest.records, false));
+    assert_eq!((rest.resumed, again.resumed), (2, again.total));
 
     let error = ResultsFile::<ProbeRecord>::open(&path, settings("other")).unwrap_err();
     assert!(
@@ -292,12 +285,10 @@ fn a_run_goes_on_where_it_was_stopped() {
         &work(&pipeline),
         &changed,
         &mut file,
-        1,
-        &mut |_| {},
-        &cancel,
+        Run::new(1, &cancel, |_| {}),
     )
     .unwrap_err();
-    assert!(matches!(error, ProbeError::OtherQuestion { .. }), "{error}");
+    assert!(matches!(error, RunError::OtherQuestion { .. }), "{error}");
 }
 
 #[test]
@@ -385,9 +376,7 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
         &by_meaning,
         &questions(),
         &mut file,
-        1,
-        &mut |_| {},
-        &cancel,
+        Run::new(1, &cancel, |_| {}),
     )
     .unwrap_err();
     assert_eq!(error.kind(), "no_embedder");
@@ -396,7 +385,8 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
         embedder: Some(&Blind),
         ..by_meaning
     };
-    let probed = probe(&blind, &questions(), &mut file, 5, &mut |_| {}, &cancel).unwrap();
+    let again = Run::new(5, &cancel, |_| {});
+    let probed = probe(&blind, &questions(), &mut file, again).unwrap();
     // For whom all texts are alike, every answer means the same.
     for record in &probed.records {
         assert_eq!(record.certainty.from_self, Some(1.0), "{}", record.id);

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod blind;
+mod exact_probe;
 mod table_world;
 
 use std::ops::ControlFlow;
@@ -16,19 +17,19 @@ use ken_model::language::{
     ScoreRequest,
 };
 use ken_model::table::{Fact, TableModel};
-use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_route::Policy;
 use ken_study::compare::{
     Answered, Known, SignalWork, Wanted, take_signals, to_csv, to_html, untimed,
 };
 use ken_study::{
-    Comparison, Probe, ProbeRecord, Question, Record, ResultsFile, Settings, Summary, compare,
+    Comparison, ProbeRecord, Question, Record, ResultsFile, Run, Settings, Summary, compare,
     evaluate, probe, summarize,
 };
 use serde_json::json;
 use tempfile::TempDir;
 
 use blind::Blind;
+use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
 const QUESTIONS: usize = 8;
@@ -145,34 +146,24 @@ fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
         &policy.to_string(),
         &questions(),
         &mut file,
-        BATCH,
         &mut answer,
-        &mut |_| {},
-        &AtomicBool::new(false),
+        Run::new(BATCH, &AtomicBool::new(false), |_| {}),
     );
     evaluation.unwrap().records
 }
 
 fn probed(pipeline: &Pipeline, samples: usize) -> Vec<ProbeRecord> {
-    let work = Probe {
-        pipeline,
-        judge: pipeline.model(),
-        embedder: None,
-        options: SampleOptions {
-            samples,
-            temperature: 1.0,
-            max_tokens: 16,
-        },
-        seed: 3,
-        correctness: Correctness::Exact,
-        grouping: Grouping::String,
-        eigenscore: false,
-    };
+    let work = exact_probe(pipeline, samples);
     let folder = tempfile::tempdir().unwrap();
     let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let questions = questions();
-    let probed = probe(&work, &questions, &mut file, BATCH, &mut |_| {}, &cancel);
+    let probed = probe(
+        &work,
+        &questions,
+        &mut file,
+        Run::new(BATCH, &cancel, |_| {}),
+    );
     probed.unwrap().records
 }
 
@@ -188,8 +179,13 @@ fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord
         known: &Known::of(records, answering().samples, pipeline).unwrap(),
     };
     let cancel = AtomicBool::new(false);
-    let signals = take_signals(work, &questions(), &mut file, BATCH, &mut |_| {}, &cancel);
-    let signals = signals.unwrap().unwrap();
+    let signals = take_signals(
+        work,
+        &questions(),
+        &mut file,
+        Run::new(BATCH, &cancel, |_| {}),
+    );
+    let signals = signals.unwrap().records;
     let answered: Vec<Answered<'_>> = never
         .iter()
         .zip(&always)

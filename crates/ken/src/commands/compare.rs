@@ -1,6 +1,7 @@
 //! `ken eval` with several policies: both answers to every question and what the policies decide by,
 //! each taken once, and what follows from them.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -12,16 +13,16 @@ use ken_study::compare::{
     to_html, untimed,
 };
 use ken_study::{
-    ProbeRecord, Question, Record, ResultsFile, check_sampling, compare, read_results,
+    Outcome, ProbeRecord, Question, Record, ResultsFile, check_sampling, compare, read_results,
     read_settings,
 };
 
 use crate::arguments::EvalArguments;
-use crate::commands::{open, records};
+use crate::commands::open;
+use crate::commands::records::{self, share};
 use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
-use crate::progress::{Display, Unit};
 
 /// Compares policies on questions.
 pub(crate) fn run(
@@ -57,16 +58,13 @@ pub(crate) fn run(
     };
     let mut pipeline = open::routed_pipeline(true, policies, settings, stop)?;
     let known = Known::of(&probed, settings.samples, &pipeline)?;
-    let folder = match &arguments.out {
-        Some(path) => path.clone(),
-        None => records::beside_here(&arguments.questions, "policies"),
-    };
+    let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
     create_dir_all(&folder)?;
     let work = Work {
         folder: &folder,
         questions,
         settings,
-        batch: arguments.batch.get(),
+        batch: arguments.batch,
         stop,
     };
     let never = work.answers(&mut pipeline, Policy::Never)?;
@@ -108,7 +106,7 @@ struct Work<'a> {
     folder: &'a Path,
     questions: &'a [Question],
     settings: &'a Settings,
-    batch: usize,
+    batch: NonZeroUsize,
     stop: &'a AtomicBool,
 }
 
@@ -120,18 +118,16 @@ impl Work<'_> {
             ..open::answering(self.settings)
         });
         let path = self.folder.join(format!("{policy}.jsonl"));
-        let mut results = ResultsFile::open(&path, records::run_settings(pipeline, self.settings))?;
-        let evaluation = records::answers(
+        let run = records::run_settings(pipeline, self.settings);
+        let (batch, stop) = (self.batch, self.stop);
+        self.finished(records::answers(
             pipeline,
             self.questions,
-            &mut results,
-            self.batch,
-            self.stop,
-        )?;
-        if evaluation.interrupted {
-            return Err(self.stopped());
-        }
-        Ok(evaluation.records)
+            &path,
+            run,
+            batch,
+            stop,
+        )?)
     }
 
     /// What the policies decide by.
@@ -141,36 +137,24 @@ impl Work<'_> {
         run.remove("policy");
         run.insert("samples".to_owned(), self.settings.samples.to_string());
         let mut file = ResultsFile::open(&path, run)?;
-        let mut display = Display::new();
-        let total = Some(self.questions.len() as u64);
-        let mut progress = |done: usize| {
-            display.show("measured", Unit::Items, done as u64, total);
-        };
         let work = SignalWork {
             pipeline,
             wanted,
             known,
         };
-        take_signals(
-            work,
-            self.questions,
-            &mut file,
-            self.batch,
-            &mut progress,
-            self.stop,
-        )?
-        .ok_or_else(|| self.stopped())
+        let run = records::shown(self.batch, self.stop);
+        self.finished(take_signals(work, self.questions, &mut file, run)?)
     }
 
-    fn stopped(&self) -> Failure {
-        let message = format!(
+    fn finished<L>(&self, outcome: Outcome<L>) -> Result<Vec<L>> {
+        if !outcome.interrupted {
+            return Ok(outcome.records);
+        }
+        Err(records::stopped(format!(
             "stopped; what there is of {} questions is in {}",
-            self.questions.len(),
+            outcome.total,
             self.folder.display()
-        );
-        Refusal::new("interrupted", message)
-            .hinting("run the same command again to go on")
-            .into()
+        )))
     }
 
     /// Writes a file of the folder in the place of what stands there, at once or not at all.
@@ -180,7 +164,6 @@ impl Work<'_> {
 }
 
 fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
-    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
     let one = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1}"));
     let difference = |difference: &Difference| match difference.interval {
         Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", share(difference.em)),

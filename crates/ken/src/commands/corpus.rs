@@ -71,10 +71,7 @@ fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {
     let mut display = Display::new();
     let (_, stopped) = compact(
         &mut writer,
-        &mut |step| {
-            let total = Some(step.passages_total as u64);
-            display.show("compacting", Unit::Items, step.passages as u64, total);
-        },
+        &mut |step| display.show_items("compacting", step.passages, step.passages_total),
         stop,
     )?;
     match stopped {

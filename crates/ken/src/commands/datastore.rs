@@ -24,7 +24,7 @@ use crate::commands::open;
 use crate::config::Settings;
 use crate::failure::{Context, Refusal, Result};
 use crate::output;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// Questions that are keyed together.
 const BATCH: usize = 64;
@@ -86,7 +86,7 @@ fn make(
         model.as_ref(),
         &layers,
         &mut |done, total| {
-            display.show("keys", Unit::Items, done as u64, Some(total as u64));
+            display.show_items("keys", done, total);
             !stop.load(Ordering::Relaxed)
         },
     )?;

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use ken_study::{ResultsFile, Summary, is_held_out, read_questions, sample, summarize};
+use ken_study::{Summary, is_held_out, read_questions, summarize};
 use serde::Serialize;
 
 use crate::arguments::EvalArguments;
-use crate::commands::{compare, open, records};
+use crate::commands::records::{self, share};
+use crate::commands::{compare, open};
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
@@ -32,9 +33,7 @@ pub(crate) fn run(
     if let Some(share) = arguments.held_out {
         questions.retain(|question| is_held_out(question, share));
     }
-    if let Some(limit) = arguments.limit {
-        questions = sample(questions, limit.get(), settings.seed);
-    }
+    let questions = records::sampled(questions, arguments.limit, settings);
     match arguments.policy[..] {
         [] => {}
         [policy] if policy.check().is_ok() => {}
@@ -50,25 +49,15 @@ pub(crate) fn run(
     }
     let pipeline = open::pipeline(settings, stop)?;
     let policy = settings.policy.to_string();
-    let out = match &arguments.out {
-        Some(path) => path.clone(),
-        None => records::beside_here(&arguments.questions, &format!("{policy}.results.jsonl")),
-    };
-    let mut results = ResultsFile::open(&out, records::run_settings(&pipeline, settings))?;
-    let evaluation = records::answers(
-        &pipeline,
-        &questions,
-        &mut results,
-        arguments.batch.get(),
-        stop,
-    )?;
-    if evaluation.interrupted {
-        let (done, total) = (evaluation.records.len(), questions.len());
-        return Err(records::stopped(done, total, "questions", &out));
-    }
+    let what = format!("{policy}.results.jsonl");
+    let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
+    let run_settings = records::run_settings(&pipeline, settings);
+    let batch = arguments.batch;
+    let outcome = records::answers(&pipeline, &questions, &out, run_settings, batch, stop)?;
+    let outcome = records::finished(outcome, &out)?;
     let evaluated = Evaluated {
-        summary: summarize(&policy, &evaluation.records),
-        resumed: evaluation.resumed,
+        summary: summarize(&policy, &outcome.records),
+        resumed: outcome.resumed,
     };
     if json {
         output::json(&evaluated)
@@ -78,7 +67,6 @@ pub(crate) fn run(
 }
 
 fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
-    let share = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.3}"));
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
     let interval = summary.em_interval.map_or_else(String::new, |[low, high]| {
         format!(" (95%: {low:.3} to {high:.3})")

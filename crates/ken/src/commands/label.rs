@@ -7,9 +7,8 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::prompt;
 use ken_model::language::LanguageModel;
 use ken_study::{
-    LabelError, LabelProgress, Labelled, Labelling, NamedCorpus, Question, ResultsFile,
-    SourceSummary, label, label_sources, read_questions, sample, summarize_sources,
-    write_sources_parquet,
+    Labelling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
+    summarize_sources, write_sources_parquet,
 };
 
 use crate::arguments::{LabelVerb, SourcesArguments};
@@ -18,7 +17,6 @@ use crate::commands::{open, rerank};
 use crate::config::{CorpusSource, Settings};
 use crate::failure::Result;
 use crate::output;
-use crate::progress::{Display, Unit};
 
 /// Runs a verb of `ken label`.
 pub(crate) fn run(
@@ -39,43 +37,36 @@ fn sources(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let mut questions = read_questions(&arguments.questions)?;
-    if let Some(limit) = arguments.limit {
-        questions = sample(questions, limit.get(), settings.seed);
-    }
+    let questions = records::questions(&arguments.questions, arguments.limit, settings)?;
     let model = open::language_model(settings, stop)?;
-    let corpora = corpora(settings, &model, stop)?;
-    let out = match &arguments.out {
-        Some(path) => path.clone(),
-        None => records::beside_here(&arguments.questions, "sources.jsonl"),
+    let corpora = corpora(arguments, settings, &model, stop)?;
+    let out = records::out(
+        arguments.out.as_ref(),
+        &arguments.questions,
+        "sources.jsonl",
+    );
+    let [first, ..] = corpora.as_slice() else {
+        return Err(RunError::NoCorpus.into());
     };
-    let labelled = {
-        let [first, ..] = corpora.as_slice() else {
-            return Err(LabelError::NoCorpus.into());
-        };
-        let work = Labelling {
-            model: model.as_ref(),
-            corpora: &corpora,
-            embedder: first.retriever.embedder(),
-            mode: settings.mode,
-            contexts: arguments.contexts.get(),
-            golden: arguments.golden,
-            seed: settings.seed,
-        };
-        work.check()?;
-        label_all(&work, arguments, settings, &questions, &out, stop)?
+    let work = Labelling {
+        model: model.as_ref(),
+        corpora: &corpora,
+        embedder: first.retriever.embedder(),
+        mode: settings.mode,
+        contexts: arguments.contexts.get(),
+        golden: arguments.golden,
+        seed: settings.seed,
     };
-    if labelled.interrupted {
-        let (done, total) = (labelled.records.len(), questions.len());
-        return Err(records::stopped(done, total, "questions", &out));
-    }
-    let table = records::table_of(&out);
-    write_sources_parquet(&table, &labelled.records)?;
-    if json {
-        labelled.records.iter().try_for_each(output::json)
-    } else {
-        show(&summarize_sources(&labelled.records), &out, &table)
-    }
+    work.check()?;
+    let run_settings = run_settings(&work, settings, &questions);
+    let labelled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
+        let first = records::with_ending(&out, "first");
+        let mut first = ResultsFile::open(&first, first_settings(&work, settings))?;
+        label_sources(&work, &questions, &mut first, file, run)
+    })?;
+    records::report(&labelled, &out, json, write_sources_parquet, |table| {
+        show(&summarize_sources(&labelled), &out, table)
+    })
 }
 
 /// Opens the corpora that are named, or else that of the settings.
@@ -99,39 +90,6 @@ fn corpora(
             })
         })
         .collect()
-}
-
-/// Labels the questions, with progress, into the files of this run.
-fn label_all(
-    work: &Labelling<'_>,
-    arguments: &SourcesArguments,
-    settings: &Settings,
-    questions: &[Question],
-    out: &Path,
-    stop: &AtomicBool,
-) -> Result<Labelled> {
-    let mut results = ResultsFile::open(out, run_settings(work, settings, questions))?;
-    let first = records::with_ending(out, "first");
-    let mut first = ResultsFile::open(&first, first_settings(work, settings))?;
-    let mut display = Display::new();
-    let mut progress = |step: LabelProgress| {
-        let what = match step.stage {
-            label::LabelStage::FirstTexts => "first texts",
-            label::LabelStage::Labels => "labelled",
-        };
-        let (done, total) = (step.done as u64, Some(step.total as u64));
-        display.show(what, Unit::Items, done, total);
-    };
-    let batch = arguments.batch.get();
-    Ok(label_sources(
-        work,
-        questions,
-        &mut first,
-        &mut results,
-        batch,
-        &mut progress,
-        stop,
-    )?)
 }
 
 /// What the first texts depend on.

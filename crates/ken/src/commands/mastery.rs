@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::Corpus;
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
-    MasteryProgress, MasterySummary, MasteryWork, ProbeRecord, Question, ResultsFile,
-    label_mastery, mastery_of_probed, read_questions, read_results, sample_sentences,
-    summarize_mastery, write_mastery_parquet,
+    MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, ResultsFile, label_mastery,
+    mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
+    write_mastery_parquet,
 };
 
 use crate::arguments::{MasteryLabelArguments, MasteryVerb};
@@ -17,7 +17,6 @@ use crate::commands::{open, records};
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
-use crate::progress::{Display, Unit};
 
 /// The longest question, in tokens: a longer one asks for nothing that a sentence says.
 const QUESTION_TOKENS: usize = 48;
@@ -40,10 +39,7 @@ fn label(
     stop: &AtomicBool,
 ) -> Result<()> {
     let corpus = Corpus::open_shards(settings.folder()?, settings.active)?;
-    let out = match &arguments.out {
-        Some(path) => path.clone(),
-        None => records::beside_here(corpus.dir(), "mastery.jsonl"),
-    };
+    let out = records::out(arguments.out.as_ref(), corpus.dir(), "mastery.jsonl");
     if let (Some(questions), Some(probed)) = (&arguments.questions, &arguments.records) {
         let (questions, probed) = (read_questions(questions)?, read_results(probed)?);
         return of_probed(&corpus, &questions, &probed, &out, json);
@@ -72,31 +68,21 @@ fn label(
         },
         max_tokens: settings.max_tokens,
     };
-    let mut results = ResultsFile::open(&out, run_settings(&work, settings))?;
-    let labelled = {
-        let mut display = Display::new();
-        let mut progress = |step: MasteryProgress| {
-            let (done, total) = (step.done as u64, Some(step.total as u64));
-            display.show("labelled", Unit::Items, done, total);
-        };
-        let batch = arguments.batch.get();
-        label_mastery(&work, &sentences, &mut results, batch, &mut progress, stop)?
-    };
-    if labelled.interrupted {
-        let (done, total) = (labelled.records.len(), sentences.len());
-        return Err(records::stopped(done, total, "sentences", &out));
-    }
-    let table = records::table_of(&out);
-    write_mastery_parquet(&table, &labelled.records)?;
-    if json {
-        labelled.records.iter().try_for_each(output::json)
-    } else {
-        show(&summarize_mastery(&labelled.records), &out, &table)
-    }
+    let run_settings = run_settings(&work, settings);
+    let labelled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
+        label_mastery(&work, &sentences, file, run)
+    })?;
+    report(&labelled, &out, json)
 }
 
-/// Takes over what was probed. There is nothing to go on with: what a file of these very records
-/// holds already is not written again.
+fn report(labelled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
+    records::report(labelled, out, json, write_mastery_parquet, |table| {
+        show(&summarize_mastery(labelled), out, table)
+    })
+}
+
+/// Takes over what was probed. There is nothing to resume: what a file of these very records holds
+/// already is not written again.
 fn of_probed(
     corpus: &Corpus,
     questions: &[Question],
@@ -128,12 +114,10 @@ fn of_probed(
         }
     }
     results.sync()?;
-    let table = records::table_of(out);
-    write_mastery_parquet(&table, &found.records)?;
+    report(&found.records, out, json)?;
     if json {
-        return found.records.iter().try_for_each(output::json);
+        return Ok(());
     }
-    show(&summarize_mastery(&found.records), out, &table)?;
     output::line(format!(
         "left out: {} questions that were not probed or could not be judged, {} whose answer stands in no sentence of the passage that they name",
         found.unprobed, found.unplaced

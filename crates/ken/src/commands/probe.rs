@@ -9,10 +9,7 @@ use ken_model::embedder::Embedder;
 use ken_model::language::LanguageModel;
 use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_study::probe::{Conditions, EffectShares};
-use ken_study::{
-    Probe, ProbeProgress, ProbeSummary, ResultsFile, probe, read_questions, sample,
-    summarize_probe, write_parquet,
-};
+use ken_study::{Probe, ProbeSummary, probe, summarize_probe, write_parquet};
 
 use crate::arguments::ProbeArguments;
 use crate::commands::open;
@@ -20,7 +17,6 @@ use crate::commands::records::{self, share};
 use crate::config::Settings;
 use crate::failure::Result;
 use crate::output;
-use crate::progress::{Display, Unit};
 
 /// Runs `ken probe`.
 pub(crate) fn run(
@@ -29,10 +25,7 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let mut questions = read_questions(&arguments.questions)?;
-    if let Some(limit) = arguments.limit {
-        questions = sample(questions, limit.get(), settings.seed);
-    }
+    let questions = records::questions(&arguments.questions, arguments.limit, settings)?;
     let pipeline = open::pipeline_with(settings.corpus.is_some(), settings, stop)?;
     let judge = judge(arguments, settings, stop)?;
     let judge = judge.as_deref().unwrap_or(pipeline.model());
@@ -40,46 +33,28 @@ pub(crate) fn run(
     let embedder = own_embedder
         .as_deref()
         .or(pipeline.retriever().map(Retriever::embedder));
-    let out = match &arguments.out {
-        Some(path) => path.clone(),
-        None => records::beside_here(&arguments.questions, "probe.jsonl"),
-    };
+    let out = records::out(arguments.out.as_ref(), &arguments.questions, "probe.jsonl");
     let run_settings = run_settings(arguments, settings, &pipeline, judge, embedder);
-    let mut results = ResultsFile::open(&out, run_settings)?;
-    let probed = {
-        let mut display = Display::new();
-        let mut progress = |step: ProbeProgress| {
-            let (done, total) = (step.done as u64, Some(step.total as u64));
-            display.show("probed", Unit::Items, done, total);
-        };
-        let work = Probe {
-            pipeline: &pipeline,
-            judge,
-            embedder,
-            options: SampleOptions {
-                samples: arguments.samples.get(),
-                temperature: arguments.temperature.get(),
-                max_tokens: settings.max_tokens,
-            },
-            seed: settings.seed,
-            correctness: arguments.correct,
-            grouping: arguments.group,
-            eigenscore: arguments.eigenscore,
-        };
-        let batch = arguments.batch.get();
-        probe(&work, &questions, &mut results, batch, &mut progress, stop)?
+    let work = Probe {
+        pipeline: &pipeline,
+        judge,
+        embedder,
+        options: SampleOptions {
+            samples: arguments.samples.get(),
+            temperature: arguments.temperature.get(),
+            max_tokens: settings.max_tokens,
+        },
+        seed: settings.seed,
+        correctness: arguments.correct,
+        grouping: arguments.group,
+        eigenscore: arguments.eigenscore,
     };
-    if probed.interrupted {
-        let (done, total) = (probed.records.len(), questions.len());
-        return Err(records::stopped(done, total, "questions", &out));
-    }
-    let table = records::table_of(&out);
-    write_parquet(&table, &probed.records)?;
-    if json {
-        probed.records.iter().try_for_each(output::json)
-    } else {
-        show(&summarize_probe(&probed.records), &out, &table)
-    }
+    let probed = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
+        probe(&work, &questions, file, run)
+    })?;
+    records::report(&probed, &out, json, write_parquet, |table| {
+        show(&summarize_probe(&probed), &out, table)
+    })
 }
 
 /// The model that judges, where it is another than the one that is probed and there is something to

@@ -1,24 +1,57 @@
-//! The files of records that measuring leaves: where they go, what they depend on, how they are filled
-//! with answers, and how their numbers are shown.
+//! The files of records that measuring leaves: where they go, what they depend on, how a run is resumed
+//! in them and ends, and how their numbers are shown.
 
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Retriever, Step, steps};
 use ken_route::Measure;
-use ken_study::{Evaluation, Question, Record, ResultsFile, evaluate};
+use ken_study::run::RunRecord;
+use ken_study::{
+    ExportError, Outcome, Question, Record, ResultsFile, Run, RunError, evaluate, read_questions,
+    sample,
+};
+use serde::Serialize;
 
 use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
-use crate::progress::{Display, Unit};
+use crate::output;
+use crate::progress::Display;
 
 /// The endings of files of questions, and of corpora.
 const ENDINGS: [&str; 3] = [".jsonl.gz", ".jsonl", ".ken"];
 
+/// The questions of a file, or a sample of so many.
+pub(crate) fn questions(
+    path: &Path,
+    limit: Option<NonZeroUsize>,
+    settings: &Settings,
+) -> Result<Vec<Question>> {
+    Ok(sampled(read_questions(path)?, limit, settings))
+}
+
+/// So many of the questions, drawn by the seed, or all.
+pub(crate) fn sampled(
+    questions: Vec<Question>,
+    limit: Option<NonZeroUsize>,
+    settings: &Settings,
+) -> Vec<Question> {
+    match limit {
+        Some(limit) => sample(questions, limit.get(), settings.seed),
+        None => questions,
+    }
+}
+
+/// Where results go: to what was named, or as [`beside_here`] says.
+pub(crate) fn out(named: Option<&PathBuf>, source: &Path, what: &str) -> PathBuf {
+    named.map_or_else(|| beside_here(source, what), Clone::clone)
+}
+
 /// Where results go if nobody says: into the working directory, named after the file of questions, or
 /// the corpus, without its ending, and what was done with it.
-pub(crate) fn beside_here(source: &Path, what: &str) -> PathBuf {
+fn beside_here(source: &Path, what: &str) -> PathBuf {
     let name = source.file_name().unwrap_or_default().to_string_lossy();
     let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
     let stem = stem.unwrap_or(&name);
@@ -26,7 +59,7 @@ pub(crate) fn beside_here(source: &Path, what: &str) -> PathBuf {
 }
 
 /// Where the table of the records goes: beside them, under a name that nothing else has.
-pub(crate) fn table_of(out: &Path) -> PathBuf {
+fn table_of(out: &Path) -> PathBuf {
     with_ending(out, "parquet")
 }
 
@@ -38,32 +71,92 @@ pub(crate) fn with_ending(out: &Path, ending: &str) -> PathBuf {
     PathBuf::from(beside)
 }
 
+/// Has the run of `settings` resumed in the file of records `out`, or begun in a new one, and shows
+/// how far it is.
+///
+/// # Errors
+/// Those of the file and of the run, or that it was stopped.
+pub(crate) fn resumed<L: RunRecord>(
+    out: &Path,
+    settings: ken_study::Settings,
+    batch: NonZeroUsize,
+    stop: &AtomicBool,
+    work: impl FnOnce(&mut ResultsFile<L>, Run<'_>) -> Result<Outcome<L>, RunError>,
+) -> Result<Vec<L>> {
+    let mut file = ResultsFile::open(out, settings)?;
+    Ok(finished(work(&mut file, shown(batch, stop))?, out)?.records)
+}
+
+/// A run that shows how far it is.
+pub(crate) fn shown(batch: NonZeroUsize, stop: &AtomicBool) -> Run<'_> {
+    let mut display = Display::new();
+    Run::new(batch.get(), stop, move |step| {
+        display.show_items(step.task.done(), step.done, step.total);
+    })
+}
+
 /// Has the questions answered that have no result yet, and shows how far that is.
 pub(crate) fn answers(
     pipeline: &Pipeline,
     questions: &[Question],
-    results: &mut ResultsFile<Record>,
-    batch: usize,
+    out: &Path,
+    settings: ken_study::Settings,
+    batch: NonZeroUsize,
     stop: &AtomicBool,
-) -> Result<Evaluation> {
+) -> Result<Outcome<Record>> {
+    let mut results = ResultsFile::open(out, settings)?;
     let policy = pipeline.settings().policy.to_string();
-    let mut display = Display::new();
     let mut answer_many =
         |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
-    let mut progress = |step: ken_study::Progress| {
+    let mut display = Display::new();
+    let run = Run::new(batch.get(), stop, |step| {
         let label = format!("{policy}, {} right", step.exact_matches);
-        let (done, total) = (step.done as u64, Some(step.total as u64));
-        display.show(&label, Unit::Items, done, total);
-    };
+        display.show_items(&label, step.done, step.total);
+    });
     Ok(evaluate(
         &policy,
         questions,
-        results,
-        batch,
+        &mut results,
         &mut answer_many,
-        &mut progress,
-        stop,
+        run,
     )?)
+}
+
+/// What came of a run that was not stopped.
+pub(crate) fn finished<L: RunRecord>(outcome: Outcome<L>, out: &Path) -> Result<Outcome<L>> {
+    if !outcome.interrupted {
+        return Ok(outcome);
+    }
+    Err(stopped(format!(
+        "stopped after {} of {} {}, whose results are in {}",
+        outcome.records.len(),
+        outcome.total,
+        L::TASK.items(),
+        out.display()
+    )))
+}
+
+/// A run that was stopped and can be resumed.
+pub(crate) fn stopped(message: String) -> Failure {
+    Refusal::new("interrupted", message)
+        .hinting("run the same command again to go on")
+        .into()
+}
+
+/// Writes the table of records, and prints those as JSON or what `show` makes of them.
+pub(crate) fn report<L: Serialize>(
+    records: &[L],
+    out: &Path,
+    json: bool,
+    write: impl FnOnce(&Path, &[L]) -> Result<(), ExportError>,
+    show: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
+    let table = table_of(out);
+    write(&table, records)?;
+    match json {
+        true => records.iter().try_for_each(output::json),
+        false => show(&table),
+    }
 }
 
 /// All that the results depend on. A results file is resumed under the same only. The corpus
@@ -124,17 +217,6 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .map(|(name, value)| (name.to_owned(), value))
         .chain(sources)
         .collect()
-}
-
-/// A run that was stopped after so many of all questions, or whatever it works on.
-pub(crate) fn stopped(done: usize, total: usize, items: &str, out: &Path) -> Failure {
-    let message = format!(
-        "stopped after {done} of {total} {items}, whose results are in {}",
-        out.display()
-    );
-    Refusal::new("interrupted", message)
-        .hinting("run the same command again to go on")
-        .into()
 }
 
 /// A share, or a dash where there is none.

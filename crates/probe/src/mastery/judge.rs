@@ -5,8 +5,8 @@
 
 use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
 
+use super::pair::{Pair, Stated};
 use super::wording::Wording;
-use super::write::{Pair, Stated};
 use crate::sample::likeliest_lines;
 
 /// Tokens that a written verdict may take.

@@ -6,11 +6,13 @@
 //! is the business of whoever has the prompts for it.
 
 mod judge;
+mod pair;
 mod score;
 mod spans;
 mod wording;
 mod write;
 
+pub use pair::{Pair, Stated};
 pub use score::{Mastery, mastery};
 pub use wording::fingerprint;
-pub use write::{Dropped, Pair, Stated, WriteOptions, Written, write_pairs};
+pub use write::{Dropped, WriteOptions, Written, write_pairs};

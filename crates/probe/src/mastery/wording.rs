@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ken_model::language::{Examples, Prompt, WorkedExample};
 
+use super::pair::Stated;
 use super::spans::{Kind, Span};
-use super::write::Stated;
 use crate::normalize::is_mostly_chinese;
 
 /// What stands in a sentence for what is asked.

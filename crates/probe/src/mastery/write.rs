@@ -7,21 +7,13 @@ use ken_model::language::{LanguageError, LanguageModel, Prompt};
 use serde::{Deserialize, Serialize};
 
 use super::judge::{judge_pairs, prefer_answers};
+use super::pair::{Pair, Stated};
 use super::spans::{Span, answers};
 use super::wording::Wording;
 use crate::mask::mask;
 use crate::normalize::{Rules, normalize};
 use crate::sample::likeliest_lines;
 use crate::scores::covers;
-
-/// A sentence, and what its document is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stated<'a> {
-    /// The document's title; may be empty.
-    pub title: &'a str,
-    /// The sentence.
-    pub sentence: &'a str,
-}
 
 /// How pairs are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,18 +22,6 @@ pub struct WriteOptions {
     pub pairs: usize,
     /// Most tokens of a question.
     pub max_tokens: usize,
-}
-
-/// A question that a sentence answers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Pair {
-    /// The question.
-    pub question: String,
-    /// The answer, as it stands in the sentence.
-    pub answer: String,
-    /// The chance, in `[0, 1]`, that the sentence gives this answer, as the model holds; `None`
-    /// where it only says so.
-    pub validity: Option<f64>,
 }
 
 /// How many pairs were dropped, each by the first filter that it did not pass.

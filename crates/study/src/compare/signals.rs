@@ -2,7 +2,6 @@
 //! takes only what is missing.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{AnswerError, Pipeline, Posed, Retrieved, Step, Taken, prompt, steps};
 use ken_probe::judgment_tokens;
@@ -13,7 +12,8 @@ use crate::calibration::taken;
 use crate::dataset::Question;
 use crate::probe::ProbeRecord;
 use crate::record::Failure;
-use crate::results::{Line, ResultsError, ResultsFile};
+use crate::results::{Line, ResultsFile};
+use crate::run::{Outcome, Records, Run, RunError, RunRecord, Task, Work, record_of};
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,21 @@ pub struct Signals {
 impl Line for Signals {
     fn id(&self) -> &str {
         &self.id
+    }
+}
+
+impl RunRecord for Signals {
+    type Item = Question;
+
+    const TASK: Task = Task::Signals;
+
+    fn is_of(&self, question: &Question) -> bool {
+        self.question == question.question
+    }
+
+    fn recorded(&self, question: &Question) -> String {
+        let (id, recorded) = (&question.id, &self.question);
+        format!("another question under the id {id:?}: {recorded:?}")
     }
 }
 
@@ -91,39 +106,6 @@ impl Wanted {
     }
 }
 
-/// Why signals could not be taken. Those taken before are in the file.
-#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-pub enum SignalsError {
-    /// Nothing can be taken any more.
-    #[error("cannot take what the policies need of the question {id:?}: {source}")]
-    #[diagnostic(forward)]
-    Take {
-        /// The question at which that was found out.
-        id: String,
-        /// Why not.
-        source: Box<AnswerError>,
-    },
-    /// The file holds another question of this id.
-    #[error("the file of signals has another question under the id {id:?}: {recorded:?}")]
-    #[diagnostic(remedy = "use the question file of that run, or name a new folder by <out>")]
-    OtherQuestion {
-        /// The shared id.
-        id: String,
-        /// The question in the file.
-        recorded: String,
-    },
-    /// Probe records of another model, or of other prompts.
-    #[error("the question {id:?} was probed with another model or other prompts")]
-    #[diagnostic(remedy = "leave the records out, or probe again: <ProbeWithCorpus>")]
-    OtherModel {
-        /// The question.
-        id: String,
-    },
-    /// A line could not be kept.
-    #[error(transparent)]
-    Results(#[from] ResultsError),
-}
-
 /// What probing has paid for already, by question: of records of this model and these prompts.
 #[derive(Debug, Clone, Default)]
 pub struct Known(HashMap<String, Taken>);
@@ -138,7 +120,7 @@ impl Known {
         records: &[ProbeRecord],
         samples: usize,
         pipeline: &Pipeline,
-    ) -> Result<Self, SignalsError> {
+    ) -> Result<Self, RunError> {
         let model = pipeline.model().fingerprint();
         let prompt = prompt::fingerprint();
         // Questions with choices were asked with them, and policies ask without.
@@ -148,14 +130,15 @@ impl Known {
         for record in probed {
             let same_model = ken_model::same_model(&record.fingerprint.model, model);
             if !same_model || record.fingerprint.prompt != prompt {
-                return Err(SignalsError::OtherModel {
+                return Err(RunError::OtherModel {
                     id: record.id.clone(),
                 });
             }
             let mut taken = taken(record, samples);
             if record.costs.is_empty() {
                 let counted = count_prompts(&mut taken, record.question.trim(), pipeline);
-                counted.map_err(|source| SignalsError::Take {
+                counted.map_err(|source| RunError::Work {
+                    task: Task::Signals,
                     id: record.id.clone(),
                     source: Box::new(source),
                 })?;
@@ -196,104 +179,44 @@ pub struct SignalWork<'a> {
     pub known: &'a Known,
 }
 
-/// Takes of every question what is wanted and neither known nor in the file, `batch` questions at a time, and keeps
-/// it as soon as there is something. A question that itself is at fault is kept as failed.
-/// `progress` is given how many questions are done, at the start and after each batch; `cancel` is
-/// looked at before each.
-///
-/// # Shapes
-/// Returns `[questions]`, in their order; `None` where it was cancelled before the last.
+/// Takes of every question what is wanted and neither known nor in the file, and keeps it as soon as
+/// there is something. A question that itself is at fault is kept as failed.
 ///
 /// # Errors
-/// The first failure that other questions would meet as well, or the first line that cannot be kept.
+/// Those of a [`Run`].
 pub fn take_signals(
     work: SignalWork<'_>,
     questions: &[Question],
     file: &mut ResultsFile<Signals>,
-    batch: usize,
-    progress: &mut dyn FnMut(usize),
-    cancel: &AtomicBool,
-) -> Result<Option<Vec<Signals>>, SignalsError> {
-    let mut open = Vec::new();
+    mut run: Run<'_>,
+) -> Result<Outcome<Signals>, RunError> {
+    let by_these = |signals: &Signals| signals.clone().by_those_of(work.pipeline);
+    let is_complete = |signals: &Signals| !by_these(signals).lacks(work.wanted);
+    let mut begun = HashMap::new();
     for question in questions {
-        match file.get(&question.id) {
-            Some(known) if known.question != question.question => {
-                return Err(SignalsError::OtherQuestion {
-                    id: question.id.clone(),
-                    recorded: known.question.clone(),
-                });
-            }
-            Some(known) if !known.clone().by_those_of(work.pipeline).lacks(work.wanted) => {}
-            _ => open.push(question),
+        if let Some(signals) = record_of(question, file)?.filter(|one| !is_complete(one)) {
+            begun.insert(&question.id, by_these(signals));
         }
     }
-    let mut done = questions.len() - open.len();
-    progress(done);
-    for questions in open.chunks(batch.max(1)) {
-        if cancel.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let kept = take_each(work, questions, file);
-        file.sync()?;
-        match kept {
-            Err(SignalsError::Take { .. }) if cancel.load(Ordering::Relaxed) => return Ok(None),
-            taken => taken?,
-        }
-        done += questions.len();
-        progress(done);
-    }
-    let taken = questions.iter().map(|q| file.get(&q.id).cloned());
-    Ok(taken.collect())
-}
-
-/// Takes of questions at once, or one by one where one of them is at fault.
-fn take_each(
-    work: SignalWork<'_>,
-    questions: &[&Question],
-    file: &mut ResultsFile<Signals>,
-) -> Result<(), SignalsError> {
-    let Some(first) = questions.first() else {
-        return Ok(());
-    };
-    let before = questions.iter().map(|question| {
-        let begun = file.get(&question.id).cloned();
-        let begun = begun.map(|begun| begun.by_those_of(work.pipeline));
-        begun.unwrap_or_else(|| Signals {
-            without: work
-                .known
-                .0
-                .get(question.question.trim())
-                .cloned()
-                .unwrap_or_default(),
+    let begin = |question: &Question| {
+        let known = || work.known.0.get(question.question.trim()).cloned();
+        begun.get(&question.id).cloned().unwrap_or_else(|| Signals {
+            without: known().unwrap_or_default(),
             ..Signals::of(question)
         })
-    });
-    match take(work, before.collect()) {
-        Ok(all) => {
-            for signals in all {
-                file.append(signals)?;
-            }
-            Ok(())
-        }
-        Err(error) if error.concerns_question() && questions.len() > 1 => questions
-            .iter()
-            .try_for_each(|question| take_each(work, &[question], file)),
-        Err(error) if error.concerns_question() => {
-            let error = Some(Failure::of(&error));
-            let failed = Signals {
-                error,
-                ..Signals::of(first)
-            };
-            Ok(file.append(failed)?)
-        }
-        Err(error) => Err(SignalsError::Take {
-            id: first.id.clone(),
-            source: Box::new(error),
-        }),
-    }
+    };
+    let batch = Work {
+        batch: &mut |questions| take(work, questions.iter().copied().map(begin).collect()),
+        failed: &|question, error| Signals {
+            error: Some(Failure::of(error)),
+            ..Signals::of(question)
+        },
+        is_complete: &is_complete,
+    };
+    run.keep(questions, file, batch)
 }
 
-fn take(work: SignalWork<'_>, mut all: Vec<Signals>) -> Result<Vec<Signals>, AnswerError> {
+fn take(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
     let SignalWork {
         pipeline, wanted, ..
     } = work;
@@ -315,5 +238,5 @@ fn take(work: SignalWork<'_>, mut all: Vec<Signals>) -> Result<Vec<Signals>, Ans
         signals.without = without;
         signals.with = with;
     }
-    Ok(all)
+    Ok(all.into_iter().map(Ok).collect())
 }

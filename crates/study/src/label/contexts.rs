@@ -14,7 +14,7 @@ use ken_model::language::{LanguageModel, Prompt, Sampling, Score, ScoreRequest};
 use ken_probe::{Golden, TextWanted, VERBALIZED_TOKENS, letter, right_choices, seed_of, verbalize};
 
 use super::demonstrations::Demonstrations;
-use super::first::unless;
+use super::first::{posed, unless};
 use super::record::{Context, LabelFingerprints, SourceRecord};
 use crate::dataset::Question;
 
@@ -115,17 +115,16 @@ impl Labelling<'_> {
         }
     }
 
-    /// Labels questions that can be labelled, all of them at once; `None` for one on which the model
-    /// was stopped.
+    /// Labels questions that can be labelled, all of them at once.
     ///
     /// # Errors
-    /// A question that is empty or does not fit, a failing model, embedder or index.
+    /// A question that is empty or does not fit, a failing or stopped model, embedder or index.
     pub(super) fn batch(
         &self,
         questions: &[&Question],
         demonstrations: &Demonstrations<'_>,
         cancel: &AtomicBool,
-    ) -> Result<Vec<Option<SourceRecord>>, AnswerError> {
+    ) -> Result<Vec<SourceRecord>, AnswerError> {
         let posed = questions
             .iter()
             .map(|question| posed(question))
@@ -134,10 +133,7 @@ impl Labelling<'_> {
             .iter()
             .map(|question| self.answers(question))
             .collect();
-        let Some(written) = self.write(questions, &posed, demonstrations, cancel)? else {
-            return Ok(vec![None; questions.len()]);
-        };
-        let mut contexts = written;
+        let mut contexts = self.write(questions, &posed, demonstrations, cancel)?;
         for corpus in self.corpora {
             self.find(corpus, &posed, &mut contexts)?;
         }
@@ -164,7 +160,7 @@ impl Labelling<'_> {
         Ok(self.records(questions, golden, drafts, &scores))
     }
 
-    /// The texts that the model writes about each question; `None` where it was stopped.
+    /// The texts that the model writes about each question.
     ///
     /// # Shapes
     /// Returns `[questions][contexts]`.
@@ -174,7 +170,7 @@ impl Labelling<'_> {
         posed: &[Posed<'_>],
         demonstrations: &Demonstrations<'_>,
         cancel: &AtomicBool,
-    ) -> Result<Option<Vec<Vec<Context>>>, AnswerError> {
+    ) -> Result<Vec<Vec<Context>>, AnswerError> {
         let prompts: Vec<Vec<Prompt>> = questions
             .iter()
             .zip(posed)
@@ -196,18 +192,15 @@ impl Labelling<'_> {
         let written = verbalize(self.model, &wanted, &mut |_, _| unless(cancel))?;
         let mut contexts: Vec<Vec<Context>> = questions.iter().map(|_| Vec::new()).collect();
         for (owner, written) in owners.into_iter().zip(written) {
-            let Some(written) = written else {
-                return Ok(None);
-            };
             contexts[owner].push(Context {
                 source: SELF.to_owned(),
                 title: String::new(),
-                text: written.text,
+                text: written.ok_or(AnswerError::Interrupted)?.text,
                 passage_id: None,
                 logprob: f64::NEG_INFINITY,
             });
         }
-        Ok(Some(contexts))
+        Ok(contexts)
     }
 
     /// The likeliest text of each prompt; where a prompt comes up again, a sample.
@@ -299,7 +292,7 @@ impl Labelling<'_> {
         golden: Vec<Vec<String>>,
         drafts: Vec<Draft>,
         scores: &[Vec<f64>],
-    ) -> Vec<Option<SourceRecord>> {
+    ) -> Vec<SourceRecord> {
         let fingerprint = self.fingerprints();
         let corpora = self.corpora.iter().map(|corpus| corpus.name.as_str());
         let sources: Vec<&str> = std::iter::once(SELF).chain(corpora).collect();
@@ -322,14 +315,14 @@ impl Labelling<'_> {
                         ..context
                     })
                     .collect();
-                Some(SourceRecord::new(
+                SourceRecord::new(
                     question,
                     golden.get(chosen).cloned().unwrap_or_default(),
                     contexts,
                     &sources,
                     self.contexts,
                     fingerprint.clone(),
-                ))
+                )
             })
             .collect()
     }
@@ -372,21 +365,6 @@ fn likeliest(scores: &[&[f64]], answers: usize) -> usize {
         true => answer,
         false => best,
     })
-}
-
-/// A question as it is asked.
-///
-/// # Errors
-/// An empty one.
-pub(super) fn posed(question: &Question) -> Result<Posed<'_>, AnswerError> {
-    let posed = Posed {
-        question: question.question.trim(),
-        choices: &question.choices,
-    };
-    match posed.question {
-        "" => Err(AnswerError::EmptyQuestion),
-        _ => Ok(posed),
-    }
 }
 
 #[cfg(test)]

@@ -4,16 +4,16 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{AnswerError, prompt};
+use ken_answer::AnswerError;
+use ken_answer::prompt::{self, Posed};
 use ken_model::language::{LanguageModel, Prompt, Sampling};
-use ken_probe::{TextWanted, VERBALIZED_TOKENS, Verbalization, verbalize};
+use ken_probe::{TextWanted, VERBALIZED_TOKENS, verbalize};
 use serde::{Deserialize, Serialize};
 
-use super::contexts::posed;
 use crate::dataset::Question;
-use crate::in_batches::RecordOf;
 use crate::record::Failure;
 use crate::results::Line;
+use crate::run::{Records, RunRecord, Task};
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +39,11 @@ impl Line for FirstText {
     }
 }
 
-impl RecordOf<Question> for FirstText {
+impl RunRecord for FirstText {
+    type Item = Question;
+
+    const TASK: Task = Task::FirstText;
+
     fn is_of(&self, question: &Question) -> bool {
         self.question == question.question && self.choices == question.choices
     }
@@ -50,32 +54,27 @@ impl RecordOf<Question> for FirstText {
 }
 
 impl FirstText {
-    fn new(question: &Question, written: Verbalization) -> Self {
+    fn new(question: &Question, text: String, tokens: usize) -> Self {
         Self {
             id: question.id.clone(),
             question: question.question.clone(),
             choices: question.choices.clone(),
-            text: written.text,
-            tokens: written.tokens,
+            text,
+            tokens,
             error: None,
         }
     }
 
     /// Keeps that no text could be written.
     pub(super) fn failed(question: &Question, error: &AnswerError) -> Self {
-        let nothing = Verbalization {
-            text: String::new(),
-            prompt_tokens: 0,
-            tokens: 0,
-        };
         Self {
             error: Some(Failure::of(error)),
-            ..Self::new(question, nothing)
+            ..Self::new(question, String::new(), 0)
         }
     }
 }
 
-/// Writes the likeliest text about each question; `None` for one on which the model was stopped.
+/// Writes the likeliest text about each question.
 ///
 /// # Errors
 /// An empty question, one that does not fit, a model that fails.
@@ -83,7 +82,7 @@ pub(super) fn first_texts(
     model: &dyn LanguageModel,
     questions: &[&Question],
     cancel: &AtomicBool,
-) -> Result<Vec<Option<FirstText>>, AnswerError> {
+) -> Records<FirstText> {
     let prompts = questions
         .iter()
         .map(|question| Ok(prompt::verbalize(posed(question)?, None)))
@@ -100,7 +99,10 @@ pub(super) fn first_texts(
     Ok(questions
         .iter()
         .zip(written)
-        .map(|(question, written)| Some(FirstText::new(question, written?)))
+        .map(|(question, written)| {
+            let written = written.ok_or(AnswerError::Interrupted)?;
+            Ok(FirstText::new(question, written.text, written.tokens))
+        })
         .collect())
 }
 
@@ -109,5 +111,20 @@ pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
     match cancel.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
+    }
+}
+
+/// A question as it is asked.
+///
+/// # Errors
+/// An empty one.
+pub(super) fn posed(question: &Question) -> Result<Posed<'_>, AnswerError> {
+    let posed = Posed {
+        question: question.question.trim(),
+        choices: &question.choices,
+    };
+    match posed.question {
+        "" => Err(AnswerError::EmptyQuestion),
+        _ => Ok(posed),
     }
 }

@@ -21,7 +21,5 @@ pub use contexts::{GoldenChoice, Labelling, NamedCorpus, SELF, UnknownGoldenChoi
 pub use first::FirstText;
 pub use parquet::write_sources_parquet;
 pub use record::{Context, LabelFingerprints, SourceLabel, SourceRecord};
-pub use run::{
-    LabelError, LabelProgress, LabelStage, Labelled, fingerprint_of_questions, label_sources,
-};
+pub use run::{fingerprint_of_questions, label_sources};
 pub use summary::{SourceShare, SourceSummary, summarize_sources};

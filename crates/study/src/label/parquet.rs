@@ -3,52 +3,37 @@
 
 use std::path::Path;
 
-use parquet::data_type::{ByteArray, ByteArrayType};
-use parquet::errors::ParquetError;
+use serde_json::to_vec;
 
 use super::record::SourceRecord;
-use crate::table::{ExportError, Rows, column, json, write_table};
-
-const SCHEMA: &str = "message sources {
-    OPTIONAL BYTE_ARRAY id (UTF8);
-    OPTIONAL BYTE_ARRAY question (UTF8);
-    OPTIONAL BYTE_ARRAY golden_answers (JSON);
-    OPTIONAL BYTE_ARRAY golden_answer (UTF8);
-    OPTIONAL BYTE_ARRAY preferred_majority (UTF8);
-    OPTIONAL BYTE_ARRAY preferred_sum (UTF8);
-    OPTIONAL BYTE_ARRAY contexts (JSON);
-    OPTIONAL BYTE_ARRAY sources (JSON);
-    OPTIONAL BYTE_ARRAY error (UTF8);
-    OPTIONAL BYTE_ARRAY model (UTF8);
-    OPTIONAL BYTE_ARRAY corpora (JSON);
-    OPTIONAL BYTE_ARRAY prompt (UTF8);
-    OPTIONAL BYTE_ARRAY verbalize (UTF8);
-}";
+use crate::table::Column::{Json, Text};
+use crate::table::{ExportError, write_table};
 
 /// Writes records to `path`, in the place of what stands there, at once or not at all.
 ///
 /// # Errors
 /// A file that cannot be written.
 pub fn write_sources_parquet(path: &Path, records: &[SourceRecord]) -> Result<(), ExportError> {
-    write_table(path, SCHEMA, |rows| columns(rows, records))
-}
-
-fn columns(rows: &mut Rows<'_>, records: &[SourceRecord]) -> Result<(), ParquetError> {
-    let text = |value: &str| Some(ByteArray::from(value));
-    let mut texts = |value: &dyn Fn(&SourceRecord) -> Option<ByteArray>| {
-        column::<ByteArrayType>(rows, records.iter().map(value))
-    };
-    texts(&|record| text(&record.id))?;
-    texts(&|record| text(&record.question))?;
-    texts(&|record| json(&record.golden_answers))?;
-    texts(&|record| record.golden_answer.as_deref().and_then(text))?;
-    texts(&|record| text(&record.preferred.as_ref()?.majority))?;
-    texts(&|record| text(&record.preferred.as_ref()?.sum))?;
-    texts(&|record| json(&record.contexts))?;
-    texts(&|record| json(&record.sources))?;
-    texts(&|record| record.error.as_ref().and_then(|error| text(&error.message)))?;
-    texts(&|record| text(&record.fingerprint.model))?;
-    texts(&|record| json(&record.fingerprint.corpora))?;
-    texts(&|record| text(&record.fingerprint.prompt))?;
-    texts(&|record| text(&record.fingerprint.verbalize))
+    let columns = [
+        ("id", Text(|one: &SourceRecord| Some(&one.id))),
+        ("question", Text(|one| Some(&one.question))),
+        ("golden_answers", Json(|one| to_vec(&one.golden_answers))),
+        ("golden_answer", Text(|one| one.golden_answer.as_deref())),
+        (
+            "preferred_majority",
+            Text(|one| Some(&one.preferred.as_ref()?.majority)),
+        ),
+        (
+            "preferred_sum",
+            Text(|one| Some(&one.preferred.as_ref()?.sum)),
+        ),
+        ("contexts", Json(|one| to_vec(&one.contexts))),
+        ("sources", Json(|one| to_vec(&one.sources))),
+        ("error", Text(|one| Some(&one.error.as_ref()?.message))),
+        ("model", Text(|one| Some(&one.fingerprint.model))),
+        ("corpora", Json(|one| to_vec(&one.fingerprint.corpora))),
+        ("prompt", Text(|one| Some(&one.fingerprint.prompt))),
+        ("verbalize", Text(|one| Some(&one.fingerprint.verbalize))),
+    ];
+    write_table(path, "sources", records, &columns)
 }

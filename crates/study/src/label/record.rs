@@ -4,15 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::AnswerError;
 use ken_diagnostic::Action;
 use ken_probe::{Obstacle, Preferred, Rated, prefer, rate};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
-use crate::in_batches::RecordOf;
 use crate::record::Failure;
 use crate::results::{Line, Recorded};
+use crate::run::{RunRecord, Task};
 
 /// A text that the question may be answered from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,7 +110,11 @@ impl Recorded for SourceRecord {
     const WRITTEN_BY: Action = Action::LabelSources;
 }
 
-impl RecordOf<Question> for SourceRecord {
+impl RunRecord for SourceRecord {
+    type Item = Question;
+
+    const TASK: Task = Task::LabelSource;
+
     fn is_of(&self, question: &Question) -> bool {
         self.question == question.question
             && self.golden_answers == question.golden_answers
@@ -191,15 +194,6 @@ impl SourceRecord {
             error: Some(error),
             ..Self::without_label(question, fingerprint)
         }
-    }
-
-    /// As [`SourceRecord::failed`].
-    pub(super) fn failed_with(
-        question: &Question,
-        error: &AnswerError,
-        fingerprint: LabelFingerprints,
-    ) -> Self {
-        Self::failed(question, Failure::of(error), fingerprint)
     }
 
     fn without_label(question: &Question, fingerprint: LabelFingerprints) -> Self {

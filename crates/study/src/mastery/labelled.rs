@@ -10,6 +10,7 @@ use ken_probe::{likeliest_lines, score};
 
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::Sentence;
+use crate::run::Records;
 
 /// What labelling takes, and how it is done.
 #[derive(Clone, Copy)]
@@ -38,14 +39,11 @@ impl MasteryWork<'_> {
         }
     }
 
-    /// Labels sentences, all of them at once; `None` for one on which a model was stopped.
+    /// Labels sentences, all of them at once.
     ///
     /// # Errors
     /// A sentence that does not fit, a failing model.
-    pub(super) fn batch(
-        &self,
-        sentences: &[&Sentence],
-    ) -> Result<Vec<Option<MasteryRecord>>, AnswerError> {
+    pub(super) fn batch(&self, sentences: &[&Sentence]) -> Records<MasteryRecord> {
         let stated: Vec<Stated<'_>> = sentences
             .iter()
             .map(|sentence| Stated {
@@ -66,9 +64,10 @@ impl MasteryWork<'_> {
             .iter()
             .zip(written)
             .map(|(sentence, written)| {
-                let written = written?;
+                let written = written.ok_or(AnswerError::Interrupted)?;
                 let own: Vec<_> = predictions.by_ref().take(written.pairs.len()).collect();
-                let own: Vec<String> = own.into_iter().collect::<Option<_>>()?;
+                let own: Option<Vec<String>> = own.into_iter().collect();
+                let own = own.ok_or(AnswerError::Interrupted)?;
                 let pairs = written.pairs.into_iter().zip(own);
                 let pairs = pairs.map(|(pair, prediction)| AnsweredPair {
                     correct: score(&prediction, std::slice::from_ref(&pair.answer)).exact_match,
@@ -77,7 +76,7 @@ impl MasteryWork<'_> {
                     prediction,
                     validity: pair.validity,
                 });
-                Some(MasteryRecord::new(
+                Ok(MasteryRecord::new(
                     sentence,
                     written.wanted,
                     written.dropped,

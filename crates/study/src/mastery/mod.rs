@@ -20,6 +20,6 @@ pub use labelled::MasteryWork;
 pub use parquet::write_mastery_parquet;
 pub use probed::{MasteryOfProbed, mastery_of_probed};
 pub use record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
-pub use run::{Mastered, MasteryError, MasteryProgress, label_mastery};
+pub use run::label_mastery;
 pub use sentences::{Sentence, sample_sentences};
 pub use summary::{Distribution, MasterySummary, summarize_mastery};

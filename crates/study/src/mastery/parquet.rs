@@ -3,64 +3,39 @@
 
 use std::path::Path;
 
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-use parquet::errors::ParquetError;
+use serde_json::to_vec;
 
 use super::record::MasteryRecord;
-use crate::table::{ExportError, Rows, column, json, write_table};
-
-const SCHEMA: &str = "message mastery {
-    OPTIONAL BYTE_ARRAY id (UTF8);
-    OPTIONAL BYTE_ARRAY passage_id (UTF8);
-    OPTIONAL BYTE_ARRAY title (UTF8);
-    OPTIONAL BYTE_ARRAY sentence (UTF8);
-    OPTIONAL DOUBLE mastery;
-    OPTIONAL DOUBLE interval_low;
-    OPTIONAL DOUBLE interval_high;
-    OPTIONAL INT64 wanted;
-    OPTIONAL BYTE_ARRAY pairs (JSON);
-    OPTIONAL BYTE_ARRAY dropped (JSON);
-    OPTIONAL BYTE_ARRAY error (UTF8);
-    OPTIONAL BYTE_ARRAY model (UTF8);
-    OPTIONAL BYTE_ARRAY writer (UTF8);
-    OPTIONAL BYTE_ARRAY corpus (UTF8);
-    OPTIONAL BYTE_ARRAY prompt (UTF8);
-}";
+use crate::table::Column::{Count, Json, Number, Text};
+use crate::table::{ExportError, write_table};
 
 /// Writes records to `path`, in the place of what stands there, at once or not at all.
 ///
 /// # Errors
 /// A file that cannot be written.
 pub fn write_mastery_parquet(path: &Path, records: &[MasteryRecord]) -> Result<(), ExportError> {
-    write_table(path, SCHEMA, |rows| columns(rows, records))
-}
-
-fn columns(rows: &mut Rows<'_>, records: &[MasteryRecord]) -> Result<(), ParquetError> {
-    let text = |value: &str| Some(ByteArray::from(value));
-    let texts = |rows: &mut Rows<'_>, value: &dyn Fn(&MasteryRecord) -> Option<ByteArray>| {
-        column::<ByteArrayType>(rows, records.iter().map(value))
-    };
-    let numbers = |rows: &mut Rows<'_>, value: &dyn Fn(&MasteryRecord) -> Option<f64>| {
-        column::<DoubleType>(rows, records.iter().map(value))
-    };
-    texts(rows, &|record| text(&record.id))?;
-    texts(rows, &|record| text(&record.passage_id))?;
-    texts(rows, &|record| text(&record.title))?;
-    texts(rows, &|record| text(&record.sentence))?;
-    numbers(rows, &|record| record.mastery)?;
-    numbers(rows, &|record| record.interval.map(|[low, _]| low))?;
-    numbers(rows, &|record| record.interval.map(|[_, high]| high))?;
-    let wanted = records
-        .iter()
-        .map(|record| i64::try_from(record.wanted).ok());
-    column::<Int64Type>(rows, wanted)?;
-    texts(rows, &|record| json(&record.pairs))?;
-    texts(rows, &|record| json(&record.dropped))?;
-    texts(rows, &|record| {
-        record.error.as_ref().and_then(|error| text(&error.message))
-    })?;
-    texts(rows, &|record| text(&record.fingerprint.model))?;
-    texts(rows, &|record| text(&record.fingerprint.writer))?;
-    texts(rows, &|record| text(&record.fingerprint.corpus))?;
-    texts(rows, &|record| text(&record.fingerprint.prompt))
+    let columns = [
+        ("id", Text(|one: &MasteryRecord| Some(&one.id))),
+        ("passage_id", Text(|one| Some(&one.passage_id))),
+        ("title", Text(|one| Some(&one.title))),
+        ("sentence", Text(|one| Some(&one.sentence))),
+        ("mastery", Number(|one| one.mastery)),
+        (
+            "interval_low",
+            Number(|one| one.interval.map(|[low, _]| low)),
+        ),
+        (
+            "interval_high",
+            Number(|one| one.interval.map(|[_, high]| high)),
+        ),
+        ("wanted", Count(|one| one.wanted)),
+        ("pairs", Json(|one| to_vec(&one.pairs))),
+        ("dropped", Json(|one| to_vec(&one.dropped))),
+        ("error", Text(|one| Some(&one.error.as_ref()?.message))),
+        ("model", Text(|one| Some(&one.fingerprint.model))),
+        ("writer", Text(|one| Some(&one.fingerprint.writer))),
+        ("corpus", Text(|one| Some(&one.fingerprint.corpus))),
+        ("prompt", Text(|one| Some(&one.fingerprint.prompt))),
+    ];
+    write_table(path, "mastery", records, &columns)
 }

@@ -11,8 +11,8 @@ use ken_probe::{covers, wilson_interval_of};
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::sample_sentences;
 use crate::dataset::Question;
-use crate::in_batches::RecordOf;
 use crate::probe::ProbeRecord;
+use crate::run::RunRecord;
 use crate::statistics::mean;
 
 /// What probed questions say of a corpus.

@@ -6,9 +6,9 @@ use ken_probe::mastery::{Dropped, mastery};
 use serde::{Deserialize, Serialize};
 
 use super::sentences::Sentence;
-use crate::in_batches::RecordOf;
 use crate::record::Failure;
 use crate::results::{Line, Recorded};
+use crate::run::{RunRecord, Task};
 
 /// A question to a sentence with the sentence's answer and that of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -76,13 +76,18 @@ impl Recorded for MasteryRecord {
     const WRITTEN_BY: Action = Action::LabelMastery;
 }
 
-impl RecordOf<Sentence> for MasteryRecord {
+impl RunRecord for MasteryRecord {
+    type Item = Sentence;
+
+    const TASK: Task = Task::LabelMastery;
+
     fn is_of(&self, sentence: &Sentence) -> bool {
         self.sentence == sentence.text && self.title == sentence.title
     }
 
-    fn recorded(&self, _: &Sentence) -> String {
-        self.sentence.clone()
+    fn recorded(&self, sentence: &Sentence) -> String {
+        let (id, recorded) = (&sentence.id, &self.sentence);
+        format!("another sentence under the id {id:?}: {recorded:?}")
     }
 }
 

@@ -2,8 +2,8 @@
 
 use ken_corpus::{Corpus, CorpusError, Passage, sentences};
 
-use crate::in_batches::Item;
 use crate::random::shuffle;
+use crate::run::Item;
 
 /// A sentence of a passage.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,6 @@ mod summary;
 
 pub use parquet::write_parquet;
 pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
-pub use run::{ProbeError, ProbeProgress, Probed, probe};
+pub use run::probe;
 pub use sampled::Probe;
 pub use summary::{EffectShares, ProbeSummary, summarize_probe};

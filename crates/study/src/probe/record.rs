@@ -9,9 +9,9 @@ use ken_probe::{Effect, Obstacle, Sample, certainty, confidence};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
-use crate::in_batches::RecordOf;
 use crate::record::Failure;
 use crate::results::{Line, Recorded};
+use crate::run::{RunRecord, Task};
 
 /// One value for each condition under which a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -140,7 +140,11 @@ impl Recorded for ProbeRecord {
     const WRITTEN_BY: Action = Action::Probe;
 }
 
-impl RecordOf<Question> for ProbeRecord {
+impl RunRecord for ProbeRecord {
+    type Item = Question;
+
+    const TASK: Task = Task::Probe;
+
     fn is_of(&self, question: &Question) -> bool {
         self.question == question.question
             && self.golden_answers == question.golden_answers

@@ -19,6 +19,7 @@ use super::record::{
     Conditions, Fingerprints, Given, Judged, ProbeAnswer, ProbeRecord, ProbeSample,
 };
 use crate::dataset::Question;
+use crate::run::Records;
 
 /// What probing takes, and how it is done.
 #[derive(Clone, Copy)]
@@ -82,14 +83,11 @@ impl Probe<'_> {
         }
     }
 
-    /// Probes questions, all of them at once; `None` for one on which the model was stopped.
+    /// Probes questions, all of them at once.
     ///
     /// # Errors
     /// A question that does not fit, a failing model, embedder or index.
-    pub(super) fn batch(
-        &self,
-        questions: &[&Question],
-    ) -> Result<Vec<Option<ProbeRecord>>, AnswerError> {
+    pub(super) fn batch(&self, questions: &[&Question]) -> Records<ProbeRecord> {
         let mut drafts = self.drafts(questions)?;
         self.judge(&mut drafts)?;
         let sampled = self.sampled(&mut drafts)?;
@@ -99,7 +97,7 @@ impl Probe<'_> {
         let mut records = Vec::with_capacity(drafts.len());
         for (draft, sampled) in drafts.into_iter().zip(sampled) {
             let Some(sampled) = sampled else {
-                records.push(None);
+                records.push(Err(AnswerError::Interrupted));
                 continue;
             };
             let mut judged: Vec<Judged> = Vec::with_capacity(sampled.len());
@@ -136,7 +134,7 @@ impl Probe<'_> {
             let drawn = draft
                 .asked
                 .map(|prompt| prompt.map(|prompt| judged[prompt].clone()));
-            records.push(Some(ProbeRecord::new(
+            records.push(Ok(ProbeRecord::new(
                 draft.question,
                 draft.given,
                 &drawn,

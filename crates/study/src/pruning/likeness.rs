@@ -3,15 +3,15 @@
 //! behind. Where no two near ones are left, those go first that had the nearest.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use ken_index::{IndexError, Mode, Query, RowBuffer};
 use rayon::prelude::*;
 
 use super::error::PruningError;
-use super::order::Scored;
-use super::score::Work;
+use super::order::{Scored, Work};
 use super::vectors::StoredVectors;
+use crate::run::in_memory;
 
 /// Nearest passages that are looked at of each.
 const NEIGHBOURS: usize = 8;
@@ -42,20 +42,16 @@ pub(super) fn by_likeness(
         .enumerate()
         .map(|(at, one)| ((one.segment, one.ordinal), at))
         .collect();
-    let mut pairs: Vec<Pair> = Vec::new();
     let indices: Vec<usize> = (0..all.len()).collect();
-    for batch in indices.chunks(BATCH) {
-        progress(batch[0]);
-        if cancel.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let found: Vec<Vec<Pair>> = batch
-            .par_iter()
-            .map(|&at| neighbours(work, &stored, &all, &places, at))
-            .collect::<Result<_, _>>()?;
-        pairs.extend(found.into_iter().flatten());
-    }
-    progress(all.len());
+    let found = in_memory(&indices, BATCH, progress, cancel, |batch| {
+        let each = batch.par_iter();
+        let each = each.map(|&at| neighbours(work, &stored, &all, &places, at));
+        each.collect::<Result<Vec<Vec<Pair>>, _>>()
+    })?;
+    let Some(found) = found else {
+        return Ok(None);
+    };
+    let mut pairs: Vec<Pair> = found.into_iter().flatten().collect();
     pairs.sort_unstable_by(|one, other| {
         let by_likeness = other.likeness.total_cmp(&one.likeness);
         by_likeness.then_with(|| (one.gone, one.kept).cmp(&(other.gone, other.kept)))

@@ -14,9 +14,9 @@ mod vectors;
 pub use error::PruningError;
 pub use measured::measured_first;
 pub(crate) use measured::place_of;
-pub use order::{Scored, count, order};
+pub use order::{Scored, Work, count, order};
 pub use promise::{Asked, Kept, LEAST_RATIO, Promise, largest_ratio};
-pub use score::{Method, Work, scored};
+pub use score::{Method, scored};
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};
 

@@ -1,6 +1,7 @@
 //! In which order passages go, and how many of them at a ratio.
 
-use ken_corpus::{Corpus, CorpusError, PassageId};
+use ken_corpus::{Corpus, CorpusError, PassageId, Selection};
+use ken_index::Index;
 use rayon::prelude::*;
 
 /// A passage and what it was judged by.
@@ -12,6 +13,35 @@ pub struct Scored {
     pub ordinal: u32,
     /// The larger, the sooner it goes. What is no number goes last.
     pub score: f32,
+}
+
+/// What is scored.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// The corpus, all of its shards, with its index.
+    pub index: &'a Index,
+    /// The passages that may go.
+    pub candidates: &'a Selection,
+}
+
+impl Work<'_> {
+    pub(super) fn corpus(&self) -> &Corpus {
+        self.index.corpus()
+    }
+
+    /// The candidates in the order in which they stand in the corpus, all with a score of zero.
+    pub(super) fn unscored(&self) -> Vec<Scored> {
+        let segments = 0..self.corpus().segments().len();
+        let places = segments.flat_map(|segment| {
+            let ordinals = self.candidates.ordinals(segment);
+            ordinals.map(move |ordinal| Scored {
+                segment: segment as u32,
+                ordinal: ordinal as u32,
+                score: 0.0,
+            })
+        });
+        places.collect()
+    }
 }
 
 /// Puts the passages into the order in which they go: the highest score first, equal scores by their

@@ -1,11 +1,11 @@
 //! What each passage is judged by: the mastery that a pruner foretells, chance, or how near it is to
 //! one that stays.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use ken_answer::{PassageView, chance};
-use ken_corpus::{Corpus, Selection};
-use ken_index::{Index, IndexError, RowBuffer};
+use ken_corpus::Corpus;
+use ken_index::{IndexError, RowBuffer};
 use ken_model::language::LanguageModel;
 use ken_model::same_model;
 use ken_route::Head;
@@ -13,10 +13,11 @@ use rayon::prelude::*;
 
 use super::error::PruningError;
 use super::likeness::by_likeness;
-use super::order::{Scored, id_of};
+use super::order::{Scored, Work, id_of};
 use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
+use crate::run::in_memory;
 
-/// Passages that one thread scores in one go.
+/// Fewest passages that one thread scores in one go.
 const CHUNK: usize = 1024;
 
 /// Passages between two looks at whether to stop.
@@ -56,37 +57,8 @@ impl Method<'_> {
     }
 }
 
-/// What is scored.
-#[derive(Clone, Copy)]
-pub struct Work<'a> {
-    /// The corpus, all of its shards, with its index.
-    pub index: &'a Index,
-    /// The passages that may go.
-    pub candidates: &'a Selection,
-}
-
-impl Work<'_> {
-    pub(super) fn corpus(&self) -> &Corpus {
-        self.index.corpus()
-    }
-
-    /// The candidates in the order in which they stand in the corpus, all with a score of zero.
-    pub(super) fn unscored(&self) -> Vec<Scored> {
-        let segments = 0..self.corpus().segments().len();
-        let places = segments.flat_map(|segment| {
-            let ordinals = self.candidates.ordinals(segment);
-            ordinals.map(move |ordinal| Scored {
-                segment: segment as u32,
-                ordinal: ordinal as u32,
-                score: 0.0,
-            })
-        });
-        places.collect()
-    }
-}
-
 /// Scores every candidate: the larger, the sooner it is to go. `progress` is given how many are done;
-/// `None` where `cancel` was raised before the last. Twelve bytes a passage are held, and no vectors.
+/// `None` where `cancel` was raised before the last. Sixteen bytes a passage are held, and no vectors.
 ///
 /// # Errors
 /// A pruner that takes other vectors, a corpus without candidates, or one that cannot be read.
@@ -112,8 +84,7 @@ pub fn scored(
             let stored = StoredVectors::open(work.corpus())?;
             let score = |one: &Scored, buffer: &mut RowBuffer| {
                 let (segment, ordinal) = (one.segment as usize, one.ordinal as usize);
-                let vector = stored.borrow(segment, ordinal, buffer)?;
-                Ok(head.apply(vector).map_or(f32::NAN, |number| number as f32))
+                Ok(applied(head, stored.borrow(segment, ordinal, buffer)?))
             };
             in_batches(all, &score, progress, cancel)
         }
@@ -153,32 +124,29 @@ fn read(
     head: &Head,
     vectors: &PassageVectors<'_>,
     corpus: &Corpus,
-    mut all: Vec<Scored>,
+    all: Vec<Scored>,
     progress: &mut dyn FnMut(usize),
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
-    let mut done = 0;
-    for batch in all.chunks_mut(READ_TOGETHER) {
-        progress(done);
-        let places: Vec<(usize, usize)> = batch
+    let scores = in_memory(&all, READ_TOGETHER, progress, cancel, |batch| {
+        let places = batch
             .iter()
-            .map(|one| (one.segment as usize, one.ordinal as usize))
-            .collect();
-        let found = match vectors.of(corpus, &places) {
-            // A model that is stopped from outside fails.
-            Err(_) if cancel.load(Ordering::Relaxed) => return Ok(None),
-            found => found?,
-        };
-        if cancel.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        for (one, vector) in batch.iter_mut().zip(found) {
-            one.score = head.apply(&vector).map_or(f32::NAN, |number| number as f32);
-        }
-        done += batch.len();
+            .map(|one| (one.segment as usize, one.ordinal as usize));
+        let found = vectors.of(corpus, &places.collect::<Vec<_>>())?;
+        Ok::<_, PruningError>(found.iter().map(|vector| applied(head, vector)).collect())
+    })?;
+    Ok(scores.map(|scores| with_scores(all, scores)))
+}
+
+fn applied(head: &Head, vector: &[f32]) -> f32 {
+    head.apply(vector).map_or(f32::NAN, |number| number as f32)
+}
+
+fn with_scores(mut all: Vec<Scored>, scores: Vec<f32>) -> Vec<Scored> {
+    for (one, score) in all.iter_mut().zip(scores) {
+        one.score = score;
     }
-    progress(done);
-    Ok(Some(all))
+    all
 }
 
 /// Makes sure that a pruner takes the vectors that the corpus has.
@@ -196,26 +164,15 @@ fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
 
 /// Gives every passage its score, many at once.
 fn in_batches(
-    mut all: Vec<Scored>,
+    all: Vec<Scored>,
     score: &(dyn Fn(&Scored, &mut RowBuffer) -> Result<f32, IndexError> + Sync),
     progress: &mut dyn FnMut(usize),
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
-    let mut done = 0;
-    for batch in all.chunks_mut(BATCH) {
-        progress(done);
-        if cancel.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        batch.par_chunks_mut(CHUNK).try_for_each(|chunk| {
-            let mut buffer = RowBuffer::default();
-            for one in chunk {
-                one.score = score(one, &mut buffer)?;
-            }
-            Ok::<(), IndexError>(())
-        })?;
-        done += batch.len();
-    }
-    progress(done);
-    Ok(Some(all))
+    let scores = in_memory(&all, BATCH, progress, cancel, |batch| {
+        let each = batch.par_iter().with_min_len(CHUNK);
+        let scores = each.map_init(RowBuffer::default, |buffer, one| score(one, buffer));
+        scores.collect::<Result<Vec<f32>, IndexError>>()
+    })?;
+    Ok(scores.map(|scores| with_scores(all, scores)))
 }

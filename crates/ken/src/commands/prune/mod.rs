@@ -10,19 +10,18 @@ use ken_answer::Rerank;
 use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
 use ken_model::encoder::Role;
+use ken_study::Question;
 use ken_study::pruning::{self, Asked, Kept, LEAST_RATIO, Promise, largest_ratio};
-use ken_study::{Question, read_questions, sample};
 use serde_json::json;
 
 use self::basis::Basis;
 use self::pruned::Pruned;
 use crate::arguments::PruneArguments;
-use crate::commands::corpus_info::show_info;
-use crate::commands::open;
+use crate::commands::{corpus, open, records};
 use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// Runs `ken prune`.
 pub(crate) fn run(
@@ -108,11 +107,7 @@ fn questions(arguments: &PruneArguments, settings: &Settings) -> Result<Vec<Ques
             .hinting("add --questions FILE")
             .into());
     };
-    let questions = read_questions(path)?;
-    Ok(match arguments.limit {
-        Some(limit) => sample(questions, limit.get(), settings.seed),
-        None => questions,
-    })
+    records::questions(path, arguments.limit, settings)
 }
 
 /// The largest ratio that keeps the promise, or why there is none.
@@ -164,12 +159,7 @@ fn promised(
     let kept = {
         let mut display = Display::new();
         let mut progress = |step: u32| {
-            display.show(
-                "tried, of 100 ratios",
-                Unit::Items,
-                u64::from(step),
-                Some(100),
-            );
+            display.show_items("tried, of 100 ratios", step as usize, 100);
         };
         largest_ratio(
             &pruned.index,

@@ -13,7 +13,7 @@ use super::stopped;
 use crate::arguments::PruneMethod;
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// The passages of a corpus in the order in which they go.
 pub(super) struct Pruned {
@@ -57,10 +57,8 @@ impl Pruned {
         };
         let mut scored = {
             let mut display = Display::new();
-            let total = Some(candidates.total() as u64);
-            let mut progress = |done: usize| {
-                display.show("scored", Unit::Items, done as u64, total);
-            };
+            let total = candidates.total();
+            let mut progress = |done| display.show_items("scored", done, total);
             pruning::scored(method, work, &mut progress, stop)?.ok_or_else(stopped)?
         };
         let mut most = scored.len();

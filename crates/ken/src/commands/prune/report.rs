@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,7 +13,7 @@ use ken_ingest::compact;
 use ken_model::language::LanguageModel;
 use ken_route::digest_of;
 use ken_study::pruning;
-use ken_study::{Question, ResultsFile, Summary, summarize};
+use ken_study::{Question, Summary, summarize};
 use serde::Serialize;
 use serde_json::json;
 
@@ -24,7 +25,7 @@ use crate::commands::{open, records};
 use crate::config::{CorpusAddress, Settings};
 use crate::failure::{Context, Result};
 use crate::output;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// What is measured at one ratio. Values are `None` where no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -78,10 +79,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let corpus = settings.folder()?;
     let questions = questions(arguments, settings)?;
-    let out = match &arguments.out {
-        Some(out) => out.clone(),
-        None => records::beside_here(corpus, "prune-report"),
-    };
+    let out = records::out(arguments.out.as_ref(), corpus, "prune-report");
     ken_storage::create_dir_all(&out)?;
     // All methods and ratios are of one state, whoever changes the corpus meanwhile.
     let whole = Copy::new(corpus, out.join("whole"))?;
@@ -93,7 +91,7 @@ pub(super) fn run(
         out: &out,
         questions: &questions,
         model: &model,
-        batch: arguments.batch.get(),
+        batch: arguments.batch,
         settings,
         stop,
     };
@@ -132,7 +130,7 @@ struct Measuring<'a> {
     out: &'a Path,
     questions: &'a [Question],
     model: &'a Arc<dyn LanguageModel>,
-    batch: usize,
+    batch: NonZeroUsize,
     settings: &'a Settings,
     stop: &'a AtomicBool,
 }
@@ -148,8 +146,7 @@ impl Measuring<'_> {
             let mut display = Display::new();
             let label = format!("compacting at {ratio}");
             let mut progress = |step: ken_ingest::CompactProgress| {
-                let total = Some(step.passages_total as u64);
-                display.show(&label, Unit::Items, step.passages as u64, total);
+                display.show_items(&label, step.passages, step.passages_total);
             };
             let (_, interrupted) = compact(&mut writer, &mut progress, self.stop)?;
             if interrupted {
@@ -184,19 +181,11 @@ impl Measuring<'_> {
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = records::run_settings(&pipeline, &settings);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
-        let mut results = ResultsFile::open(&path, run_settings)?;
-        let evaluation = records::answers(
-            &pipeline,
-            self.questions,
-            &mut results,
-            self.batch,
-            self.stop,
-        )?;
-        if evaluation.interrupted {
-            let (done, total) = (evaluation.records.len(), self.questions.len());
-            return Err(records::stopped(done, total, "questions", &path));
-        }
-        Ok(summarize(&settings.policy.to_string(), &evaluation.records))
+        let (batch, stop) = (self.batch, self.stop);
+        let outcome =
+            records::answers(&pipeline, self.questions, &path, run_settings, batch, stop)?;
+        let answered = records::finished(outcome, &path)?.records;
+        Ok(summarize(&settings.policy.to_string(), &answered))
     }
 }
 

@@ -345,7 +345,7 @@ pub(crate) fn show(display: &mut Display, progress: &Progress<'_>, last: &mut Op
     match progress {
         Progress::Resumed { step } => display.show("going on", Unit::Items, *step as u64, None),
         Progress::References { done, all } => {
-            display.show("as it was", Unit::Items, *done as u64, Some(*all as u64));
+            display.show_items("as it was", *done, *all);
         }
         Progress::Step { record, steps } => {
             let speed = record.tokens as f64 / record.seconds.max(1e-9);

@@ -18,7 +18,7 @@ use ken_train::heads::{HeadOptions, Watch};
 use crate::arguments::{HeadFlags, TrainVerb};
 use crate::config::Settings;
 use crate::failure::Result;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// Runs a verb of `ken train`.
 pub(crate) fn run(
@@ -52,7 +52,7 @@ fn options(flags: &HeadFlags, settings: &Settings) -> LearnOptions {
 fn learning<T>(stop: &AtomicBool, learn: impl FnOnce(Watch<'_>) -> T) -> T {
     let mut display = Display::new();
     learn(&mut |done, total| {
-        display.show("learning", Unit::Items, done as u64, Some(total as u64));
+        display.show_items("learning", done, total);
         match stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

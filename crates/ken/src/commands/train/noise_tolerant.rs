@@ -12,10 +12,10 @@ use ken_study::{
 
 use super::fit::{Lessons, Stage, check, counted, fit, objectives};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
-use crate::commands::open;
+use crate::commands::{open, records};
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 pub(super) fn run(
     arguments: &TrainNoiseTolerantArguments,
@@ -103,10 +103,7 @@ pub(crate) fn taught(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<(Vec<Lesson>, Vec<Lesson>)> {
-    let mut questions = ken_study::read_questions(&flags.questions)?;
-    if let Some(limit) = flags.limit {
-        questions = ken_study::sample(questions, limit.get(), settings.seed);
-    }
+    let mut questions = records::questions(&flags.questions, flags.limit, settings)?;
     let held_out = flags.held_out;
     questions.retain(|question| place_in_split(&question.question) >= held_out);
     let border = held_out + validation * (1.0 - held_out);
@@ -130,11 +127,10 @@ pub(crate) fn taught(
         seed: settings.seed,
     };
     let mut display = Display::new();
-    let total = (training.len() + validation.len()) as u64;
+    let total = training.len() + validation.len();
     let mut lessons = |questions: &[Question], before: usize| {
         noise_tolerant(questions, &retriever, &making, &mut |done| {
-            let done = (before + done) as u64;
-            display.show("passages found", Unit::Items, done, Some(total));
+            display.show_items("passages found", before + done, total);
         })
     };
     let (training, validation) = (

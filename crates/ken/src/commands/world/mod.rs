@@ -20,7 +20,7 @@ use crate::commands::records::share;
 use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
-use crate::progress::{Display, Unit};
+use crate::progress::Display;
 
 /// Runs `ken world`.
 pub(crate) fn run(
@@ -124,8 +124,7 @@ fn truth(
     let model = open::language_model(settings, stop)?;
     let records = {
         let mut display = Display::new();
-        let total = Some(questions.len() as u64);
-        let mut progress = |done: usize| display.show("measured", Unit::Items, done as u64, total);
+        let mut progress = |done| display.show_items("measured", done, questions.len());
         measure_truth(model.as_ref(), &world, &questions, &mut progress, stop)?
     };
     if records.len() < questions.len() {
