@@ -260,6 +260,7 @@ impl RemoteModel {
             tokens,
             logprobs: choice.logprobs(),
             entropies: None,
+            margins: choice.margins(),
             text: choice.text,
             finish: choice.finish.unwrap_or(Finish::End),
             prompt_tokens: match usage.prompt {
@@ -422,6 +423,7 @@ fn unwritten() -> Generation {
         tokens: 0,
         logprobs: None,
         entropies: None,
+        margins: None,
         finish: Finish::Cancelled,
         prompt_tokens: 0,
         prompt_time: Duration::ZERO,
@@ -443,11 +445,12 @@ impl Written {
         if flow.is_continue() {
             return self.generation;
         }
-        let logprobs = self.choice.logprobs();
+        let (logprobs, margins) = (self.choice.logprobs(), self.choice.margins());
         Generation {
             text: self.choice.text,
             tokens: logprobs.as_ref().map_or(self.generation.tokens, Vec::len),
             logprobs,
+            margins,
             finish: Finish::Cancelled,
             ..self.generation
         }
