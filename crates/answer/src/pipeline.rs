@@ -11,18 +11,19 @@ use ken_model::language::{
     Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
     Sampling,
 };
-use ken_route::{Choice, Head, Policy, Source};
+use ken_route::{Choice, Head, Source};
 
+use crate::Policy;
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
 use crate::assessor::Assessor;
 use crate::cite::cite;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::evidence;
-use crate::need::{Cost, Deciders, Step};
 use crate::prompt::{self, Posed};
 use crate::retrieve::Retriever;
 use crate::router::Router;
+use crate::signals::{Cost, RoutingModels, Step};
 use crate::verbalize::verbalize;
 
 /// How questions are answered.
@@ -140,8 +141,8 @@ impl Pipeline {
 
     /// The fingerprints of what decides beside the model.
     #[must_use]
-    pub fn deciders(&self) -> Deciders<'_> {
-        Deciders {
+    pub fn routing_models(&self) -> RoutingModels<'_> {
+        RoutingModels {
             router: self
                 .router
                 .as_ref()
@@ -506,8 +507,8 @@ pub(crate) struct Draft<'q> {
     verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
-    /// What the policy's measure gave without evidence.
-    pub(crate) need: Option<f64>,
+    /// The policy's signal without evidence.
+    pub(crate) score: Option<f64>,
     /// The answer from memory, where the policy had it written.
     pub(crate) from_memory: Option<String>,
     /// The answer, where the policy had it written.
@@ -526,7 +527,7 @@ impl<'q> Draft<'q> {
             retrieved: Vec::new(),
             verbalized: None,
             corpus: None,
-            need: None,
+            score: None,
             from_memory: None,
             written: None,
             calls: Calls::default(),

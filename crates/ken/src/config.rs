@@ -18,14 +18,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Result;
-use ken_answer::Rerank;
+use ken_answer::{Policy, Rerank};
 use ken_corpus::{Active, Budget, Filter, Segmentation};
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
 use ken_model::decoder::Device;
 use ken_model::hub::ModelReference;
-use ken_route::Policy;
 use serde::{Serialize, Serializer};
 
 use crate::failure::Refusal;

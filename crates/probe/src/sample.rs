@@ -10,7 +10,7 @@ use ken_model::language::{
 use serde::{Deserialize, Serialize};
 
 /// One drawn answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The answer; empty where the model wrote none.
     pub text: String,

@@ -33,7 +33,9 @@ mod table;
 mod training_page;
 pub mod world;
 
-pub use calibration::{CalibrationError, Observed, check_sampling, observe, observe_scored, taken};
+pub use calibration::{
+    CalibrationError, Observed, check_sampling, observe, observe_scored, recorded,
+};
 pub use compare::{Comparison, SignalsError, compare};
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;

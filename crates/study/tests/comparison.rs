@@ -9,12 +9,13 @@ mod table_world;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering};
 use ken_model::table::{Fact, TableModel};
 use ken_probe::{Correctness, Grouping, SampleOptions};
-use ken_route::Policy;
 use ken_study::compare::{
-    Answered, Known, SignalWork, Signals, Thresholds, Wanted, take_signals, to_csv, to_html,
+    Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
+    to_html,
 };
 use ken_study::{
     Comparison, Probe, Question, Record, ResultsFile, Settings, compare, evaluate, probe, summarize,
@@ -117,14 +118,14 @@ fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
 fn signals(folder: &TempDir, pipeline: &Pipeline, policies: &[Policy]) -> Vec<Signals> {
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
-    let wanted = Wanted::by(policies);
+    let wanted = RequiredSignals::by(policies);
     let known = Known::default();
     let work = SignalWork {
         pipeline,
-        wanted: &wanted,
+        required: &wanted,
         known: &known,
     };
-    take_signals(work, &questions(), &mut file, 7, &mut |_| {}, &cancel)
+    measure_signals(work, &questions(), &mut file, 7, &mut |_| {}, &cancel)
         .unwrap()
         .unwrap()
 }
@@ -278,14 +279,14 @@ fn a_run_that_is_stopped_goes_on() {
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
     let mut stop = |done: usize| cancel.store(done >= 7, Ordering::Relaxed);
-    let wanted = Wanted::by(&policies("certainty"));
+    let wanted = RequiredSignals::by(&policies("certainty"));
     let known = Known::default();
     let work = SignalWork {
         pipeline: &pipeline,
-        wanted: &wanted,
+        required: &wanted,
         known: &known,
     };
-    let taken = take_signals(work, &questions(), &mut file, 7, &mut stop, &cancel);
+    let taken = measure_signals(work, &questions(), &mut file, 7, &mut stop, &cancel);
     assert_eq!(taken.unwrap(), None);
     assert!(file.get("q6").is_some() && file.get("q7").is_none());
     drop(file);
@@ -317,14 +318,14 @@ fn what_was_probed_with_another_model_is_refused() {
     let mut records = probed.records;
 
     let known = Known::of(&records, 10, &pipeline).unwrap();
-    let wanted = Wanted::by(&policies("certainty,uncertainty:perplexity"));
+    let wanted = RequiredSignals::by(&policies("certainty,uncertainty:perplexity"));
     let work = SignalWork {
         pipeline: &pipeline,
-        wanted: &wanted,
+        required: &wanted,
         known: &known,
     };
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
-    let taken = take_signals(work, &questions(), &mut file, 7, &mut |_| {}, &cancel);
+    let taken = measure_signals(work, &questions(), &mut file, 7, &mut |_| {}, &cancel);
     for (signals, record) in taken.unwrap().unwrap().iter().zip(&records) {
         let samples = record.samples.from_self.as_ref().unwrap();
         let texts = |samples: &mut dyn Iterator<Item = &str>| samples.collect::<Vec<_>>().join("|");

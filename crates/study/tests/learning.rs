@@ -13,7 +13,7 @@ use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, r
 use ken_model::table::{Fact, TableModel};
 use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_route::{Head, Input, MeasuredOn, Source};
-use ken_study::compare::{Answered, Known, SignalWork, Wanted, take_signals};
+use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::{
@@ -200,11 +200,11 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let mut signals = |pipeline: &Pipeline| {
         let work = SignalWork {
             pipeline,
-            wanted: &Wanted::by(&policies),
+            required: &RequiredSignals::by(&policies),
             known: &Known::default(),
         };
         let cancel = AtomicBool::new(false);
-        take_signals(work, &questions, &mut file, 50, &mut |_| {}, &cancel)
+        measure_signals(work, &questions, &mut file, 50, &mut |_| {}, &cancel)
             .unwrap()
             .unwrap()
     };

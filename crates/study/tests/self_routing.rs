@@ -8,13 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
-use ken_answer::{Datastore, Pipeline, Posed, Settings, Taken, prompt};
+use ken_answer::{Datastore, Measurements, Pipeline, Posed, Settings, Signal, prompt};
 use ken_index::Mode;
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_model::language::{
     GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
 };
-use ken_route::Measure;
 use ken_study::world::{Size, World, WorldSettings, write_untrained};
 use ken_study::{
     LabelRule, RoutingError, RoutingLesson, RoutingStage, SourceRecord, auroc, make_datastore,
@@ -193,11 +192,11 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
         .iter()
         .map(|record| record.question.as_str())
         .collect();
-    let nothing = vec![Taken::default(); questions.len()];
+    let nothing = vec![Measurements::default(); questions.len()];
     let taken = pipeline
-        .take(&[Measure::SelfRoute], &questions, nothing, None)
+        .measure(&[Signal::SELF_ROUTE], &questions, nothing, None)
         .unwrap();
-    let need = |taken: &Taken| taken.need(Measure::SelfRoute).unwrap();
+    let need = |taken: &Measurements| Signal::SELF_ROUTE.of(taken).unwrap();
     taken.iter().map(need).collect()
 }
 

@@ -5,10 +5,10 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use ken_answer::{Policy, Signal};
 use ken_model::Precision;
 use ken_model::decoder::Device;
 use ken_model::hub::ModelReference;
-use ken_route::Policy;
 
 use super::calibrating::share;
 use super::labelling::corpus_source;
@@ -220,13 +220,11 @@ impl AnsweringFlags {
 /// All that an answer depends on but the question.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PipelineFlags {
-    /// When a question retrieves: always, never, random:P, prompt (the model is asked
-    /// whether it needs to look the question up), or above a threshold of what its own
-    /// answers say: certainty@T (KBM), uncertainty:M@T; +double behind it judges again
-    /// with the evidence; or of what --router foretells: router@T, what a model says that was
-    /// trained on it: kbm@T with --kbm, or what the model itself chooses, if it was trained to:
-    /// self-route [setting: policy]
-    #[arg(long, value_name = "POLICY")]
+    #[arg(long, value_name = "POLICY", help = format!(
+        "When a question retrieves: always, never, random:P, or NAME@T, where the signal NAME is above \
+         the threshold T; NAME+double judges again with the evidence. Signals: {} [setting: policy]",
+        Signal::names()
+    ))]
     policy: Option<Policy>,
 
     #[command(flatten)]
@@ -259,9 +257,7 @@ Examples:
   ken ask --corpus notes.ken --json \"Who keeps the keys?\"
   ken ask --policy never --verbalize \"Who wrote Hamlet?\"
 
-With --policy never no corpus is needed. What uncertainty:M measures is one of perplexity,
-mean-token-entropy, max-token-entropy (of one answer), semantic-entropy, lexical-similarity,
-eigenscore (of --samples answers).")]
+With --policy never no corpus is needed.")]
 pub(crate) struct AskArguments {
     /// The question
     #[arg(value_name = "QUESTION")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use ken_route::Policy;
+use ken_answer::Policy;
 
 use super::answering::{DecidingFlags, ModelFlags};
 use super::calibrating::open_share;

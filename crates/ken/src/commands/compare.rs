@@ -5,12 +5,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::Pipeline;
-use ken_route::Policy;
+use ken_answer::{Pipeline, Policy};
 use ken_storage::{create_dir_all, replace};
 use ken_study::compare::{
-    Answered, Comparison, Difference, Known, SignalWork, Signals, Wanted, take_signals, to_csv,
-    to_html, untimed,
+    Answered, Comparison, Difference, Known, RequiredSignals, SignalWork, Signals, measure_signals,
+    to_csv, to_html, untimed,
 };
 use ken_study::{
     ProbeRecord, Question, Record, ResultsFile, check_sampling, compare, read_results,
@@ -72,7 +71,7 @@ pub(crate) fn run(
     };
     let never = work.answers(&mut pipeline, Policy::Never)?;
     let always = work.answers(&mut pipeline, Policy::Always)?;
-    let signals = work.signals(&pipeline, &Wanted::by(policies), &known)?;
+    let signals = work.signals(&pipeline, &RequiredSignals::by(policies), &known)?;
     let answered: Vec<Answered<'_>> = never
         .iter()
         .zip(&always)
@@ -136,7 +135,12 @@ impl Work<'_> {
     }
 
     /// What the policies decide by.
-    fn signals(&self, pipeline: &Pipeline, wanted: &Wanted, known: &Known) -> Result<Vec<Signals>> {
+    fn signals(
+        &self,
+        pipeline: &Pipeline,
+        required: &RequiredSignals,
+        known: &Known,
+    ) -> Result<Vec<Signals>> {
         let path = self.folder.join("signals.jsonl");
         let mut run = records::run_settings(pipeline, self.settings);
         run.remove("policy");
@@ -149,10 +153,10 @@ impl Work<'_> {
         };
         let work = SignalWork {
             pipeline,
-            wanted,
+            required,
             known,
         };
-        take_signals(
+        measure_signals(
             work,
             self.questions,
             &mut file,

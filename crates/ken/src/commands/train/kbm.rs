@@ -5,9 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::{Posed, prompt};
+use ken_answer::{Posed, Signal, prompt};
 use ken_model::decoder::LearnedBoundary;
-use ken_route::Measure;
 use ken_study::{
     BoundaryLessons, Labels, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
     read_results,
@@ -138,14 +137,14 @@ pub(crate) fn taught(
 /// those that it was trained on.
 pub(crate) fn scores(
     records: &[ProbeRecord],
-    measure: Measure,
+    signal: Signal,
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<f64>>> {
     let (assessor, held_out) = open::assessor(settings, stop)?;
-    let indicator = match measure {
-        Measure::Certitude => prompt::Indicator::Certainty,
-        _ => prompt::Indicator::Mastery,
+    let indicator = match signal == Signal::CERTITUDE {
+        true => prompt::Indicator::Certainty,
+        false => prompt::Indicator::Mastery,
     };
     let unknown: Vec<usize> = (0..records.len())
         .filter(|&at| place_in_split(&records[at].question) < held_out)

@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_answer::prompt::{from_memory, verbalize};
-use ken_answer::{Datastore, Posed, Taken};
+use ken_answer::{Datastore, Measurements, Policy, Posed, Signal};
 use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
 use ken_model::language::Prompt;
-use ken_route::{Measure, Policy};
 use ken_study::lessons::{Routing, TextLesson};
 use ken_study::{
     LearnError, ProbeRecord, RoutingLesson, RoutingStage, SourceRecord, place_in_split,
@@ -130,7 +129,7 @@ pub(crate) fn scores(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<f64>>> {
-    let policy = Policy::measured(Measure::SelfRoute);
+    let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = open::routed_pipeline(false, &[policy], settings, stop)?;
     let received = pipeline.model().fingerprint();
     if let Some(record) = records
@@ -154,10 +153,10 @@ pub(crate) fn scores(
     let needs = in_batches(&unknown, BATCH, "chosen", stop, |batch| {
         let questions = batch.iter().map(|&at| records[at].question.trim());
         let questions: Vec<&str> = questions.collect();
-        let nothing = vec![Taken::default(); batch.len()];
-        let taken = pipeline.take(&[Measure::SelfRoute], &questions, nothing, None)?;
-        let needs = taken.iter().map(|taken| taken.need(Measure::SelfRoute));
-        Ok(needs.collect())
+        let nothing = vec![Measurements::default(); batch.len()];
+        let measured = pipeline.measure(&[Signal::SELF_ROUTE], &questions, nothing, None)?;
+        let scores = measured.iter().map(|one| Signal::SELF_ROUTE.of(one));
+        Ok(scores.collect())
     })?;
     let mut scores = vec![None; records.len()];
     for (at, need) in unknown.into_iter().zip(needs) {

@@ -1,0 +1,103 @@
+//! Signals and the policies that decide by them, by name.
+
+use ken_route::{CannotChoose, Source};
+
+use super::*;
+use crate::Policy;
+
+#[test]
+fn signals_read_back() {
+    for signal in Signal::ALL {
+        assert_eq!(signal.to_string().parse(), Ok(*signal));
+    }
+    let error = "entropy".parse::<Signal>().unwrap_err();
+    assert!(error.to_string().contains("`entropy`"));
+    assert!(error.to_string().contains("uncertainty:eigenscore"));
+}
+
+#[test]
+fn names_read_back() {
+    for text in [
+        "always",
+        "never",
+        "oracle",
+        "random:0.25",
+        "prompt",
+        "prompt@0.3",
+        "certainty",
+        "certainty@0.61",
+        "certainty@0.61+double",
+        "uncertainty:eigenscore@-3.5",
+        "router",
+        "router@0.4",
+        "self-route",
+        "self-route@0.1",
+    ] {
+        let policy: Policy = text.parse().unwrap();
+        assert_eq!(policy.to_string(), text);
+    }
+    assert_eq!("prompt@0.5".parse::<Policy>(), "prompt".parse());
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (text, part) in [
+        ("sometimes", "`sometimes`"),
+        ("random:2", "`2`"),
+        ("random:", "``"),
+        ("certainty@high", "`high`"),
+        ("certainty@inf", "`inf`"),
+        ("certainty@1.5", "from 0 to 1"),
+        ("prompt@-1", "from 0 to 1"),
+        ("self-route@1.01", "from 0 to 1"),
+        ("uncertainty:perplexity@nan", "is not a threshold"),
+        ("prompt+double", "cannot judge twice"),
+        ("router@0.4+double", "cannot judge twice"),
+    ] {
+        let error = text.parse::<Policy>().unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+fn source(policy: &str, need: Option<f64>) -> Result<Source, CannotChoose> {
+    let policy: Policy = policy.parse().unwrap();
+    policy.choose(need).map(|choice| choice.source)
+}
+
+#[test]
+fn fixed_policies_ignore_what_was_measured() {
+    for need in [None, Some(0.0), Some(1.0)] {
+        assert_eq!(source("always", need), Ok(Source::Corpus));
+        assert_eq!(source("never", need), Ok(Source::SelfKnowledge));
+    }
+}
+
+#[test]
+fn what_is_above_the_threshold_retrieves() {
+    assert_eq!(source("prompt", Some(0.5)), Ok(Source::SelfKnowledge));
+    assert_eq!(source("prompt", Some(0.51)), Ok(Source::Corpus));
+    assert_eq!(source("certainty@0.2", Some(0.3)), Ok(Source::Corpus));
+    assert_eq!(
+        source("certainty@0.3", Some(0.3)),
+        Ok(Source::SelfKnowledge)
+    );
+    assert_eq!(source("certainty@0.3", Some(f64::NAN)), Ok(Source::Corpus));
+    assert_eq!(source("random:0.3", Some(0.29)), Ok(Source::Corpus));
+    assert_eq!(source("random:0", Some(0.0)), Ok(Source::SelfKnowledge));
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    let kind = |policy, need| source(policy, need).unwrap_err().kind();
+    assert_eq!(kind("prompt", None), "not_measured");
+    assert_eq!(kind("random:0.5", None), "not_measured");
+    assert_eq!(kind("oracle", Some(1.0)), "no_golden_answers");
+    assert_eq!(kind("certainty", Some(1.0)), "no_threshold");
+    let policy = Policy::measured(Signal::CERTAINTY);
+    let hint = policy.check().unwrap_err().hint();
+    assert!(hint.contains("certainty@THRESHOLD"), "{hint}");
+    let twice: Policy = "certainty+double".parse().unwrap();
+    let hint = twice.check().unwrap_err().hint();
+    assert!(hint.contains("`certainty@THRESHOLD+double`"), "{hint}");
+    assert!(hint.contains("--policy certainty`"), "{hint}");
+}
