@@ -371,6 +371,12 @@ mod tests {
         assert_eq!(observed.observations[0].with, 1.0);
         let error = observe(&[closed_book], Signal::CERTAINTY, 2).unwrap_err();
         assert_eq!(error.kind(), "nothing_to_compare");
+        let error = observe(&[whole.clone()], Signal::MARGIN, 2).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("uncertainty:margin is not recorded")
+        );
         let error = observe(&[whole], Signal::PERPLEXITY, 2).unwrap_err();
         assert_eq!(error.kind(), "not_measured");
         assert!(error.hint().is_some());

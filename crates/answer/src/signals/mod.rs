@@ -140,6 +140,19 @@ signals! {
         recorded: |measured| Some(measured.draft.as_ref()?.entropy?.max),
         ..UNCERTAINTY
     }
+    MARGIN: "uncertainty:margin"
+    "1 less the gap between the probabilities of the most and the second most likely token, on average over the greedy answer's first 20 tokens (TARG, Wang and others 2025)" {
+        steps: &[Step::Draft],
+        needs: "the two most likely tokens",
+        is_share: true,
+        direction: Direction::Falls,
+        // An answer of which the model tells nothing is as uncertain as can be.
+        recorded: |measured| {
+            let answer = measured.draft.as_ref()?;
+            answer.margin.or((answer.tokens == 0).then_some(0.0))
+        },
+        ..UNCERTAINTY
+    }
     SEMANTIC_ENTROPY: "uncertainty:semantic-entropy"
     "the entropy over sampled answers of one meaning (Farquhar and others 2024)" {
         steps: &[Step::Sample],

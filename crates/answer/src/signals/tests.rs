@@ -5,6 +5,31 @@ use ken_route::{CannotChoose, Source};
 use super::*;
 use crate::Policy;
 
+/// The reference has a row for each signal, in this order, and no other.
+#[test]
+fn the_reference_says_what_the_definitions_say() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md");
+    let reference = std::fs::read_to_string(path).unwrap();
+    let row = |signal: &Signal| {
+        let range = if signal.is_share { "0 to 1" } else { "any" };
+        let default = signal
+            .threshold
+            .map(|given| format!(", {given} by default"));
+        let double = if signal.with_evidence { "yes" } else { "no" };
+        let Definition {
+            name,
+            measures,
+            needs,
+            ..
+        } = &**signal;
+        let (costs, default) = (signal.costs(), default.unwrap_or_default());
+        format!("| `{name}` | {measures} | {range}{default} | {double} | {costs} | {needs} |\n")
+    };
+    let rows: String = Signal::ALL.iter().map(row).collect();
+    let table = format!("|---|---|---|---|---|---|\n{rows}\n");
+    assert!(reference.contains(&table), "{path} should have\n{table}");
+}
+
 #[test]
 fn signals_read_back() {
     for signal in Signal::ALL {
