@@ -39,7 +39,7 @@ pub use error::AnswerError;
 pub use finding::Finding;
 pub use passage_view::{PassageView, view_passages};
 pub use pipeline::{Event, Pipeline, Settings};
-pub use prompt::Posed;
+pub use prompt::QuestionPrompt;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::Retriever;
 pub use router::{Representation, Routed, fits, represent};

@@ -20,7 +20,7 @@ use crate::cite::cite;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::evidence;
-use crate::prompt::{self, Posed};
+use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::router::Router;
 use crate::signals::{Cost, RoutingModels, Step};
@@ -245,8 +245,12 @@ impl Pipeline {
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
         let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
-        let posed: Vec<Posed<'_>> = questions.iter().copied().map(Posed::open).collect();
-        let rooms = self.rooms(&posed)?;
+        let question_prompts: Vec<QuestionPrompt<'_>> = questions
+            .iter()
+            .copied()
+            .map(QuestionPrompt::open)
+            .collect();
+        let rooms = self.rooms(&question_prompts)?;
         self.check(&questions, &rooms)?;
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &rooms, watch)?;
@@ -284,13 +288,13 @@ impl Pipeline {
     }
 
     /// Tokens that each question may have: what the longest prompt without evidence leaves.
-    fn rooms(&self, posed: &[Posed<'_>]) -> Result<Vec<usize>, AnswerError> {
+    fn rooms(&self, question_prompts: &[QuestionPrompt<'_>]) -> Result<Vec<usize>, AnswerError> {
         // Few frames differ, so that few have to be counted.
         let mut known: Vec<(Prompt, usize)> = Vec::new();
-        posed
+        question_prompts
             .iter()
-            .map(|posed| {
-                let frame = prompt::frame(*posed);
+            .map(|question_prompt| {
+                let frame = prompt::frame(*question_prompt);
                 if let Some((_, room)) = known.iter().find(|(other, _)| *other == frame) {
                     return Ok(*room);
                 }
@@ -310,9 +314,15 @@ impl Pipeline {
     ///
     /// # Errors
     /// A question that is empty or does not fit, no corpus or an empty one, a failing index.
-    pub fn evidence(&self, posed: &[Posed<'_>]) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
-        let questions: Vec<&str> = posed.iter().map(|posed| posed.question.trim()).collect();
-        let rooms = self.rooms(posed)?;
+    pub fn evidence(
+        &self,
+        question_prompts: &[QuestionPrompt<'_>],
+    ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
+        let questions: Vec<&str> = question_prompts
+            .iter()
+            .map(|question_prompt| question_prompt.question.trim())
+            .collect();
+        let rooms = self.rooms(question_prompts)?;
         self.check(&questions, &rooms)?;
         let always = Policy::Always.choose(None)?;
         let mut drafts: Vec<Draft<'_>> = questions
@@ -554,11 +564,11 @@ impl<'q> Draft<'q> {
 
     pub(crate) fn prompt(&self) -> Prompt {
         if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
-            return prompt::from_known(Posed::open(self.question), &known.text);
+            return prompt::from_known(QuestionPrompt::open(self.question), &known.text);
         }
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         prompt::from_corpus(
-            Posed::open(self.question),
+            QuestionPrompt::open(self.question),
             self.corpus.as_deref(),
             &evidence,
         )

@@ -11,7 +11,7 @@ use crate::Policy;
 use crate::answer::Retrieved;
 use crate::error::AnswerError;
 use crate::pipeline::{Draft, Event, Pipeline};
-use crate::prompt::{self, Posed};
+use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::signals::{Measurements, Measuring, Signal};
 
@@ -44,7 +44,7 @@ impl Pipeline {
             .map(|(at, question)| {
                 let found = evidence.map_or(&[][..], |evidence| &evidence[at]);
                 let read: Vec<&Retrieved> = found.iter().filter(|one| one.in_prompt).collect();
-                prompt::from_evidence(Posed::open(question), &read)
+                prompt::from_evidence(QuestionPrompt::open(question), &read)
             })
             .collect();
         self.measure_by(signals, questions, &prompts, before)

@@ -21,14 +21,14 @@ pub struct Sample {
     /// How open each of them was, where the model tells.
     pub entropy: Option<TokenEntropy>,
     /// Of a greedy answer: by how much the probability of the most likely token is above that of the
-    /// second most likely, on average over its first [`MARGIN_TOKENS`] tokens, where the model tells.
+    /// second most likely, on average over its first `MARGIN_TOKENS` tokens, where the model tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
 }
 
 /// The tokens of a greedy answer that its margin is taken over: a short draft tells as much as all of it
 /// (TARG, Wang and others 2025, draft tens of tokens).
-pub const MARGIN_TOKENS: usize = 20;
+const MARGIN_TOKENS: usize = 20;
 
 /// Entropies, in nats, of what an answer's tokens were chosen from at temperature 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -61,9 +61,9 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Asks for the likeliest answer: one, the same each time.
+    /// Asks for the greedy answer: one, the same each time.
     #[must_use]
-    pub fn for_likeliest(prompt: &'a Prompt, max_tokens: usize) -> Self {
+    pub fn greedy(prompt: &'a Prompt, max_tokens: usize) -> Self {
         Self {
             prompt,
             sampling: Sampling::Greedy,
@@ -169,7 +169,7 @@ pub fn draw(
         .collect())
 }
 
-/// The likeliest answer to each prompt, all in one batch.
+/// The greedy answer to each prompt, all in one batch.
 ///
 /// # Shapes
 /// Returns `[prompts]`: empty where the model wrote none; `None` for one on which it was stopped from
@@ -177,14 +177,14 @@ pub fn draw(
 ///
 /// # Errors
 /// A prompt that does not fit, a model that fails.
-pub fn likeliest_lines(
+pub fn greedy_lines(
     model: &dyn LanguageModel,
     prompts: &[Prompt],
     max_tokens: usize,
 ) -> Result<Vec<Option<String>>, LanguageError> {
     let prompts = prompts.iter();
     let asked: Vec<Asked<'_>> = prompts
-        .map(|prompt| Asked::for_likeliest(prompt, max_tokens))
+        .map(|prompt| Asked::greedy(prompt, max_tokens))
         .collect();
     Ok(draw(model, &asked)?
         .into_iter()
@@ -346,10 +346,10 @@ mod tests {
     }
 
     #[test]
-    fn the_likeliest_answer_and_how_open_it_was_are_the_tables() {
+    fn the_greedy_answer_and_how_open_it_was_are_the_tables() {
         let table = TableModel::new(facts(0.5)).unwrap();
         let prompts = prompts(&facts(0.5));
-        let drawn = draw(&table, &[Asked::for_likeliest(&prompts[3], 8)]).unwrap();
+        let drawn = draw(&table, &[Asked::greedy(&prompts[3], 8)]).unwrap();
         let answer = &drawn[0].as_ref().unwrap().samples[0];
         assert_eq!(answer.text, "right");
         // A half, and two quarters.

@@ -116,7 +116,7 @@ pub fn check_sampling(probed: &Settings) -> Result<(), CalibrationError> {
 pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     let probed = record.samples.from_self.as_deref().unwrap_or_default();
     let drawn = probed.get(..samples).unwrap_or_default();
-    let draft = record.likeliest.from_self.as_ref();
+    let draft = record.greedy.from_self.as_ref();
     let texts: Vec<&str> = drawn.iter().map(|sample| sample.text.as_str()).collect();
     let mut costs = BTreeMap::new();
     let mut paid = |step, calls, written| {
@@ -155,7 +155,7 @@ pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     }
     Measurements {
         judgment: record.judgment,
-        draft: draft.map(|likeliest| likeliest.answer.clone()),
+        draft: draft.map(|greedy| greedy.answer.clone()),
         types: types_by_string(&texts),
         samples: drawn.iter().map(sample).collect(),
         eigenscore: record.eigenscore,
@@ -195,13 +195,13 @@ pub fn observe_scored(
     observed(records.len(), signal, &compared)
 }
 
-/// How right the likeliest answers without and with evidence are, where there are both.
+/// How right the greedy answers without and with evidence are, where there are both.
 fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
     let right = |answer: &Option<ProbeAnswer>| {
         let correct = answer.as_ref()?.correct?;
         Some(f64::from(u8::from(correct)))
     };
-    right(&record.likeliest.from_self).zip(right(&record.likeliest.corpus))
+    right(&record.greedy.from_self).zip(right(&record.greedy.corpus))
 }
 
 /// Of compared records, those with a score.
@@ -231,7 +231,7 @@ fn observed(
 }
 
 /// What a threshold of `signal` can be chosen on, where a policy draws so many `samples`: each
-/// question's signal, and whether its likeliest answers are right, which are those that are given.
+/// question's signal, and whether its greedy answers are right, which are those that are given.
 ///
 /// # Errors
 /// Where that is nothing, and where the records hold fewer samples.
@@ -274,7 +274,7 @@ mod tests {
             correct: None,
             answer_type: at.min(1),
         });
-        let likeliest = |correct| ProbeAnswer {
+        let greedy = |correct| ProbeAnswer {
             answer: Sample {
                 text: "red".to_owned(),
                 logprob: None,
@@ -291,9 +291,9 @@ mod tests {
             confidence: Conditions::default(),
             certainty: Conditions::default(),
             effect: Effects::default(),
-            likeliest: Conditions {
-                from_self: Some(likeliest(without)),
-                corpus: with.map(likeliest),
+            greedy: Conditions {
+                from_self: Some(greedy(without)),
+                corpus: with.map(greedy),
                 masked: None,
             },
             judgment: Some(0.3),

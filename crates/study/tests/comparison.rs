@@ -191,7 +191,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let mut pipeline = pipeline(&folder);
     let policies = policies("never,always,oracle,random:0.5,certainty,uncertainty:perplexity");
     let comparison = compared(&folder, &mut pipeline, &policies);
-    // Likeliest answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
+    // Greedy answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
     // evidence 0, 1 and 3 right, 2 misled.
     assert_eq!(
         (comparison.never_em, comparison.always_em),

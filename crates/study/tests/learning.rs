@@ -220,13 +220,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
 
     let answers = |correct: bool| -> Vec<Record> {
         let each = questions.iter().zip(&records).map(|(question, record)| {
-            let from_memory = record
-                .likeliest
-                .from_self
-                .as_ref()
-                .unwrap()
-                .correct
-                .unwrap();
+            let from_memory = record.greedy.from_self.as_ref().unwrap().correct.unwrap();
             let mut answer = Record::failed(question, "never", &AnswerError::EmptyQuestion);
             answer.em = correct || from_memory;
             answer
@@ -345,7 +339,7 @@ fn labels_that_teach_nothing_are_refused() {
     check(&refused(&mixed), "several_models", "one model");
     let mut open = records[..30].to_vec();
     for record in &mut open {
-        record.likeliest.from_self = None;
+        record.greedy.from_self = None;
     }
     check(&refused(&open), "no_labels", "golden_answers");
 }

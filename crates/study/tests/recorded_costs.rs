@@ -1,4 +1,4 @@
-//! What policies cost is counted alike where samples, judgments and likeliest answers are taken live
+//! What policies cost is counted alike where samples, judgments and greedy answers are taken live
 //! and where they were recorded by probing: on a model that takes its time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

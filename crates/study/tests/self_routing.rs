@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
-use ken_answer::{Datastore, Measurements, Pipeline, Posed, Settings, Signal, prompt};
+use ken_answer::{Datastore, Measurements, Pipeline, QuestionPrompt, Settings, Signal, prompt};
 use ken_index::Mode;
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_model::language::{
@@ -230,11 +230,11 @@ fn a_rule_is_learned_and_advised() {
 
     // What was read to choose is gone on from, and gives what a model gives that has read nothing.
     let fresh = loaded(&model, &adapter);
-    let posed = Posed::open(&held_out[0].question);
-    let write = prompt::verbalize(posed, None);
+    let question_prompt = QuestionPrompt::open(&held_out[0].question);
+    let write = prompt::verbalize(question_prompt, None);
     let text = written(&decoder, &write);
     assert_eq!(text, written(&fresh, &write));
-    let answer = prompt::from_known(posed, &text);
+    let answer = prompt::from_known(question_prompt, &text);
     assert_eq!(
         written(&decoder, &answer),
         written(&loaded(&model, &adapter), &answer)
@@ -246,7 +246,7 @@ fn a_rule_is_learned_and_advised() {
         };
         let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings);
         pipeline
-            .answer(posed.question, &mut |_| ControlFlow::Continue(()))
+            .answer(question_prompt.question, &mut |_| ControlFlow::Continue(()))
             .unwrap()
     };
     let never = answered("never");
@@ -392,7 +392,7 @@ fn no_text_can_hold_the_marks() {
     assert_eq!(several.all().len(), 5);
     assert_eq!(several.own, tokens.own);
     let marks = "<EOQ> <EOK> <self> <corpus>";
-    let sourced = prompt::from_known(Posed::open(marks), marks)
+    let sourced = prompt::from_known(QuestionPrompt::open(marks), marks)
         .sourced
         .unwrap();
     let read = checkpoint.sourced(&tokens, &sourced).unwrap().concat();
@@ -424,7 +424,7 @@ fn no_text_can_hold_the_marks() {
     std::fs::remove_file(folder.path().join("ken.json")).unwrap();
     // A model that was not trained to choose refuses to.
     let plain = Decoder::load(folder.path(), &LoadOptions::default()).unwrap();
-    let asked = prompt::choose_source(Posed::open("who?"));
+    let asked = prompt::choose_source(QuestionPrompt::open("who?"));
     let error = plain.choose_sources(&[&asked], 1);
     assert!(error.is_err() && plain.corpora().is_empty());
     let request = ScoreRequest {

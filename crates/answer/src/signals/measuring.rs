@@ -14,7 +14,7 @@ use super::{ChosenSource, Cost, Measurements, Signal, Step, share};
 use crate::assessor::Assessor;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
-use crate::prompt::{self, Indicator, Posed};
+use crate::prompt::{self, Indicator, QuestionPrompt};
 use crate::router::{Representation, Router, represent};
 
 /// What measuring takes.
@@ -62,9 +62,9 @@ impl Measuring<'_> {
             match step {
                 Step::Judge => self.judge(questions, &open, &mut all)?,
                 Step::Draft => {
-                    let asked = open.iter().map(|&index| {
-                        Asked::for_likeliest(&prompts[index], self.options.max_tokens)
-                    });
+                    let asked = open
+                        .iter()
+                        .map(|&index| Asked::greedy(&prompts[index], self.options.max_tokens));
                     let asked: Vec<_> = asked.collect();
                     self.draw(step, &asked, &open, &mut all, |measured, drawn| {
                         measured.draft = drawn.samples.into_iter().next();
@@ -218,7 +218,9 @@ impl Measuring<'_> {
         all: &mut SoFar,
     ) -> Result<(), AnswerError> {
         let started = Instant::now();
-        let prompts = open.iter().map(|&index| Posed::open(questions[index]));
+        let prompts = open
+            .iter()
+            .map(|&index| QuestionPrompt::open(questions[index]));
         let prompts: Vec<Prompt> = prompts.map(prompt::choose_source).collect();
         let corpora = self.model.corpora();
         let layer = self.datastore.map_or(0, |store| store.keyed_by().layer);

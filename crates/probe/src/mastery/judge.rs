@@ -7,7 +7,7 @@ use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
 
 use super::wording::Wording;
 use super::write::{Pair, Stated};
-use crate::sample::likeliest_lines;
+use crate::sample::greedy_lines;
 
 /// Tokens that a written verdict may take.
 const VERDICT_TOKENS: usize = 4;
@@ -46,7 +46,7 @@ pub(super) fn judge_pairs(
         })
         .unzip();
     if !model.capabilities().score {
-        let lines = likeliest_lines(model, &prompts, VERDICT_TOKENS)?;
+        let lines = greedy_lines(model, &prompts, VERDICT_TOKENS)?;
         return Ok(lines
             .into_iter()
             .zip(wordings)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{
-    AnswerError, Measurements, Pipeline, Policy, Posed, Retrieved, Signal, Step, prompt,
+    AnswerError, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal, Step, prompt,
 };
 use ken_probe::judgment_tokens;
 use serde::{Deserialize, Serialize};
@@ -194,7 +194,7 @@ fn count_prompts(
     pipeline: &Pipeline,
 ) -> Result<(), AnswerError> {
     let model = pipeline.model();
-    let read = model.count_prompt_tokens(&prompt::from_memory(Posed::open(question)))?;
+    let read = model.count_prompt_tokens(&prompt::from_memory(QuestionPrompt::open(question)))?;
     for (step, cost) in &mut measured.costs {
         cost.tokens.prompt = match step {
             Step::Judge => judgment_tokens(model, question)?,
@@ -332,8 +332,9 @@ fn measure(work: SignalWork<'_>, mut all: Vec<Signals>) -> Result<Vec<Signals>, 
     let with = all.iter_mut().map(|one| std::mem::take(&mut one.with));
     let mut with: Vec<Measurements> = with.collect();
     if !required.with.is_empty() {
-        let posed: Vec<Posed<'_>> = texts.iter().copied().map(Posed::open).collect();
-        let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&posed)?;
+        let question_prompts: Vec<QuestionPrompt<'_>> =
+            texts.iter().copied().map(QuestionPrompt::open).collect();
+        let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&question_prompts)?;
         with = pipeline.measure(&required.with, &texts, with, Some(&evidence))?;
     }
     for ((signals, without), with) in all.iter_mut().zip(without).zip(with) {

@@ -9,7 +9,7 @@ use ken_model::language::{LanguageModel, Prompt, Sampling};
 use ken_probe::{TextWanted, VERBALIZED_TOKENS, Verbalization, verbalize};
 use serde::{Deserialize, Serialize};
 
-use super::contexts::posed;
+use super::contexts::question_prompt;
 use crate::dataset::Question;
 use crate::in_batches::RecordOf;
 use crate::record::Failure;
@@ -86,7 +86,7 @@ pub(super) fn first_texts(
 ) -> Result<Vec<Option<FirstText>>, AnswerError> {
     let prompts = questions
         .iter()
-        .map(|question| Ok(prompt::verbalize(posed(question)?, None)))
+        .map(|question| Ok(prompt::verbalize(question_prompt(question)?, None)))
         .collect::<Result<Vec<Prompt>, AnswerError>>()?;
     let wanted: Vec<TextWanted<'_>> = prompts
         .iter()

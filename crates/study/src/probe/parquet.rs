@@ -84,7 +84,7 @@ fn columns(rows: &mut Rows<'_>, records: &[ProbeRecord]) -> Result<(), ParquetEr
     let mut texts = |value: &dyn Fn(&ProbeRecord) -> Option<ByteArray>| {
         column::<ByteArrayType>(rows, records.iter().map(value))
     };
-    texts(&|record| json(&record.likeliest))?;
+    texts(&|record| json(&record.greedy))?;
     texts(&|record| json(&record.samples))?;
     texts(&|record| json(&record.evidence))?;
     texts(&|record| record.error.as_ref().and_then(|error| text(&error.message)))?;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Cost, Pipeline, Retrieved, Step, share};
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
@@ -53,16 +53,16 @@ struct Draft<'q> {
 
 /// What was drawn to a prompt.
 struct Answers {
-    likeliest: Sample,
+    greedy: Sample,
     samples: Vec<Sample>,
     /// Tokens written of each sample.
     written: Vec<usize>,
 }
 
 impl Answers {
-    fn of(likeliest: Drawn, samples: Drawn) -> Option<Self> {
+    fn of(greedy: Drawn, samples: Drawn) -> Option<Self> {
         Some(Self {
-            likeliest: likeliest.samples.into_iter().next()?,
+            greedy: greedy.samples.into_iter().next()?,
             samples: samples.samples,
             written: samples.written,
         })
@@ -104,7 +104,7 @@ impl Probe<'_> {
             };
             let mut judged: Vec<Judged> = Vec::with_capacity(sampled.len());
             for Answers {
-                likeliest,
+                greedy,
                 samples,
                 written,
             } in sampled
@@ -113,8 +113,8 @@ impl Probe<'_> {
                     Some(_) => None,
                     None => correct.next(),
                 };
-                let likeliest = ProbeAnswer {
-                    answer: likeliest,
+                let greedy = ProbeAnswer {
+                    answer: greedy,
                     correct: right(),
                 };
                 let types = self.types(draft.question, &samples)?;
@@ -127,7 +127,7 @@ impl Probe<'_> {
                     answer_type,
                 };
                 judged.push(Judged {
-                    likeliest,
+                    greedy,
                     samples: (samples.into_iter().zip(types).zip(written))
                         .map(judge)
                         .collect(),
@@ -148,7 +148,7 @@ impl Probe<'_> {
 
     /// Draws the answers to all prompts; `None` for a question on which the model was stopped.
     fn sampled(&self, drafts: &mut [Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
-        let likeliest = self.drawn_from_memory(Step::Draft, drafts)?;
+        let greedy = self.drawn_from_memory(Step::Draft, drafts)?;
         let samples = self.drawn_from_memory(Step::Sample, drafts)?;
         let model = self.pipeline.model();
         let further = drafts.iter().flat_map(|draft| {
@@ -159,23 +159,23 @@ impl Probe<'_> {
         });
         let further: Vec<Asked<'_>> = further.collect();
         let mut further = draw(model, &further)?.into_iter();
-        let from_memory = likeliest.into_iter().zip(samples);
+        let from_memory = greedy.into_iter().zip(samples);
         Ok(drafts
             .iter()
             .zip(from_memory)
-            .map(|(draft, (likeliest, samples))| {
-                let mut all = vec![(likeliest, samples)];
+            .map(|(draft, (greedy, samples))| {
+                let mut all = vec![(greedy, samples)];
                 for _ in draft.prompts.iter().skip(1) {
                     all.push((further.next().flatten(), further.next().flatten()));
                 }
                 all.into_iter()
-                    .map(|(likeliest, samples)| Answers::of(likeliest?, samples?))
+                    .map(|(greedy, samples)| Answers::of(greedy?, samples?))
                     .collect()
             })
             .collect())
     }
 
-    /// Draws the likeliest answers from memory, or the samples, and keeps what they cost.
+    /// Draws the greedy answers from memory, or the samples, and keeps what they cost.
     fn drawn_from_memory(
         &self,
         step: Step,
@@ -203,7 +203,7 @@ impl Probe<'_> {
             Step::Sample => {
                 Asked::for_samples(prompt, self.options, seed_of(self.seed, &question.id))
             }
-            _ => Asked::for_likeliest(prompt, self.options.max_tokens),
+            _ => Asked::greedy(prompt, self.options.max_tokens),
         }
     }
 
@@ -264,33 +264,38 @@ impl Probe<'_> {
 
     /// Finds the evidence and puts the questions into words.
     fn drafts<'q>(&self, questions: &[&'q Question]) -> Result<Vec<Draft<'q>>, AnswerError> {
-        let posed: Vec<Posed<'_>> = questions
+        let question_prompts: Vec<QuestionPrompt<'_>> = questions
             .iter()
-            .map(|question| Posed {
+            .map(|question| QuestionPrompt {
                 question: question.question.trim(),
                 choices: &question.choices,
             })
             .collect();
-        if posed.iter().any(|posed| posed.question.is_empty()) {
+        if question_prompts
+            .iter()
+            .any(|question_prompt| question_prompt.question.is_empty())
+        {
             return Err(AnswerError::EmptyQuestion);
         }
         let evidence: Vec<Option<Vec<Retrieved>>> = match self.pipeline.retriever() {
             Some(_) => {
-                let found = self.pipeline.evidence(&posed)?;
+                let found = self.pipeline.evidence(&question_prompts)?;
                 found.into_iter().map(Some).collect()
             }
-            None => vec![None; posed.len()],
+            None => vec![None; question_prompts.len()],
         };
         Ok(questions
             .iter()
-            .zip(posed)
+            .zip(question_prompts)
             .zip(evidence)
-            .map(|((question, posed), evidence)| draft(question, posed, evidence))
+            .map(|((question, question_prompt), evidence)| {
+                draft(question, question_prompt, evidence)
+            })
             .collect())
     }
 
     /// Whether each answer is right, of the questions where that can be told, in their order: of a
-    /// prompt the likeliest first.
+    /// prompt the greedy first.
     fn correct(
         &self,
         drafts: &[Draft<'_>],
@@ -303,7 +308,7 @@ impl Probe<'_> {
             .flat_map(|(draft, sampled)| {
                 let golden = golden(draft.question);
                 let answers = sampled.iter().flatten();
-                let each = answers.flat_map(|a| std::iter::once(&a.likeliest).chain(&a.samples));
+                let each = answers.flat_map(|a| std::iter::once(&a.greedy).chain(&a.samples));
                 each.map(move |sample| (sample.text.as_str(), golden))
             })
             .collect();
@@ -349,10 +354,10 @@ fn golden(question: &Question) -> Golden<'_> {
 /// or nothing was masked.
 fn draft<'q>(
     question: &'q Question,
-    posed: Posed<'_>,
+    question_prompt: QuestionPrompt<'_>,
     evidence: Option<Vec<Retrieved>>,
 ) -> Draft<'q> {
-    let mut prompts = vec![prompt::from_memory(posed)];
+    let mut prompts = vec![prompt::from_memory(question_prompt)];
     let mut given = Given {
         unjudged: golden(question).obstacle(),
         ..Given::default()
@@ -372,13 +377,13 @@ fn draft<'q>(
         evidence.retain(|passage| passage.in_prompt);
         given.evidence = evidence.iter().map(|p| p.passage_id.clone()).collect();
         asked.corpus = ask(prompt::from_evidence(
-            posed,
+            question_prompt,
             &evidence.iter().collect::<Vec<_>>(),
         ));
         if given.unjudged.is_none() {
             given.masked_places = mask_all(&mut evidence, &answers_in_words(question));
             asked.masked = ask(prompt::from_evidence(
-                posed,
+                question_prompt,
                 &evidence.iter().collect::<Vec<_>>(),
             ));
         }

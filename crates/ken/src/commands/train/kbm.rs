@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use ken_answer::{Posed, Signal, prompt};
+use ken_answer::{QuestionPrompt, Signal, prompt};
 use ken_model::decoder::LearnedBoundary;
 use ken_study::{
     BoundaryLessons, Labels, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
@@ -159,7 +159,7 @@ pub(crate) fn scores(
             .collect();
         let asked: Vec<_> = questions
             .iter()
-            .map(|question| prompt::from_memory(Posed::open(question)))
+            .map(|question| prompt::from_memory(QuestionPrompt::open(question)))
             .collect();
         Ok(assessor.needs(&questions, &asked.iter().collect::<Vec<_>>(), indicator)?)
     })?;

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use ken_answer::prompt::{from_memory, verbalize};
-use ken_answer::{Datastore, Measurements, Policy, Posed, Signal};
+use ken_answer::{Datastore, Measurements, Policy, QuestionPrompt, Signal};
 use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
 use ken_model::language::Prompt;
 use ken_study::lessons::{Routing, TextLesson};
@@ -208,15 +208,18 @@ const SECOND_SLOWER: f64 = 20.0;
 /// what asks for what it knows, a corpus as the number of a passage, the end of the knowledge as the
 /// end of a line.
 fn beginnings(checkpoint: &Checkpoint, tokens: &SourceTokens) -> Result<Vec<(u32, Vec<u32>)>> {
-    let posed = Posed::open("");
+    let question_prompt = QuestionPrompt::open("");
     let last_line = |prompt: Prompt| prompt.input.lines().last().unwrap_or_default().to_owned();
     let read = |text: &str| -> Result<Vec<u32>> { Ok(checkpoint.continued("", text)?.1) };
     let mut beginnings = vec![
         (
             tokens.end_of_question,
-            read(&last_line(from_memory(posed)))?,
+            read(&last_line(from_memory(question_prompt)))?,
         ),
-        (tokens.own, read(&last_line(verbalize(posed, None)))?),
+        (
+            tokens.own,
+            read(&last_line(verbalize(question_prompt, None)))?,
+        ),
         (tokens.end_of_knowledge, read("\n")?),
     ];
     for corpus in &tokens.corpora {
