@@ -46,7 +46,7 @@ pub use router::{Representation, Routed, fits, represent};
 pub use routing::{SAMPLES, chance};
 pub use signals::{
     ChosenSource, Cost, Definition, Measurements, RoutingModel, RoutingModels, Signal, Step,
-    UnknownSignal, Verdicts, share,
+    UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,
 };
 
 /// How it is decided whether a question retrieves.

@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(observed.observations[0].with, 1.0);
         let error = observe(&[closed_book], Signal::CERTAINTY, 2).unwrap_err();
         assert_eq!(error.kind(), "nothing_to_compare");
-        let error = observe(&[whole.clone()], Signal::MARGIN, 2).unwrap_err();
+        let error = observe(std::slice::from_ref(&whole), Signal::MARGIN, 2).unwrap_err();
         assert!(
             error
                 .to_string()

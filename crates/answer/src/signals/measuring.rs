@@ -100,14 +100,11 @@ impl Measuring<'_> {
         open: &[usize],
         all: &mut SoFar,
     ) -> Result<(), AnswerError> {
-        let started = Instant::now();
         let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
-        let judged = judge_need(self.model, &questions)?;
-        let ms = share(started.elapsed(), open.len());
-        for (&index, judged) in open.iter().zip(judged) {
+        let judged = judge(self.model, &questions)?;
+        for (&index, (judgment, cost)) in open.iter().zip(judged) {
             if let Some(measured) = &mut all[index] {
-                measured.judgment = Some(judged.need);
-                let cost = Cost::of_model(1, judged.prompt_tokens, 0, ms);
+                measured.judgment = Some(judgment);
                 measured.costs.insert(Step::Judge, cost);
             }
         }
@@ -123,15 +120,9 @@ impl Measuring<'_> {
         all: &mut SoFar,
         keep: impl Fn(&mut Measurements, Drawn),
     ) -> Result<(), AnswerError> {
-        let started = Instant::now();
-        let drawn = draw(self.model, asked)?;
-        let ms = share(started.elapsed(), open.len());
-        for (&index, drawn) in open.iter().zip(drawn) {
+        for (&index, drawn) in open.iter().zip(draw_answers(self.model, asked)?) {
             match (&mut all[index], drawn) {
-                (Some(measured), Some(drawn)) => {
-                    let Drawn { prompt_tokens, .. } = drawn;
-                    let written = drawn.written_tokens();
-                    let cost = Cost::of_model(drawn.samples.len(), prompt_tokens, written, ms);
+                (Some(measured), Some((drawn, cost))) => {
                     measured.costs.insert(step, cost);
                     keep(measured, drawn);
                 }
@@ -258,7 +249,6 @@ impl Measuring<'_> {
         open: &[usize],
         all: &mut SoFar,
     ) -> Result<(), AnswerError> {
-        let started = Instant::now();
         let (open, answers): (Vec<usize>, Vec<Vec<&str>>) = open
             .iter()
             .filter_map(|&index| {
@@ -267,22 +257,76 @@ impl Measuring<'_> {
             })
             .unzip();
         let prompts: Vec<&Prompt> = open.iter().map(|&index| &prompts[index]).collect();
-        let scores = eigenscores(self.model, &prompts, &answers)?;
-        let ms = share(started.elapsed(), open.len());
-        let mut costs = Vec::with_capacity(open.len());
-        for (prompt, answers) in prompts.iter().zip(&answers) {
-            let distinct = answers.iter().collect::<BTreeSet<_>>().len();
-            let read = distinct * self.model.count_prompt_tokens(prompt)?;
-            costs.push(Cost::of_model(distinct, read, 0, ms));
-        }
-        for ((index, score), cost) in open.into_iter().zip(scores).zip(costs) {
+        let inspected = inspect_answers(self.model, &prompts, &answers)?;
+        for (index, (eigenscore, cost)) in open.into_iter().zip(inspected) {
             if let Some(measured) = &mut all[index] {
-                measured.eigenscore = score;
+                measured.eigenscore = eigenscore;
                 measured.costs.insert(Step::Inspect, cost);
             }
         }
         Ok(())
     }
+}
+
+/// The model's own judgment of each question, and what it cost.
+///
+/// # Errors
+/// A model that fails or gives no scores.
+pub fn judge(
+    model: &dyn LanguageModel,
+    questions: &[&str],
+) -> Result<Vec<(f64, Cost)>, AnswerError> {
+    let started = Instant::now();
+    let judged = judge_need(model, questions)?;
+    let ms = share(started.elapsed(), questions.len());
+    let cost = |read| Cost::of_model(1, read, 0, ms);
+    let judged = judged.into_iter();
+    Ok(judged
+        .map(|one| (one.need, cost(one.prompt_tokens)))
+        .collect())
+}
+
+/// The answers to each prompt, and what they cost; `None` where the model was stopped.
+///
+/// # Errors
+/// A prompt that does not fit, a model that fails.
+pub fn draw_answers(
+    model: &dyn LanguageModel,
+    asked: &[Asked<'_>],
+) -> Result<Vec<Option<(Drawn, Cost)>>, AnswerError> {
+    let started = Instant::now();
+    let drawn = draw(model, asked)?;
+    let ms = share(started.elapsed(), asked.len());
+    let paid = |drawn: Drawn| {
+        let (calls, written) = (drawn.samples.len(), drawn.written_tokens());
+        let cost = Cost::of_model(calls, drawn.prompt_tokens, written, ms);
+        (drawn, cost)
+    };
+    Ok(drawn.into_iter().map(|drawn| drawn.map(paid)).collect())
+}
+
+/// The eigenscore of the answers to each prompt, and what it cost.
+///
+/// # Shapes
+/// `answers`: `[prompts][answers]`. Returns `[prompts]`.
+///
+/// # Errors
+/// A model that fails or does not show its hidden states.
+pub fn inspect_answers(
+    model: &dyn LanguageModel,
+    prompts: &[&Prompt],
+    answers: &[Vec<&str>],
+) -> Result<Vec<(Option<f64>, Cost)>, AnswerError> {
+    let started = Instant::now();
+    let scores = eigenscores(model, prompts, answers)?;
+    let ms = share(started.elapsed(), prompts.len());
+    let each = scores.into_iter().zip(prompts).zip(answers);
+    each.map(|((score, prompt), answers)| {
+        let distinct = answers.iter().collect::<BTreeSet<_>>().len();
+        let read = distinct * model.count_prompt_tokens(prompt)?;
+        Ok((score, Cost::of_model(distinct, read, 0, ms)))
+    })
+    .collect()
 }
 
 /// The sum over corpora of the model's share times the votes', and the corpus with the largest

@@ -19,6 +19,7 @@ pub use measurements::{
     ChosenSource, Cost, Measurements, RoutingModel, RoutingModels, Step, Verdicts, share,
 };
 pub(crate) use measuring::Measuring;
+pub use measuring::{draw_answers, inspect_answers, judge};
 
 /// A signal, which is what its definition says.
 #[derive(Clone, Copy)]
@@ -318,7 +319,7 @@ impl fmt::Display for Signal {
 
 /// A name that no signal has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown measure `{name}` ({} are known)", Signal::names())]
+#[error("unknown signal `{name}` ({} are known)", Signal::names())]
 pub struct UnknownSignal {
     /// The name given.
     pub name: String,

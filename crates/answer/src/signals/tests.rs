@@ -84,16 +84,16 @@ fn what_is_wrong_is_named() {
     }
 }
 
-fn source(policy: &str, need: Option<f64>) -> Result<Source, CannotChoose> {
+fn source(policy: &str, score: Option<f64>) -> Result<Source, CannotChoose> {
     let policy: Policy = policy.parse().unwrap();
-    policy.choose(need).map(|choice| choice.source)
+    policy.choose(score).map(|choice| choice.source)
 }
 
 #[test]
 fn fixed_policies_ignore_what_was_measured() {
-    for need in [None, Some(0.0), Some(1.0)] {
-        assert_eq!(source("always", need), Ok(Source::Corpus));
-        assert_eq!(source("never", need), Ok(Source::SelfKnowledge));
+    for score in [None, Some(0.0), Some(1.0)] {
+        assert_eq!(source("always", score), Ok(Source::Corpus));
+        assert_eq!(source("never", score), Ok(Source::SelfKnowledge));
     }
 }
 
@@ -113,7 +113,7 @@ fn what_is_above_the_threshold_retrieves() {
 
 #[test]
 fn what_is_missing_is_told() {
-    let kind = |policy, need| source(policy, need).unwrap_err().kind();
+    let kind = |policy, score| source(policy, score).unwrap_err().kind();
     assert_eq!(kind("prompt", None), "not_measured");
     assert_eq!(kind("random:0.5", None), "not_measured");
     assert_eq!(kind("oracle", Some(1.0)), "no_golden_answers");

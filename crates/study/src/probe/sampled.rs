@@ -2,17 +2,14 @@
 //! Nothing is kept here: see `run`. What policies take from memory is taken in steps of its own, as
 //! answering takes it, so that its time can be told.
 
-use std::collections::BTreeSet;
-use std::time::Instant;
-
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, Cost, Pipeline, Retrieved, Step, share};
+use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge};
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
-    eigenscores, judge_need, letter, mask, named_choice, right_choices, seed_of,
-    types_by_entailment, types_by_meaning, types_by_string,
+    Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw, letter,
+    mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,
+    types_by_string,
 };
 
 use super::record::{
@@ -181,21 +178,19 @@ impl Probe<'_> {
         step: Step,
         drafts: &mut [Draft<'_>],
     ) -> Result<Vec<Option<Drawn>>, AnswerError> {
-        let started = Instant::now();
         // The first prompt is the one from memory.
         let asked = drafts
             .iter()
             .map(|draft| self.asked(step, draft.question, &draft.prompts[0]));
-        let drawn = draw(self.pipeline.model(), &asked.collect::<Vec<_>>())?;
-        let ms = share(started.elapsed(), drafts.len());
-        for (draft, drawn) in drafts.iter_mut().zip(&drawn) {
-            if let Some(drawn) = drawn {
-                let written = drawn.written_tokens();
-                let cost = Cost::of_model(drawn.samples.len(), drawn.prompt_tokens, written, ms);
+        let drawn = draw_answers(self.pipeline.model(), &asked.collect::<Vec<_>>())?;
+        let each = drafts.iter_mut().zip(drawn);
+        Ok(each
+            .map(|(draft, drawn)| {
+                let (drawn, cost) = drawn?;
                 draft.given.costs.insert(step, cost);
-            }
-        }
-        Ok(drawn)
+                Some(drawn)
+            })
+            .collect())
     }
 
     fn asked<'p>(&self, step: Step, question: &Question, prompt: &'p Prompt) -> Asked<'p> {
@@ -214,18 +209,14 @@ impl Probe<'_> {
             return Ok(());
         }
         let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
-        let started = Instant::now();
-        let judged = judge_need(model, &questions)?;
-        let ms = share(started.elapsed(), drafts.len());
-        for (draft, judged) in drafts.iter_mut().zip(judged) {
-            draft.given.judgment = Some(judged.need);
-            let cost = Cost::of_model(1, judged.prompt_tokens, 0, ms);
+        for (draft, (judgment, cost)) in drafts.iter_mut().zip(judge(model, &questions)?) {
+            draft.given.judgment = Some(judgment);
             draft.given.costs.insert(Step::Judge, cost);
         }
         Ok(())
     }
 
-    /// Takes the eigenscores, where they are wanted.
+    /// Measures the eigenscores, if asked for.
     fn inspect(
         &self,
         drafts: &mut [Draft<'_>],
@@ -244,19 +235,10 @@ impl Probe<'_> {
             })
             .unzip();
         let prompts: Vec<&Prompt> = indices.iter().map(|&at| &drafts[at].prompts[0]).collect();
-        let model = self.pipeline.model();
-        let started = Instant::now();
-        let scores = eigenscores(model, &prompts, &answers)?;
-        let ms = share(started.elapsed(), indices.len());
-        let mut costs = Vec::with_capacity(indices.len());
-        for (prompt, answers) in prompts.iter().zip(&answers) {
-            let distinct = answers.iter().collect::<BTreeSet<_>>().len();
-            let read = distinct * model.count_prompt_tokens(prompt)?;
-            costs.push(Cost::of_model(distinct, read, 0, ms));
-        }
-        for ((index, score), cost) in indices.into_iter().zip(scores).zip(costs) {
+        let inspected = inspect_answers(self.pipeline.model(), &prompts, &answers)?;
+        for (index, (eigenscore, cost)) in indices.into_iter().zip(inspected) {
             let given = &mut drafts[index].given;
-            given.eigenscore = score;
+            given.eigenscore = eigenscore;
             given.costs.insert(Step::Inspect, cost);
         }
         Ok(())
