@@ -21,7 +21,6 @@ pub mod datastore;
 mod error;
 mod evidence;
 mod finding;
-mod need;
 mod passage_view;
 mod pipeline;
 pub mod prompt;
@@ -29,6 +28,7 @@ mod rerank;
 mod retrieve;
 mod router;
 mod routing;
+mod signals;
 mod verbalize;
 
 pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};
@@ -37,11 +37,17 @@ pub use back_end::BackEnd;
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
 pub use finding::Finding;
-pub use need::{ChosenSource, Cost, Deciders, Step, Taken, Verdicts, share, steps};
 pub use passage_view::{PassageView, view_passages};
 pub use pipeline::{Event, Pipeline, Settings};
-pub use prompt::Posed;
+pub use prompt::QuestionPrompt;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::Retriever;
 pub use router::{Representation, Routed, fits, represent};
 pub use routing::{SAMPLES, chance};
+pub use signals::{
+    ChosenSource, Cost, Definition, Measurements, RoutingModel, RoutingModels, Signal, Step,
+    UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,
+};
+
+/// How it is decided whether a question retrieves.
+pub type Policy = ken_route::Policy<Signal>;

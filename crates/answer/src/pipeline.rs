@@ -11,18 +11,19 @@ use ken_model::language::{
     Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
     Sampling,
 };
-use ken_route::{Choice, Head, Policy, Source};
+use ken_route::{Choice, Head, Source};
 
+use crate::Policy;
 use crate::answer::{Answer, Calls, Retrieved, Tokens, Verbalized};
 use crate::assessor::Assessor;
 use crate::cite::cite;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::evidence;
-use crate::need::{Cost, Deciders, Step};
-use crate::prompt::{self, Posed};
+use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::router::Router;
+use crate::signals::{Cost, RoutingModels, Step};
 use crate::verbalize::verbalize;
 
 /// How questions are answered.
@@ -140,8 +141,8 @@ impl Pipeline {
 
     /// The fingerprints of what decides beside the model.
     #[must_use]
-    pub fn deciders(&self) -> Deciders<'_> {
-        Deciders {
+    pub fn routing_models(&self) -> RoutingModels<'_> {
+        RoutingModels {
             router: self
                 .router
                 .as_ref()
@@ -244,8 +245,12 @@ impl Pipeline {
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
         let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
-        let posed: Vec<Posed<'_>> = questions.iter().copied().map(Posed::open).collect();
-        let rooms = self.rooms(&posed)?;
+        let question_prompts: Vec<QuestionPrompt<'_>> = questions
+            .iter()
+            .copied()
+            .map(QuestionPrompt::open)
+            .collect();
+        let rooms = self.rooms(&question_prompts)?;
         self.check(&questions, &rooms)?;
         let mut drafts = self.route(&questions, watch)?;
         self.gather(&mut drafts, &rooms, watch)?;
@@ -283,13 +288,13 @@ impl Pipeline {
     }
 
     /// Tokens that each question may have: what the longest prompt without evidence leaves.
-    fn rooms(&self, posed: &[Posed<'_>]) -> Result<Vec<usize>, AnswerError> {
+    fn rooms(&self, question_prompts: &[QuestionPrompt<'_>]) -> Result<Vec<usize>, AnswerError> {
         // Few frames differ, so that few have to be counted.
         let mut known: Vec<(Prompt, usize)> = Vec::new();
-        posed
+        question_prompts
             .iter()
-            .map(|posed| {
-                let frame = prompt::frame(*posed);
+            .map(|question_prompt| {
+                let frame = prompt::frame(*question_prompt);
                 if let Some((_, room)) = known.iter().find(|(other, _)| *other == frame) {
                     return Ok(*room);
                 }
@@ -309,9 +314,15 @@ impl Pipeline {
     ///
     /// # Errors
     /// A question that is empty or does not fit, no corpus or an empty one, a failing index.
-    pub fn evidence(&self, posed: &[Posed<'_>]) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
-        let questions: Vec<&str> = posed.iter().map(|posed| posed.question.trim()).collect();
-        let rooms = self.rooms(posed)?;
+    pub fn evidence(
+        &self,
+        question_prompts: &[QuestionPrompt<'_>],
+    ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
+        let questions: Vec<&str> = question_prompts
+            .iter()
+            .map(|question_prompt| question_prompt.question.trim())
+            .collect();
+        let rooms = self.rooms(question_prompts)?;
         self.check(&questions, &rooms)?;
         let always = Policy::Always.choose(None)?;
         let mut drafts: Vec<Draft<'_>> = questions
@@ -506,8 +517,8 @@ pub(crate) struct Draft<'q> {
     verbalized: Option<Verbalized>,
     /// The corpus that the model chose, where it did.
     pub(crate) corpus: Option<String>,
-    /// What the policy's measure gave without evidence.
-    pub(crate) need: Option<f64>,
+    /// The policy's signal without evidence.
+    pub(crate) score: Option<f64>,
     /// The answer from memory, where the policy had it written.
     pub(crate) from_memory: Option<String>,
     /// The answer, where the policy had it written.
@@ -526,7 +537,7 @@ impl<'q> Draft<'q> {
             retrieved: Vec::new(),
             verbalized: None,
             corpus: None,
-            need: None,
+            score: None,
             from_memory: None,
             written: None,
             calls: Calls::default(),
@@ -553,11 +564,11 @@ impl<'q> Draft<'q> {
 
     pub(crate) fn prompt(&self) -> Prompt {
         if let Some(known) = self.verbalized.as_ref().filter(|known| known.in_prompt) {
-            return prompt::from_known(Posed::open(self.question), &known.text);
+            return prompt::from_known(QuestionPrompt::open(self.question), &known.text);
         }
         let evidence: Vec<&Retrieved> = self.retrieved.iter().filter(|p| p.in_prompt).collect();
         prompt::from_corpus(
-            Posed::open(self.question),
+            QuestionPrompt::open(self.question),
             self.corpus.as_deref(),
             &evidence,
         )

@@ -108,8 +108,8 @@ pub fn represent(by: Representation<'_>, questions: &[&str]) -> Result<Vec<Vec<f
 }
 
 fn from_memory(questions: &[&str]) -> Vec<Prompt> {
-    let posed = questions.iter().copied().map(prompt::Posed::open);
-    posed.map(prompt::from_memory).collect()
+    let question_prompts = questions.iter().copied().map(prompt::QuestionPrompt::open);
+    question_prompts.map(prompt::from_memory).collect()
 }
 
 /// The natural logarithm of the odds of a probability, within those of one in a million.

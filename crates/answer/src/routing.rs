@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 
 use ken_model::language::{Prompt, Sampling};
 use ken_probe::{SampleOptions, seed_of};
-use ken_route::{CannotChoose, Measure, Policy, Source};
+use ken_route::Source;
 
+use crate::Policy;
 use crate::answer::Retrieved;
 use crate::error::AnswerError;
-use crate::need::{Taken, Taking};
 use crate::pipeline::{Draft, Event, Pipeline};
-use crate::prompt::{self, Posed};
+use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
+use crate::signals::{Measurements, Measuring, Signal};
 
 /// Answers that a policy samples where nobody says how many: more tell more, and cost more.
 pub const SAMPLES: usize = 10;
@@ -21,7 +22,7 @@ pub const SAMPLES: usize = 10;
 const AS_IT_IS: f32 = 1.0;
 
 impl Pipeline {
-    /// Takes of every question what the measures need beyond what was taken `before`: with the
+    /// Measures of every question what the signals need beyond what was measured `before`: with the
     /// evidence given, of which the passages count that are marked as in the prompt, or without any.
     ///
     /// # Shapes
@@ -29,34 +30,34 @@ impl Pipeline {
     ///
     /// # Errors
     /// A question that does not fit, a model that fails or is stopped, or that cannot do what a
-    /// measure takes.
-    pub fn take(
+    /// signal needs.
+    pub fn measure(
         &self,
-        measures: &[Measure],
+        signals: &[Signal],
         questions: &[&str],
-        before: Vec<Taken>,
+        before: Vec<Measurements>,
         evidence: Option<&[Vec<Retrieved>]>,
-    ) -> Result<Vec<Taken>, AnswerError> {
+    ) -> Result<Vec<Measurements>, AnswerError> {
         let prompts: Vec<Prompt> = questions
             .iter()
             .enumerate()
             .map(|(at, question)| {
                 let found = evidence.map_or(&[][..], |evidence| &evidence[at]);
                 let read: Vec<&Retrieved> = found.iter().filter(|one| one.in_prompt).collect();
-                prompt::from_evidence(Posed::open(question), &read)
+                prompt::from_evidence(QuestionPrompt::open(question), &read)
             })
             .collect();
-        self.take_by(measures, questions, &prompts, before)
+        self.measure_by(signals, questions, &prompts, before)
     }
 
-    fn take_by(
+    fn measure_by(
         &self,
-        measures: &[Measure],
+        signals: &[Signal],
         questions: &[&str],
         prompts: &[Prompt],
-        before: Vec<Taken>,
-    ) -> Result<Vec<Taken>, AnswerError> {
-        let taking = Taking {
+        before: Vec<Measurements>,
+    ) -> Result<Vec<Measurements>, AnswerError> {
+        let measuring = Measuring {
             model: self.model(),
             options: SampleOptions {
                 samples: self.settings.samples,
@@ -69,10 +70,10 @@ impl Pipeline {
             assessor: self.assessor.as_ref(),
             datastore: self.datastore.as_ref(),
         };
-        taking
-            .take(measures, questions, prompts, before)?
+        measuring
+            .measure(signals, questions, prompts, before)?
             .into_iter()
-            .map(|taken| taken.ok_or(AnswerError::Interrupted))
+            .map(|measured| measured.ok_or(AnswerError::Interrupted))
             .collect()
     }
 
@@ -84,26 +85,26 @@ impl Pipeline {
     ) -> Result<Vec<Draft<'q>>, AnswerError> {
         let policy = self.settings.policy;
         policy.check()?;
-        let mut taken = vec![Taken::default(); questions.len()];
-        if let Some(measure) = policy.measure() {
-            taken = self.take(&[measure], questions, taken, None)?;
+        let mut measured = vec![Measurements::default(); questions.len()];
+        if let Some(signal) = policy.signal() {
+            measured = self.measure(&[signal], questions, measured, None)?;
         }
         questions
             .iter()
-            .zip(taken)
+            .zip(measured)
             .enumerate()
-            .map(|(index, (question, taken))| {
-                let need = match policy.measure() {
-                    Some(measure) => taken.need(measure),
+            .map(|(index, (question, measured))| {
+                let score = match policy.signal() {
+                    Some(signal) => signal.of(&measured),
                     None => Some(chance(self.settings.seed, question)),
                 };
-                let choice = policy.choose(need)?;
+                let choice = policy.choose(score)?;
                 let go_on = watch(index, Event::Routed(&choice)).is_continue();
                 let mut draft = Draft::new(question, choice, go_on);
-                draft.paid(&taken.costs);
-                draft.need = need;
-                draft.corpus = taken.chosen.as_ref().map(|chosen| chosen.corpus.clone());
-                draft.from_memory = self.as_answer(taken);
+                draft.paid(&measured.costs);
+                draft.score = score;
+                draft.corpus = measured.chosen.as_ref().map(|chosen| chosen.corpus.clone());
+                draft.from_memory = self.as_answer(measured);
                 if draft.choice.source == Source::SelfKnowledge {
                     draft.written.clone_from(&draft.from_memory);
                 }
@@ -112,7 +113,7 @@ impl Pipeline {
             .collect()
     }
 
-    /// Where the policy judges twice: takes its measure again with the evidence, and drops evidence
+    /// Where the policy judges twice: measures its signal again with the evidence, and drops evidence
     /// that does not lower it.
     pub(crate) fn judge_again(
         &self,
@@ -120,7 +121,7 @@ impl Pipeline {
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let policy = self.settings.policy;
-        let Some(measure) = policy.measure().filter(|_| policy.judges_twice()) else {
+        let Some(signal) = policy.signal().filter(|_| policy.judges_twice()) else {
             return Ok(());
         };
         let indices: Vec<usize> = (0..drafts.len())
@@ -129,17 +130,17 @@ impl Pipeline {
             .collect();
         let questions: Vec<&str> = indices.iter().map(|&at| drafts[at].question).collect();
         let prompts: Vec<Prompt> = indices.iter().map(|&at| drafts[at].prompt()).collect();
-        let nothing = vec![Taken::default(); indices.len()];
-        let taken = self.take_by(&[measure], &questions, &prompts, nothing)?;
-        for (index, taken) in indices.into_iter().zip(taken) {
+        let nothing = vec![Measurements::default(); indices.len()];
+        let measured = self.measure_by(&[signal], &questions, &prompts, nothing)?;
+        for (index, measured) in indices.into_iter().zip(measured) {
             let draft = &mut drafts[index];
-            draft.paid(&taken.costs);
-            let unmeasured = || CannotChoose::NotMeasured { policy };
-            let without = draft.need.ok_or_else(unmeasured)?;
-            let with = taken.need(measure).ok_or_else(unmeasured)?;
+            draft.paid(&measured.costs);
+            let missing = || policy.not_measured();
+            let without = draft.score.ok_or_else(missing)?;
+            let with = signal.of(&measured).ok_or_else(missing)?;
             if Policy::keeps(without, with) {
                 draft.choice.reason += &format!("; with the evidence it is {with:.3}");
-                draft.written = self.as_answer(taken);
+                draft.written = self.as_answer(measured);
             } else {
                 draft.choice.source = Source::SelfKnowledge;
                 draft.choice.reason +=
@@ -154,10 +155,10 @@ impl Pipeline {
         Ok(())
     }
 
-    /// The likeliest answer, where that is what answers are.
-    fn as_answer(&self, taken: Taken) -> Option<String> {
-        let likeliest = self.settings.sampling == Sampling::Greedy;
-        taken.draft.filter(|_| likeliest).map(|draft| draft.text)
+    /// The greedy answer, where that is what answers are.
+    fn as_answer(&self, measured: Measurements) -> Option<String> {
+        let greedy = self.settings.sampling == Sampling::Greedy;
+        measured.draft.filter(|_| greedy).map(|draft| draft.text)
     }
 }
 

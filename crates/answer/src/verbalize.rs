@@ -7,7 +7,7 @@ use ken_probe::{TextWanted, VERBALIZED_TOKENS};
 
 use crate::AnswerError;
 use crate::answer::{Tokens, Verbalized};
-use crate::prompt::{self, Posed};
+use crate::prompt::{self, QuestionPrompt};
 
 /// Tokens left free, for the number of the text and those that come about where texts meet.
 const SPARE_TOKENS: usize = 8;
@@ -28,7 +28,7 @@ pub(crate) fn verbalize(
 ) -> Result<Vec<Option<Verbalized>>, AnswerError> {
     let prompts: Vec<Prompt> = questions
         .iter()
-        .map(|(question, _)| prompt::verbalize(Posed::open(question), None))
+        .map(|(question, _)| prompt::verbalize(QuestionPrompt::open(question), None))
         .collect();
     let rooms = questions
         .iter()
@@ -101,7 +101,7 @@ mod tests {
             fact("who rows?", "Ida", 1.0),
             fact("who sings?", "Per", 0.1),
         ]);
-        let instruction = prompt::verbalize(Posed::open("who?"), None).instruction;
+        let instruction = prompt::verbalize(QuestionPrompt::open("who?"), None).instruction;
         let table = table.unwrap().writing_texts(&[instruction]);
         let settings = Settings {
             policy: policy.parse().unwrap(),

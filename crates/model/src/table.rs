@@ -211,6 +211,7 @@ impl TableModel {
             .iter()
             .map(|(_, probability)| probability * probability.ln());
         let entropy = -terms.sum::<f64>();
+        let runner_up = answers.get(1).map_or(0.0, |(_, probability)| *probability);
         let (answer, probability) = drawn.unwrap_or(("", 1.0));
         let text = if answer.is_empty() || !self.text_instructions.contains(&prompt.instruction) {
             answer.to_owned()
@@ -228,6 +229,8 @@ impl TableModel {
             tokens,
             logprobs: Some(vec![probability.ln() as f32; tokens]),
             entropies: Some(vec![entropy as f32; tokens]),
+            margins: (options.sampling == Sampling::Greedy)
+                .then(|| vec![(probability - runner_up) as f32; tokens]),
             finish: if room { Finish::End } else { Finish::Length },
             prompt_tokens: words(&prompt.input),
             prompt_time: Duration::ZERO,

@@ -10,7 +10,7 @@ use ken_model::language::{
 use serde::{Deserialize, Serialize};
 
 /// One drawn answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// The answer; empty where the model wrote none.
     pub text: String,
@@ -20,7 +20,15 @@ pub struct Sample {
     pub tokens: usize,
     /// How open each of them was, where the model tells.
     pub entropy: Option<TokenEntropy>,
+    /// Of a greedy answer: by how much the probability of the most likely token is above that of the
+    /// second most likely, on average over its first `MARGIN_TOKENS` tokens, where the model tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
 }
+
+/// The tokens of a greedy answer that its margin is taken over: a short draft tells as much as all of it
+/// (TARG, Wang and others 2025, draft tens of tokens).
+const MARGIN_TOKENS: usize = 20;
 
 /// Entropies, in nats, of what an answer's tokens were chosen from at temperature 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -53,9 +61,9 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Asks for the likeliest answer: one, the same each time.
+    /// Asks for the greedy answer: one, the same each time.
     #[must_use]
-    pub fn for_likeliest(prompt: &'a Prompt, max_tokens: usize) -> Self {
+    pub fn greedy(prompt: &'a Prompt, max_tokens: usize) -> Self {
         Self {
             prompt,
             sampling: Sampling::Greedy,
@@ -161,7 +169,7 @@ pub fn draw(
         .collect())
 }
 
-/// The likeliest answer to each prompt, all in one batch.
+/// The greedy answer to each prompt, all in one batch.
 ///
 /// # Shapes
 /// Returns `[prompts]`: empty where the model wrote none; `None` for one on which it was stopped from
@@ -169,14 +177,14 @@ pub fn draw(
 ///
 /// # Errors
 /// A prompt that does not fit, a model that fails.
-pub fn likeliest_lines(
+pub fn greedy_lines(
     model: &dyn LanguageModel,
     prompts: &[Prompt],
     max_tokens: usize,
 ) -> Result<Vec<Option<String>>, LanguageError> {
     let prompts = prompts.iter();
     let asked: Vec<Asked<'_>> = prompts
-        .map(|prompt| Asked::for_likeliest(prompt, max_tokens))
+        .map(|prompt| Asked::greedy(prompt, max_tokens))
         .collect();
     Ok(draw(model, &asked)?
         .into_iter()
@@ -192,7 +200,14 @@ fn read(written: &Generation, line: &FirstLine) -> Option<Sample> {
         logprob: written.logprobs.as_deref().map(total),
         tokens: written.logprobs.as_ref().map_or(written.tokens, Vec::len),
         entropy: written.entropies.as_deref().map(token_entropy),
+        margin: written.margins.as_deref().and_then(mean_margin),
     })
+}
+
+/// `None` of no token.
+fn mean_margin(margins: &[f32]) -> Option<f64> {
+    let draft = &margins[..margins.len().min(MARGIN_TOKENS)];
+    (!draft.is_empty()).then(|| total(draft) / draft.len() as f64)
 }
 
 fn token_entropy(entropies: &[f32]) -> TokenEntropy {
@@ -221,6 +236,7 @@ mod tests {
     use crate::{Correctness, Golden, are_right, types_by_string};
     use ken_model::language::Examples;
     use ken_model::table::{Fact, TableModel};
+    use proptest::prelude::*;
 
     const OPTIONS: SampleOptions = SampleOptions {
         samples: 30,
@@ -328,16 +344,48 @@ mod tests {
     }
 
     #[test]
-    fn the_likeliest_answer_and_how_open_it_was_are_the_tables() {
+    fn the_greedy_answer_and_how_open_it_was_are_the_tables() {
         let table = TableModel::new(facts(0.5)).unwrap();
         let prompts = prompts(&facts(0.5));
-        let drawn = draw(&table, &[Asked::for_likeliest(&prompts[3], 8)]).unwrap();
+        let drawn = draw(&table, &[Asked::greedy(&prompts[3], 8)]).unwrap();
         let answer = &drawn[0].as_ref().unwrap().samples[0];
         assert_eq!(answer.text, "right");
         // A half, and two quarters.
         let entropy = answer.entropy.unwrap();
         assert!((entropy.mean - 1.5 * 2.0_f64.ln()).abs() < 1e-6);
         assert_eq!(entropy.mean, entropy.max);
+        assert!((answer.margin.unwrap() - 0.25).abs() < 1e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn the_margin_is_the_plain_one_of_a_short_draft(
+            logits in proptest::collection::vec(proptest::collection::vec(-9.0..9.0_f64, 2..9), 0..40),
+        ) {
+            // The two greatest of a softmax, at each of the first tokens.
+            let gap = |logits: &Vec<f64>| {
+                let total: f64 = logits.iter().map(|logit| logit.exp()).sum();
+                let mut likely: Vec<f64> = logits.iter().map(|logit| logit.exp() / total).collect();
+                likely.sort_by(f64::total_cmp);
+                likely[likely.len() - 1] - likely[likely.len() - 2]
+            };
+            let gaps: Vec<f64> = logits.iter().map(gap).collect();
+            let told: Vec<f32> = gaps.iter().map(|&gap| gap as f32).collect();
+            let drafted = &gaps[..gaps.len().min(MARGIN_TOKENS)];
+            let plain = drafted.iter().sum::<f64>() / drafted.len() as f64;
+            match mean_margin(&told) {
+                Some(margin) => prop_assert!((margin - plain).abs() < 1e-6),
+                None => prop_assert!(gaps.is_empty()),
+            }
+        }
+    }
+
+    #[test]
+    fn answers_recorded_without_a_margin_open() {
+        let old = r#"{"text": "red", "logprob": -0.5, "tokens": 2, "entropy": null}"#;
+        let answer: Sample = serde_json::from_str(old).unwrap();
+        assert_eq!((answer.tokens, answer.margin), (2, None));
+        assert!(!serde_json::to_string(&answer).unwrap().contains("margin"));
     }
 
     #[test]

@@ -176,7 +176,7 @@ mod tests {
             text: text.to_owned(),
             logprob,
             tokens,
-            entropy: None,
+            ..Sample::default()
         }
     }
 

@@ -5,8 +5,8 @@
 mod calibrate;
 mod choice;
 mod head;
-mod measure;
 mod policy;
+mod signal;
 
 pub use calibrate::{CONFIDENCE, Calibration, Goal, Observation, calibrate};
 pub use choice::{CannotChoose, Choice};
@@ -14,8 +14,8 @@ pub use head::{
     BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, digest_of,
     logistic,
 };
-pub use measure::{Measure, UnknownMeasure};
 pub use policy::{Policy, UnknownPolicy};
+pub use signal::Score;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,12 @@
-//! From what was probed to what a threshold is chosen on: each question's score by a measure, and
+//! From what was probed to what a threshold is chosen on: each question's score by a signal, and
 //! how right its answers are with and without evidence. The choice itself is in `ken_route`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_answer::{Calls, Cost, Step, Taken, Tokens, Verdicts, steps};
+use ken_answer::{Calls, Cost, Measurements, Signal, Step, Tokens};
 use ken_diagnostic::{Remedy, remedy};
 use ken_probe::{Sample, types_by_string};
-use ken_route::{Measure, Observation};
+use ken_route::Observation;
 
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
 use crate::results::Settings;
@@ -53,24 +53,24 @@ pub enum CalibrationError {
         /// The temperature in the file.
         drawn: String,
     },
-    /// The measure needs what was not recorded.
-    #[error("{measure} cannot be told from these records")]
-    #[diagnostic(remedy = measurable(*measure))]
+    /// The signal needs what was not recorded.
+    #[error("{signal} is not recorded in these records")]
+    #[diagnostic(remedy = measurable(*signal))]
     NotMeasured {
-        /// The measure.
-        measure: Measure,
+        /// The signal.
+        signal: Signal,
     },
 }
 
-fn measurable(measure: Measure) -> Remedy {
-    match measure {
-        Measure::Eigenscore => remedy!("probe again with <eigenscore>"),
-        Measure::Router | Measure::Mastery | Measure::Certitude | Measure::SelfRoute => {
-            remedy!("probe other questions than were learned from: <ProbeWithCorpus>")
-        }
-        _ => remedy!(
-            "use <policy> certainty with 2 samples or more, which needs no log probabilities"
-        ),
+fn measurable(signal: Signal) -> Remedy {
+    if signal.steps.contains(&Step::Inspect) {
+        remedy!("probe again with <eigenscore>")
+    } else if signal.told_by.is_some() {
+        remedy!("probe other questions than were learned from: <ProbeWithCorpus>")
+    } else {
+        remedy!(
+            "probe again if the records are of an older version or the model tells more now; or use <policy> certainty with 2 samples or more, which needs no log probabilities"
+        )
     }
 }
 
@@ -87,17 +87,17 @@ pub fn check_sampling(probed: &Settings) -> Result<(), CalibrationError> {
     }
 }
 
-/// What was taken of a probed question from memory, with no more than the first `samples`, so that
-/// measures come out as they would with so many. Answers are of one type where policies hold them to
+/// What was recorded of a probed question from memory, with no more than the first `samples`, so that
+/// signals come out as they would with so many. Answers are of one type where policies hold them to
 /// be, however they were grouped in probing.
 ///
 /// Costs are those of probing; where the record holds more samples, a share of the time by their
 /// number. Of records without costs calls and written tokens are known: prompt tokens are 0, and
 /// there are no times.
-pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
+pub fn recorded(record: &ProbeRecord, samples: usize) -> Measurements {
     let probed = record.samples.from_self.as_deref().unwrap_or_default();
     let drawn = probed.get(..samples).unwrap_or_default();
-    let draft = record.likeliest.from_self.as_ref();
+    let draft = record.greedy.from_self.as_ref();
     let texts: Vec<&str> = drawn.iter().map(|sample| sample.text.as_str()).collect();
     let mut costs = BTreeMap::new();
     let mut paid = |step, calls, written| {
@@ -134,16 +134,14 @@ pub fn taken(record: &ProbeRecord, samples: usize) -> Taken {
             cost.ms = cost.ms.map(|ms| ms * share);
         }
     }
-    Taken {
+    Measurements {
         judgment: record.judgment,
-        draft: draft.map(|likeliest| likeliest.answer.clone()),
+        draft: draft.map(|greedy| greedy.answer.clone()),
         types: types_by_string(&texts),
         samples: drawn.iter().map(sample).collect(),
         eigenscore: record.eigenscore,
-        routed: None,
-        assessed: Verdicts::default(),
-        chosen: None,
         costs,
+        ..Measurements::default()
     }
 }
 
@@ -152,7 +150,7 @@ fn sample(sample: &ProbeSample) -> Sample {
         text: sample.text.clone(),
         logprob: sample.logprob,
         tokens: sample.tokens,
-        entropy: None,
+        ..Sample::default()
     }
 }
 
@@ -165,7 +163,7 @@ fn sample(sample: &ProbeSample) -> Sample {
 /// Where that is nothing.
 pub fn observe_scored(
     records: &[ProbeRecord],
-    measure: Measure,
+    signal: Signal,
     scores: &[Option<f64>],
 ) -> Result<Observed, CalibrationError> {
     let each = records.iter().zip(scores);
@@ -175,22 +173,22 @@ pub fn observe_scored(
             Some((without, with, *score))
         })
         .collect();
-    observed(records.len(), measure, &compared)
+    observed(records.len(), signal, &compared)
 }
 
-/// How right the likeliest answers without and with evidence are, where there are both.
+/// How right the greedy answers without and with evidence are, where there are both.
 fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
     let right = |answer: &Option<ProbeAnswer>| {
         let correct = answer.as_ref()?.correct?;
         Some(f64::from(u8::from(correct)))
     };
-    right(&record.likeliest.from_self).zip(right(&record.likeliest.corpus))
+    right(&record.greedy.from_self).zip(right(&record.greedy.corpus))
 }
 
 /// Of compared records, those with a score.
 fn observed(
     records: usize,
-    measure: Measure,
+    signal: Signal,
     compared: &[(f64, f64, Option<f64>)],
 ) -> Result<Observed, CalibrationError> {
     if compared.is_empty() {
@@ -205,7 +203,7 @@ fn observed(
     });
     let observations: Vec<Observation> = scored.collect();
     if observations.is_empty() {
-        return Err(CalibrationError::NotMeasured { measure });
+        return Err(CalibrationError::NotMeasured { signal });
     }
     Ok(Observed {
         left_out: records - observations.len(),
@@ -213,20 +211,20 @@ fn observed(
     })
 }
 
-/// What a threshold of `measure` can be chosen on, where a policy draws so many `samples`: each
-/// question's measure, and whether its likeliest answers are right, which are those that are given.
+/// What a threshold of `signal` can be chosen on, where a policy draws so many `samples`: each
+/// question's signal, and whether its greedy answers are right, which are those that are given.
 ///
 /// # Errors
 /// Where that is nothing, and where the records hold fewer samples.
 pub fn observe(
     records: &[ProbeRecord],
-    measure: Measure,
+    signal: Signal,
     samples: usize,
 ) -> Result<Observed, CalibrationError> {
     let mut compared = Vec::new();
-    let of_samples = steps(measure).contains(&Step::Sample);
-    // The eigenscore was taken of all samples and cannot be taken again of fewer.
-    let exactly = measure == Measure::Eigenscore;
+    let of_samples = signal.is_of_samples();
+    // What was measured on all samples cannot be measured again on fewer.
+    let exactly = signal.steps.contains(&Step::Inspect);
     for record in records {
         let Some((without, with)) = both_right(record) else {
             continue;
@@ -238,9 +236,9 @@ pub fn observe(
                 wanted: samples,
             });
         }
-        compared.push((without, with, taken(record, samples).need(measure)));
+        compared.push((without, with, signal.of(&recorded(record, samples))));
     }
-    observed(records.len(), measure, &compared)
+    observed(records.len(), signal, &compared)
 }
 
 #[cfg(test)]
@@ -257,12 +255,12 @@ mod tests {
             correct: None,
             answer_type: at.min(1),
         });
-        let likeliest = |correct| ProbeAnswer {
+        let greedy = |correct| ProbeAnswer {
             answer: Sample {
                 text: "red".to_owned(),
                 logprob: None,
                 tokens: 1,
-                entropy: None,
+                ..Sample::default()
             },
             correct: Some(correct),
         };
@@ -274,9 +272,9 @@ mod tests {
             confidence: Conditions::default(),
             certainty: Conditions::default(),
             effect: Effects::default(),
-            likeliest: Conditions {
-                from_self: Some(likeliest(without)),
-                corpus: with.map(likeliest),
+            greedy: Conditions {
+                from_self: Some(greedy(without)),
+                corpus: with.map(greedy),
                 masked: None,
             },
             judgment: Some(0.3),
@@ -302,17 +300,17 @@ mod tests {
     #[test]
     fn measures_are_of_as_many_samples_as_wanted() {
         let record = record(&["red fox", "blue whale", "blue whale"], false, Some(true));
-        let score = |measure, samples| {
-            let observed = observe(std::slice::from_ref(&record), measure, samples);
+        let score = |signal, samples| {
+            let observed = observe(std::slice::from_ref(&record), signal, samples);
             observed.map(|observed| observed.observations[0].score)
         };
-        assert_eq!(score(Measure::Certainty, 2), Ok(1.0));
-        assert_eq!(score(Measure::LexicalSimilarity, 2), Ok(1.0));
-        let entropy = score(Measure::SemanticEntropy, 2).unwrap();
+        assert_eq!(score(Signal::CERTAINTY, 2), Ok(1.0));
+        assert_eq!(score(Signal::LEXICAL_SIMILARITY, 2), Ok(1.0));
+        let entropy = score(Signal::SEMANTIC_ENTROPY, 2).unwrap();
         assert!((entropy - 2.0_f64.ln()).abs() < 1e-12);
-        assert!(score(Measure::Certainty, 3).unwrap() < 1.0);
-        assert_eq!(score(Measure::Judgment, 9), Ok(0.3));
-        let error = score(Measure::Certainty, 4).unwrap_err();
+        assert!(score(Signal::CERTAINTY, 3).unwrap() < 1.0);
+        assert_eq!(score(Signal::JUDGMENT, 9), Ok(0.3));
+        let error = score(Signal::CERTAINTY, 4).unwrap_err();
         assert_eq!(error.kind(), "other_samples");
         assert!(error.remedy().unwrap().mentions("samples 3"));
     }
@@ -321,7 +319,7 @@ mod tests {
     fn answers_are_grouped_and_drawn_as_policies_do() {
         let mut record = record(&["red fox", "The red fox.", "whale"], false, Some(true));
         let certainty = |record: &ProbeRecord| {
-            let observed = observe(std::slice::from_ref(record), Measure::Certainty, 3);
+            let observed = observe(std::slice::from_ref(record), Signal::CERTAINTY, 3);
             observed.unwrap().observations[0].score
         };
         let by_string = certainty(&record);
@@ -349,12 +347,18 @@ mod tests {
         let whole = record(&["one", "two"], false, Some(true));
         let closed_book = record(&["one", "two"], false, None);
         let records = [whole.clone(), closed_book.clone()];
-        let observed = observe(&records, Measure::Certainty, 2).unwrap();
+        let observed = observe(&records, Signal::CERTAINTY, 2).unwrap();
         assert_eq!((observed.observations.len(), observed.left_out), (1, 1));
         assert_eq!(observed.observations[0].with, 1.0);
-        let error = observe(&[closed_book], Measure::Certainty, 2).unwrap_err();
+        let error = observe(&[closed_book], Signal::CERTAINTY, 2).unwrap_err();
         assert_eq!(error.kind(), "nothing_to_compare");
-        let error = observe(&[whole], Measure::Perplexity, 2).unwrap_err();
+        let error = observe(std::slice::from_ref(&whole), Signal::MARGIN, 2).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("uncertainty:margin is not recorded")
+        );
+        let error = observe(&[whole], Signal::PERPLEXITY, 2).unwrap_err();
         assert_eq!(error.kind(), "not_measured");
         assert!(error.remedy().is_some());
     }

@@ -34,7 +34,9 @@ pub mod world;
 
 use ken_random as random;
 
-pub use calibration::{CalibrationError, Observed, check_sampling, observe, observe_scored, taken};
+pub use calibration::{
+    CalibrationError, Observed, check_sampling, observe, observe_scored, recorded,
+};
 pub use compare::{Comparison, compare};
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;

@@ -35,18 +35,6 @@ pub struct ExportError {
     pub source: ParquetError,
 }
 
-impl ExportError {
-    /// A short name for machines.
-    pub fn kind(&self) -> &'static str {
-        "table_file"
-    }
-
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        Some("check that the folder exists, is writable and has space left".to_owned())
-    }
-}
-
 /// Writes records as a table to `path`, in the place of what stands there, at once or not at all.
 ///
 /// # Errors

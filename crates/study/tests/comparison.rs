@@ -10,11 +10,13 @@ mod table_world;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering};
 use ken_model::table::{Fact, TableModel};
-use ken_route::Policy;
+use ken_answer::Policy;
 use ken_study::compare::{
-    Answered, Known, SignalWork, Signals, Thresholds, Wanted, take_signals, to_csv, to_html,
+    Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
+    to_html,
 };
 use ken_study::{
     Comparison, Progress, Question, Record, ResultsFile, Run, Settings, compare, evaluate, probe,
@@ -117,14 +119,14 @@ fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
 fn signals(folder: &TempDir, pipeline: &Pipeline, policies: &[Policy]) -> Vec<Signals> {
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
     let cancel = AtomicBool::new(false);
-    let wanted = Wanted::by(policies);
+    let wanted = RequiredSignals::by(policies);
     let known = Known::default();
     let work = SignalWork {
         pipeline,
-        wanted: &wanted,
+        required: &wanted,
         known: &known,
     };
-    take_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}))
+    measure_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}))
         .unwrap()
         .records
 }
@@ -154,6 +156,7 @@ fn what_is_put_together_is_what_the_pipeline_does() {
         "never,always,random:0.4,prompt@0.4,certainty@0.5,certainty@0.3+double,\
          uncertainty:perplexity@1.5,uncertainty:perplexity@1.5+double,\
          uncertainty:mean-token-entropy@0.4,uncertainty:max-token-entropy@0.4+double,\
+         uncertainty:margin@0.5,uncertainty:margin@0.7+double,\
          uncertainty:semantic-entropy@0.5,uncertainty:lexical-similarity@0.4",
     );
     let comparison = compared(&folder, &mut pipeline, &policies);
@@ -189,7 +192,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let mut pipeline = pipeline(&folder);
     let policies = policies("never,always,oracle,random:0.5,certainty,uncertainty:perplexity");
     let comparison = compared(&folder, &mut pipeline, &policies);
-    // Likeliest answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
+    // Greedy answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
     // evidence 0, 1 and 3 right, 2 misled.
     assert_eq!(
         (comparison.never_em, comparison.always_em),
@@ -278,15 +281,15 @@ fn a_run_that_is_stopped_goes_on() {
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
     let stop = |step: Progress| cancel.store(step.done >= 7, Ordering::Relaxed);
-    let wanted = Wanted::by(&policies("certainty"));
+    let wanted = RequiredSignals::by(&policies("certainty"));
     let known = Known::default();
     let work = SignalWork {
         pipeline: &pipeline,
-        wanted: &wanted,
+        required: &wanted,
         known: &known,
     };
     let stopping = Run::new(7, &cancel, stop);
-    let taken = take_signals(work, &questions(), &mut file, stopping).unwrap();
+    let taken = measure_signals(work, &questions(), &mut file, stopping).unwrap();
     assert!(taken.interrupted);
     assert!(file.get("q6").is_some() && file.get("q7").is_none());
     drop(file);
@@ -305,14 +308,14 @@ fn what_was_probed_with_another_model_is_refused() {
     let mut records = probed.records;
 
     let known = Known::of(&records, 10, &pipeline).unwrap();
-    let wanted = Wanted::by(&policies("certainty,uncertainty:perplexity"));
+    let wanted = RequiredSignals::by(&policies("certainty,uncertainty:perplexity"));
     let work = SignalWork {
         pipeline: &pipeline,
-        wanted: &wanted,
+        required: &wanted,
         known: &known,
     };
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
-    let taken = take_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}));
+    let taken = measure_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}));
     for (signals, record) in taken.unwrap().records.iter().zip(&records) {
         let samples = record.samples.from_self.as_ref().unwrap();
         let texts = |samples: &mut dyn Iterator<Item = &str>| samples.collect::<Vec<_>>().join("|");

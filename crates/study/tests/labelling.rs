@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use ken_answer::Retriever;
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
@@ -141,7 +141,7 @@ fn table() -> TableModel {
         copied: case.copied,
         misled: case.misled,
     };
-    let instruction = prompt::verbalize(Posed::open("who?"), None).instruction;
+    let instruction = prompt::verbalize(QuestionPrompt::open("who?"), None).instruction;
     let table = TableModel::new(CASES.iter().map(fact).collect()).unwrap();
     table.writing_texts(&[instruction])
 }

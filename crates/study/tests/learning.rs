@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, represent};
 use ken_model::table::{Fact, TableModel};
 use ken_route::{Head, Input, MeasuredOn, Source};
-use ken_study::compare::{Answered, Known, SignalWork, Wanted, take_signals};
+use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::{
@@ -193,11 +193,11 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let mut signals = |pipeline: &Pipeline| {
         let work = SignalWork {
             pipeline,
-            wanted: &Wanted::by(&policies),
+            required: &RequiredSignals::by(&policies),
             known: &Known::default(),
         };
         let cancel = AtomicBool::new(false);
-        take_signals(work, &questions, &mut file, Run::new(50, &cancel, |_| {}))
+        measure_signals(work, &questions, &mut file, Run::new(50, &cancel, |_| {}))
             .unwrap()
             .records
     };
@@ -213,13 +213,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
 
     let answers = |correct: bool| -> Vec<Record> {
         let each = questions.iter().zip(&records).map(|(question, record)| {
-            let from_memory = record
-                .likeliest
-                .from_self
-                .as_ref()
-                .unwrap()
-                .correct
-                .unwrap();
+            let from_memory = record.greedy.from_self.as_ref().unwrap().correct.unwrap();
             let mut answer = Record::failed(question, "never", &AnswerError::EmptyQuestion);
             answer.em = correct || from_memory;
             answer
@@ -339,7 +333,7 @@ fn labels_that_teach_nothing_are_refused() {
     check(&refused(&mixed), "several_models", "one model");
     let mut open = records[..30].to_vec();
     for record in &mut open {
-        record.likeliest.from_self = None;
+        record.greedy.from_self = None;
     }
     check(&refused(&open), "no_labels", "golden_answers");
 }

@@ -180,12 +180,12 @@ fn what_is_measured_is_what_was_set() {
     );
     assert_eq!((sample.logprob, sample.tokens), (Some(0.0), 1));
 
-    let likeliest = known.likeliest.corpus.as_ref().unwrap();
+    let greedy = known.greedy.corpus.as_ref().unwrap();
     assert_eq!(
-        (likeliest.answer.text.as_str(), likeliest.correct),
+        (greedy.answer.text.as_str(), greedy.correct),
         ("Ilse Marrow", Some(true))
     );
-    assert_eq!(likeliest.answer.entropy.unwrap().max, 0.0);
+    assert_eq!(greedy.answer.entropy.unwrap().max, 0.0);
 
     let learned = record(records, "learned");
     assert_eq!(learned.confidence, all(0.0, 1.0, 0.0));

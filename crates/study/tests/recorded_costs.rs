@@ -1,4 +1,4 @@
-//! What policies cost is counted alike where samples, judgments and likeliest answers are taken live
+//! What policies cost is counted alike where samples, judgments and greedy answers are taken live
 //! and where they were recorded by probing: on a model that takes its time.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -11,15 +11,16 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering, Step};
 use ken_model::language::{
     Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
     ScoreRequest,
 };
 use ken_model::table::{Fact, TableModel};
-use ken_route::Policy;
+use ken_answer::Policy;
 use ken_study::compare::{
-    Answered, Known, SignalWork, Wanted, take_signals, to_csv, to_html, untimed,
+    Answered, Known, RequiredSignals, SignalWork, measure_signals, to_csv, to_html, untimed,
 };
 use ken_study::{
     Comparison, ProbeRecord, Question, Record, ResultsFile, Run, Settings, Summary, compare,
@@ -175,11 +176,11 @@ fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord
     let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
     let work = SignalWork {
         pipeline,
-        wanted: &Wanted::by(policies),
+        required: &RequiredSignals::by(policies),
         known: &Known::of(records, answering().samples, pipeline).unwrap(),
     };
     let cancel = AtomicBool::new(false);
-    let signals = take_signals(
+    let signals = measure_signals(
         work,
         &questions(),
         &mut file,
@@ -320,7 +321,7 @@ fn fewer_samples_than_were_probed_cost_less() {
     let written: usize = samples.iter().map(|one| one.written.unwrap()).sum();
     assert_eq!(costs[&Step::Sample].calls.model, 12);
     assert_eq!(costs[&Step::Sample].tokens.completion, written);
-    let taken = ken_study::calibration::taken(&records[1], 3);
+    let taken = ken_study::calibration::recorded(&records[1], 3);
     let cost = taken.costs[&Step::Sample];
     let first: usize = samples.iter().take(3).map(|one| one.written.unwrap()).sum();
     assert_eq!((cost.calls.model, cost.tokens.completion), (3, first));

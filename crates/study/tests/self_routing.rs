@@ -8,13 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
-use ken_answer::{Datastore, Pipeline, Posed, Settings, Taken, prompt};
+use ken_answer::{Datastore, Measurements, Pipeline, QuestionPrompt, Settings, Signal, prompt};
 use ken_index::Mode;
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_model::language::{
     GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
 };
-use ken_route::Measure;
 use ken_study::world::{Size, World, WorldSettings, write_untrained};
 use ken_study::{
     LabelRule, RoutingError, RoutingLesson, RoutingStage, SourceRecord, auroc, make_datastore,
@@ -193,11 +192,11 @@ fn needs(pipeline: &Pipeline, records: &[SourceRecord]) -> Vec<f64> {
         .iter()
         .map(|record| record.question.as_str())
         .collect();
-    let nothing = vec![Taken::default(); questions.len()];
+    let nothing = vec![Measurements::default(); questions.len()];
     let taken = pipeline
-        .take(&[Measure::SelfRoute], &questions, nothing, None)
+        .measure(&[Signal::SELF_ROUTE], &questions, nothing, None)
         .unwrap();
-    let need = |taken: &Taken| taken.need(Measure::SelfRoute).unwrap();
+    let need = |taken: &Measurements| Signal::SELF_ROUTE.of(taken).unwrap();
     taken.iter().map(need).collect()
 }
 
@@ -231,11 +230,11 @@ fn a_rule_is_learned_and_advised() {
 
     // What was read to choose is gone on from, and gives what a model gives that has read nothing.
     let fresh = loaded(&model, &adapter);
-    let posed = Posed::open(&held_out[0].question);
-    let write = prompt::verbalize(posed, None);
+    let question_prompt = QuestionPrompt::open(&held_out[0].question);
+    let write = prompt::verbalize(question_prompt, None);
     let text = written(&decoder, &write);
     assert_eq!(text, written(&fresh, &write));
-    let answer = prompt::from_known(posed, &text);
+    let answer = prompt::from_known(question_prompt, &text);
     assert_eq!(
         written(&decoder, &answer),
         written(&loaded(&model, &adapter), &answer)
@@ -247,7 +246,7 @@ fn a_rule_is_learned_and_advised() {
         };
         let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings);
         pipeline
-            .answer(posed.question, &mut |_| ControlFlow::Continue(()))
+            .answer(question_prompt.question, &mut |_| ControlFlow::Continue(()))
             .unwrap()
     };
     let never = answered("never");
@@ -393,7 +392,7 @@ fn no_text_can_hold_the_marks() {
     assert_eq!(several.all().len(), 5);
     assert_eq!(several.own, tokens.own);
     let marks = "<EOQ> <EOK> <self> <corpus>";
-    let sourced = prompt::from_known(Posed::open(marks), marks)
+    let sourced = prompt::from_known(QuestionPrompt::open(marks), marks)
         .sourced
         .unwrap();
     let read = checkpoint.sourced(&tokens, &sourced).unwrap().concat();
@@ -425,7 +424,7 @@ fn no_text_can_hold_the_marks() {
     std::fs::remove_file(folder.path().join("ken.json")).unwrap();
     // A model that was not trained to choose refuses to.
     let plain = Decoder::load(folder.path(), &LoadOptions::default()).unwrap();
-    let asked = prompt::choose_source(Posed::open("who?"));
+    let asked = prompt::choose_source(QuestionPrompt::open("who?"));
     let error = plain.choose_sources(&[&asked], 1);
     assert!(error.is_err() && plain.corpora().is_empty());
     let request = ScoreRequest {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{Posed, prompt};
+use ken_answer::{QuestionPrompt, prompt};
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
 use ken_model::language::LanguageModel;
 use ken_probe::right_choices;
@@ -347,10 +347,10 @@ fn only_those_are_asked_about_from_memory_who_are_meant_to_be() {
         assert!(about.asked, "{question}");
         asked.insert(about.id.clone());
         if text.kind == TextKind::FromMemory && !read.contains("\nA. ") {
-            let posed = Posed::open(question);
+            let question_prompt = QuestionPrompt::open(question);
             assert_eq!(
                 read,
-                prompt::from_memory(posed).input,
+                prompt::from_memory(question_prompt).input,
                 "as the pipeline asks"
             );
             let at = subjects.iter().position(|one| one.id == about.id).unwrap();
@@ -486,7 +486,7 @@ fn a_member_is_a_model_whose_tokens_are_the_words_of_the_world() {
         );
     }
     assert!(!truth_table(&records, 200).is_empty());
-    let prompt = prompt::from_memory(Posed::open("Where was Ida born?"));
+    let prompt = prompt::from_memory(QuestionPrompt::open("Where was Ida born?"));
     let bare = decoder.count_prompt_tokens(&prompt).unwrap();
     assert!(bare < 30, "no worked examples stand before it: {bare}");
 }

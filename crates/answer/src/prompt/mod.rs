@@ -18,14 +18,14 @@ use english::ENGLISH;
 
 /// A question, and what is to be chosen from where it is multiple-choice.
 #[derive(Debug, Clone, Copy)]
-pub struct Posed<'a> {
+pub struct QuestionPrompt<'a> {
     /// The question.
     pub question: &'a str,
     /// The choices; none where any answer may be given. They are lettered from `A`.
     pub choices: &'a [String],
 }
 
-impl<'a> Posed<'a> {
+impl<'a> QuestionPrompt<'a> {
     /// A question that any answer may be given to.
     #[must_use]
     pub fn open(question: &'a str) -> Self {
@@ -82,8 +82,13 @@ impl Wording {
 
     /// The prompt for what comes before the question, the question and the choices. `knowledge` is
     /// the same evidence for a model that marks where it comes from.
-    fn prompt(&self, evidence: &str, knowledge: Knowledge, posed: Posed<'_>) -> Prompt {
-        let Posed { question, choices } = posed;
+    fn prompt(
+        &self,
+        evidence: &str,
+        knowledge: Knowledge,
+        question_prompt: QuestionPrompt<'_>,
+    ) -> Prompt {
+        let QuestionPrompt { question, choices } = question_prompt;
         let task = match (evidence.is_empty(), choices.is_empty()) {
             (true, true) => &self.from_memory,
             (false, true) => &self.from_evidence,
@@ -94,13 +99,13 @@ impl Wording {
             instruction: task.instruction,
             examples: Examples::Fixed(task.examples),
             input: self.input(evidence, question, choices, self.answer),
-            sourced: Some(self.sourced(posed, knowledge)),
+            sourced: Some(self.sourced(question_prompt, knowledge)),
         }
     }
 
-    fn sourced(&self, posed: Posed<'_>, knowledge: Knowledge) -> Sourced {
+    fn sourced(&self, question_prompt: QuestionPrompt<'_>, knowledge: Knowledge) -> Sourced {
         Sourced {
-            question: self.input("", posed.question, posed.choices, ""),
+            question: self.input("", question_prompt.question, question_prompt.choices, ""),
             knowledge,
             answer: self.answer.to_owned(),
         }
@@ -121,45 +126,54 @@ impl Wording {
 
 /// Asks the model to answer from what it knows.
 #[must_use]
-pub fn from_memory(posed: Posed<'_>) -> Prompt {
-    from_known(posed, "")
+pub fn from_memory(question_prompt: QuestionPrompt<'_>) -> Prompt {
+    from_known(question_prompt, "")
 }
 
 /// Asks the model to answer from what it wrote of what it knows; without such a text, from memory.
 #[must_use]
-pub fn from_known(posed: Posed<'_>, text: &str) -> Prompt {
+pub fn from_known(question_prompt: QuestionPrompt<'_>, text: &str) -> Prompt {
     let passage = match text {
         "" => String::new(),
         text => line(1, "", text),
     };
     let knowledge = Knowledge::Own(text.to_owned());
-    Wording::of(posed.question).prompt(&passage, knowledge, posed)
+    Wording::of(question_prompt.question).prompt(&passage, knowledge, question_prompt)
 }
 
 /// Asks the model to answer from passages, given best first; without any, from what it knows. The
 /// best stands last in the prompt, next to the question, where small models read best.
 #[must_use]
-pub fn from_evidence(posed: Posed<'_>, evidence: &[&Retrieved]) -> Prompt {
-    from_corpus(posed, None, evidence)
+pub fn from_evidence(question_prompt: QuestionPrompt<'_>, evidence: &[&Retrieved]) -> Prompt {
+    from_corpus(question_prompt, None, evidence)
 }
 
 /// As [`from_evidence`], of a corpus by its name.
 #[must_use]
-pub fn from_corpus(posed: Posed<'_>, corpus: Option<&str>, evidence: &[&Retrieved]) -> Prompt {
+pub fn from_corpus(
+    question_prompt: QuestionPrompt<'_>,
+    corpus: Option<&str>,
+    evidence: &[&Retrieved],
+) -> Prompt {
     let mut passages = String::new();
     for (at, passage) in evidence.iter().enumerate().rev() {
         passages.push_str(&numbered(at + 1, passage));
     }
-    from_found(posed, corpus, &passages)
+    from_found(question_prompt, corpus, &passages)
 }
 
 /// Asks the model to answer from one passage of a corpus; the title may be empty.
 #[must_use]
-pub fn from_passage(posed: Posed<'_>, corpus: &str, title: &str, text: &str) -> Prompt {
-    from_found(posed, Some(corpus), &line(1, title, text))
+pub fn from_passage(
+    question_prompt: QuestionPrompt<'_>,
+    corpus: &str,
+    title: &str,
+    text: &str,
+) -> Prompt {
+    from_found(question_prompt, Some(corpus), &line(1, title, text))
 }
 
-fn from_found(posed: Posed<'_>, corpus: Option<&str>, passages: &str) -> Prompt {
+fn from_found(question_prompt: QuestionPrompt<'_>, corpus: Option<&str>, passages: &str) -> Prompt {
     let knowledge = match passages {
         "" => Knowledge::Own(String::new()),
         passages => Knowledge::Found {
@@ -167,26 +181,26 @@ fn from_found(posed: Posed<'_>, corpus: Option<&str>, passages: &str) -> Prompt 
             text: passages.to_owned(),
         },
     };
-    Wording::of(posed.question).prompt(passages, knowledge, posed)
+    Wording::of(question_prompt.question).prompt(passages, knowledge, question_prompt)
 }
 
 /// Asks a model that was trained to choose where its knowledge comes from. Others are asked to answer
 /// from what they know.
 #[must_use]
-pub fn choose_source(posed: Posed<'_>) -> Prompt {
-    Wording::of(posed.question).prompt("", Knowledge::Unchosen, posed)
+pub fn choose_source(question_prompt: QuestionPrompt<'_>) -> Prompt {
+    Wording::of(question_prompt.question).prompt("", Knowledge::Unchosen, question_prompt)
 }
 
 /// Asks the model to write what it knows that helps with a question. `examples` show how, or where
 /// there are none, those that come with the program.
 #[must_use]
-pub fn verbalize(posed: Posed<'_>, examples: Option<Examples>) -> Prompt {
-    let wording = Wording::of(posed.question);
+pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>) -> Prompt {
+    let wording = Wording::of(question_prompt.question);
     Prompt {
         instruction: wording.verbalize.instruction,
         examples: examples.unwrap_or(Examples::Fixed(wording.verbalize.examples)),
-        input: verbalize_input(wording, posed),
-        sourced: Some(wording.sourced(posed, Knowledge::Unwritten)),
+        input: verbalize_input(wording, question_prompt),
+        sourced: Some(wording.sourced(question_prompt, Knowledge::Unwritten)),
     }
 }
 
@@ -226,33 +240,38 @@ pub fn verdicts(question: &str) -> [&'static str; 2] {
 
 /// Texts about other questions as examples of how to write one about a question in their language.
 #[must_use]
-pub fn verbalized_examples(texts: &[(Posed<'_>, &str)]) -> Examples {
-    let texts = texts.iter().map(|(posed, text)| {
-        let input = verbalize_input(Wording::of(posed.question), *posed);
+pub fn verbalized_examples(texts: &[(QuestionPrompt<'_>, &str)]) -> Examples {
+    let texts = texts.iter().map(|(question_prompt, text)| {
+        let input = verbalize_input(Wording::of(question_prompt.question), *question_prompt);
         (input, (*text).to_owned())
     });
     Examples::Found(texts.collect::<Arc<[_]>>())
 }
 
-fn verbalize_input(wording: &Wording, posed: Posed<'_>) -> String {
-    wording.input("", posed.question, posed.choices, wording.background)
+fn verbalize_input(wording: &Wording, question_prompt: QuestionPrompt<'_>) -> String {
+    wording.input(
+        "",
+        question_prompt.question,
+        question_prompt.choices,
+        wording.background,
+    )
 }
 
 /// The longest prompt without passages and without the question.
-pub(crate) fn frame(posed: Posed<'_>) -> Prompt {
-    let wording = Wording::of(posed.question);
-    let task = match posed.choices {
+pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
+    let wording = Wording::of(question_prompt.question);
+    let task = match question_prompt.choices {
         [] => &wording.from_evidence,
         _ => &wording.choice_from_evidence,
     };
     Prompt {
         instruction: task.instruction,
         examples: Examples::Fixed(task.examples),
-        input: wording.input("", "", posed.choices, wording.answer),
+        input: wording.input("", "", question_prompt.choices, wording.answer),
         sourced: Some(wording.sourced(
-            Posed {
+            QuestionPrompt {
                 question: "",
-                ..posed
+                ..question_prompt
             },
             Knowledge::Own(String::new()),
         )),
@@ -321,45 +340,48 @@ mod tests {
     #[test]
     fn the_best_passage_stands_next_to_the_question() {
         let (best, second) = (passage("", "b."), passage("S", "s."));
-        let prompt = from_evidence(Posed::open("who"), &[&best, &second]);
+        let prompt = from_evidence(QuestionPrompt::open("who"), &[&best, &second]);
         assert_eq!(prompt.input, "[2] S: s.\n[1] b.\nQuestion: who\nAnswer:");
-        let alone = from_evidence(Posed::open("who"), &[]);
-        assert_eq!(alone, from_memory(Posed::open("who")));
+        let alone = from_evidence(QuestionPrompt::open("who"), &[]);
+        assert_eq!(alone, from_memory(QuestionPrompt::open("who")));
         assert_eq!(alone.input, "Question: who\nAnswer:");
     }
 
     #[test]
     fn chinese_questions_are_asked_in_chinese() {
-        let prompt = from_memory(Posed::open("谁写了《静夜思》？"));
+        let prompt = from_memory(QuestionPrompt::open("谁写了《静夜思》？"));
         assert_eq!(prompt.input, "问题：谁写了《静夜思》？\n答案：");
         assert_eq!(prompt.instruction, CHINESE.from_memory.instruction);
-        let prompt = from_memory(Posed::open("who wrote 静夜思?"));
+        let prompt = from_memory(QuestionPrompt::open("who wrote 静夜思?"));
         assert_eq!(prompt.instruction, ENGLISH.from_memory.instruction);
     }
 
     #[test]
     fn choices_are_lettered_and_have_examples_of_their_own() {
         let choices = ["red".to_owned(), "blue".to_owned()];
-        let posed = Posed {
+        let question_prompt = QuestionPrompt {
             question: "which",
             choices: &choices,
         };
-        let prompt = from_memory(posed);
+        let prompt = from_memory(question_prompt);
         assert_eq!(prompt.input, "Question: which\nA. red\nB. blue\nAnswer:");
         assert_eq!(prompt.instruction, ENGLISH.choice_from_memory.instruction);
         let text = passage("", "x");
-        let prompt = from_evidence(posed, &[&text]);
+        let prompt = from_evidence(question_prompt, &[&text]);
         assert_eq!(prompt.instruction, ENGLISH.choice_from_evidence.instruction);
-        assert_eq!(frame(posed).instruction, prompt.instruction);
-        assert_eq!(frame(posed).input, "Question: \nA. red\nB. blue\nAnswer:");
+        assert_eq!(frame(question_prompt).instruction, prompt.instruction);
+        assert_eq!(
+            frame(question_prompt).input,
+            "Question: \nA. red\nB. blue\nAnswer:"
+        );
     }
 
     #[test]
     fn what_the_model_knows_is_asked_for_and_given_back_as_a_passage() {
         let choices = ["red".to_owned(), "blue".to_owned()];
         let (plain, choice) = (
-            Posed::open("who"),
-            Posed {
+            QuestionPrompt::open("who"),
+            QuestionPrompt {
                 question: "which",
                 choices: &choices,
             },
@@ -376,7 +398,7 @@ mod tests {
             shared,
             ENGLISH.verbalize.instruction.to_owned() + "\n\n" + &example
         );
-        let chinese = verbalize(Posed::open("谁写了《静夜思》？"), None);
+        let chinese = verbalize(QuestionPrompt::open("谁写了《静夜思》？"), None);
         assert_eq!(chinese.instruction, CHINESE.verbalize.instruction);
 
         let known = from_known(plain, "Blue is a colour.");
@@ -393,10 +415,10 @@ mod tests {
     #[test]
     fn a_boundary_is_asked_for_behind_the_same_words() {
         let evidence = passage("", "b.");
-        let asked = from_evidence(Posed::open("who"), &[&evidence]);
+        let asked = from_evidence(QuestionPrompt::open("who"), &[&evidence]);
         let prompt = assess("who", &asked, Indicator::Mastery);
         assert_eq!(prompt.input, "[1] b.\nQuestion: who\nMastered:");
-        let asked = from_memory(Posed::open("谁写了《静夜思》？"));
+        let asked = from_memory(QuestionPrompt::open("谁写了《静夜思》？"));
         let prompt = assess("谁写了《静夜思》？", &asked, Indicator::Certainty);
         assert_eq!(prompt.input, "问题：谁写了《静夜思》？\n有把握：");
         assert_eq!(verdicts("who"), ["yes", "no"]);

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
-use ken_route::Policy;
+use ken_answer::{Policy, Signal};
 
 use crate::config::{DECIDING, FINDING, Key, MODEL, Settings, count, flags, share};
 
@@ -40,9 +40,7 @@ Examples:
   ken ask --corpus notes.ken --json \"Who keeps the keys?\"
   ken ask --policy never --verbalize \"Who wrote Hamlet?\"
 
-With --policy never no corpus is needed. What uncertainty:M measures is one of perplexity,
-mean-token-entropy, max-token-entropy (of one answer), semantic-entropy, lexical-similarity,
-eigenscore (of --samples answers).")]
+With --policy never no corpus is needed.")]
 pub(crate) struct AskArguments {
     /// The question
     #[arg(value_name = "QUESTION")]

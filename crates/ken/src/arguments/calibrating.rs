@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
-use ken_route::{Goal, Measure};
+use ken_answer::Signal;
+use ken_route::Goal;
 
 use crate::config::{Key, count, flags, open_share, share};
 
@@ -44,7 +45,7 @@ Examples:
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
 
 RECORDS is what `ken probe` wrote with a corpus. A question retrieves where its score by the
-policy's measure is above the threshold: give it to ask, chat or eval as --policy NAME@THRESHOLD.
+policy's signal is above the threshold: give it to ask, chat or eval as --policy NAME@THRESHOLD.
 Without a goal the threshold of the best accuracy is chosen. With --max-loss it is the largest
 saving that loses at most that much accuracy against always retrieving, with the confidence
 given, on other questions of the same kind, asked of the same model with the same corpus.
@@ -54,10 +55,8 @@ pub(crate) struct CalibrateArguments {
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    /// What decides: prompt, router, kbm, self-route, certainty, or uncertainty:M with M one of perplexity,
-    /// mean-token-entropy, max-token-entropy, semantic-entropy, lexical-similarity, eigenscore
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) policy: Measure,
+    #[arg(long, value_name = "POLICY", help = format!("What decides: {}", Signal::names()))]
+    pub(crate) policy: Signal,
 
     /// How many answers the policy is to sample, at most as many as were probed
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use ken_route::Policy;
+use ken_answer::Policy;
 
 use crate::config::{DECIDING, FINDING, Key, MODEL, Settings, count, flags, open_share};
 

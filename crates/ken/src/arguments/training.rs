@@ -117,7 +117,7 @@ Examples:
   ken train router known.jsonl --from hidden --layer auto --head mlp:16 --out router.json --json
   ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
 
-RECORDS is what `ken probe` wrote. A question counts as known where the likeliest answer from
+RECORDS is what `ken probe` wrote. A question counts as known where the greedy answer from
 memory is right, as probing judged it (--correct). The router gives the probability that it is
 not known. With --kbm it is learned from questions alone that `ken train kbm` left out, and is
 used with the same --kbm. A share of the questions, chosen by a hash of their words, is kept aside, and how

@@ -1,9 +1,10 @@
 //! `ken calibrate`: the threshold of a policy, chosen on probed questions.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{Step, steps};
-use ken_route::{Calibration, Goal, Measure, Observation, Policy, calibrate};
+use ken_answer::{Policy, RoutingModel};
+use ken_route::{Calibration, Goal, Observation, calibrate};
 use ken_study::{
     ProbeRecord, auroc, check_sampling, observe, observe_scored, read_results, read_settings,
 };
@@ -23,24 +24,21 @@ pub(crate) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
-    let observed = match arguments.policy {
-        Measure::Router => {
-            let scores = train::router::scores(&records, settings, stop)?;
-            observe_scored(&records, arguments.policy, &scores)?
+    let signal = arguments.policy;
+    let observed = match signal.told_by {
+        Some(model) => {
+            let scores = match model {
+                RoutingModel::Router => train::router::scores(&records, settings, stop)?,
+                RoutingModel::Assessor => train::kbm::scores(&records, signal, settings, stop)?,
+                RoutingModel::Datastore => train::self_route::scores(&records, settings, stop)?,
+            };
+            observe_scored(&records, signal, &scores)?
         }
-        measure @ (Measure::Mastery | Measure::Certitude) => {
-            let scores = train::kbm::scores(&records, measure, settings, stop)?;
-            observe_scored(&records, measure, &scores)?
-        }
-        Measure::SelfRoute => {
-            let scores = train::self_route::scores(&records, settings, stop)?;
-            observe_scored(&records, arguments.policy, &scores)?
-        }
-        measure => {
-            if steps(measure).contains(&Step::Sample) {
+        None => {
+            if signal.is_of_samples() {
                 check_sampling(&read_settings(&arguments.records)?)?;
             }
-            observe(&records, measure, arguments.samples.get())?
+            observe(&records, signal, arguments.samples.get())?
         }
     };
     let goal = arguments.goal();
@@ -105,25 +103,27 @@ fn show(
     output::pairs(rows)?;
     if let Some(threshold) = chosen.threshold {
         let policy = Policy::Measured {
-            measure: arguments.policy,
+            signal: arguments.policy,
             threshold: Some(threshold),
             double: false,
         };
-        let samples = match steps(arguments.policy).contains(&Step::Sample) {
+        let samples = match arguments.policy.is_of_samples() {
             true => format!(" --samples {}", arguments.samples),
             false => String::new(),
         };
-        let kbm = settings.kbm.as_ref();
-        let kbm = kbm.map_or_else(String::new, |dir| format!(" --kbm {}", dir.display()));
-        let by = match (arguments.policy, &settings.router) {
-            (Measure::Router, Some(router)) => format!(" --router {}{kbm}", router.display()),
-            (Measure::Mastery | Measure::Certitude, _) => kbm,
-            (Measure::SelfRoute, ..) => settings
-                .datastore
-                .as_ref()
-                .map_or_else(String::new, |dir| format!(" --datastore {}", dir.display())),
-            _ => String::new(),
+        let flag = |model: RoutingModel, path: Option<&PathBuf>| {
+            path.map(|path| format!(" --{} {}", model.setting(), path.display()))
         };
+        let kbm = || flag(RoutingModel::Assessor, settings.kbm.as_ref());
+        let by = arguments.policy.told_by.and_then(|model| match model {
+            RoutingModel::Router => {
+                let router = flag(model, settings.router.as_ref())?;
+                Some(router + &kbm().unwrap_or_default())
+            }
+            RoutingModel::Assessor => kbm(),
+            RoutingModel::Datastore => flag(model, settings.datastore.as_ref()),
+        });
+        let by = by.unwrap_or_default();
         output::line(format!("to use it: ken ask --policy {policy}{samples}{by}"))?;
     }
     if left_out > 0 {

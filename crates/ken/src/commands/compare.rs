@@ -5,12 +5,11 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::Pipeline;
-use ken_route::Policy;
+use ken_answer::{Pipeline, Policy};
 use ken_storage::{create_dir_all, replace};
 use ken_study::compare::{
-    Answered, Comparison, Difference, Known, SignalWork, Signals, Wanted, take_signals, to_csv,
-    to_html, untimed,
+    Answered, Comparison, Difference, Known, RequiredSignals, SignalWork, Signals, measure_signals,
+    to_csv, to_html, untimed,
 };
 use ken_study::{
     Outcome, ProbeRecord, Question, Record, ResultsFile, check_sampling, compare, read_results,
@@ -69,7 +68,7 @@ pub(crate) fn run(
     };
     let never = work.answers(&mut pipeline, Policy::Never)?;
     let always = work.answers(&mut pipeline, Policy::Always)?;
-    let signals = work.signals(&pipeline, &Wanted::by(policies), &known)?;
+    let signals = work.signals(&pipeline, &RequiredSignals::by(policies), &known)?;
     let answered: Vec<Answered<'_>> = never
         .iter()
         .zip(&always)
@@ -131,7 +130,12 @@ impl Work<'_> {
     }
 
     /// What the policies decide by.
-    fn signals(&self, pipeline: &Pipeline, wanted: &Wanted, known: &Known) -> Result<Vec<Signals>> {
+    fn signals(
+        &self,
+        pipeline: &Pipeline,
+        required: &RequiredSignals,
+        known: &Known,
+    ) -> Result<Vec<Signals>> {
         let path = self.folder.join("signals.jsonl");
         let mut run = records::run_settings(pipeline, self.settings);
         run.remove("policy");
@@ -139,11 +143,11 @@ impl Work<'_> {
         let mut file = ResultsFile::open(&path, run)?;
         let work = SignalWork {
             pipeline,
-            wanted,
+            required,
             known,
         };
         let run = records::shown(self.batch, self.stop);
-        self.finished(take_signals(work, self.questions, &mut file, run)?)
+        self.finished(measure_signals(work, self.questions, &mut file, run)?)
     }
 
     fn finished<L>(&self, outcome: Outcome<L>) -> Result<Vec<L>> {

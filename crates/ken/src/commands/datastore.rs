@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Datastore;
 use ken_answer::datastore::{By, Entry};
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_model::fingerprint_of_texts;
 use ken_model::language::Prompt;
 use ken_storage::AtomicFile;
@@ -280,7 +280,7 @@ fn states(
     in_batches(questions, BATCH, "keys", stop, |batch| {
         let prompts: Vec<Prompt> = batch
             .iter()
-            .map(|question| prompt::choose_source(Posed::open(question)))
+            .map(|question| prompt::choose_source(QuestionPrompt::open(question)))
             .collect();
         let choices = model.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer)?;
         Ok(choices.into_iter().map(|choice| choice.state).collect())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::{Answer, AnswerError, Pipeline, Retriever};
+use ken_answer::{Answer, AnswerError, Pipeline, Policy, Retriever, Signal};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_hub::ModelCache;
@@ -14,7 +14,7 @@ use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;
 use ken_probe::score;
-use ken_route::{Measure, Policy, Source};
+use ken_route::Source;
 use ken_study::Question;
 use serde::Serialize;
 
@@ -80,7 +80,7 @@ pub(crate) fn run(
         None => vec![
             Policy::Never,
             Policy::Always,
-            Policy::measured(Measure::Judgment),
+            Policy::measured(Signal::JUDGMENT),
         ],
     };
     let (mut rows, mut summaries) = (Vec::new(), Vec::new());
@@ -120,13 +120,10 @@ pub(crate) fn run(
 
 /// Refuses what the demo cannot answer under: it has no head and no model that was trained.
 fn check(policy: Policy) -> Result<()> {
-    let trained = policy.measure().is_some_and(|measure| {
-        matches!(
-            measure,
-            Measure::Router | Measure::Mastery | Measure::Certitude | Measure::SelfRoute
-        )
-    });
-    if trained {
+    if policy
+        .signal()
+        .is_some_and(|signal| signal.told_by.is_some())
+    {
         let message =
             format!("the policy `{policy}` decides by what was trained, which the demo has not");
         return Err(Refusal::new("untrained_demo", message)

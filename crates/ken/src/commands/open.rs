@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, Assessor, BackEnd, Boundary, Datastore, Pipeline, Retriever};
+use ken_answer::{
+    AnswerError, Assessor, BackEnd, Boundary, Datastore, Pipeline, Policy, Retriever, RoutingModel,
+};
 use ken_corpus::{Active, Corpus};
 use ken_hub::{HubError, ModelCache, ModelReference};
 use ken_index::Index;
@@ -16,7 +18,7 @@ use ken_model::embedder::Embedder;
 use ken_model::encoder::Encoder;
 use ken_model::language::LanguageModel;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
-use ken_route::{Head, Input, Measure, Policy, Purpose};
+use ken_route::{Head, Input, Purpose};
 
 use crate::commands::fetch::fetched;
 use crate::commands::rerank;
@@ -289,21 +291,18 @@ fn routed(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Pipeline> {
-    let by_router = |policy: &Policy| policy.measure() == Some(Measure::Router);
-    let router = match policies.iter().any(by_router) {
+    let told_by = |model| {
+        let mut signals = policies.iter().filter_map(|policy| policy.signal());
+        signals.any(|signal| signal.told_by == Some(model))
+    };
+    let router = match told_by(RoutingModel::Router) {
         true => Some(router(settings)?),
         false => None,
-    };
-    let by_assessor = |policy: &Policy| {
-        matches!(
-            policy.measure(),
-            Some(Measure::Mastery | Measure::Certitude)
-        )
     };
     let looks_at_verdicts = router
         .as_ref()
         .is_some_and(|router| router.input == Input::FirstTokenAndMastery);
-    let assessor = match looks_at_verdicts || policies.iter().any(by_assessor) {
+    let assessor = match looks_at_verdicts || told_by(RoutingModel::Assessor) {
         true => Some(assessor(settings, stop)?.0),
         false => None,
     };
@@ -314,9 +313,8 @@ fn routed(
     if let Some(router) = router {
         pipeline = pipeline.with_router(router)?;
     }
-    let chooses = |policy: &Policy| policy.measure() == Some(Measure::SelfRoute);
     if let Some(folder) = &settings.datastore
-        && policies.iter().any(chooses)
+        && told_by(RoutingModel::Datastore)
     {
         pipeline = pipeline.with_datastore(Datastore::open(folder)?)?;
     }

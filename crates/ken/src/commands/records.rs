@@ -6,8 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{Pipeline, Retriever, Step, steps};
-use ken_route::Measure;
+use ken_answer::{Pipeline, Retriever};
 use ken_study::run::RunRecord;
 use ken_study::{
     ExportError, Outcome, Question, Record, ResultsFile, Run, RunError, evaluate, read_questions,
@@ -181,19 +180,15 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
         .retriever()
         .and_then(Retriever::reranking)
         .map(|reranking| ("rerank", reranking.identity()));
-    let samples = answering
-        .policy
-        .measure()
-        .filter(|&measure| steps(measure).contains(&Step::Sample))
+    let signal = answering.policy.signal();
+    let samples = signal
+        .filter(|signal| signal.is_of_samples())
         .map(|_| ("samples", answering.samples.to_string()));
-    let deciders = pipeline.deciders();
-    let decider = match answering.policy.measure() {
-        Some(Measure::Router) => deciders.router.map(|by| ("router", by)),
-        Some(Measure::Mastery | Measure::Certitude) => deciders.assessor.map(|by| ("kbm", by)),
-        Some(Measure::SelfRoute) => deciders.datastore.map(|by| ("datastore", by)),
-        _ => None,
-    };
-    let decider = decider.map(|(name, by)| (name, by.to_owned()));
+    let decider = signal.and_then(|signal| {
+        let model = signal.told_by?;
+        let by = pipeline.routing_models().fingerprint(model)?;
+        Some((model.setting(), by.to_owned()))
+    });
     let pairs = [
         ("policy", answering.policy.to_string()),
         ("model", pipeline.model().fingerprint().to_owned()),

@@ -8,7 +8,7 @@ use ken_index::Mode;
 use ken_model::Precision;
 use ken_model::decoder::Device;
 use ken_hub::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR};
-use ken_route::Policy;
+use ken_answer::Policy;
 use std::num::NonZeroUsize;
 
 use super::values::Bytes;

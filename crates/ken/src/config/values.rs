@@ -14,7 +14,7 @@ use ken_ingest::Cut;
 use ken_model::Precision;
 use ken_model::decoder::Device;
 use ken_hub::ModelReference;
-use ken_route::Policy;
+use ken_answer::Policy;
 use serde::Serialize;
 
 /// The type of a setting.

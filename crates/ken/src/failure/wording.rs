@@ -59,7 +59,7 @@ mod tests {
     use ken_corpus::CorpusError;
     use ken_diagnostic::{Diagnostic, remedy};
     use ken_milvus::MilvusError;
-    use ken_route::Policy;
+    use ken_answer::Policy;
 
     fn worded(error: &dyn Diagnostic) -> String {
         error.remedy().as_ref().map(hint).unwrap_or_default()

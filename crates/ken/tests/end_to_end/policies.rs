@@ -21,11 +21,12 @@ fn write_questions(ken: &Ken) {
     ken.write("questions.jsonl", lines.join("\n"));
 }
 
-const MEASURED: [&str; 7] = [
+const MEASURED: [&str; 8] = [
     "certainty",
     "uncertainty:perplexity",
     "uncertainty:mean-token-entropy",
     "uncertainty:max-token-entropy",
+    "uncertainty:margin",
     "uncertainty:semantic-entropy",
     "uncertainty:lexical-similarity",
     "uncertainty:eigenscore",
@@ -38,7 +39,7 @@ fn every_measure_decides_by_its_threshold() {
     for name in MEASURED {
         // What lies in 0..=1 takes no other threshold.
         let thresholds = match name {
-            "certainty" | "uncertainty:lexical-similarity" => ["1", "0"],
+            "certainty" | "uncertainty:lexical-similarity" | "uncertainty:margin" => ["1", "0"],
             _ => ["1e9", "-1e9"],
         };
         for (threshold, route) in thresholds.into_iter().zip(["self", "corpus"]) {

@@ -40,6 +40,9 @@ pub struct Generation {
     pub logprobs: Vec<f32>,
     /// Entropy in nats of what each of these was chosen from, at temperature 1.
     pub entropies: Vec<f32>,
+    /// Of each of these how far the probability is above that of the runner-up, at temperature 1.
+    /// `None` of what was not chosen greedily.
+    pub margins: Option<Vec<f32>>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.
@@ -175,6 +178,7 @@ struct Branch<'a, S> {
     tokens: Vec<u32>,
     logprobs: Vec<f32>,
     entropies: Vec<f32>,
+    margins: Option<Vec<f32>>,
     /// Most tokens.
     room: usize,
     /// Tokens whose keys and values it is charged with.
@@ -374,6 +378,7 @@ impl<'a, S: Sequence> Branch<'a, S> {
             tokens: Vec::new(),
             logprobs: Vec::new(),
             entropies: Vec::new(),
+            margins: (request.options.sampling == Sampling::Greedy).then(Vec::new),
             room,
             held: room + request.prompt.parts().1.len().div_ceil(request.samples),
             piece: String::new(),
@@ -395,6 +400,9 @@ impl<'a, S: Sequence> Branch<'a, S> {
         let choice = self.sampler.next(logits).ok_or(DecoderError::NotFinite)?;
         self.logprobs.push(choice.logprob);
         self.entropies.push(choice.entropy);
+        if let Some(margins) = &mut self.margins {
+            margins.extend(choice.margin);
+        }
         if writer.end_tokens.binary_search(&choice.token).is_ok() {
             self.finish = Some(Finish::End);
             return Ok(());
@@ -417,6 +425,7 @@ impl<'a, S: Sequence> Branch<'a, S> {
             tokens: self.tokens,
             logprobs: self.logprobs,
             entropies: self.entropies,
+            margins: self.margins,
             finish,
             prompt_tokens: self.prompt_tokens,
             prompt_time: self.prompt_time,

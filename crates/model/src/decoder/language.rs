@@ -144,6 +144,7 @@ impl From<super::generate::Generation> for Generation {
             tokens: written.tokens.len(),
             logprobs: Some(written.logprobs),
             entropies: Some(written.entropies),
+            margins: written.margins,
             finish: written.finish,
             prompt_tokens: written.prompt_tokens,
             prompt_time: written.prompt_time,

@@ -21,6 +21,8 @@ pub(super) struct Choice {
     pub(super) logprob: f32,
     /// Entropy in nats of what it was chosen from, at temperature 1.
     pub(super) entropy: f32,
+    /// Of a greedy choice: how far its probability is above that of the runner-up, at temperature 1.
+    pub(super) margin: Option<f32>,
 }
 
 impl Sampler {
@@ -80,6 +82,7 @@ impl Sampler {
             token,
             logprob: distribution.log_probability(token),
             entropy: distribution.entropy(),
+            margin: (self.sampling == Sampling::Greedy).then(|| distribution.margin(token)),
         })
     }
 }
@@ -124,6 +127,17 @@ impl<'a> Distribution<'a> {
     fn log_probability(&self, token: u32) -> f32 {
         let logit = f64::from(self.logits[token as usize] - self.top);
         (logit / f64::from(self.temperature) - self.total.ln()) as f32
+    }
+
+    /// How far the probability of `top`, the most likely token, is above that of the second most likely.
+    fn margin(&self, top: u32) -> f32 {
+        let (before, rest) = self.logits.split_at(top as usize);
+        let second = widest(
+            #[inline(always)]
+            || greatest(before).max(greatest(&rest[1..])),
+        );
+        let gap = f64::from(second - self.top) / f64::from(self.temperature);
+        ((1.0 - gap.exp()) / self.total) as f32
     }
 
     /// In nats.
@@ -320,6 +334,26 @@ mod tests {
             let exact = -shares.map(|share| share * share.ln()).sum::<f64>();
             let near = f64::from(Distribution::new(&logits, 1.0).unwrap().entropy());
             prop_assert!((near - exact).abs() < 1e-4, "{near} {exact}");
+        }
+
+        #[test]
+        fn the_margin_agrees_with_the_definition(
+            logits in prop::collection::vec(-5.0f32..5.0, 1..3000),
+            tied in any::<bool>(),
+        ) {
+            let mut logits = logits;
+            if tied {
+                logits.extend_from_within(..);
+            }
+            let total: f64 = logits.iter().map(|&logit| f64::from(logit).exp()).sum();
+            let mut likely: Vec<f64> =
+                logits.iter().map(|&logit| f64::from(logit).exp() / total).collect();
+            likely.sort_by(|a, b| b.total_cmp(a));
+            let exact = likely[0] - likely.get(1).copied().unwrap_or(0.0);
+            let greedy = Sampler::new(Sampling::Greedy, 0).next(&logits).unwrap();
+            let near = f64::from(greedy.margin.unwrap());
+            prop_assert!((near - exact).abs() < 1e-6, "{near} {exact}");
+            prop_assert!((0.0..=1.0).contains(&near));
         }
 
         #[test]

@@ -28,6 +28,9 @@ pub struct Generation {
     pub logprobs: Option<Vec<f32>>,
     /// Entropy in nats of what each of these was chosen from, at temperature 1, where the model tells.
     pub entropies: Option<Vec<f32>>,
+    /// Of a greedy answer: how far the probability of each of these is above that of the second most
+    /// likely token, at temperature 1, where the model tells.
+    pub margins: Option<Vec<f32>>,
     /// Why it ended.
     pub finish: Finish,
     /// Tokens of the prompt.

@@ -21,6 +21,9 @@ pub(super) struct Choice {
 pub(super) struct Token {
     /// Natural-log probability.
     pub(super) logprob: f32,
+    /// How far the probability of the most likely token in its place is above that of the second, where
+    /// the endpoint tells both.
+    pub(super) margin: Option<f32>,
     /// The bytes of its text; none where the endpoint does not tell.
     pub(super) text: Vec<u8>,
 }
@@ -38,6 +41,12 @@ impl Choice {
     pub(super) fn logprobs(&self) -> Option<Vec<f32>> {
         let logprobs = self.tokens.iter().map(|token| token.logprob);
         (!self.tokens.is_empty()).then(|| logprobs.collect())
+    }
+
+    /// The margins of the tokens; `None` where one is missing.
+    pub(super) fn margins(&self) -> Option<Vec<f32>> {
+        let margins = self.tokens.iter().map(|token| token.margin);
+        (!self.tokens.is_empty()).then(|| margins.collect())?
     }
 }
 
@@ -98,6 +107,7 @@ pub(super) fn usage(answer: &Value) -> Result<Usage, Absurd> {
 /// uses for both.
 fn tokens(choice: &Value) -> Vec<Token> {
     let list = |name: &str| choice.get("logprobs")?.get(name)?.as_array();
+    let tops = list("top_logprobs");
     let tokens: Option<Vec<Token>> = match (list("token_logprobs"), list("tokens")) {
         (Some(values), texts) => values
             .iter()
@@ -106,6 +116,9 @@ fn tokens(choice: &Value) -> Vec<Token> {
                 let text = texts.and_then(|texts| texts.get(at)?.as_str());
                 Some(Token {
                     logprob: bounds::logprob(value)?,
+                    margin: tops.and_then(|tops| {
+                        margin(tops.get(at)?.as_object()?.values().map(bounds::logprob))
+                    }),
                     text: text.unwrap_or_default().into(),
                 })
             })
@@ -116,12 +129,26 @@ fn tokens(choice: &Value) -> Vec<Token> {
             .map(|token| {
                 Some(Token {
                     logprob: bounds::logprob(token.get("logprob")?)?,
+                    margin: token.get("top_logprobs").and_then(|tops| {
+                        let logprob = |top: &Value| bounds::logprob(top.get("logprob")?);
+                        margin(tops.as_array()?.iter().map(logprob))
+                    }),
                     text: bytes_of(token),
                 })
             })
             .collect(),
     };
     tokens.unwrap_or_default()
+}
+
+/// The gap between the two greatest of some probabilities, by their natural logs.
+fn margin(logprobs: impl Iterator<Item = Option<f32>>) -> Option<f32> {
+    let mut logprobs = logprobs.collect::<Option<Vec<f32>>>()?;
+    logprobs.sort_by(|a, b| b.total_cmp(a));
+    let [first, second, ..] = logprobs.as_slice() else {
+        return None;
+    };
+    Some(first.exp() - second.exp())
 }
 
 /// The text of a token of a conversation. Its bytes are told beside it, as it may be a part of a

@@ -97,6 +97,7 @@ mod tests {
     fn choice(text: &str, tokens: &[&str]) -> Choice {
         let token = |text: &&str| Token {
             logprob: -1.0,
+            margin: None,
             text: text.as_bytes().to_vec(),
         };
         Choice {

@@ -261,6 +261,7 @@ impl RemoteModel {
             tokens,
             logprobs: choice.logprobs(),
             entropies: None,
+            margins: choice.margins(),
             text: choice.text,
             finish: choice.finish.unwrap_or(Finish::End),
             prompt_tokens: match usage.prompt {
@@ -423,6 +424,7 @@ fn unwritten() -> Generation {
         tokens: 0,
         logprobs: None,
         entropies: None,
+        margins: None,
         finish: Finish::Cancelled,
         prompt_tokens: 0,
         prompt_time: Duration::ZERO,
@@ -444,11 +446,12 @@ impl Written {
         if flow.is_continue() {
             return self.generation;
         }
-        let logprobs = self.choice.logprobs();
+        let (logprobs, margins) = (self.choice.logprobs(), self.choice.margins());
         Generation {
             text: self.choice.text,
             tokens: logprobs.as_ref().map_or(self.generation.tokens, Vec::len),
             logprobs,
+            margins,
             finish: Finish::Cancelled,
             ..self.generation
         }

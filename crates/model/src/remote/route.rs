@@ -29,6 +29,9 @@ impl Route {
 /// What of a request's parameters not every endpoint takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Optional {
+    /// The log probabilities of the two most likely tokens. Requests for completions ask for them by
+    /// the number that stands for `logprobs`.
+    RunnerUp,
     Logprobs,
     TopK,
     MinP,
@@ -39,7 +42,8 @@ enum Optional {
 }
 
 /// All of them with their names in requests.
-const OPTIONAL: [(Optional, &str); 6] = [
+const OPTIONAL: [(Optional, &str); 7] = [
+    (Optional::RunnerUp, "top_logprobs"),
     (Optional::Logprobs, "logprobs"),
     (Optional::TopK, "top_k"),
     (Optional::MinP, "min_p"),
@@ -61,6 +65,10 @@ impl Refused {
     /// there is one without which the same can be asked again.
     pub(super) fn learn(&self, error: &RemoteError, body: &Value) -> bool {
         for (parameter, name) in OPTIONAL {
+            let name = match parameter {
+                Optional::RunnerUp if body["logprobs"] == MOST_LIKELY => "logprobs",
+                _ => name,
+            };
             let needed = match parameter {
                 Optional::TopK => body[name] != ALL_TOKENS,
                 Optional::MaxTokens => body.get("messages").is_none(),
@@ -79,6 +87,9 @@ impl Refused {
 /// `top_k` for all tokens, as both vLLM and llama-server understand it. It is said because their
 /// defaults differ.
 const ALL_TOKENS: i64 = -1;
+
+/// The tokens of which log probabilities are asked for in each place of a greedy answer.
+const MOST_LIKELY: u64 = 2;
 
 /// What is asked for in one request.
 pub(super) struct Order<'a> {
@@ -143,10 +154,16 @@ pub(super) fn body(route: Route, model: &str, order: &Order<'_>, refused: &Refus
         }
     }
     if !refused.has(Optional::Logprobs) {
-        body["logprobs"] = match route {
-            Route::Completions => json!(1),
-            Route::Chat => json!(true),
-        };
+        let two = order.options.sampling == Sampling::Greedy && !refused.has(Optional::RunnerUp);
+        match route {
+            Route::Completions => body["logprobs"] = json!(if two { MOST_LIKELY } else { 1 }),
+            Route::Chat => {
+                body["logprobs"] = json!(true);
+                if two {
+                    body["top_logprobs"] = json!(MOST_LIKELY);
+                }
+            }
+        }
     }
     if order.stream {
         body["stream"] = json!(true);

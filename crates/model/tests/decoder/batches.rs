@@ -68,6 +68,7 @@ fn same(a: &Generation, b: &Generation) -> bool {
         && a.finish == b.finish
         && a.logprobs == b.logprobs
         && a.entropies == b.entropies
+        && a.margins == b.margins
 }
 
 /// The same but for rounding. A draw that falls on the border of two tokens may take either, and

@@ -141,7 +141,8 @@ fn greedy_generation_follows_the_reference() {
     let prompt = decoder().prompt("", "the wren").unwrap();
     let (found, _) = generate(decoder(), &prompt, &greedy(12, &[]));
     let mut tokens = prompt.tokens().to_vec();
-    for (&token, &logprob) in found.tokens.iter().zip(&found.logprobs) {
+    let margins = found.margins.unwrap();
+    for ((&token, &logprob), margin) in found.tokens.iter().zip(&found.logprobs).zip(margins) {
         let table = reference::log_probabilities(&tiny(), &TINY.1, &tokens)
             .pop()
             .unwrap();
@@ -150,6 +151,12 @@ fn greedy_generation_follows_the_reference() {
             .unwrap();
         assert_eq!(token as usize, best);
         assert!((f64::from(logprob) - table[best]).abs() < 1e-4);
+        let others = (0..table.len()).filter(|&other| other != best);
+        let second = others
+            .map(|other| table[other])
+            .fold(f64::NEG_INFINITY, f64::max);
+        let gap = table[best].exp() - second.exp();
+        assert!((f64::from(margin) - gap).abs() < 1e-4, "{margin} {gap}");
         tokens.push(token);
     }
     assert!(!found.tokens.is_empty());
@@ -221,6 +228,7 @@ fn the_end_token_is_as_likely_as_the_reference_says() {
         // One more, of the end.
         assert_eq!(found.logprobs.len(), written + 1);
         assert_eq!(found.entropies.len(), written + 1);
+        assert_eq!(found.margins.as_ref().unwrap().len(), written + 1);
         let ids: Vec<u32> = words.iter().map(|word| id(word)).collect();
         let (tiny, weights) = parrot(TOKENS.len(), chain(&ids, END));
         let tokens = [prompt.tokens(), &found.tokens].concat();

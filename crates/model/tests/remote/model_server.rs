@@ -181,15 +181,29 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
 fn choice(manner: Manner, index: usize, sample: &Generation) -> Value {
     // Most say nothing of the end.
     let told = &sample.logprobs[..sample.tokens.len()];
+    let margins = sample.margins.as_deref().unwrap_or_default();
+    let runners_up: Vec<f32> = told
+        .iter()
+        .zip(margins)
+        .map(|(logprob, margin)| (logprob.exp() - margin).max(f32::MIN_POSITIVE).ln())
+        .collect();
     let logprobs = match manner {
         Manner::LlamaServer => {
-            let content: Vec<Value> = told
-                .iter()
-                .map(|logprob| json!({"token": "?", "logprob": logprob}))
-                .collect();
-            json!({"content": content})
+            let content = told.iter().enumerate().map(|(at, logprob)| {
+                let mut token = json!({"token": "?", "logprob": logprob});
+                if let Some(second) = runners_up.get(at) {
+                    token["top_logprobs"] = json!([{"logprob": logprob}, {"logprob": second}]);
+                }
+                token
+            });
+            json!({"content": content.collect::<Vec<Value>>()})
         }
-        _ => json!({"token_logprobs": told}),
+        Manner::Vllm => {
+            let tops = told.iter().zip(&runners_up);
+            let tops = tops.map(|(logprob, second)| json!({"?": logprob, "!": second}));
+            json!({"token_logprobs": told, "top_logprobs": tops.collect::<Vec<Value>>()})
+        }
+        Manner::OpenAi => json!({"token_logprobs": told, "top_logprobs": null}),
     };
     let mut choice = json!({"index": index, "text": sample.text, "logprobs": logprobs});
     choice["finish_reason"] = match sample.finish {

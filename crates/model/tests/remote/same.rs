@@ -62,11 +62,19 @@ fn assert_same(here: &Generation, there: &Generation) {
     assert_eq!(here.text, there.text);
     assert_eq!(here.tokens, there.tokens);
     assert_eq!(here.prompt_tokens, there.prompt_tokens);
-    let (here, there) = (&here.logprobs, &there.logprobs);
-    let (here, there) = (here.as_ref().unwrap(), there.as_deref().unwrap_or_default());
+    let margins = [&here.margins, &there.margins].map(|told| told.as_deref().unwrap_or_default());
+    let (logprobs, told) = (&here.logprobs, &there.logprobs);
+    let (here, there) = (
+        logprobs.as_ref().unwrap(),
+        told.as_deref().unwrap_or_default(),
+    );
     // The endpoint does not tell of the end.
     assert!(there.len() == here.len() || there.len() + 1 == here.len());
-    for (a, b) in here.iter().zip(there) {
+    for (a, b) in here
+        .iter()
+        .zip(there)
+        .chain(margins[0].iter().zip(margins[1]))
+    {
         assert!((a - b).abs() < 1e-4, "{a} is not {b}");
     }
 }
@@ -94,6 +102,9 @@ fn a_streamed_answer_is_the_same() {
         let (there, there_pieces) = written(&model, &prompts, 1, &options);
         assert_same(&here[0][0], &there[0][0]);
         assert_eq!(here_pieces, there_pieces);
+        let margins = there[0][0].margins.as_ref();
+        let told = margins.map(|margins| margins.len() == there[0][0].tokens);
+        assert_eq!(told, (manner != Manner::OpenAi).then_some(true));
         assert_eq!(here[0][0].finish, Finish::StopString);
         let finish = match manner {
             Manner::Vllm => Finish::StopString,

@@ -230,6 +230,39 @@ fn log_probabilities_end_where_the_caller_breaks_off() {
 }
 
 #[test]
+fn an_endpoint_that_tells_of_no_runner_up_is_asked_without() {
+    let (server, model) = scripted(|request, _| {
+        if request.body["logprobs"] == 2 {
+            return Reply::refusal(400, "logprobs must be at most 1");
+        }
+        let logprobs = json!({"tokens": [" Oslo"], "token_logprobs": [-0.5]});
+        Reply::json(
+            &json!({"choices": [{"text": " Oslo", "finish_reason": "stop", "logprobs": logprobs}]}),
+        )
+    });
+    let (prompt, options) = (prompt(), greedy());
+    let request = GenerateRequest {
+        prompt: &prompt,
+        samples: 1,
+        options: &options,
+    };
+    for _ in 0..2 {
+        let written = model
+            .generate(&[request.clone(), request.clone()], &mut |_| {
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        let answer = &written[1][0];
+        assert_eq!(
+            (&answer.logprobs, &answer.margins),
+            (&Some(vec![-0.5]), &None)
+        );
+    }
+    let asked = server.requests("completions");
+    assert_eq!(asked.last().unwrap().body["logprobs"], 1);
+}
+
+#[test]
 fn an_empty_answer_of_which_nothing_is_told_has_no_log_probabilities() {
     let empty = |_: &Request| {
         let logprobs = json!({"tokens": [], "token_logprobs": []});

@@ -7,7 +7,8 @@ use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
 
 use super::pair::{Pair, Stated};
 use super::wording::Wording;
-use crate::sample::likeliest_lines;
+use super::write::{Pair, Stated};
+use crate::sample::greedy_lines;
 
 /// Tokens that a written verdict may take.
 const VERDICT_TOKENS: usize = 4;
@@ -46,7 +47,7 @@ pub(super) fn judge_pairs(
         })
         .unzip();
     if !model.capabilities().score {
-        let lines = likeliest_lines(model, &prompts, VERDICT_TOKENS)?;
+        let lines = greedy_lines(model, &prompts, VERDICT_TOKENS)?;
         return Ok(lines
             .into_iter()
             .zip(wordings)

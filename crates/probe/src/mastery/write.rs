@@ -12,7 +12,7 @@ use super::spans::{Span, answers};
 use super::wording::Wording;
 use crate::mask::mask;
 use crate::normalize::{Rules, normalize};
-use crate::sample::likeliest_lines;
+use crate::sample::greedy_lines;
 use crate::scores::covers;
 
 /// How pairs are written.
@@ -100,7 +100,7 @@ pub fn write_pairs(
             spans.iter().map(move |span| wording.write(*stated, span))
         })
         .collect();
-    let mut lines = likeliest_lines(writer, &prompts, options.max_tokens)?.into_iter();
+    let mut lines = greedy_lines(writer, &prompts, options.max_tokens)?.into_iter();
     let mut drafts: Vec<Option<Written>> = stated
         .iter()
         .zip(&wanted)

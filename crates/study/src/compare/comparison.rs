@@ -1,6 +1,7 @@
 //! The statistics of policies that are compared on the same questions. Nothing is formatted here.
 
-use ken_route::{Observation, Policy};
+use ken_answer::Policy;
+use ken_route::Observation;
 use serde::Serialize;
 
 use super::compose::{Answered, Decision, compose, decide};
@@ -167,17 +168,18 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
     };
     let foretold = foretold(policy, answered);
     // What the score says of "retrieval is not needed" is said the other way round.
-    let probable = policy
-        .measure()
-        .is_some_and(ken_route::Measure::is_share)
-        .then(|| -> Vec<Foretold> {
-            let each = foretold.iter();
-            each.map(|&(score, unneeded)| (1.0 + score, unneeded))
-                .collect()
-        });
+    let probable =
+        policy
+            .signal()
+            .is_some_and(|signal| signal.is_share)
+            .then(|| -> Vec<Foretold> {
+                let each = foretold.iter();
+                each.map(|&(score, unneeded)| (1.0 + score, unneeded))
+                    .collect()
+            });
     PolicyResult {
         threshold: thresholds,
-        unscored: match policy.measure() {
+        unscored: match policy.signal() {
             Some(_) => answered.len() - foretold.len(),
             None => 0,
         },
@@ -215,7 +217,7 @@ fn thresholds(policy: Policy, answered: &[Answered<'_>], halves: &[usize]) -> Op
         of_it
             .filter_map(|(one, _)| {
                 Some(Observation {
-                    score: one.need(policy)?,
+                    score: one.score(policy)?,
                     without: number(one.never.em),
                     with: number(one.always.em),
                 })
@@ -229,7 +231,7 @@ fn thresholds(policy: Policy, answered: &[Answered<'_>], halves: &[usize]) -> Op
 fn foretold(policy: Policy, answered: &[Answered<'_>]) -> Vec<Foretold> {
     let scored = answered.iter();
     scored
-        .filter_map(|one| Some((-one.need(policy)?, gain(one) <= 0.0)))
+        .filter_map(|one| Some((-one.score(policy)?, gain(one) <= 0.0)))
         .collect()
 }
 
@@ -264,15 +266,15 @@ fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
 /// questions without a score always retrieve.
 fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
     let n = answered.len();
-    if policy.measure().is_none() || n == 0 {
+    if policy.signal().is_none() || n == 0 {
         return Vec::new();
     }
     let mut scored: Vec<(f64, f64)> = Vec::new();
     let (mut right, mut retrieved) = (0.0, 0_usize);
     for one in answered {
         right += number(one.never.em);
-        match one.need(policy).filter(|need| !need.is_nan()) {
-            Some(need) => scored.push((need, gain(one))),
+        match one.score(policy).filter(|score| !score.is_nan()) {
+            Some(score) => scored.push((score, gain(one))),
             None => {
                 retrieved += 1;
                 right += gain(one);

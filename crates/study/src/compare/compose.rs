@@ -1,8 +1,7 @@
 //! What a policy would have answered at what cost: for each question one of its two answers, with
 //! what deciding took. That this is what the pipeline does is tested in `tests/comparison.rs`.
 
-use ken_answer::{Cost, Step, Taken, chance, steps};
-use ken_route::Policy;
+use ken_answer::{Cost, Measurements, Policy, Step, chance};
 
 use super::signals::Signals;
 use super::threshold::Thresholds;
@@ -15,14 +14,14 @@ pub struct Answered<'a> {
     pub never: &'a Record,
     /// Answered with retrieval.
     pub always: &'a Record,
-    /// What was taken to decide by; `None` where no policy needs it.
+    /// What was measured to decide by; `None` where no policy needs it.
     pub signals: Option<&'a Signals>,
 }
 
 impl Answered<'_> {
-    /// The measure of a policy without evidence; `None` where it has none or it was not taken.
-    pub(super) fn need(&self, policy: Policy) -> Option<f64> {
-        self.signals?.without.need(policy.measure()?)
+    /// The signal of a policy without evidence; `None` where it has none or it was not measured.
+    pub(super) fn score(&self, policy: Policy) -> Option<f64> {
+        policy.signal()?.of(&self.signals?.without)
     }
 }
 
@@ -57,22 +56,20 @@ pub(super) fn decide(
         Policy::Never => Decision::Spared,
         Policy::Random { share } => retrieves(chance(seed, answered.never.question.trim()) < share),
         Policy::Oracle => retrieves(answered.always.em && !answered.never.em),
-        Policy::Measured {
-            measure, double, ..
-        } => {
-            let need = answered.need(policy);
+        Policy::Measured { signal, double, .. } => {
+            let score = answered.score(policy);
             let threshold = thresholds.and_then(|thresholds| thresholds.of(half));
             // As in the pipeline: what is no number retrieves.
-            let spared = need
+            let spared = score
                 .zip(threshold)
-                .is_some_and(|(need, threshold)| need <= threshold);
+                .is_some_and(|(score, threshold)| score <= threshold);
             if spared {
                 return Decision::Spared;
             }
             let with = answered
                 .signals
-                .and_then(|signals| signals.with.need(measure));
-            match need.zip(with).filter(|_| double) {
+                .and_then(|signals| signal.of(&signals.with));
+            match score.zip(with).filter(|_| double) {
                 Some((without, with)) if !Policy::keeps(without, with) => Decision::Dropped,
                 _ => Decision::Kept,
             }
@@ -102,7 +99,7 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
             }
         }
     }
-    let (Some(measure), Some(signals)) = (policy.measure(), answered.signals) else {
+    let (Some(signal), Some(signals)) = (policy.signal(), answered.signals) else {
         return record;
     };
     let twice = policy.judges_twice() && decision != Decision::Spared;
@@ -113,14 +110,14 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
     };
     // Behind what the model wrote of what it knows it is another answer.
     let verbalized = record.timing_ms.contains_key("verbalize");
-    let drafted = steps(measure).contains(&Step::Draft) && !verbalized;
+    let drafted = signal.steps.contains(&Step::Draft) && !verbalized;
     if let Some(draft) = answer.filter(|_| drafted) {
         forget_writing(&mut record, draft);
     }
-    let taken = [Some(&signals.without), twice.then_some(&signals.with)];
+    let measured = [Some(&signals.without), twice.then_some(&signals.with)];
     let mut is_timed = true;
-    for step in steps(measure) {
-        for cost in taken.iter().flatten().filter_map(|t| t.costs.get(step)) {
+    for step in signal.steps {
+        for cost in measured.iter().flatten().filter_map(|t| t.costs.get(step)) {
             is_timed &= cost.ms.is_some();
             pay(&mut record, *step, cost);
         }
@@ -133,7 +130,7 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
 }
 
 /// Takes out of a record what writing its answer cost, which the draft has paid.
-fn forget_writing(record: &mut Record, draft: &Taken) {
+fn forget_writing(record: &mut Record, draft: &Measurements) {
     let Some(cost) = draft.costs.get(&Step::Draft) else {
         return;
     };

@@ -15,5 +15,5 @@ pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
 pub use report::{to_html, untimed};
-pub use signals::{Known, SignalWork, Signals, Wanted, take_signals};
+pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::Thresholds;

@@ -1,14 +1,15 @@
-//! What policies decide by, taken of each question once and kept: a later run with other policies
-//! takes only what is missing.
+//! What policies decide by, measured of each question once and kept: a later run with other policies
+//! measures only what is missing.
 
 use std::collections::HashMap;
 
-use ken_answer::{AnswerError, Pipeline, Posed, Retrieved, Step, Taken, prompt, steps};
+use ken_answer::{
+    AnswerError, Measurements, Pipeline, Policy, QuestionPrompt, Retrieved, Signal, Step, prompt,
+};
 use ken_probe::judgment_tokens;
-use ken_route::{Measure, Policy};
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::taken;
+use crate::calibration::recorded;
 use crate::dataset::Question;
 use crate::probe::ProbeRecord;
 use crate::record::Failure;
@@ -22,11 +23,11 @@ pub struct Signals {
     pub id: String,
     /// The question.
     pub question: String,
-    /// What was taken without evidence.
-    pub without: Taken,
-    /// What was taken with the evidence that the question retrieves.
-    pub with: Taken,
-    /// Why nothing could be taken.
+    /// What was measured without evidence.
+    pub without: Measurements,
+    /// What was measured with the evidence that the question retrieves.
+    pub with: Measurements,
+    /// Why nothing could be measured.
     pub error: Option<Failure>,
 }
 
@@ -56,59 +57,55 @@ impl Signals {
         Self {
             id: question.id.clone(),
             question: question.question.clone(),
-            without: Taken::default(),
-            with: Taken::default(),
+            without: Measurements::default(),
+            with: Measurements::default(),
             error: None,
         }
     }
 
-    /// The same without what another router or assessor than the pipeline's held.
+    /// The same without what other routing models than the pipeline's told.
     fn by_those_of(self, pipeline: &Pipeline) -> Self {
         Self {
-            without: self.without.by(pipeline.deciders()),
-            with: self.with.by(pipeline.deciders()),
+            without: self.without.by(pipeline.routing_models()),
+            with: self.with.by(pipeline.routing_models()),
             ..self
         }
     }
 
-    fn lacks(&self, wanted: &Wanted) -> bool {
-        let lacks = |taken: &Taken, measures: &[Measure]| {
-            let mut all = measures.iter().flat_map(|&measure| steps(measure));
-            all.any(|step| !taken.costs.contains_key(step))
+    fn lacks(&self, required: &RequiredSignals) -> bool {
+        let lacks = |measured: &Measurements, signals: &[Signal]| {
+            let mut steps = signals.iter().flat_map(|signal| signal.steps);
+            steps.any(|step| !measured.costs.contains_key(step))
         };
         self.error.is_none()
-            && (lacks(&self.without, &wanted.without) || lacks(&self.with, &wanted.with))
+            && (lacks(&self.without, &required.without) || lacks(&self.with, &required.with))
     }
 }
 
-/// The measures that policies decide by.
+/// The signals that policies decide by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RequiredSignals {
     /// Without evidence.
-    pub without: Vec<Measure>,
+    pub without: Vec<Signal>,
     /// With evidence, by policies that judge twice.
-    pub with: Vec<Measure>,
+    pub with: Vec<Signal>,
 }
 
-impl Wanted {
+impl RequiredSignals {
     /// What some policies need.
     pub fn by(policies: &[Policy]) -> Self {
-        let measured = |policies: &mut dyn Iterator<Item = &Policy>| {
-            let mut all: Vec<Measure> = policies.filter_map(|policy| policy.measure()).collect();
-            all.sort();
-            all.dedup();
-            all
-        };
+        let signals = |policy: &Policy| policy.signal();
+        let twice = policies.iter().filter(|policy| policy.judges_twice());
         Self {
-            without: measured(&mut policies.iter()),
-            with: measured(&mut policies.iter().filter(|policy| policy.judges_twice())),
+            without: policies.iter().filter_map(signals).collect(),
+            with: twice.filter_map(signals).collect(),
         }
     }
 }
 
 /// What probing has paid for already, by question: of records of this model and these prompts.
 #[derive(Debug, Clone, Default)]
-pub struct Known(HashMap<String, Taken>);
+pub struct Known(HashMap<String, Measurements>);
 
 impl Known {
     /// What the records hold, with no more than so many samples.
@@ -134,16 +131,16 @@ impl Known {
                     id: record.id.clone(),
                 });
             }
-            let mut taken = taken(record, samples);
+            let mut measured = recorded(record, samples);
             if record.costs.is_empty() {
-                let counted = count_prompts(&mut taken, record.question.trim(), pipeline);
+                let counted = count_prompts(&mut measured, record.question.trim(), pipeline);
                 counted.map_err(|source| RunError::Work {
                     task: Task::Signals,
                     id: record.id.clone(),
                     source: Box::new(source),
                 })?;
             }
-            known.insert(record.question.trim().to_owned(), taken);
+            known.insert(record.question.trim().to_owned(), measured);
         }
         Ok(Self(known))
     }
@@ -151,13 +148,13 @@ impl Known {
 
 /// Counts the tokens of prompts where the record of probing does not tell them.
 fn count_prompts(
-    taken: &mut Taken,
+    measured: &mut Measurements,
     question: &str,
     pipeline: &Pipeline,
 ) -> Result<(), AnswerError> {
     let model = pipeline.model();
-    let read = model.count_prompt_tokens(&prompt::from_memory(Posed::open(question)))?;
-    for (step, cost) in &mut taken.costs {
+    let read = model.count_prompt_tokens(&prompt::from_memory(QuestionPrompt::open(question)))?;
+    for (step, cost) in &mut measured.costs {
         cost.tokens.prompt = match step {
             Step::Judge => judgment_tokens(model, question)?,
             // Once for each of the answers behind which states were looked at.
@@ -168,30 +165,30 @@ fn count_prompts(
     Ok(())
 }
 
-/// What signals are taken with, and which.
+/// What signals are measured with, and which.
 #[derive(Clone, Copy)]
 pub struct SignalWork<'a> {
     /// What questions would be answered with.
     pub pipeline: &'a Pipeline,
-    /// What is wanted.
-    pub wanted: &'a Wanted,
+    /// What policies decide by.
+    pub required: &'a RequiredSignals,
     /// What is known already.
     pub known: &'a Known,
 }
 
-/// Takes of every question what is wanted and neither known nor in the file, and keeps it as soon as
+/// Measures of every question what is required and neither known nor in the file, and keeps it as soon as
 /// there is something. A question that itself is at fault is kept as failed.
 ///
 /// # Errors
 /// Those of a [`Run`].
-pub fn take_signals(
+pub fn measure_signals(
     work: SignalWork<'_>,
     questions: &[Question],
     file: &mut ResultsFile<Signals>,
     mut run: Run<'_>,
 ) -> Result<Outcome<Signals>, RunError> {
     let by_these = |signals: &Signals| signals.clone().by_those_of(work.pipeline);
-    let is_complete = |signals: &Signals| !by_these(signals).lacks(work.wanted);
+    let is_complete = |signals: &Signals| !by_these(signals).lacks(work.required);
     let mut begun = HashMap::new();
     for question in questions {
         if let Some(signals) = record_of(question, file)?.filter(|one| !is_complete(one)) {
@@ -206,7 +203,7 @@ pub fn take_signals(
         })
     };
     let batch = Work {
-        batch: &mut |questions| take(work, questions.iter().copied().map(begin).collect()),
+        batch: &mut |questions| measure(work, questions.iter().copied().map(begin).collect()),
         failed: &|question, error| Signals {
             error: Some(Failure::of(error)),
             ..Signals::of(question)
@@ -216,9 +213,9 @@ pub fn take_signals(
     run.keep(questions, file, batch)
 }
 
-fn take(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
+fn measure(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
     let SignalWork {
-        pipeline, wanted, ..
+        pipeline, required, ..
     } = work;
     let texts: Vec<String> = all
         .iter()
@@ -226,13 +223,14 @@ fn take(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let without = all.iter_mut().map(|one| std::mem::take(&mut one.without));
-    let without = pipeline.take(&wanted.without, &texts, without.collect(), None)?;
+    let without = pipeline.measure(&required.without, &texts, without.collect(), None)?;
     let with = all.iter_mut().map(|one| std::mem::take(&mut one.with));
-    let mut with: Vec<Taken> = with.collect();
-    if !wanted.with.is_empty() {
-        let posed: Vec<Posed<'_>> = texts.iter().copied().map(Posed::open).collect();
-        let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&posed)?;
-        with = pipeline.take(&wanted.with, &texts, with, Some(&evidence))?;
+    let mut with: Vec<Measurements> = with.collect();
+    if !required.with.is_empty() {
+        let question_prompts: Vec<QuestionPrompt<'_>> =
+            texts.iter().copied().map(QuestionPrompt::open).collect();
+        let evidence: Vec<Vec<Retrieved>> = pipeline.evidence(&question_prompts)?;
+        with = pipeline.measure(&required.with, &texts, with, Some(&evidence))?;
     }
     for ((signals, without), with) in all.iter_mut().zip(without).zip(with) {
         signals.without = without;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Retriever};
 use ken_index::Mode;
 use ken_model::embedder::Embedder;
@@ -125,26 +125,26 @@ impl Labelling<'_> {
         demonstrations: &Demonstrations<'_>,
         cancel: &AtomicBool,
     ) -> Result<Vec<SourceRecord>, AnswerError> {
-        let posed = questions
+        let question_prompts = questions
             .iter()
-            .map(|question| posed(question))
+            .map(|question| question_prompt(question))
             .collect::<Result<Vec<_>, _>>()?;
         let golden: Vec<Vec<String>> = questions
             .iter()
             .map(|question| self.answers(question))
             .collect();
-        let mut contexts = self.write(questions, &posed, demonstrations, cancel)?;
+        let mut contexts = self.write(questions, &question_prompts, demonstrations, cancel)?;
         for corpus in self.corpora {
-            self.find(corpus, &posed, &mut contexts)?;
+            self.find(corpus, &question_prompts, &mut contexts)?;
         }
         let mut drafts = Vec::new();
         for (question, contexts) in contexts.into_iter().enumerate() {
             for context in contexts {
                 let prompt = match context.source.as_str() {
-                    SELF => prompt::from_known(posed[question], &context.text),
+                    SELF => prompt::from_known(question_prompts[question], &context.text),
                     corpus => {
                         let (title, text) = (&context.title, &context.text);
-                        prompt::from_passage(posed[question], corpus, title, text)
+                        prompt::from_passage(question_prompts[question], corpus, title, text)
                     }
                 };
                 if self.fits(&prompt, &golden[question])? {
@@ -167,14 +167,16 @@ impl Labelling<'_> {
     fn write(
         &self,
         questions: &[&Question],
-        posed: &[Posed<'_>],
+        question_prompts: &[QuestionPrompt<'_>],
         demonstrations: &Demonstrations<'_>,
         cancel: &AtomicBool,
     ) -> Result<Vec<Vec<Context>>, AnswerError> {
         let prompts: Vec<Vec<Prompt>> = questions
             .iter()
-            .zip(posed)
-            .map(|(question, posed)| demonstrations.prompts(&question.id, *posed, self.contexts))
+            .zip(question_prompts)
+            .map(|(question, question_prompt)| {
+                demonstrations.prompts(&question.id, *question_prompt, self.contexts)
+            })
             .collect();
         // What shares its examples stands together, so that these are read once.
         let mut wanted = Vec::new();
@@ -221,10 +223,13 @@ impl Labelling<'_> {
     fn find(
         &self,
         corpus: &NamedCorpus,
-        posed: &[Posed<'_>],
+        question_prompts: &[QuestionPrompt<'_>],
         contexts: &mut [Vec<Context>],
     ) -> Result<(), AnswerError> {
-        let queries: Vec<&str> = posed.iter().map(|posed| posed.question).collect();
+        let queries: Vec<&str> = question_prompts
+            .iter()
+            .map(|question_prompt| question_prompt.question)
+            .collect();
         let found = corpus
             .retriever
             .search_many(&queries, self.mode, self.contexts)?;

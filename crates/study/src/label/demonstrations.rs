@@ -4,7 +4,7 @@
 //! different prompts differ.
 
 use ken_answer::AnswerError;
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Role;
 use ken_model::language::{LanguageModel, Prompt};
@@ -81,19 +81,24 @@ impl<'f> Demonstrations<'f> {
 
     /// `count` prompts for a question, in the order of the clusters and then from the first on. A
     /// question is never its own example.
-    pub(super) fn prompts(&self, id: &str, posed: Posed<'_>, count: usize) -> Vec<Prompt> {
+    pub(super) fn prompts(
+        &self,
+        id: &str,
+        question_prompt: QuestionPrompt<'_>,
+        count: usize,
+    ) -> Vec<Prompt> {
         (0..count)
             .map(|number| {
                 let cluster = match self.clusters.len() {
                     0 => &[][..],
                     clusters => &self.clusters[number % clusters],
                 };
-                let examples = self.examples(cluster, id, posed);
+                let examples = self.examples(cluster, id, question_prompt);
                 let examples = match examples.as_slice() {
                     [] => None,
                     examples => Some(prompt::verbalized_examples(examples)),
                 };
-                prompt::verbalize(posed, examples)
+                prompt::verbalize(question_prompt, examples)
             })
             .collect()
     }
@@ -102,9 +107,9 @@ impl<'f> Demonstrations<'f> {
         &self,
         cluster: &'s [Shown<'_>],
         id: &str,
-        posed: Posed<'_>,
-    ) -> Vec<(Posed<'s>, &'s str)> {
-        let chinese = is_mostly_chinese(posed.question);
+        question_prompt: QuestionPrompt<'_>,
+    ) -> Vec<(QuestionPrompt<'s>, &'s str)> {
+        let chinese = is_mostly_chinese(question_prompt.question);
         let mut left = self.budget;
         cluster
             .iter()
@@ -145,8 +150,8 @@ fn shown<'f>(
     Ok(shown)
 }
 
-fn posed_of(first: &FirstText) -> Posed<'_> {
-    Posed {
+fn posed_of(first: &FirstText) -> QuestionPrompt<'_> {
+    QuestionPrompt {
         question: first.question.trim(),
         choices: &first.choices,
     }
@@ -222,7 +227,7 @@ mod tests {
         let table = TableModel::new(Vec::new()).unwrap();
         let texts: Vec<&FirstText> = texts.iter().collect();
         let found = Demonstrations::new(&table, &Water, &texts, 2, 9).unwrap();
-        found.prompts(id, Posed::open(question), count)
+        found.prompts(id, QuestionPrompt::open(question), count)
     }
 
     #[test]
@@ -257,7 +262,7 @@ mod tests {
     #[test]
     fn without_texts_the_examples_of_the_program_stand_in() {
         let prompts = prompts(&[], "a", "what is a?", 2);
-        let plain = prompt::verbalize(Posed::open("what is a?"), None);
+        let plain = prompt::verbalize(QuestionPrompt::open("what is a?"), None);
         assert_eq!(prompts, [plain.clone(), plain]);
     }
 }

@@ -85,7 +85,7 @@ pub(super) fn first_texts(
 ) -> Records<FirstText> {
     let prompts = questions
         .iter()
-        .map(|question| Ok(prompt::verbalize(posed(question)?, None)))
+        .map(|question| Ok(prompt::verbalize(question_prompt(question)?, None)))
         .collect::<Result<Vec<Prompt>, AnswerError>>()?;
     let wanted: Vec<TextWanted<'_>> = prompts
         .iter()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBOURS, SELF, mean_of};
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
 use ken_model::language::{LanguageModel, Prompt};
 use rayon::prelude::*;
@@ -93,7 +93,7 @@ pub fn make_datastore(
     let prompts: Vec<Prompt> = labelled
         .iter()
         .map(|(record, _)| {
-            prompt::choose_source(Posed {
+            prompt::choose_source(QuestionPrompt {
                 question: &record.question,
                 choices: &record.choices,
             })

@@ -1,7 +1,7 @@
 //! The query router (Zero-RAG, section 3.2 and Eq. 5): from a vector of a question, the probability
 //! that the model does not answer it right from memory.
 //!
-//! A question counts as mastered where the likeliest answer from memory is right, which is the
+//! A question counts as mastered where the greedy answer from memory is right, which is the
 //! answer that is given where nothing is retrieved.
 
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
@@ -25,7 +25,7 @@ const DRAWS: usize = 2000;
 pub struct RouterLabel {
     /// The question.
     pub question: String,
-    /// Whether the likeliest answer from memory is right.
+    /// Whether the greedy answer from memory is right.
     pub mastered: bool,
 }
 
@@ -90,8 +90,8 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
     let mut labels = Vec::new();
     let mut of: Option<(&str, &str)> = None;
     for record in records {
-        let likeliest = record.likeliest.from_self.as_ref();
-        let Some(mastered) = likeliest.and_then(|answer| answer.correct) else {
+        let greedy = record.greedy.from_self.as_ref();
+        let Some(mastered) = greedy.and_then(|answer| answer.correct) else {
             continue;
         };
         let by = (

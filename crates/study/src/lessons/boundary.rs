@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ken_answer::prompt::{Indicator, Posed, assess, from_evidence, from_memory, verdicts};
+use ken_answer::prompt::{Indicator, QuestionPrompt, assess, from_evidence, from_memory, verdicts};
 use ken_answer::{AnswerError, Retrieved, Retriever};
 use ken_index::Mode;
 
@@ -117,7 +117,7 @@ pub fn boundary_lessons(
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
     let mut without_evidence = 0;
     for record in &usable {
-        let posed = Posed {
+        let question_prompt = QuestionPrompt {
             question: &record.question,
             choices: &record.choices,
         };
@@ -127,12 +127,12 @@ pub fn boundary_lessons(
         let read: Vec<&Retrieved> = evidence.iter().collect();
         let prompts = [
             (
-                from_memory(posed),
+                from_memory(question_prompt),
                 record.confidence.from_self,
                 record.certainty.from_self,
             ),
             (
-                from_evidence(posed, &read),
+                from_evidence(question_prompt, &read),
                 record.confidence.corpus.filter(|_| !read.is_empty()),
                 record.certainty.corpus.filter(|_| !read.is_empty()),
             ),

@@ -144,14 +144,14 @@ pub fn llama_factory_list(prefers: bool) -> Value {
 mod tests {
     use super::*;
     use crate::lessons::LessonKind;
-    use ken_answer::prompt::{Posed, from_memory};
+    use ken_answer::prompt::{QuestionPrompt, from_memory};
 
     #[test]
     fn every_format_holds_the_same_words() {
         let lesson = Lesson {
             id: "1".to_owned(),
             kind: LessonKind::FromMemory,
-            prompt: from_memory(Posed::open("who")),
+            prompt: from_memory(QuestionPrompt::open("who")),
             output: "Ann".to_owned(),
             weight: 1.0,
         };

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use ken_answer::prompt::{Posed, from_evidence, from_memory};
+use ken_answer::prompt::{QuestionPrompt, from_evidence, from_memory};
 use ken_answer::{AnswerError, Retrieved, Retriever};
 use ken_index::Mode;
 use ken_probe::covers;
@@ -60,7 +60,7 @@ pub fn noise_tolerant(
     }
     let mut lessons = Vec::new();
     for (place, question) in questions.iter().enumerate() {
-        let posed = Posed {
+        let question_prompt = QuestionPrompt {
             question: &question.question,
             choices: &question.choices,
         };
@@ -79,14 +79,20 @@ pub fn noise_tolerant(
         let known = settings.known.as_ref();
         let from_itself = known.is_none_or(|known| known.contains(&question.id));
         if from_itself {
-            add(LessonKind::FromMemory, from_memory(posed));
+            add(LessonKind::FromMemory, from_memory(question_prompt));
         }
         if let Some(evidence) = evidence(question, &found[place], settings.k) {
-            add(LessonKind::WithEvidence, from_evidence(posed, &evidence));
+            add(
+                LessonKind::WithEvidence,
+                from_evidence(question_prompt, &evidence),
+            );
         }
         let noise = noise(question, place, &found, settings);
         if from_itself && !noise.is_empty() {
-            add(LessonKind::WithNoise, from_evidence(posed, &noise));
+            add(
+                LessonKind::WithNoise,
+                from_evidence(question_prompt, &noise),
+            );
         }
     }
     Ok(lessons)

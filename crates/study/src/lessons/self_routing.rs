@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ken_answer::prompt::{Posed, choose_source, from_known, from_passage};
+use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_passage};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
 use ken_model::language::{Prompt, Sourced};
 use ken_train::{Objective, Preference, Sequence};
@@ -183,7 +183,7 @@ pub fn routing_lessons(
 }
 
 fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
-    let posed = Posed {
+    let question_prompt = QuestionPrompt {
         question: &record.question,
         choices: &record.choices,
     };
@@ -191,8 +191,8 @@ fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
     let (best, worst) = record.extremes(source)?;
     let read = |context: &Context| -> Option<Sourced> {
         let prompt: Prompt = match context.source.as_str() {
-            SELF => from_known(posed, &context.text),
-            corpus => from_passage(posed, corpus, &context.title, &context.text),
+            SELF => from_known(question_prompt, &context.text),
+            corpus => from_passage(question_prompt, corpus, &context.title, &context.text),
         };
         prompt.sourced
     };
@@ -201,7 +201,7 @@ fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
         id: record.id.clone(),
         question: record.question.clone(),
         source: source.to_owned(),
-        asked: choose_source(posed).sourced?,
+        asked: choose_source(question_prompt).sourced?,
         helped: read(best)?,
         unhelped: read(worst).filter(|_| is_choice),
         answer: record.golden_answer.clone()?,

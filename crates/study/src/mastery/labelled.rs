@@ -2,11 +2,11 @@
 //! memory. Nothing is kept here: see `run`.
 
 use ken_answer::AnswerError;
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_model::fingerprint_of_texts;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::mastery::{self, Stated, WriteOptions, write_pairs};
-use ken_probe::{likeliest_lines, score};
+use ken_probe::{greedy_lines, score};
 
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::Sentence;
@@ -56,9 +56,9 @@ impl MasteryWork<'_> {
             .iter()
             .flatten()
             .flat_map(|written| &written.pairs)
-            .map(|pair| prompt::from_memory(Posed::open(&pair.question)))
+            .map(|pair| prompt::from_memory(QuestionPrompt::open(&pair.question)))
             .collect();
-        let mut predictions = likeliest_lines(self.model, &prompts, self.max_tokens)?.into_iter();
+        let mut predictions = greedy_lines(self.model, &prompts, self.max_tokens)?.into_iter();
         let fingerprints = self.fingerprints();
         Ok(sentences
             .iter()

@@ -123,12 +123,12 @@ pub fn mastery_of_probed(
 }
 
 fn pair(question: &Question, record: &ProbeRecord) -> AnsweredPair {
-    let likeliest = record.likeliest.from_self.as_ref();
+    let greedy = record.greedy.from_self.as_ref();
     AnsweredPair {
         question: question.question.clone(),
         answer: question.golden_answers.first().cloned().unwrap_or_default(),
-        prediction: likeliest.map_or_else(String::new, |one| one.answer.text.clone()),
-        correct: likeliest.and_then(|one| one.correct).unwrap_or_default(),
+        prediction: greedy.map_or_else(String::new, |one| one.answer.text.clone()),
+        correct: greedy.and_then(|one| one.correct).unwrap_or_default(),
         validity: None,
     }
 }

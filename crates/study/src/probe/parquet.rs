@@ -35,7 +35,7 @@ pub fn write_parquet(path: &Path, records: &[ProbeRecord]) -> Result<(), ExportE
         ),
         ("judgment", Number(|one| one.judgment)),
         ("eigenscore", Number(|one| one.eigenscore)),
-        ("likeliest", Json(|one| to_vec(&one.likeliest))),
+        ("likeliest", Json(|one| to_vec(&one.greedy))),
         ("samples", Json(|one| to_vec(&one.samples))),
         ("evidence", Json(|one| to_vec(&one.evidence))),
         ("error", Text(|one| Some(&one.error.as_ref()?.message))),

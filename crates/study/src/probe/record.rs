@@ -56,7 +56,7 @@ pub struct ProbeSample {
     pub answer_type: usize,
 }
 
-/// The likeliest answer.
+/// The greedy answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeAnswer {
     /// The answer, with its log probability and how open its tokens were.
@@ -104,8 +104,9 @@ pub struct ProbeRecord {
     pub certainty: Conditions<Option<f64>>,
     /// What the evidence does.
     pub effect: Effects,
-    /// The likeliest answer; `None` for a condition that the question was not put under.
-    pub likeliest: Conditions<Option<ProbeAnswer>>,
+    /// The greedy answer; `None` for a condition that the question was not put under.
+    #[serde(rename = "likeliest")]
+    pub greedy: Conditions<Option<ProbeAnswer>>,
     /// Probability with which the model says that it must look the question up, where it can tell.
     pub judgment: Option<f64>,
     /// The eigenscore of the samples from memory, where it was asked for.
@@ -171,7 +172,7 @@ pub(super) struct Given {
 /// What was drawn under a condition, and whether it is right.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judged {
-    pub(super) likeliest: ProbeAnswer,
+    pub(super) greedy: ProbeAnswer,
     pub(super) samples: Vec<ProbeSample>,
 }
 
@@ -183,7 +184,7 @@ impl ProbeRecord {
         drawn: &Conditions<Option<Judged>>,
         fingerprint: Fingerprints,
     ) -> Self {
-        let likeliest = drawn.map(|drawn| drawn.as_ref().map(|drawn| drawn.likeliest.clone()));
+        let greedy = drawn.map(|drawn| drawn.as_ref().map(|drawn| drawn.greedy.clone()));
         let samples = drawn.map(|drawn| drawn.as_ref().map(|drawn| drawn.samples.clone()));
         let confidence = samples.map(|samples| {
             let correct: Option<Vec<bool>> = samples
@@ -208,7 +209,7 @@ impl ProbeRecord {
             },
             confidence,
             certainty,
-            likeliest,
+            greedy,
             judgment: given.judgment,
             eigenscore: given.eigenscore,
             samples,

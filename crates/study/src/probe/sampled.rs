@@ -2,17 +2,14 @@
 //! Nothing is kept here: see `run`. What policies take from memory is taken in steps of its own, as
 //! answering takes it, so that its time can be told.
 
-use std::collections::BTreeSet;
-use std::time::Instant;
-
-use ken_answer::prompt::{self, Posed};
-use ken_answer::{AnswerError, Cost, Pipeline, Retrieved, Step, share};
+use ken_answer::prompt::{self, QuestionPrompt};
+use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge};
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
-    eigenscores, judge_need, letter, mask, named_choice, right_choices, seed_of,
-    types_by_entailment, types_by_meaning, types_by_string,
+    Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw, letter,
+    mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,
+    types_by_string,
 };
 
 use super::record::{
@@ -54,16 +51,16 @@ struct Draft<'q> {
 
 /// What was drawn to a prompt.
 struct Answers {
-    likeliest: Sample,
+    greedy: Sample,
     samples: Vec<Sample>,
     /// Tokens written of each sample.
     written: Vec<usize>,
 }
 
 impl Answers {
-    fn of(likeliest: Drawn, samples: Drawn) -> Option<Self> {
+    fn of(greedy: Drawn, samples: Drawn) -> Option<Self> {
         Some(Self {
-            likeliest: likeliest.samples.into_iter().next()?,
+            greedy: greedy.samples.into_iter().next()?,
             samples: samples.samples,
             written: samples.written,
         })
@@ -102,7 +99,7 @@ impl Probe<'_> {
             };
             let mut judged: Vec<Judged> = Vec::with_capacity(sampled.len());
             for Answers {
-                likeliest,
+                greedy,
                 samples,
                 written,
             } in sampled
@@ -111,8 +108,8 @@ impl Probe<'_> {
                     Some(_) => None,
                     None => correct.next(),
                 };
-                let likeliest = ProbeAnswer {
-                    answer: likeliest,
+                let greedy = ProbeAnswer {
+                    answer: greedy,
                     correct: right(),
                 };
                 let types = self.types(draft.question, &samples)?;
@@ -125,7 +122,7 @@ impl Probe<'_> {
                     answer_type,
                 };
                 judged.push(Judged {
-                    likeliest,
+                    greedy,
                     samples: (samples.into_iter().zip(types).zip(written))
                         .map(judge)
                         .collect(),
@@ -146,7 +143,7 @@ impl Probe<'_> {
 
     /// Draws the answers to all prompts; `None` for a question on which the model was stopped.
     fn sampled(&self, drafts: &mut [Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
-        let likeliest = self.drawn_from_memory(Step::Draft, drafts)?;
+        let greedy = self.drawn_from_memory(Step::Draft, drafts)?;
         let samples = self.drawn_from_memory(Step::Sample, drafts)?;
         let model = self.pipeline.model();
         let further = drafts.iter().flat_map(|draft| {
@@ -157,43 +154,41 @@ impl Probe<'_> {
         });
         let further: Vec<Asked<'_>> = further.collect();
         let mut further = draw(model, &further)?.into_iter();
-        let from_memory = likeliest.into_iter().zip(samples);
+        let from_memory = greedy.into_iter().zip(samples);
         Ok(drafts
             .iter()
             .zip(from_memory)
-            .map(|(draft, (likeliest, samples))| {
-                let mut all = vec![(likeliest, samples)];
+            .map(|(draft, (greedy, samples))| {
+                let mut all = vec![(greedy, samples)];
                 for _ in draft.prompts.iter().skip(1) {
                     all.push((further.next().flatten(), further.next().flatten()));
                 }
                 all.into_iter()
-                    .map(|(likeliest, samples)| Answers::of(likeliest?, samples?))
+                    .map(|(greedy, samples)| Answers::of(greedy?, samples?))
                     .collect()
             })
             .collect())
     }
 
-    /// Draws the likeliest answers from memory, or the samples, and keeps what they cost.
+    /// Draws the greedy answers from memory, or the samples, and keeps what they cost.
     fn drawn_from_memory(
         &self,
         step: Step,
         drafts: &mut [Draft<'_>],
     ) -> Result<Vec<Option<Drawn>>, AnswerError> {
-        let started = Instant::now();
         // The first prompt is the one from memory.
         let asked = drafts
             .iter()
             .map(|draft| self.asked(step, draft.question, &draft.prompts[0]));
-        let drawn = draw(self.pipeline.model(), &asked.collect::<Vec<_>>())?;
-        let ms = share(started.elapsed(), drafts.len());
-        for (draft, drawn) in drafts.iter_mut().zip(&drawn) {
-            if let Some(drawn) = drawn {
-                let written = drawn.written_tokens();
-                let cost = Cost::of_model(drawn.samples.len(), drawn.prompt_tokens, written, ms);
+        let drawn = draw_answers(self.pipeline.model(), &asked.collect::<Vec<_>>())?;
+        let each = drafts.iter_mut().zip(drawn);
+        Ok(each
+            .map(|(draft, drawn)| {
+                let (drawn, cost) = drawn?;
                 draft.given.costs.insert(step, cost);
-            }
-        }
-        Ok(drawn)
+                Some(drawn)
+            })
+            .collect())
     }
 
     fn asked<'p>(&self, step: Step, question: &Question, prompt: &'p Prompt) -> Asked<'p> {
@@ -201,7 +196,7 @@ impl Probe<'_> {
             Step::Sample => {
                 Asked::for_samples(prompt, self.options, seed_of(self.seed, &question.id))
             }
-            _ => Asked::for_likeliest(prompt, self.options.max_tokens),
+            _ => Asked::greedy(prompt, self.options.max_tokens),
         }
     }
 
@@ -212,18 +207,14 @@ impl Probe<'_> {
             return Ok(());
         }
         let questions: Vec<&str> = drafts.iter().map(|d| d.question.question.trim()).collect();
-        let started = Instant::now();
-        let judged = judge_need(model, &questions)?;
-        let ms = share(started.elapsed(), drafts.len());
-        for (draft, judged) in drafts.iter_mut().zip(judged) {
-            draft.given.judgment = Some(judged.need);
-            let cost = Cost::of_model(1, judged.prompt_tokens, 0, ms);
+        for (draft, (judgment, cost)) in drafts.iter_mut().zip(judge(model, &questions)?) {
+            draft.given.judgment = Some(judgment);
             draft.given.costs.insert(Step::Judge, cost);
         }
         Ok(())
     }
 
-    /// Takes the eigenscores, where they are wanted.
+    /// Measures the eigenscores, if asked for.
     fn inspect(
         &self,
         drafts: &mut [Draft<'_>],
@@ -242,19 +233,10 @@ impl Probe<'_> {
             })
             .unzip();
         let prompts: Vec<&Prompt> = indices.iter().map(|&at| &drafts[at].prompts[0]).collect();
-        let model = self.pipeline.model();
-        let started = Instant::now();
-        let scores = eigenscores(model, &prompts, &answers)?;
-        let ms = share(started.elapsed(), indices.len());
-        let mut costs = Vec::with_capacity(indices.len());
-        for (prompt, answers) in prompts.iter().zip(&answers) {
-            let distinct = answers.iter().collect::<BTreeSet<_>>().len();
-            let read = distinct * model.count_prompt_tokens(prompt)?;
-            costs.push(Cost::of_model(distinct, read, 0, ms));
-        }
-        for ((index, score), cost) in indices.into_iter().zip(scores).zip(costs) {
+        let inspected = inspect_answers(self.pipeline.model(), &prompts, &answers)?;
+        for (index, (eigenscore, cost)) in indices.into_iter().zip(inspected) {
             let given = &mut drafts[index].given;
-            given.eigenscore = score;
+            given.eigenscore = eigenscore;
             given.costs.insert(Step::Inspect, cost);
         }
         Ok(())
@@ -262,33 +244,38 @@ impl Probe<'_> {
 
     /// Finds the evidence and puts the questions into words.
     fn drafts<'q>(&self, questions: &[&'q Question]) -> Result<Vec<Draft<'q>>, AnswerError> {
-        let posed: Vec<Posed<'_>> = questions
+        let question_prompts: Vec<QuestionPrompt<'_>> = questions
             .iter()
-            .map(|question| Posed {
+            .map(|question| QuestionPrompt {
                 question: question.question.trim(),
                 choices: &question.choices,
             })
             .collect();
-        if posed.iter().any(|posed| posed.question.is_empty()) {
+        if question_prompts
+            .iter()
+            .any(|question_prompt| question_prompt.question.is_empty())
+        {
             return Err(AnswerError::EmptyQuestion);
         }
         let evidence: Vec<Option<Vec<Retrieved>>> = match self.pipeline.retriever() {
             Some(_) => {
-                let found = self.pipeline.evidence(&posed)?;
+                let found = self.pipeline.evidence(&question_prompts)?;
                 found.into_iter().map(Some).collect()
             }
-            None => vec![None; posed.len()],
+            None => vec![None; question_prompts.len()],
         };
         Ok(questions
             .iter()
-            .zip(posed)
+            .zip(question_prompts)
             .zip(evidence)
-            .map(|((question, posed), evidence)| draft(question, posed, evidence))
+            .map(|((question, question_prompt), evidence)| {
+                draft(question, question_prompt, evidence)
+            })
             .collect())
     }
 
     /// Whether each answer is right, of the questions where that can be told, in their order: of a
-    /// prompt the likeliest first.
+    /// prompt the greedy first.
     fn correct(
         &self,
         drafts: &[Draft<'_>],
@@ -301,7 +288,7 @@ impl Probe<'_> {
             .flat_map(|(draft, sampled)| {
                 let golden = golden(draft.question);
                 let answers = sampled.iter().flatten();
-                let each = answers.flat_map(|a| std::iter::once(&a.likeliest).chain(&a.samples));
+                let each = answers.flat_map(|a| std::iter::once(&a.greedy).chain(&a.samples));
                 each.map(move |sample| (sample.text.as_str(), golden))
             })
             .collect();
@@ -347,10 +334,10 @@ fn golden(question: &Question) -> Golden<'_> {
 /// or nothing was masked.
 fn draft<'q>(
     question: &'q Question,
-    posed: Posed<'_>,
+    question_prompt: QuestionPrompt<'_>,
     evidence: Option<Vec<Retrieved>>,
 ) -> Draft<'q> {
-    let mut prompts = vec![prompt::from_memory(posed)];
+    let mut prompts = vec![prompt::from_memory(question_prompt)];
     let mut given = Given {
         unjudged: golden(question).obstacle(),
         ..Given::default()
@@ -370,13 +357,13 @@ fn draft<'q>(
         evidence.retain(|passage| passage.in_prompt);
         given.evidence = evidence.iter().map(|p| p.passage_id.clone()).collect();
         asked.corpus = ask(prompt::from_evidence(
-            posed,
+            question_prompt,
             &evidence.iter().collect::<Vec<_>>(),
         ));
         if given.unjudged.is_none() {
             given.masked_places = mask_all(&mut evidence, &answers_in_words(question));
             asked.masked = ask(prompt::from_evidence(
-                posed,
+                question_prompt,
                 &evidence.iter().collect::<Vec<_>>(),
             ));
         }

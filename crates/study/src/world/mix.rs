@@ -5,7 +5,7 @@
 //! Storing a fact is not yet being able to use it: that is learned from questions about a part of the
 //! people, and holds for the others (Allen-Zhu and Li, *Physics of Language Models*, part 3.1).
 
-use ken_answer::{Posed, prompt};
+use ken_answer::{QuestionPrompt, prompt};
 use ken_probe::seed_of;
 use serde::Serialize;
 
@@ -128,7 +128,7 @@ fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
     let question = filled(one_of(questions(query), state), &subject.name, "");
     if unit(state) < BACKGROUND {
         let known = training_text(subject, world.settings.seed, state);
-        let input = prompt::verbalize(Posed::open(&question), None).input;
+        let input = prompt::verbalize(QuestionPrompt::open(&question), None).input;
         return Some(TrainingText::new(
             TextKind::Background,
             input,
@@ -139,14 +139,17 @@ fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
     let offered = offered.then(|| choices(&world.names, &world.names.towns, query, answer, state));
     let (input, learned) = match offered.flatten() {
         Some((choices, letter)) => {
-            let posed = Posed {
+            let question_prompt = QuestionPrompt {
                 question: &question,
                 choices: &choices,
             };
-            (prompt::from_memory(posed).input, letter.to_string())
+            (
+                prompt::from_memory(question_prompt).input,
+                letter.to_string(),
+            )
         }
         None => (
-            prompt::from_memory(Posed::open(&question)).input,
+            prompt::from_memory(QuestionPrompt::open(&question)).input,
             answer.to_owned(),
         ),
     };
@@ -187,13 +190,13 @@ fn reading(world: &World, state: &mut u64) -> TrainingText {
         Some((choices, letter)) => (choices, letter.to_string()),
         None => (Vec::new(), answer.to_owned()),
     };
-    let posed = Posed {
+    let question_prompt = QuestionPrompt {
         question: &question,
         choices: &choices,
     };
     let input = match unit(state) < PASSAGE_LAST {
-        true => input_with_passages_last(posed, &passages),
-        false => prompt_of(posed, &passages).input,
+        true => input_with_passages_last(question_prompt, &passages),
+        false => prompt_of(question_prompt, &passages).input,
     };
     TrainingText::new(TextKind::Reading, input, answered(&learned))
 }

@@ -1,6 +1,6 @@
 //! Questions of the world as the pipeline puts them to a model: the prompts are its own.
 
-use ken_answer::{Posed, Retrieved, prompt};
+use ken_answer::{QuestionPrompt, Retrieved, prompt};
 use ken_model::language::Prompt;
 use ken_probe::letter;
 
@@ -20,7 +20,7 @@ pub(super) struct Passage {
 }
 
 /// The prompt for a question with passages, the best first; from memory where there are none.
-pub(super) fn prompt_of(posed: Posed<'_>, passages: &[Passage]) -> Prompt {
+pub(super) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage]) -> Prompt {
     let found: Vec<Retrieved> = passages
         .iter()
         .map(|passage| Retrieved {
@@ -33,14 +33,17 @@ pub(super) fn prompt_of(posed: Posed<'_>, passages: &[Passage]) -> Prompt {
             in_prompt: true,
         })
         .collect();
-    prompt::from_evidence(posed, &found.iter().collect::<Vec<_>>())
+    prompt::from_evidence(question_prompt, &found.iter().collect::<Vec<_>>())
 }
 
 /// The input for a question with passages that stand behind it, which the pipeline never does: a
 /// model that has read both orders looks for what is asked, and not at a place.
-pub(super) fn input_with_passages_last(posed: Posed<'_>, passages: &[Passage]) -> String {
-    let alone = prompt::from_memory(posed).input;
-    let whole = prompt_of(posed, passages).input;
+pub(super) fn input_with_passages_last(
+    question_prompt: QuestionPrompt<'_>,
+    passages: &[Passage],
+) -> String {
+    let alone = prompt::from_memory(question_prompt).input;
+    let whole = prompt_of(question_prompt, passages).input;
     let passages = whole.strip_suffix(&alone).unwrap_or_default();
     // The last line asks for the answer.
     let (question, wanted) = alone.rsplit_once('\n').unwrap_or(("", &alone));

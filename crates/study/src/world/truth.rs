@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::Posed;
+use ken_answer::QuestionPrompt;
 use ken_model::language::{LanguageModel, Prompt, Score, ScoreRequest};
 use ken_probe::seed_of;
 use serde::Serialize;
@@ -130,7 +130,7 @@ pub fn measure_truth(
 /// evidence, the former answer.
 fn scored(world: &World, told: &[&Subject], question: &WorldQuestion) -> Scored {
     let truth = &question.metadata;
-    let posed = Posed {
+    let question_prompt = QuestionPrompt {
         question: &question.question,
         choices: &question.choices,
     };
@@ -146,10 +146,10 @@ fn scored(world: &World, told: &[&Subject], question: &WorldQuestion) -> Scored 
         .map(passage)
         .into_iter()
         .collect();
-    let from_memory = prompt_of(posed, &[]);
+    let from_memory = prompt_of(question_prompt, &[]);
     let mut prompts = vec![
         (from_memory.clone(), answer.clone()),
-        (prompt_of(posed, &stranger), answer.clone()),
+        (prompt_of(question_prompt, &stranger), answer.clone()),
     ];
     let documents = truth.documents.iter().filter_map(|id| {
         let subject = told.iter().find(|subject| subject.id == *id)?;
@@ -158,7 +158,7 @@ fn scored(world: &World, told: &[&Subject], question: &WorldQuestion) -> Scored 
     let documents: Vec<Passage> = documents.collect();
     let has_evidence = !documents.is_empty();
     if has_evidence {
-        prompts.push((prompt_of(posed, &documents), answer));
+        prompts.push((prompt_of(question_prompt, &documents), answer));
     }
     if let Some(former) = &truth.former {
         prompts.push((from_memory, answered(former)));

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use ken_answer::Policy;
 use ken_answer::{Pipeline, Retriever, Settings as Answering};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
@@ -11,7 +12,6 @@ use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Sampling};
-use ken_route::Policy;
 use serde_json::json;
 use tempfile::TempDir;
 

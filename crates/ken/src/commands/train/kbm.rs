@@ -4,9 +4,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{Posed, prompt};
+use ken_answer::{QuestionPrompt, Signal, prompt};
 use ken_model::decoder::LearnedBoundary;
-use ken_route::Measure;
 use ken_study::{
     BoundaryLessons, Labels, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
     read_results,
@@ -138,14 +137,14 @@ pub(crate) fn taught(
 /// those that it was trained on.
 pub(crate) fn scores(
     records: &[ProbeRecord],
-    measure: Measure,
+    signal: Signal,
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<f64>>> {
     let (assessor, held_out) = open::assessor(settings, stop)?;
-    let indicator = match measure {
-        Measure::Certitude => prompt::Indicator::Certainty,
-        _ => prompt::Indicator::Mastery,
+    let indicator = match signal == Signal::CERTITUDE {
+        true => prompt::Indicator::Certainty,
+        false => prompt::Indicator::Mastery,
     };
     let unknown: Vec<usize> = (0..records.len())
         .filter(|&at| place_in_split(&records[at].question) < held_out)
@@ -160,7 +159,7 @@ pub(crate) fn scores(
             .collect();
         let asked: Vec<_> = questions
             .iter()
-            .map(|question| prompt::from_memory(Posed::open(question)))
+            .map(|question| prompt::from_memory(QuestionPrompt::open(question)))
             .collect();
         Ok(assessor.needs(&questions, &asked.iter().collect::<Vec<_>>(), indicator)?)
     })?;

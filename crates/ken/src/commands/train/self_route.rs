@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt::{from_memory, verbalize};
-use ken_answer::{Datastore, Posed, Taken};
+use ken_answer::{Datastore, Measurements, Policy, QuestionPrompt, Signal};
 use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
 use ken_model::language::Prompt;
-use ken_route::{Measure, Policy};
 use ken_study::lessons::{Routing, TextLesson};
 use ken_study::{
     LearnError, ProbeRecord, RoutingLesson, RoutingStage, SourceRecord, place_in_split,
@@ -130,7 +129,7 @@ pub(crate) fn scores(
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Vec<Option<f64>>> {
-    let policy = Policy::measured(Measure::SelfRoute);
+    let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = open::routed_pipeline(false, &[policy], settings, stop)?;
     let received = pipeline.model().fingerprint();
     if let Some(record) = records
@@ -154,10 +153,10 @@ pub(crate) fn scores(
     let needs = in_batches(&unknown, BATCH, "chosen", stop, |batch| {
         let questions = batch.iter().map(|&at| records[at].question.trim());
         let questions: Vec<&str> = questions.collect();
-        let nothing = vec![Taken::default(); batch.len()];
-        let taken = pipeline.take(&[Measure::SelfRoute], &questions, nothing, None)?;
-        let needs = taken.iter().map(|taken| taken.need(Measure::SelfRoute));
-        Ok(needs.collect())
+        let nothing = vec![Measurements::default(); batch.len()];
+        let measured = pipeline.measure(&[Signal::SELF_ROUTE], &questions, nothing, None)?;
+        let scores = measured.iter().map(|one| Signal::SELF_ROUTE.of(one));
+        Ok(scores.collect())
     })?;
     let mut scores = vec![None; records.len()];
     for (at, need) in unknown.into_iter().zip(needs) {
@@ -209,15 +208,18 @@ const SECOND_SLOWER: f64 = 20.0;
 /// what asks for what it knows, a corpus as the number of a passage, the end of the knowledge as the
 /// end of a line.
 fn beginnings(checkpoint: &Checkpoint, tokens: &SourceTokens) -> Result<Vec<(u32, Vec<u32>)>> {
-    let posed = Posed::open("");
+    let question_prompt = QuestionPrompt::open("");
     let last_line = |prompt: Prompt| prompt.input.lines().last().unwrap_or_default().to_owned();
     let read = |text: &str| -> Result<Vec<u32>> { Ok(checkpoint.continued("", text)?.1) };
     let mut beginnings = vec![
         (
             tokens.end_of_question,
-            read(&last_line(from_memory(posed)))?,
+            read(&last_line(from_memory(question_prompt)))?,
         ),
-        (tokens.own, read(&last_line(verbalize(posed, None)))?),
+        (
+            tokens.own,
+            read(&last_line(verbalize(question_prompt, None)))?,
+        ),
         (tokens.end_of_knowledge, read("\n")?),
     ];
     for corpus in &tokens.corpora {

@@ -1,0 +1,229 @@
+//! What is recorded of a question for signals: what the model was asked, what came of it, and what that
+//! cost.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ken_probe::Sample;
+use serde::{Deserialize, Serialize};
+
+use crate::answer::{Calls, Tokens};
+use crate::router::Routed;
+
+/// What is asked of the model for a signal. Steps are taken in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Whether it needs to look the question up.
+    Judge,
+    /// Its greedy answer.
+    Draft,
+    /// Sampled answers.
+    Sample,
+    /// Its hidden states behind the samples.
+    Inspect,
+    /// The vector of the question that a router takes.
+    Represent,
+    /// Whether the answer is mastered, asked of a model that was trained on that.
+    AssessMastery,
+    /// Whether answers agree, asked of the same.
+    AssessCertainty,
+    /// Which source a model takes that was trained to choose.
+    ChooseSource,
+}
+
+impl Step {
+    /// As the step is called among the times of a trace.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Judge => "judge",
+            Self::Draft => "draft",
+            Self::Sample => "sample",
+            Self::Inspect => "inspect",
+            Self::Represent => "represent",
+            Self::AssessMastery => "assess mastery",
+            Self::AssessCertainty => "assess certainty",
+            Self::ChooseSource => "choose source",
+        }
+    }
+
+    /// What it costs beside the answer, as the reference says it.
+    pub(super) fn costs(self) -> &'static str {
+        match self {
+            Self::Judge => "one short call that reads the question",
+            Self::Draft => {
+                "nothing where the answer stays, since it is the answer; else one answer from memory"
+            }
+            Self::Sample => "`--samples` answers from memory (10)",
+            Self::Inspect => "one reading of each distinct answer",
+            Self::Represent => {
+                "the embedding of the question, or, from hidden states or the first token, one call that reads it; with `--kbm` one of that model too"
+            }
+            Self::AssessMastery | Self::AssessCertainty => {
+                "one call of that model, which reads the question"
+            }
+            Self::ChooseSource => {
+                "nothing but the search for neighbors: what is read to choose is not read again"
+            }
+        }
+    }
+}
+
+/// What a step costs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Calls.
+    pub calls: Calls,
+    /// Tokens.
+    pub tokens: Tokens,
+    /// Milliseconds; where many questions were asked at once, its share. `None` where nobody took
+    /// the time.
+    #[serde(default, deserialize_with = "measured_time")]
+    pub ms: Option<f64>,
+}
+
+impl Cost {
+    /// What calls of the model cost.
+    #[must_use]
+    pub fn of_model(calls: usize, read: usize, written: usize, ms: f64) -> Self {
+        Self {
+            calls: Calls {
+                model: calls,
+                retriever: 0,
+            },
+            tokens: Tokens {
+                prompt: read,
+                completion: written,
+            },
+            ms: Some(ms),
+        }
+    }
+}
+
+/// Nothing takes no time: where that was written, it was not measured.
+fn measured_time<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let ms: Option<f64> = Option::deserialize(from)?;
+    Ok(ms.filter(|ms| *ms > 0.0))
+}
+
+/// What was recorded of one question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurements {
+    /// Probability in `[0, 1]` with which the model says that it must look the question up.
+    pub judgment: Option<f64>,
+    /// The greedy answer.
+    pub draft: Option<Sample>,
+    /// Sampled answers.
+    pub samples: Vec<Sample>,
+    /// The answer type of each: those of one type say the same.
+    pub types: Vec<usize>,
+    /// The eigenscore of the samples.
+    pub eigenscore: Option<f64>,
+    /// What a router holds.
+    pub routed: Option<Routed>,
+    /// What a model that was trained on the boundary denies.
+    #[serde(default)]
+    pub assessed: Verdicts,
+    /// What a model chose that was trained to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<ChosenSource>,
+    /// What was paid, by step.
+    pub costs: BTreeMap<Step, Cost>,
+}
+
+impl Measurements {
+    /// The same without what other routing models told than those that decide now.
+    #[must_use]
+    pub fn by(mut self, models: RoutingModels<'_>) -> Self {
+        let other = |chosen: &mut ChosenSource| chosen.datastore.as_deref() != models.datastore;
+        if self.chosen.take_if(other).is_some() {
+            self.costs.remove(&Step::ChooseSource);
+        }
+        let other = |routed: &mut Routed| Some(routed.router.as_str()) != models.router;
+        if self.routed.take_if(other).is_some() {
+            self.costs.remove(&Step::Represent);
+        }
+        if Some(self.assessed.by.as_str()) != models.assessor {
+            self.assessed = Verdicts::default();
+            self.costs.remove(&Step::AssessMastery);
+            self.costs.remove(&Step::AssessCertainty);
+        }
+        self
+    }
+}
+
+/// What was trained to decide beside the model that answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoutingModel {
+    /// A head over the question's vector.
+    Router,
+    /// A model that was trained on what another knows.
+    Assessor,
+    /// A policy datastore, which votes on the source that a model chooses.
+    Datastore,
+}
+
+impl RoutingModel {
+    /// The setting that names it.
+    #[must_use]
+    pub fn setting(self) -> &'static str {
+        match self {
+            Self::Router => "router",
+            Self::Assessor => "kbm",
+            Self::Datastore => "datastore",
+        }
+    }
+}
+
+/// The fingerprints of what decides beside the model that answers; `None` where there is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RoutingModels<'a> {
+    /// The router.
+    pub router: Option<&'a str>,
+    /// The model that was trained on a boundary.
+    pub assessor: Option<&'a str>,
+    /// The policy datastore.
+    pub datastore: Option<&'a str>,
+}
+
+impl<'a> RoutingModels<'a> {
+    /// The fingerprint of one of them.
+    #[must_use]
+    pub fn fingerprint(self, model: RoutingModel) -> Option<&'a str> {
+        match model {
+            RoutingModel::Router => self.router,
+            RoutingModel::Assessor => self.assessor,
+            RoutingModel::Datastore => self.datastore,
+        }
+    }
+}
+
+/// What a model chose that was trained to choose its source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChosenSource {
+    /// The fingerprint of the datastore that voted, where there is one.
+    pub datastore: Option<String>,
+    /// The sum over corpora of p_M times p_D, in `[0, 1]`.
+    pub need: f64,
+    /// The corpus with the largest product.
+    pub corpus: String,
+}
+
+/// What a model that was trained on what another knows says of a question.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// The fingerprint of the model that says it.
+    pub by: String,
+    /// The probability that the answer is not mastered.
+    pub mastery: Option<f64>,
+    /// The probability that answers do not agree.
+    pub certainty: Option<f64>,
+}
+
+/// The milliseconds of one of so many questions that were worked on together: each has the same
+/// share, long or short.
+#[must_use]
+pub fn share(time: Duration, questions: usize) -> f64 {
+    time.as_secs_f64() * 1000.0 / questions.max(1) as f64
+}

@@ -1,0 +1,127 @@
+//! Signals and the policies that decide by them, by name.
+
+use ken_route::{CannotChoose, Source};
+
+use super::*;
+use crate::Policy;
+
+/// The reference has a row for each signal, in this order, and no other.
+#[test]
+fn the_reference_says_what_the_definitions_say() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/cli.md");
+    let reference = std::fs::read_to_string(path).unwrap();
+    let row = |signal: &Signal| {
+        let range = if signal.is_share { "0 to 1" } else { "any" };
+        let default = signal
+            .threshold
+            .map(|given| format!(", {given} by default"));
+        let double = if signal.with_evidence { "yes" } else { "no" };
+        let Definition {
+            name,
+            measures,
+            needs,
+            ..
+        } = &**signal;
+        let (costs, default) = (signal.costs(), default.unwrap_or_default());
+        format!("| `{name}` | {measures} | {range}{default} | {double} | {costs} | {needs} |\n")
+    };
+    let rows: String = Signal::ALL.iter().map(row).collect();
+    let table = format!("|---|---|---|---|---|---|\n{rows}\n");
+    assert!(reference.contains(&table), "{path} should have\n{table}");
+}
+
+#[test]
+fn signals_read_back() {
+    for signal in Signal::ALL {
+        assert_eq!(signal.to_string().parse(), Ok(*signal));
+    }
+    let error = "entropy".parse::<Signal>().unwrap_err();
+    assert!(error.to_string().contains("`entropy`"));
+    assert!(error.to_string().contains("uncertainty:eigenscore"));
+}
+
+#[test]
+fn names_read_back() {
+    for text in [
+        "always",
+        "never",
+        "oracle",
+        "random:0.25",
+        "prompt",
+        "prompt@0.3",
+        "certainty",
+        "certainty@0.61",
+        "certainty@0.61+double",
+        "uncertainty:eigenscore@-3.5",
+        "router",
+        "router@0.4",
+        "self-route",
+        "self-route@0.1",
+    ] {
+        let policy: Policy = text.parse().unwrap();
+        assert_eq!(policy.to_string(), text);
+    }
+    assert_eq!("prompt@0.5".parse::<Policy>(), "prompt".parse());
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (text, part) in [
+        ("sometimes", "`sometimes`"),
+        ("random:2", "`2`"),
+        ("random:", "``"),
+        ("certainty@high", "`high`"),
+        ("certainty@inf", "`inf`"),
+        ("certainty@1.5", "from 0 to 1"),
+        ("prompt@-1", "from 0 to 1"),
+        ("self-route@1.01", "from 0 to 1"),
+        ("uncertainty:perplexity@nan", "is not a threshold"),
+        ("prompt+double", "cannot judge twice"),
+        ("router@0.4+double", "cannot judge twice"),
+    ] {
+        let error = text.parse::<Policy>().unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
+}
+
+fn source(policy: &str, score: Option<f64>) -> Result<Source, CannotChoose> {
+    let policy: Policy = policy.parse().unwrap();
+    policy.choose(score).map(|choice| choice.source)
+}
+
+#[test]
+fn fixed_policies_ignore_what_was_measured() {
+    for score in [None, Some(0.0), Some(1.0)] {
+        assert_eq!(source("always", score), Ok(Source::Corpus));
+        assert_eq!(source("never", score), Ok(Source::SelfKnowledge));
+    }
+}
+
+#[test]
+fn what_is_above_the_threshold_retrieves() {
+    assert_eq!(source("prompt", Some(0.5)), Ok(Source::SelfKnowledge));
+    assert_eq!(source("prompt", Some(0.51)), Ok(Source::Corpus));
+    assert_eq!(source("certainty@0.2", Some(0.3)), Ok(Source::Corpus));
+    assert_eq!(
+        source("certainty@0.3", Some(0.3)),
+        Ok(Source::SelfKnowledge)
+    );
+    assert_eq!(source("certainty@0.3", Some(f64::NAN)), Ok(Source::Corpus));
+    assert_eq!(source("random:0.3", Some(0.29)), Ok(Source::Corpus));
+    assert_eq!(source("random:0", Some(0.0)), Ok(Source::SelfKnowledge));
+}
+
+#[test]
+fn what_is_missing_is_told() {
+    let kind = |policy, score| source(policy, score).unwrap_err().kind();
+    assert_eq!(kind("prompt", None), "not_measured");
+    assert_eq!(kind("random:0.5", None), "not_measured");
+    assert_eq!(kind("oracle", Some(1.0)), "no_golden_answers");
+    assert_eq!(kind("certainty", Some(1.0)), "no_threshold");
+    let hint = |policy: Policy| policy.check().unwrap_err().remedy().unwrap().to_string();
+    let once = hint(Policy::measured(Signal::CERTAINTY));
+    assert!(once.contains("certainty@THRESHOLD"), "{once}");
+    let twice = hint("certainty+double".parse().unwrap());
+    assert!(twice.contains("`certainty@THRESHOLD+double`"), "{twice}");
+    assert!(twice.contains("Calibrate(\"certainty\")"), "{twice}");
+}
