@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Policy;
+use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering};
 use ken_model::table::{Fact, TableModel};
-use ken_answer::Policy;
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
     to_html,

@@ -12,13 +12,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ken_answer::Policy;
+use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering, Step};
 use ken_model::language::{
     Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
     ScoreRequest,
 };
 use ken_model::table::{Fact, TableModel};
-use ken_answer::Policy;
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, measure_signals, to_csv, to_html, untimed,
 };

@@ -15,7 +15,10 @@ enum Forbidden {
 const DIAGNOSTIC: &[&str] = &["diagnostic", "diagnostic-derive"];
 
 const ROOMS: &[(&str, Forbidden)] = &[
-    ("diagnostic", Forbidden::EveryRoomBut(&["diagnostic-derive"])),
+    (
+        "diagnostic",
+        Forbidden::EveryRoomBut(&["diagnostic-derive"]),
+    ),
     ("storage", Forbidden::EveryRoomBut(DIAGNOSTIC)),
     ("http", Forbidden::EveryRoomBut(DIAGNOSTIC)),
     (

@@ -284,7 +284,8 @@ impl Score for Signal {
                 remedy!("name a model that was trained by <TrainSelfRoute>")
             }
             Some(RoutingModel::Assessor) | None => {
-                "use `certainty`, which needs no more than the answers, or a model on this machine".into()
+                "use `certainty`, which needs no more than the answers, or a model on this machine"
+                    .into()
             }
         }
     }

@@ -232,7 +232,12 @@ fn a_pull_that_failed_half_way_is_continued_by_the_next() {
     let bench = bench(&server);
     let error = bench.pull(REPOSITORY).unwrap_err();
     assert_eq!(error.kind(), "network", "{error}");
-    assert!(error.remedy().unwrap().mentions("continues where it stopped"));
+    assert!(
+        error
+            .remedy()
+            .unwrap()
+            .mentions("continues where it stopped")
+    );
     assert!(bench.cache().list().unwrap().is_empty());
     healed.store(true, Ordering::SeqCst);
     bench.pull(REPOSITORY).unwrap();

@@ -6,14 +6,14 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use clap::Arg;
+use ken_answer::Policy;
 use ken_answer::Rerank;
 use ken_corpus::{Active, Filter, Segmentation};
+use ken_hub::ModelReference;
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
 use ken_model::decoder::Device;
-use ken_hub::ModelReference;
-use ken_answer::Policy;
 use serde::{Serialize, Serializer};
 
 use super::address::CorpusAddress;

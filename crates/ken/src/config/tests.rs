@@ -1,14 +1,14 @@
 //! Tests of the settings' precedence and messages.
 
 use clap::Command;
+use ken_answer::Policy;
 use ken_answer::Rerank;
 use ken_corpus::Segmentation;
 use ken_documents::Budget;
+use ken_hub::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR};
 use ken_index::Mode;
 use ken_model::Precision;
 use ken_model::decoder::Device;
-use ken_hub::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR};
-use ken_answer::Policy;
 use std::num::NonZeroUsize;
 
 use super::values::Bytes;

@@ -7,14 +7,14 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ken_answer::Policy;
 use ken_answer::Rerank;
 use ken_corpus::{Filter, Segmentation};
+use ken_hub::ModelReference;
 use ken_index::Mode;
 use ken_ingest::Cut;
 use ken_model::Precision;
 use ken_model::decoder::Device;
-use ken_hub::ModelReference;
-use ken_answer::Policy;
 use serde::Serialize;
 
 /// The type of a setting.

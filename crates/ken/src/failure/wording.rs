@@ -56,10 +56,10 @@ fn command(action: &Action) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ken_answer::Policy;
     use ken_corpus::CorpusError;
     use ken_diagnostic::{Diagnostic, remedy};
     use ken_milvus::MilvusError;
-    use ken_answer::Policy;
 
     fn worded(error: &dyn Diagnostic) -> String {
         error.remedy().as_ref().map(hint).unwrap_or_default()

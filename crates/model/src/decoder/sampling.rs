@@ -30,7 +30,9 @@ impl Sampler {
     pub(super) fn new(sampling: Sampling, sample: usize) -> Self {
         let seed = match sampling {
             Sampling::Greedy => 0,
-            Sampling::Random { seed, .. } => seed.wrapping_add(ken_random::STEP.wrapping_mul(sample as u64)),
+            Sampling::Random { seed, .. } => {
+                seed.wrapping_add(ken_random::STEP.wrapping_mul(sample as u64))
+            }
         };
         Self {
             sampling,
