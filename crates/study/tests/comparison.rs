@@ -11,7 +11,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Policy;
-use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering};
 use ken_model::table::{Fact, TableModel};
 use ken_study::compare::{

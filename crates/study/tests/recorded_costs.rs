@@ -12,7 +12,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ken_answer::Policy;
-use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering, Step};
 use ken_model::language::{
     Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,

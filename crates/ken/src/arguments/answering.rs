@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
-use ken_answer::{Policy, Signal};
+use ken_answer::Policy;
 
 use crate::config::{DECIDING, FINDING, Key, MODEL, Settings, count, flags, share};
 

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ken_hub::ModelReference;
 use ken_model::decoder::StoredAs;
 use ken_study::lessons::LessonFormat;
 

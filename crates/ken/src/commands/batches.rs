@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use ken_study::in_memory;
 
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Refusal, Result};
 use crate::progress::Display;
 
 /// Does `work` on each batch of at most `size` items, one after the other, and puts together what comes

@@ -20,7 +20,7 @@ use crate::arguments::EvalArguments;
 use crate::commands::open;
 use crate::commands::records::{self, share};
 use crate::config::Settings;
-use crate::failure::{Failure, Refusal, Result};
+use crate::failure::{Refusal, Result};
 use crate::output;
 
 /// Compares policies on questions.

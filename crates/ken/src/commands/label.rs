@@ -39,7 +39,7 @@ fn sources(
 ) -> Result<()> {
     let questions = records::questions(&arguments.questions, arguments.limit, settings)?;
     let model = open::language_model(settings, stop)?;
-    let corpora = corpora(arguments, settings, &model, stop)?;
+    let corpora = corpora(settings, &model, stop)?;
     let out = records::out(
         arguments.out.as_ref(),
         &arguments.questions,

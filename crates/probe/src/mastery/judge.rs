@@ -7,7 +7,6 @@ use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
 
 use super::pair::{Pair, Stated};
 use super::wording::Wording;
-use super::write::{Pair, Stated};
 use crate::sample::greedy_lines;
 
 /// Tokens that a written verdict may take.

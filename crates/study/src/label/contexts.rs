@@ -14,7 +14,7 @@ use ken_model::language::{LanguageModel, Prompt, Sampling, Score, ScoreRequest};
 use ken_probe::{Golden, TextWanted, VERBALIZED_TOKENS, letter, right_choices, seed_of, verbalize};
 
 use super::demonstrations::Demonstrations;
-use super::first::{posed, unless};
+use super::first::{question_prompt, unless};
 use super::record::{Context, LabelFingerprints, SourceRecord};
 use crate::dataset::Question;
 

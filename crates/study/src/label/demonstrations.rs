@@ -120,7 +120,7 @@ impl<'f> Demonstrations<'f> {
                 fits
             })
             .take(EXAMPLES)
-            .map(|shown| (posed_of(shown.first), shown.first.text.as_str()))
+            .map(|shown| (question_prompt_of(shown.first), shown.first.text.as_str()))
             .collect()
     }
 }
@@ -140,7 +140,7 @@ fn shown<'f>(
             continue;
         }
         *taken += 1;
-        let input = prompt::verbalize(posed_of(first), None).input;
+        let input = prompt::verbalize(question_prompt_of(first), None).input;
         shown.push(Shown {
             first,
             tokens: model.count_tokens(&input)? + first.tokens,
@@ -150,7 +150,7 @@ fn shown<'f>(
     Ok(shown)
 }
 
-fn posed_of(first: &FirstText) -> QuestionPrompt<'_> {
+fn question_prompt_of(first: &FirstText) -> QuestionPrompt<'_> {
     QuestionPrompt {
         question: first.question.trim(),
         choices: &first.choices,

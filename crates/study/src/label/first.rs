@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::AnswerError;
-use ken_answer::prompt::{self, Posed};
+use ken_answer::prompt::{self, QuestionPrompt};
 use ken_model::language::{LanguageModel, Prompt, Sampling};
 use ken_probe::{TextWanted, VERBALIZED_TOKENS, verbalize};
 use serde::{Deserialize, Serialize};
@@ -118,13 +118,13 @@ pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
 ///
 /// # Errors
 /// An empty one.
-pub(super) fn posed(question: &Question) -> Result<Posed<'_>, AnswerError> {
-    let posed = Posed {
+pub(super) fn question_prompt(question: &Question) -> Result<QuestionPrompt<'_>, AnswerError> {
+    let question_prompt = QuestionPrompt {
         question: question.question.trim(),
         choices: &question.choices,
     };
-    match posed.question {
+    match question_prompt.question {
         "" => Err(AnswerError::EmptyQuestion),
-        _ => Ok(posed),
+        _ => Ok(question_prompt),
     }
 }
