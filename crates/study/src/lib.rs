@@ -6,8 +6,8 @@
 //! [`mod@probe`] measures what a model knows, and [`calibration`] makes of it what thresholds are
 //! chosen on. [`mod@label`] finds the source of knowledge that helps most with each question, and
 //! [`mod@mastery`] how much of what a corpus says a model knows. [`learn`] makes heads of these
-//! measurements, and [`pruning`] says which passages of a corpus can go. A resumable [`run`] does
-//! all of these. This crate loads no model and opens no corpus: it is given them.
+//! measurements, and [`pruning`] says which passages of a corpus can go.
+//! What asks a model over many questions or sentences is one resumable [`run`]. This crate loads no model and opens no corpus: it is given them.
 
 pub mod bootstrap;
 pub mod calibration;
