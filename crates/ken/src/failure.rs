@@ -13,8 +13,6 @@ use ken_diagnostic::{Diagnostic, Remedy};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::output;
-
 pub(crate) use wording::hint;
 
 /// The command did not do what was asked.
@@ -172,6 +170,16 @@ impl Refusal {
     }
 }
 
+/// Whoever read stdout has closed it, as `head` does. No failure.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("the reader of stdout is gone")]
+pub(crate) struct ReaderGone;
+
+/// A failure of which everything was said on stdout.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("failed as told")]
+pub(crate) struct Told;
+
 /// An error as it is shown.
 #[derive(Debug, PartialEq, Serialize)]
 struct Shown {
@@ -183,10 +191,10 @@ struct Shown {
 /// Shows the error and gives the exit code. A reader of stdout that went away
 /// is no failure.
 pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
-    if failure.find::<output::ReaderGone>().is_some() {
+    if failure.find::<ReaderGone>().is_some() {
         return ExitCode::SUCCESS;
     }
-    if failure.find::<output::Told>().is_some() {
+    if failure.find::<Told>().is_some() {
         return ExitCode::from(FAILED);
     }
     show(&describe(failure), json);
@@ -252,7 +260,7 @@ fn usage_message(text: &str) -> String {
 fn show(shown: &Shown, json: bool) {
     // Nothing is left to be done if even the error cannot be written.
     if json {
-        let _ = output::json(&json!({ "error": shown }));
+        let _ = writeln!(std::io::stdout().lock(), "{}", json!({ "error": shown }));
         return;
     }
     let mut stderr = std::io::stderr().lock();

@@ -5,20 +5,9 @@ use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use ken_diagnostic::Diagnostic;
 use serde::Serialize;
 
-use crate::failure::{Failure, Result};
-
-/// Whoever read stdout has closed it, as `head` does. No failure.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("the reader of stdout is gone")]
-pub(crate) struct ReaderGone;
-
-/// A failure of which everything was said on stdout.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("failed as told")]
-pub(crate) struct Told;
+use crate::failure::{Failure, ReaderGone, Result};
 
 /// Says something on stderr, where it is no data.
 pub(crate) fn remark(text: impl fmt::Display) {

@@ -14,33 +14,13 @@ use super::{Finding, Tree};
 const KNOWN: &[(&str, &str)] = &[
     ("crates/index", "error.rs mode.rs"),
     (
-        "crates/ken",
-        "arguments/answering.rs arguments/calibrating.rs arguments/labelling.rs",
-    ),
-    ("crates/ken", "commands/corpus.rs commands/push.rs"),
-    ("crates/ken", "commands/open.rs commands/rerank.rs"),
-    (
         "crates/model",
         "decoder/adapter.rs decoder/checkpoint.rs decoder/origin.rs decoder/replacement.rs \
          decoder/source_tokens.rs decoder/weights.rs decoder/written.rs",
     ),
     ("crates/model", "decoder/config.rs decoder/gguf.rs"),
     ("crates/model", "decoder/error.rs decoder/options.rs"),
-    (
-        "crates/model",
-        "hub/environment.rs hub/error.rs hub/known.rs hub/reference.rs \
-         remote/address.rs remote/error.rs",
-    ),
     ("crates/model", "language/mod.rs language/error.rs table.rs"),
-    (
-        "crates/probe",
-        "mastery/judge.rs mastery/wording.rs mastery/write.rs",
-    ),
-    (
-        "crates/study",
-        "label/contexts.rs label/demonstrations.rs label/first.rs",
-    ),
-    ("crates/study", "pruning/likeness.rs pruning/score.rs"),
     (
         "torture",
         "batch.rs company.rs damage/mod.rs faults.rs worker.rs",

@@ -19,7 +19,7 @@ use crate::arguments::CorpusVerb;
 use crate::commands::corpus_info::show_info;
 use crate::commands::{open, push};
 use crate::config::{CorpusAddress, Settings};
-use crate::failure::{Context, Refusal, Result};
+use crate::failure::{Context, Refusal, Result, Told};
 use crate::output;
 use crate::progress::{Display, Unit};
 
@@ -107,7 +107,7 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
     }
     match damaged.is_empty() {
         true => Ok(()),
-        false => Err(output::Told.into()),
+        false => Err(Told.into()),
     }
 }
 
