@@ -117,7 +117,7 @@ settings! {
 
     /// With --scale: the last N shards
     #[serde(skip)]
-    reverse: bool, "BOOL", only_flag "reverse";
+    reverse: bool, "BOOL" = "false", only_flag "reverse";
 
     /// The router of the policy of that name, made by ken train router
     router: Option<PathBuf>, "FILE";
