@@ -216,6 +216,6 @@ fn an_error_as_text_goes_to_stderr() {
     assert!(output.stdout.is_empty());
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
-        "error: gone is not a corpus\nhint: make one with `ken ingest DOCUMENTS --corpus gone`\n"
+        "error: gone is not a corpus\nhint: make one with `ken ingest PATH… --corpus gone`\n"
     );
 }
