@@ -53,18 +53,18 @@ impl Step {
         match self {
             Self::Judge => "one short call that reads the question",
             Self::Draft => {
-                "nothing where the answer stays, since it is the answer; else one answer from memory"
+                "nothing if the greedy answer stays the answer; otherwise one answer from memory"
             }
             Self::Sample => "`--samples` answers from memory (10)",
-            Self::Inspect => "one reading of each distinct answer",
+            Self::Inspect => "reading each distinct answer once",
             Self::Represent => {
-                "the embedding of the question, or, from hidden states or the first token, one call that reads it; with `--kbm` one of that model too"
+                "embedding the question or, for a router over hidden states or the first token, one call that reads it; with `--kbm`, one call to that model too"
             }
             Self::AssessMastery | Self::AssessCertainty => {
-                "one call of that model, which reads the question"
+                "one call to that model, which reads the question"
             }
             Self::ChooseSource => {
-                "nothing but the search for neighbors: what is read to choose is not read again"
+                "nothing but the neighbor search: what is read to choose is not read again"
             }
         }
     }

@@ -56,7 +56,7 @@ pub struct Definition {
 enum Direction {
     /// The more retrieval is needed, the larger it is.
     Rises,
-    /// The more retrieval is needed, the smaller it is: 1 less the number is the signal.
+    /// The more retrieval is needed, the smaller it is: 1 minus the number is the signal.
     Falls,
 }
 
@@ -102,7 +102,7 @@ macro_rules! signals {
 
 signals! {
     JUDGMENT: "prompt"
-    "the probability with which the model, asked, says that it needs to look the question up" {
+    "the probability with which the model, asked whether it needs to look the question up, says yes" {
         subject: "the model's need to look this up",
         steps: &[Step::Judge],
         needs: "scores",
@@ -114,7 +114,7 @@ signals! {
         ..UNCERTAINTY
     }
     CERTAINTY: "certainty"
-    "1 less the certainty of sampled answers (KBM, Eq. 1)" {
+    "1 minus the certainty of sampled answers (KBM, Eq. 1)" {
         steps: &[Step::Sample],
         is_share: true,
         direction: Direction::Falls,
@@ -122,28 +122,28 @@ signals! {
         ..UNCERTAINTY
     }
     PERPLEXITY: "uncertainty:perplexity"
-    "e to the negative mean log probability of the greedy answer's tokens, its end among them; infinite for an empty answer of which the model tells nothing" {
+    "e to the negative mean log probability of the greedy answer's tokens, including its end; infinite for an empty answer whose log probabilities the model does not report" {
         steps: &[Step::Draft],
-        needs: "token probabilities",
+        needs: "log probabilities",
         recorded: |measured| perplexity(measured.draft.as_ref()?),
         ..UNCERTAINTY
     }
     MEAN_TOKEN_ENTROPY: "uncertainty:mean-token-entropy"
-    "the mean entropy of what the greedy answer's tokens were chosen from" {
+    "the mean entropy of the distributions that the greedy answer's tokens were chosen from" {
         steps: &[Step::Draft],
-        needs: "token entropies",
+        needs: "entropies: on this machine",
         recorded: |measured| Some(measured.draft.as_ref()?.entropy?.mean),
         ..UNCERTAINTY
     }
     MAX_TOKEN_ENTROPY: "uncertainty:max-token-entropy"
-    "the greatest of these entropies" {
+    "the maximum of these entropies" {
         steps: &[Step::Draft],
-        needs: "token entropies",
+        needs: "entropies: on this machine",
         recorded: |measured| Some(measured.draft.as_ref()?.entropy?.max),
         ..UNCERTAINTY
     }
     MARGIN: "uncertainty:margin"
-    "1 less the gap between the probabilities of the most and the second most likely token, on average over the greedy answer's first 20 tokens (TARG, Wang and others 2025)" {
+    "1 minus the gap between the probabilities of the most and the second most likely token, averaged over the greedy answer's first 20 tokens (TARG, Wang and others 2025)" {
         steps: &[Step::Draft],
         needs: "the two most likely tokens",
         is_share: true,
@@ -156,13 +156,13 @@ signals! {
         ..UNCERTAINTY
     }
     SEMANTIC_ENTROPY: "uncertainty:semantic-entropy"
-    "the entropy over sampled answers of one meaning (Farquhar and others 2024)" {
+    "the entropy over sampled answers, grouped by meaning (Farquhar and others 2024)" {
         steps: &[Step::Sample],
         recorded: |measured| semantic_entropy(&measured.samples, &measured.types),
         ..UNCERTAINTY
     }
     LEXICAL_SIMILARITY: "uncertainty:lexical-similarity"
-    "1 less the mean ROUGE-L of sampled answers to each other (Fomicheva and others 2020)" {
+    "1 minus the mean pairwise ROUGE-L of sampled answers (Fomicheva and others 2020)" {
         steps: &[Step::Sample],
         is_share: true,
         direction: Direction::Falls,
@@ -173,14 +173,14 @@ signals! {
         ..UNCERTAINTY
     }
     EIGENSCORE: "uncertainty:eigenscore"
-    "how far apart sampled answers lie in the model's hidden states (Chen and others 2024)" {
+    "the spread of sampled answers in the model's hidden states (Chen and others 2024)" {
         steps: &[Step::Sample, Step::Inspect],
-        needs: "hidden states",
+        needs: "hidden states: on this machine",
         recorded: |measured| measured.eigenscore,
         ..UNCERTAINTY
     }
     ROUTER: "router"
-    "the probability that the model does not answer right from memory, as the head in `--router` predicts it (Zero-RAG, section 3.2)" {
+    "the probability, predicted by the head in `--router`, that the model does not answer right from memory (Zero-RAG, section 3.2)" {
         subject: "the need to look this up that the router predicts",
         steps: &[Step::Represent],
         needs: "what the head reads",
@@ -190,26 +190,26 @@ signals! {
         ..TRAINED
     }
     MASTERY: "kbm"
-    "the probability with which the model of `--kbm`, trained on what the language model knows, denies that the answer is mastered (KBM, section 4.1)" {
+    "the probability with which the `--kbm` model, trained on what the language model knows, says that the answer is not mastered (KBM, section 4.1)" {
         steps: &[Step::AssessMastery],
-        needs: "a model trained on it",
+        needs: "nothing",
         told_by: Some(RoutingModel::Assessor),
         recorded: |measured| measured.assessed.mastery,
         ..TRAINED
     }
     CERTITUDE: "kbm:certainty"
-    "the same, that sampled answers agree" {
+    "the same, that sampled answers do not agree" {
         steps: &[Step::AssessCertainty],
-        needs: "a model trained on it",
+        needs: "nothing",
         told_by: Some(RoutingModel::Assessor),
         recorded: |measured| measured.assessed.certainty,
         ..TRAINED
     }
     SELF_ROUTE: "self-route"
-    "the probability with which a model that was trained to choose its source takes a corpus, times the share of it among the nearest entries of `--datastore` (SR-RAG, Eq. 7)" {
+    "the probability with which a model trained to choose its source chooses a corpus, times that corpus's share of the nearest entries in `--datastore` (SR-RAG, Eq. 7)" {
         subject: "the share of the corpus in the model's choice",
         steps: &[Step::ChooseSource],
-        needs: "to be trained to choose",
+        needs: "training to choose",
         told_by: Some(RoutingModel::Datastore),
         with_evidence: false,
         // That of SR-RAG (section 4.1, for two of its three models).
@@ -235,7 +235,7 @@ impl Signal {
     #[must_use]
     pub fn costs(self) -> String {
         let steps: Vec<&str> = self.steps.iter().map(|step| step.costs()).collect();
-        steps.join("; ")
+        steps.join(", plus ")
     }
 
     /// Whether it is measured on sampled answers.
