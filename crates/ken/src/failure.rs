@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_speaks_for_itself() {
+    fn a_library_speaks_for_itself() {
         let error = "nowhere:x".parse::<ken_hub::ModelReference>();
         assert_eq!(describe(&error.unwrap_err().into()).kind, "bad_reference");
     }
@@ -357,10 +357,13 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_no_room_is_just_failed() {
+    fn an_error_that_knows_no_kind_is_just_failed() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("of no kind")]
+        struct Wrapper(#[source] std::io::Error);
+
         assert_eq!(describe(&Failure::other(fmt::Error)).kind, "failed");
         let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
-        let wrapped = Failure::other(serde_json::Error::io(gone));
-        assert_eq!(describe(&wrapped).kind, "io");
+        assert_eq!(describe(&Failure::other(Wrapper(gone))).kind, "io");
     }
 }

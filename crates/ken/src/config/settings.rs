@@ -89,11 +89,9 @@ settings! {
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
-    /// When a question retrieves: always, never, random:P, prompt (the model is asked whether it
-    /// needs to look the question up), or above a threshold of what its own answers say:
-    /// certainty@T (KBM), uncertainty:M@T; +double after it judges again with the evidence; or of
-    /// what --router predicts: router@T, of what a model says that was trained on it: kbm@T with
-    /// --kbm, or what the model itself chooses, if it was trained to: self-route
+    /// When a question retrieves: always, never, random:P, or SIGNAL@T, where a signal of the model
+    /// is above the threshold T; SIGNAL+double judges again with the evidence. `ken calibrate --help`
+    /// lists the signals, such as certainty, uncertainty:margin or router
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
 
