@@ -41,6 +41,7 @@ fn nothing_wrong(outcome: &Outcome) {
 }
 
 #[test]
+#[ignore = "takes minutes: run `cargo xtask test`"]
 fn a_power_loss_takes_nothing_that_was_acknowledged() {
     let _alone = alone();
     let shim = Shim::build();
@@ -52,6 +53,7 @@ fn a_power_loss_takes_nothing_that_was_acknowledged() {
 }
 
 #[test]
+#[ignore = "takes minutes: run `cargo xtask test`"]
 fn a_sync_that_is_left_out_is_noticed() {
     let _alone = alone();
     let shim = Shim::build();
@@ -77,6 +79,7 @@ fn a_sync_that_is_left_out_is_noticed() {
 }
 
 #[test]
+#[ignore = "takes minutes: run `cargo xtask test`"]
 fn a_call_that_the_system_refuses_costs_nothing() {
     let _alone = alone();
     let shim = Shim::build();
@@ -88,6 +91,7 @@ fn a_call_that_the_system_refuses_costs_nothing() {
 }
 
 #[test]
+#[ignore = "takes minutes: run `cargo xtask test`"]
 fn a_kill_costs_nothing() {
     let _alone = alone();
     let shim = Shim::build();
@@ -104,6 +108,7 @@ fn a_kill_costs_nothing() {
 }
 
 #[test]
+#[ignore = "takes minutes: run `cargo xtask test`"]
 fn damage_is_named_and_mended() {
     let _alone = alone();
     let shim = Shim::build();
@@ -113,6 +118,7 @@ fn damage_is_named_and_mended() {
 }
 
 #[test]
+#[ignore = "takes minutes: run `cargo xtask test`"]
 fn readers_and_a_writer_that_is_killed_do_not_disturb_each_other() {
     let _alone = alone();
     let plan = Plan {

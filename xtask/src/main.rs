@@ -23,6 +23,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "fetch the test models and milvus-lite, then run every check and every test",
     ),
     (
+        "test --fast",
+        "every check, and the tests that need no model and no server",
+    ),
+    (
         "tidy",
         "check the project's own rules (map, sizes, names, dependencies)",
     ),
@@ -70,6 +74,7 @@ fn run(arguments: &[String]) -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["test"] => stages::test(&root),
+        ["test", "--fast"] => stages::test_fast(&root),
         ["bench", "model"] => bench::model(&root),
         ["bench", "index"] => bench::index(&root, &Vectors::Clustered(100_000)),
         ["bench", "index", vectors] => {

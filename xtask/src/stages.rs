@@ -10,42 +10,62 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{cargo_command, milvus, models, tidy};
 
+/// What needs no model and no server.
+pub(crate) fn test_fast(root: &Path) -> Result<()> {
+    let started = Instant::now();
+    checks(root)?;
+    stage("tests", || cargo(root, None, &["test", "--workspace"]))?;
+    passed(started);
+    Ok(())
+}
+
 /// Everything that must hold before a change is kept.
 pub(crate) fn test(root: &Path) -> Result<()> {
     let started = Instant::now();
-    stage("tools", || {
-        require_component(root, "fmt", "rustfmt")?;
-        require_component(root, "clippy", "clippy")
-    })?;
     let prepared = Prepared {
         models: stage("models", models::ensure)?,
         milvus: stage("milvus", milvus::ensure)?,
     };
+    checks(root)?;
+    stage("tests", || cargo(root, Some(&prepared), WHOLE))?;
+    passed(started);
+    Ok(())
+}
+
+/// All tests: those that are otherwise ignored too, but for measurements and what runs at length.
+const WHOLE: &[&str] = &[
+    "test",
+    "--workspace",
+    "--",
+    "--include-ignored",
+    "--skip",
+    "measurement::",
+    "--skip",
+    "at_length",
+];
+
+/// What needs no test to run.
+fn checks(root: &Path) -> Result<()> {
+    stage("tools", || {
+        require_component(root, "fmt", "rustfmt")?;
+        require_component(root, "clippy", "clippy")
+    })?;
     stage("format", || {
-        cargo(root, &prepared, &["fmt", "--all", "--check"])
+        cargo(root, None, &["fmt", "--all", "--check"])
             .context("run `cargo fmt --all` to format the sources")
     })?;
     stage("tidy", || report(&tidy::findings(root)?))?;
     stage("lints", || {
-        cargo(
-            root,
-            &prepared,
-            &[
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--",
-                "-D",
-                "warnings",
-            ],
-        )
-    })?;
-    stage("tests", || cargo(root, &prepared, &["test", "--workspace"]))?;
+        let lints = "clippy --workspace --all-targets -- -D warnings";
+        cargo(root, None, &lints.split(' ').collect::<Vec<_>>())
+    })
+}
+
+fn passed(started: Instant) {
     eprintln!(
         "xtask: all passed in {:.1} s",
         started.elapsed().as_secs_f64()
     );
-    Ok(())
 }
 
 /// The tidy checks alone.
@@ -103,13 +123,21 @@ struct Prepared {
     milvus: PathBuf,
 }
 
-fn cargo(root: &Path, prepared: &Prepared, arguments: &[&str]) -> Result<()> {
+/// Runs cargo, with what was prepared for its tests or, so that nothing depends on it, without.
+fn cargo(root: &Path, prepared: Option<&Prepared>, arguments: &[&str]) -> Result<()> {
     let shown = format!("cargo {}", arguments.join(" "));
-    let status = cargo_command()
-        .args(arguments)
-        .current_dir(root)
-        .env("KEN_TEST_MODELS", &prepared.models)
-        .env("KEN_TEST_MILVUS", &prepared.milvus)
+    let mut command = cargo_command();
+    command.args(arguments).current_dir(root);
+    for (name, path) in [
+        ("KEN_TEST_MODELS", prepared.map(|prepared| &prepared.models)),
+        ("KEN_TEST_MILVUS", prepared.map(|prepared| &prepared.milvus)),
+    ] {
+        match path {
+            Some(path) => command.env(name, path),
+            None => command.env_remove(name),
+        };
+    }
+    let status = command
         .status()
         .with_context(|| format!("cannot start `{shown}`"))?;
     if !status.success() {

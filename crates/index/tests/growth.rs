@@ -123,7 +123,7 @@ fn terms_take_time_in_proportion_to_the_text() {
 
 #[test]
 #[ignore = "takes minutes"]
-fn terms_take_time_in_proportion_to_texts_up_to_16_mib() {
+fn terms_take_time_in_proportion_to_texts_at_length() {
     grows_with_its_length((17..24).step_by(2).map(|power| 1 << power));
 }
 

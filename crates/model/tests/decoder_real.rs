@@ -59,6 +59,7 @@ struct Turn {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn tokens_and_probabilities_are_as_recorded() {
     for case in &RECORDED.cases {
         let prompt = MODEL.raw_prompt(&case.prompt).unwrap();
@@ -80,6 +81,7 @@ fn tokens_and_probabilities_are_as_recorded() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
     let recorded = &RECORDED.greedy;
     assert!(
@@ -107,6 +109,7 @@ fn the_greedy_answer_is_as_recorded_and_comes_in_pieces() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_conversation_is_rendered_as_the_model_was_trained() {
     let recorded = &RECORDED.chat;
     let messages: Vec<Message> = recorded
@@ -128,6 +131,7 @@ fn a_conversation_is_rendered_as_the_model_was_trained() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn markup_counts_in_raw_prompts_and_in_the_template_only() {
     let end = MODEL.raw_prompt("<|im_end|>").unwrap().tokens().to_vec();
     assert_eq!(end.len(), 1);
@@ -145,6 +149,7 @@ fn markup_counts_in_raw_prompts_and_in_the_template_only() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_is_shared_does_not_change_the_probabilities() {
     let text = "The capital of Norway is Oslo.\nThe capital of Peru is";
     let (shared, rest) = text.split_at(31);

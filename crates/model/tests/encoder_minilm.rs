@@ -45,6 +45,7 @@ fn texts() -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn embeddings_in_8_bits_are_near() {
     let texts = texts();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -58,6 +59,7 @@ fn embeddings_in_8_bits_are_near() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn embeddings_are_as_recorded() {
     let recorded: Recorded = serde_json::from_str(include_str!("fixtures/minilm.json")).unwrap();
     let texts: Vec<&str> = recorded.texts.iter().map(String::as_str).collect();
@@ -75,6 +77,7 @@ fn embeddings_are_as_recorded() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_batch_equals_its_items_one_by_one() {
     let texts = texts();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -89,11 +92,13 @@ fn a_batch_equals_its_items_one_by_one() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn no_texts_have_no_embeddings() {
     assert!(MODEL.embed(&[], Role::Query).unwrap().is_empty());
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn empty_blank_and_control_texts_are_the_empty_input() {
     let embeddings = MODEL
         .embed(&["", " \n\t", "\u{0}\u{200d}"], Role::Query)
@@ -105,6 +110,7 @@ fn empty_blank_and_control_texts_are_the_empty_input() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_hundred_thousand_characters_are_cut() {
     let words = "tide ".repeat(20_000);
     let shorter = "tide ".repeat(254);
@@ -118,6 +124,7 @@ fn a_hundred_thousand_characters_are_cut() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn token_spans_point_into_the_text() {
     let text = "Crème brûlée 东京 unbelievably 😀.";
     let spans = MODEL.token_spans(text).unwrap();

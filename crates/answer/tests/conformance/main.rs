@@ -126,6 +126,7 @@ const QUERIES: [&str; 6] = [
 ];
 
 #[test]
+#[ignore = "needs the test models and milvus-lite: run `cargo xtask test`"]
 fn every_back_end_finds_what_the_reference_does() {
     let dir = tempfile::tempdir().unwrap();
     make_corpus(dir.path(), DenseSearch::Exact);
@@ -182,6 +183,7 @@ fn check(back_end: &BackEnd, reference: &Reference, query: &Query<'_>, place: &s
 }
 
 #[test]
+#[ignore = "needs the test models and milvus-lite: run `cargo xtask test`"]
 fn every_back_end_refuses_what_it_cannot_answer() {
     let server = MilvusLite::start();
     for (name, place) in back_ends(&server) {

@@ -60,7 +60,7 @@ fn time_doubles_with_length() {
 
 #[test]
 #[ignore = "takes minutes; see above"]
-fn time_doubles_up_to_a_given_length() {
+fn time_doubles_with_length_at_length() {
     let most = env::var("KEN_GROWTH_BYTES").unwrap_or_else(|_| "16M".to_owned());
     let most: usize = match most.strip_suffix('M') {
         Some(mebibytes) => mebibytes.parse::<usize>().unwrap() << 20,

@@ -32,6 +32,7 @@ fn with_bad_line(bad: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn broken_lines_are_named() {
     let ken = Ken::new();
     ken.write("c.jsonl", with_bad_line(b"{\"id\": \"17\", \"contents\": "));
@@ -73,6 +74,7 @@ fn broken_lines_are_named() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_broken_line_costs_nothing_that_was_published() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -88,6 +90,7 @@ fn a_broken_line_costs_nothing_that_was_published() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn documents_that_cannot_be_read() {
     let ken = Ken::new();
     ken.write("latin.txt", b"caf\xe9");
@@ -110,6 +113,7 @@ fn documents_that_cannot_be_read() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn paths_are_looked_at_before_the_embedder() {
     let ken = Ken::new();
     let ingest = ["ingest", "gone", "--corpus", "c", "--embedder", "./none"];
@@ -119,6 +123,7 @@ fn paths_are_looked_at_before_the_embedder() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_empty_corpus() {
     let ken = Ken::new();
     ken.write("empty.txt", " \n");
@@ -139,6 +144,7 @@ fn an_empty_corpus() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_folder_that_is_no_corpus() {
     let ken = Ken::new();
     ken.write("c/letter.txt", "Dear Ilse");
@@ -155,6 +161,7 @@ fn a_folder_that_is_no_corpus() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn questions_without_words_or_with_too_many() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -178,6 +185,7 @@ fn questions_without_words_or_with_too_many() {
 
 #[cfg(unix)]
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_folder_that_cannot_be_written() {
     use std::os::unix::fs::PermissionsExt;
 
@@ -206,6 +214,7 @@ fn a_folder_that_cannot_be_written() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_error_as_text_goes_to_stderr() {
     let ken = Ken::new();
     let output = ken

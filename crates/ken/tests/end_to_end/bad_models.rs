@@ -33,6 +33,7 @@ fn patched(ken: &Ken, name: &[u8], offset: usize, bytes: &[u8]) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_model_that_is_not_there() {
     let ken = Ken::new();
     let refusal = asked(&ken, "./gone.gguf");
@@ -47,6 +48,7 @@ fn a_model_that_is_not_there() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_truncated_gguf_file() {
     let ken = Ken::new();
     ken.write("weights.gguf", head(20 << 20));
@@ -68,6 +70,7 @@ fn a_truncated_gguf_file() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_file_that_is_no_model() {
     let ken = Ken::new();
     ken.write("notes.txt", "a text");
@@ -90,6 +93,7 @@ fn a_file_that_is_no_model() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_unknown_architecture() {
     let ken = Ken::new();
     // Behind the key: the type of the value in 4 bytes, its length in 8, then `llama`.
@@ -99,6 +103,7 @@ fn an_unknown_architecture() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_unknown_quantization() {
     let ken = Ken::new();
     // Behind the name: the number of dimensions in 4 bytes, two dimensions in 16, then the type.
@@ -108,6 +113,7 @@ fn an_unknown_quantization() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_truncated_embedder() {
     let ken = Ken::new();
     copy_embedder(&ken, "minilm");
@@ -119,6 +125,7 @@ fn a_truncated_embedder() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_of_another_embedder() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -141,6 +148,7 @@ fn a_corpus_of_another_embedder() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_embedder_that_changed_since_the_corpus_was_made() {
     let ken = Ken::new();
     copy_embedder(&ken, "own");
@@ -156,6 +164,7 @@ fn an_embedder_that_changed_since_the_corpus_was_made() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_embedder_that_was_moved_can_be_named() {
     let ken = Ken::new();
     copy_embedder(&ken, "own");
@@ -190,6 +199,7 @@ fn pool_by_first_token(ken: &Ken, folder: &str) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_endpoint_that_nobody_serves_is_named() {
     let ken = Ken::new();
     // A port that was free a moment ago.

@@ -40,6 +40,7 @@ fn corpus(ken: &Ken, rest: &[&str]) -> Value {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_is_changed_returned_to_and_compacted() {
     let ken = ingested(&[]);
     let info = corpus(&ken, &["info"]);
@@ -107,6 +108,7 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_is_wrong_with_a_change_is_told_and_changes_nothing() {
     let ken = ingested(&[]);
     ken.refusal(&["corpus", "delete", "--corpus", "c", "--doc", "x"])
@@ -133,6 +135,7 @@ fn what_is_wrong_with_a_change_is_told_and_changes_nothing() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn damage_is_named_and_repaired() {
     let ken = ingested(&["--shards", "2"]);
     assert_eq!(
@@ -159,6 +162,7 @@ fn damage_is_named_and_repaired() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn jobs_for_single_shards_make_the_corpus_of_one_run() {
     let ken = ingested(&["--shards", "3"]);
     let whole = corpus(&ken, &["info"]);
@@ -214,6 +218,7 @@ fn jobs_for_single_shards_make_the_corpus_of_one_run() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn filters_leave_the_documents_that_fit() {
     let ken = ingested(&[]);
     assert_eq!(found(&ken, &["--filter", "year>2020"]), ["d1", "d3", "d5"]);
@@ -229,6 +234,7 @@ fn filters_leave_the_documents_that_fit() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn of_a_changed_document_only_the_changed_passages_are_embedded() {
     let ken = Ken::new();
     let ingest = ["ingest", "a.txt", "--corpus", "c", "--segment", "words:2"];

@@ -3,6 +3,7 @@
 use crate::harness::{Ken, argument, generator, keys, number};
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn the_demo_compares_every_policy_on_both_kinds() {
     let ken = Ken::new();
     let demo = ken.json(&["demo", "--limit", "2"]);
@@ -40,6 +41,7 @@ fn the_demo_compares_every_policy_on_both_kinds() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn the_demo_takes_the_flags_and_settings_of_answers() {
     let ken = Ken::new();
     let model = generator();

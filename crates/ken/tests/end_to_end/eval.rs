@@ -25,6 +25,7 @@ fn eval<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_run_is_resumed_and_keeps_the_contract() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -66,6 +67,7 @@ fn a_run_is_resumed_and_keeps_the_contract() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_that_was_moved_is_the_same_and_one_that_changed_is_not() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -159,6 +161,7 @@ fn check_result(result: &Value) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_question_that_cannot_be_answered_fails_alone() {
     let ken = Ken::new();
     let questions = [
@@ -195,6 +198,7 @@ fn a_question_that_cannot_be_answered_fails_alone() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn without_a_corpus_only_never_can_be_measured() {
     let ken = Ken::new();
     write_questions(&ken);
@@ -219,6 +223,7 @@ fn without_a_corpus_only_never_can_be_measured() {
 
 /// Sampled, so that an answer that depended on its batch would differ.
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn answers_do_not_depend_on_the_batch() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -253,6 +258,7 @@ fn answers_do_not_depend_on_the_batch() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_unknown_precision_or_device_is_refused() {
     let ken = Ken::new();
     ken.write("ken.toml", "precision = \"int7\"");

@@ -41,6 +41,7 @@ fn write_many(ken: &Ken, documents: u64) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_full_disk_is_one_clear_error_and_loses_nothing() {
     let ken = Ken::new();
     write_many(&ken, 1);
@@ -70,6 +71,7 @@ fn a_full_disk_is_one_clear_error_and_loses_nothing() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_that_finds_no_room_at_all_is_begun_later() {
     let ken = Ken::new();
     write_many(&ken, DOCUMENTS);

@@ -156,10 +156,10 @@ pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
 }
 
+/// The folder of the test models. Tests that use one are ignored where nobody asks for them; the others run with
+/// settings that name models which are not there.
 fn models() -> PathBuf {
-    PathBuf::from(std::env::var_os("KEN_TEST_MODELS").expect(
-        "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
-    ))
+    std::env::var_os("KEN_TEST_MODELS").map_or_else(|| "no-test-models".into(), PathBuf::from)
 }
 
 /// The language model, a file.

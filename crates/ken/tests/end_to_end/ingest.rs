@@ -22,6 +22,7 @@ fn ids(ken: &Ken, words: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_format_is_read_once_and_changes_replace() {
     let ken = Ken::new();
     write_notes(&ken);
@@ -88,6 +89,7 @@ fn every_format_is_read_once_and_changes_replace() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn documents_are_cut_as_asked() {
     let ken = Ken::new();
     ken.write(
@@ -169,6 +171,7 @@ fn documents_are_cut_as_asked() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_finds_its_embedder_from_any_folder() {
     let ken = Ken::new();
     copy_embedder(&ken, "here/minilm");
@@ -191,6 +194,7 @@ fn a_corpus_finds_its_embedder_from_any_folder() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_inside_its_documents_is_no_document() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -217,6 +221,7 @@ pub(crate) fn copy_embedder(ken: &Ken, name: &str) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn broken_documents_can_be_left_out() {
     let ken = Ken::new();
     ken.write("notes/a.md", "the vane turns");
@@ -254,6 +259,7 @@ fn broken_documents_can_be_left_out() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn documents_over_their_budget_are_left_out_or_end_the_run() {
     let ken = Ken::new();
     ken.write("notes/a.txt", "The vane turns.");

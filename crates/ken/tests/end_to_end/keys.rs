@@ -69,6 +69,7 @@ fn keys_of_queries(server: &Server, passed: usize) -> Vec<Option<String>> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
     let ken = Ken::new();
     let server = listener();
@@ -132,6 +133,7 @@ fn an_endpoint_that_a_corpus_names_is_asked_nothing() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn with_consent_the_query_arrives_and_the_key_only_where_it_belongs() {
     let ken = Ken::new();
     let server = listener();
@@ -236,6 +238,7 @@ fn corpus_of(path: &Path, reference: &str) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_model_that_a_corpus_names_is_not_fetched() {
     let ken = Ken::new();
     let hub = Server::start(|_| Reply::refusal(404, "Not Found"));
@@ -299,6 +302,7 @@ fn two_endpoints_get_a_key_each() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn no_key_is_sent_in_plain_text_to_another_machine() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -330,6 +334,7 @@ fn no_key_is_sent_in_plain_text_to_another_machine() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_endpoint_that_a_collection_names_is_asked_nothing() {
     let ken = Ken::new();
     let server = listener();

@@ -144,11 +144,13 @@ fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_training_killed_at_any_call_leaves_its_checkpoint_or_a_whole_adapter() {
     check_kills(&["--rank", "2"], &ADAPTER, "adapter_config.json");
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_training_killed_at_any_call_leaves_its_checkpoint_or_a_whole_model() {
     check_kills(&["--full"], &MODEL, "config.json");
 }
@@ -161,6 +163,7 @@ fn train_from_nothing(out: &str) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_killed_training_from_nothing_resumes() {
     let (ken, shim) = (prepared(), Shim::build());
     let (whole, out) = (whole_path(&ken, "whole"), whole_path(&ken, "out"));
@@ -200,6 +203,7 @@ fn probe(out: &str) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_killed_probe_asks_only_what_is_missing() {
     let (ken, shim) = (prepared(), Shim::build());
     let records = "out/records.jsonl";

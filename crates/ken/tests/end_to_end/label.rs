@@ -37,6 +37,7 @@ fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_run_keeps_the_contract_and_pays_for_nothing_twice() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -139,6 +140,7 @@ fn check(record: &Value) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_labelled_is_refused_before_anything_is_written() {
     let ken = Ken::new();
     ingest_notes(&ken);

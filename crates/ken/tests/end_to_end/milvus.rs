@@ -8,6 +8,7 @@ use crate::harness::{Ken, keys};
 use crate::milvus_lite::MilvusLite;
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -69,6 +70,7 @@ fn a_corpus_in_milvus_is_searched_as_the_one_on_disk() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_done_in_milvus_is_refused_with_the_way_that_can() {
     let ken = Ken::new();
     ingest_notes(&ken);

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::harness::{Ken, argument, embedder, generator, keys, number, refused};
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_continuation_is_scored_token_by_token() {
     let ken = Ken::new();
     let model = generator();
@@ -31,6 +32,7 @@ fn a_continuation_is_scored_token_by_token() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_embedding_is_a_unit_vector() {
     let ken = Ken::new();
     let model = embedder();
@@ -46,6 +48,7 @@ fn an_embedding_is_a_unit_vector() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn the_doctor_tries_the_models_that_are_there() {
     let ken = Ken::new();
     let findings = ken.json(&["doctor"]);

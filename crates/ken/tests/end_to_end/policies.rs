@@ -33,6 +33,7 @@ const MEASURED: [&str; 8] = [
 ];
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_measure_decides_by_its_threshold() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -66,6 +67,7 @@ fn every_measure_decides_by_its_threshold() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_answer_that_decided_is_not_written_again() {
     let ken = Ken::new();
     let question = [
@@ -97,6 +99,7 @@ fn an_answer_that_decided_is_not_written_again() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn policies_are_compared_and_the_run_is_resumed() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -162,6 +165,7 @@ fn policies_are_compared_and_the_run_is_resumed() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -243,6 +247,7 @@ fn what_was_probed_gives_a_threshold_and_is_not_sampled_again() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_policy_that_cannot_choose_says_what_would_help() {
     let ken = Ken::new();
     let ask = |policy: &'static str| ["ask", "Who?", "--corpus", "island", "--policy", policy];

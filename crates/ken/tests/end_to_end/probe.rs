@@ -50,6 +50,7 @@ fn probe<'a>(more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_run_is_resumed_and_keeps_the_contract() {
     let ken = Ken::new();
     ingest_notes(&ken);

@@ -122,6 +122,7 @@ fn left(ken: &Ken) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn exactly_the_share_goes_that_is_known_and_comes_back() {
     let ken = prepared();
     let learned = ken.json(&TRAIN);
@@ -184,6 +185,7 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_promise_takes_the_largest_ratio_or_nothing() {
     let ken = prepared();
     let promise = [
@@ -214,6 +216,7 @@ fn a_promise_takes_the_largest_ratio_or_nothing() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_report_measures_copies_and_leaves_the_corpus() {
     let ken = prepared();
     let report = [
@@ -273,6 +276,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_was_measured_goes_before_what_is_foretold() {
     let ken = prepared();
     let labels = ken.read("mastery.jsonl");
@@ -326,6 +330,7 @@ fn what_was_measured_goes_before_what_is_foretold() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_pruner_may_have_passages_read() {
     let ken = prepared();
     let train = [&TRAIN[..], &["--head", "mlp:4", "--from", "likelihood"]].concat();
@@ -353,6 +358,7 @@ fn a_pruner_may_have_passages_read() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_report_follows_a_policy() {
     let ken = prepared();
     let labels = ken.read("mastery.jsonl");
@@ -390,6 +396,7 @@ fn a_report_follows_a_policy() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_be_pruned_is_refused() {
     let ken = prepared();
     ken.refusal(&prune(&[]))

@@ -22,6 +22,7 @@ fn comparable(mut result: Value) -> Value {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_question_gets_the_answer_of_the_model_on_this_machine() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -38,6 +39,7 @@ fn a_question_gets_the_answer_of_the_model_on_this_machine() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_evaluation_gives_the_results_of_the_model_on_this_machine() {
     let ken = Ken::new();
     ingest_notes(&ken);

@@ -42,6 +42,7 @@ fn interrupted(child: Child) -> Refusal {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_question_to_a_server_that_never_answers() {
     let ken = Ken::new();
     let models = |server: &Server| server.requests("models").len();
@@ -70,6 +71,7 @@ fn a_question_to_a_server_that_never_answers() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_evaluation_keeps_the_answers_of_its_batch() {
     let ken = Ken::new();
     let lines: Vec<String> = (0..4)
@@ -118,6 +120,7 @@ fn an_evaluation_keeps_the_answers_of_its_batch() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_ingest_publishes_what_was_embedded() {
     let ken = Ken::new();
     let lines: Vec<String> = (0..300)

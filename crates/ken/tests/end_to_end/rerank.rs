@@ -40,6 +40,7 @@ fn part<'t>(found: &Value, text: &'t str) -> &'t str {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn the_chunk_that_answers_comes_first() {
     let ken = Ken::new();
     ingest(&ken);
@@ -83,6 +84,7 @@ fn the_chunk_that_answers_comes_first() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_answer_cites_the_chunk_that_it_read() {
     let ken = Ken::new();
     ingest(&ken);
@@ -128,6 +130,7 @@ fn an_answer_cites_the_chunk_that_it_read() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn queries_together_get_what_they_get_alone() {
     let ken = Ken::new();
     ingest(&ken);
@@ -141,6 +144,7 @@ fn queries_together_get_what_they_get_alone() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_cross_encoder_ranks() {
     let ken = Ken::new();
     ingest(&ken);
@@ -161,6 +165,7 @@ fn a_cross_encoder_ranks() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn only_so_many_passages_are_cut() {
     let ken = Ken::new();
     ingest(&ken);
@@ -184,6 +189,7 @@ fn only_so_many_passages_are_cut() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_evaluation_shows_the_stage_and_resumes_under_the_same_only() {
     let ken = Ken::new();
     ingest(&ken);
@@ -206,6 +212,7 @@ fn an_evaluation_shows_the_stage_and_resumes_under_the_same_only() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_cannot_rerank_is_refused() {
     let ken = Ken::new();
     ingest(&ken);

@@ -6,6 +6,7 @@ use crate::documents::ingest_notes;
 use crate::harness::{Ken, keys, number};
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn every_mode_finds_and_keeps_the_contract() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -43,6 +44,7 @@ fn every_mode_finds_and_keeps_the_contract() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn queries_on_stdin_are_searched_for_line_by_line() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -66,6 +68,7 @@ fn queries_on_stdin_are_searched_for_line_by_line() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_no_passage_says_is_not_found() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -77,6 +80,7 @@ fn what_no_passage_says_is_not_found() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_very_long_query_is_searched_for() {
     let ken = Ken::new();
     ingest_notes(&ken);

@@ -38,6 +38,7 @@ fn write_source_labels(ken: &Ken, corpora: &[&str], preferred: &[&str]) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn of_two_corpora_the_one_is_searched_that_was_chosen() {
     let ken = prepared();
     ken.write(
@@ -125,6 +126,7 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_model_chooses_its_source_and_people_correct_it() {
     let ken = prepared();
     write_source_labels(&ken, &["island.ken"], &["self", "island"]);

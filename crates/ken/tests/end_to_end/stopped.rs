@@ -59,6 +59,7 @@ pub(crate) fn interrupt(child: &Child) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_interrupted_ingest_publishes_what_it_has_and_goes_on() {
     let ken = Ken::new();
     write_many(&ken, DOCUMENTS);
@@ -89,6 +90,7 @@ fn an_interrupted_ingest_publishes_what_it_has_and_goes_on() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_ingest_can_be_stopped_inside_of_a_document() {
     let ken = Ken::new();
     ken.write("long.txt", "vane and weather ".repeat(20_000));
@@ -107,6 +109,7 @@ fn an_ingest_can_be_stopped_inside_of_a_document() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_killed_ingest_loses_nothing_that_was_published() {
     let ken = Ken::new();
     let documents = PUBLISHED_TOGETHER + 900;
@@ -146,6 +149,7 @@ fn a_killed_ingest_loses_nothing_that_was_published() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_interrupted_evaluation_keeps_its_results() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -178,6 +182,7 @@ fn an_interrupted_evaluation_keeps_its_results() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_idle_chat_is_left_at_once() {
     let ken = Ken::new();
     let chat = ["chat", "--policy", "never", "--max-tokens", "1", "--json"];

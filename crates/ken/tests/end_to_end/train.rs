@@ -94,6 +94,7 @@ fn train<'a>(more: &[&'a str]) -> Vec<&'a str> {
 const UNKNOWN: &str = "Who kept lighthouse number 77 of the island?";
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_is_learned_and_the_policy_goes_by_it() {
     let ken = prepared();
     let router = ken.read("router.json");
@@ -144,6 +145,7 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
     let ken = prepared();
     let eval = [
@@ -213,6 +215,7 @@ fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_may_look_at_hidden_states() {
     let ken = prepared();
     let hidden = [
@@ -285,6 +288,7 @@ fn a_router_may_look_at_hidden_states() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn an_endpoint_does_not_tell_how_sure_it_is_of_a_first_token() {
     let ken = Ken::new();
     ingest_notes(&ken);
@@ -310,6 +314,7 @@ fn an_endpoint_does_not_tell_how_sure_it_is_of_a_first_token() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_does_not_fit_is_refused_and_nothing_is_overwritten() {
     let ken = prepared();
     let router = ken.read("router.json");

@@ -54,6 +54,7 @@ fn score(ken: &Ken, model: &str) -> f64 {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     let ken = prepared();
     let line = json!({"prompt": "Question:", "completion": " yes\n"}).to_string();
@@ -149,6 +150,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn noise_is_taught_and_its_lessons_go_to_other_tools() {
     let ken = prepared();
     let questions = [
@@ -250,6 +252,7 @@ fn write_records(ken: &Ken, limit: &str, name: &str) {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
     let ken = prepared();
     write_records(&ken, "40", "known.jsonl");
@@ -387,6 +390,7 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_router_looks_at_what_a_boundary_model_says() {
     let ken = prepared();
     write_records(&ken, "160", "known.jsonl");

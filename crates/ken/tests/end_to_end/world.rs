@@ -27,6 +27,7 @@ fn lines(text: &str) -> Vec<Value> {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
     let ken = Ken::new();
     let summary = make(&ken, "96");
@@ -139,6 +140,7 @@ fn a_world_is_ingested_and_asked_about_as_any_other_documents() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_model_learns_its_world() {
     let ken = Ken::new();
     make(&ken, "960");
@@ -191,6 +193,7 @@ fn a_model_learns_its_world() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_is_no_world_is_told() {
     let ken = Ken::new();
     let refusal = ken.refusal(&["world", "truth", "./blank", "nowhere"]);

@@ -15,6 +15,7 @@ use crate::milvus_lite::MilvusLite;
 use crate::{INDEX, assert_same, opened, pushed};
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_push_survives_the_death_of_its_server() {
     let mut server = MilvusLite::start();
     let address = server.address("dies");
@@ -49,6 +50,7 @@ fn a_push_survives_the_death_of_its_server() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_search_tells_that_its_server_is_gone() {
     let mut server = MilvusLite::start();
     let address = server.address("gone");
@@ -94,6 +96,7 @@ fn a_server_that_is_not_there_is_told_soon() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn only_kens_own_collections_are_touched() {
     let server = MilvusLite::start();
     let address = server.address("foreign");
@@ -132,6 +135,7 @@ fn only_kens_own_collections_are_touched() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn another_corpus_or_index_is_refused() {
     let server = MilvusLite::start();
     let address = server.address("other");
@@ -161,6 +165,7 @@ fn another_corpus_or_index_is_refused() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn an_index_that_the_server_lacks_is_refused() {
     let server = MilvusLite::start();
     let address = server.address("lacks");
@@ -177,6 +182,7 @@ fn an_index_that_the_server_lacks_is_refused() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_passage_that_milvus_cannot_take_is_named() {
     let server = MilvusLite::start();
     let dir = tempfile::tempdir().unwrap();

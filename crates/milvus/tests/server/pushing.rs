@@ -10,6 +10,7 @@ use crate::milvus_lite::MilvusLite;
 use crate::{INDEX, assert_same, opened, pushed};
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_collection_follows_its_corpus() {
     let server = MilvusLite::start();
     let address = server.address("follows");
@@ -64,6 +65,7 @@ fn a_collection_follows_its_corpus() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_push_that_was_stopped_goes_on() {
     let server = MilvusLite::start();
     let address = server.address("stopped");
@@ -99,6 +101,7 @@ fn a_push_that_was_stopped_goes_on() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
     let server = MilvusLite::start();
     let address = server.address("detour");
@@ -125,6 +128,7 @@ fn a_push_on_the_way_to_another_state_leaves_nothing_behind() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn shards_are_partitions() {
     let server = MilvusLite::start();
     let address = server.address("shards");
@@ -142,6 +146,7 @@ fn shards_are_partitions() {
 }
 
 #[test]
+#[ignore = "needs milvus-lite: run `cargo xtask test`"]
 fn a_large_partition_is_gone_through_in_pieces() {
     let server = MilvusLite::start();
     let address = server.address("large");

@@ -89,6 +89,7 @@ fn random(seed: u64) -> Sampling {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_streamed_answer_is_the_same() {
     let options = GenerateOptions {
         sampling: Sampling::Greedy,
@@ -119,6 +120,7 @@ fn a_streamed_answer_is_the_same() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn many_samples_are_the_same() {
     let options = GenerateOptions {
         sampling: random(11),
@@ -139,6 +141,7 @@ fn many_samples_are_the_same() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn samples_asked_for_one_by_one_have_seeds_one_after_the_other() {
     let options = |seed| GenerateOptions {
         sampling: random(seed),
@@ -156,6 +159,7 @@ fn samples_asked_for_one_by_one_have_seeds_one_after_the_other() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn scores_and_choices_are_the_same() {
     let prompts = [
         prompt("What is the capital of Norway?"),
@@ -192,6 +196,7 @@ fn scores_and_choices_are_the_same() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn tokens_are_counted_by_the_endpoint_or_estimated_from_above() {
     let prompt = prompt("What is the capital of Norway?");
     let text = "The capital of Norway is Oslo.";
@@ -210,6 +215,7 @@ fn tokens_are_counted_by_the_endpoint_or_estimated_from_above() {
 }
 
 #[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_an_endpoint_can_do_is_known_once_it_is_connected() {
     for (manner, score) in [
         (Manner::Vllm, true),
