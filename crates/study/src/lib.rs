@@ -18,7 +18,6 @@ pub mod evaluate;
 mod json_line;
 pub mod label;
 pub mod learn;
-pub mod lessons;
 pub mod mastery;
 mod page;
 pub mod probe;
@@ -29,6 +28,7 @@ pub mod run;
 pub mod statistics;
 pub mod summary;
 mod table;
+pub mod training_examples;
 mod training_page;
 pub mod world;
 
@@ -46,11 +46,6 @@ pub use label::{
     summarize_sources, write_sources_parquet,
 };
 pub use learn::{LearnError, LearnOptions, datastore::make_datastore};
-pub use lessons::{
-    BoundaryError, BoundaryLessons, LabelRule, Labels, Lesson, LessonKind, NoiseTolerant,
-    RoutingError, RoutingLesson, RoutingStage, boundary_lessons, is_held_out, noise_tolerant,
-    place_in_split, routing_lessons,
-};
 pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
     sample_sentences, summarize_mastery, write_mastery_parquet,
@@ -62,4 +57,9 @@ pub use results::{ResultsError, ResultsFile, Settings, read_results, read_settin
 pub use run::{Outcome, Progress, Run, RunError, Task, in_memory};
 pub use summary::{Summary, summarize};
 pub use table::ExportError;
+pub use training_examples::{
+    BoundaryError, BoundaryExamples, ExampleKind, LabelRule, Labels, NoiseTolerant, RoutingError,
+    RoutingExample, RoutingStage, TrainingExample, boundary_examples, is_held_out, noise_tolerant,
+    place_in_split, routing_examples,
+};
 pub use training_page::training_to_html;

@@ -1,5 +1,5 @@
 //! Pruning a corpus on a model with a known boundary: what goes is what is known, ratios are exact, and
-//! a promise is kept or refused.
+//! a guarantee is kept or refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,8 +21,8 @@ use ken_route::Head;
 use ken_study::learn::LearnOptions;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::pruning::{
-    Asked, Kept, Method, PassageVectors, Promise, REASON, Scored, StoredVectors, Work, candidates,
-    count, largest_ratio, order, scored,
+    Asked, Guarantee, Kept, Method, PassageVectors, REASON, Scored, StoredVectors, Work,
+    candidates, count, largest_ratio, order, scored,
 };
 use ken_study::{LearnError, MasteryRecord};
 use ken_train::heads::{HeadOptions, Shape};
@@ -312,7 +312,7 @@ fn largest_of(
     asked: &[Asked],
     max_loss: f64,
 ) -> Kept {
-    let promise = Promise {
+    let guarantee = Guarantee {
         max_loss,
         confidence: 0.95,
         mode: Mode::Lexical,
@@ -321,13 +321,13 @@ fn largest_of(
     };
     let all = candidates(index.corpus()).unwrap();
     let cancel = AtomicBool::new(false);
-    largest_ratio(index, &all, order, asked, promise, &mut |_| {}, &cancel)
+    largest_ratio(index, &all, order, asked, guarantee, &mut |_| {}, &cancel)
         .unwrap()
         .unwrap()
 }
 
 #[test]
-fn the_largest_ratio_keeps_the_promise_on_every_question_counted() {
+fn the_largest_ratio_keeps_the_guarantee_on_every_question_counted() {
     let folder = tempfile::tempdir().unwrap();
     let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
     let (head, _) = learned(index.corpus());
@@ -367,7 +367,7 @@ fn the_largest_ratio_keeps_the_promise_on_every_question_counted() {
 }
 
 #[test]
-fn a_promise_that_cannot_be_kept_says_how_many_questions_would_do() {
+fn a_guarantee_that_cannot_be_kept_says_how_many_questions_would_do() {
     let folder = tempfile::tempdir().unwrap();
     let index = Index::open(Arc::new(take_in(&folder, &passages()))).unwrap();
     let all = candidates(index.corpus()).unwrap();
@@ -380,7 +380,7 @@ fn a_promise_that_cannot_be_kept_says_how_many_questions_would_do() {
     let mut open = few.clone();
     open.iter_mut()
         .for_each(|asked| asked.golden_answers.clear());
-    let promise = Promise {
+    let guarantee = Guarantee {
         max_loss: 0.1,
         confidence: 0.9,
         mode: Mode::Lexical,
@@ -388,10 +388,26 @@ fn a_promise_that_cannot_be_kept_says_how_many_questions_would_do() {
         most: by_lot.len(),
     };
     let cancel = AtomicBool::new(false);
-    let error = largest_ratio(&index, &all, &by_lot, &open, promise, &mut |_| {}, &cancel);
+    let error = largest_ratio(
+        &index,
+        &all,
+        &by_lot,
+        &open,
+        guarantee,
+        &mut |_| {},
+        &cancel,
+    );
     assert_eq!(error.unwrap_err().kind(), "no_golden_answers");
     let stopped = AtomicBool::new(true);
-    let stopped = largest_ratio(&index, &all, &by_lot, &few, promise, &mut |_| {}, &stopped);
+    let stopped = largest_ratio(
+        &index,
+        &all,
+        &by_lot,
+        &few,
+        guarantee,
+        &mut |_| {},
+        &stopped,
+    );
     assert_eq!(stopped.unwrap(), None);
 }
 

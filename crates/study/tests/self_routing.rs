@@ -16,8 +16,8 @@ use ken_model::language::{
 };
 use ken_study::world::{Size, World, WorldSettings, write_untrained};
 use ken_study::{
-    LabelRule, RoutingError, RoutingLesson, RoutingStage, SourceRecord, auroc, make_datastore,
-    routing_lessons,
+    LabelRule, RoutingError, RoutingExample, RoutingStage, SourceRecord, auroc, make_datastore,
+    routing_examples,
 };
 use ken_train::{
     Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
@@ -81,13 +81,13 @@ fn records(world: &World, model: &str) -> Vec<SourceRecord> {
 
 fn objectives(
     checkpoint: &Checkpoint,
-    lessons: &[RoutingLesson],
+    examples: &[RoutingExample],
     stage: RoutingStage,
 ) -> Vec<Objective> {
     let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
-    let each = lessons.iter();
-    each.flat_map(|lesson| {
-        lesson
+    let each = examples.iter();
+    each.flat_map(|example| {
+        example
             .objectives(checkpoint, &tokens, stage, false)
             .unwrap()
     })
@@ -97,7 +97,7 @@ fn objectives(
 /// Trains an adapter on most of the records.
 fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
     let checkpoint = Checkpoint::open(model, None).unwrap();
-    let routing = routing_lessons(records, LabelRule::Majority, checkpoint.fingerprint()).unwrap();
+    let routing = routing_examples(records, LabelRule::Majority, checkpoint.fingerprint()).unwrap();
     assert_eq!(routing.corpora, [CORPUS]);
     let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
     let tuning = Tuning::Lora(LoraSettings {
@@ -121,7 +121,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
     };
     let stages = [RoutingStage::Imitate, RoutingStage::Prefer { beta: 0.3 }];
     for (stage, epochs) in stages.into_iter().zip([16.0, 1.0]) {
-        let examples = objectives(&checkpoint, &routing.lessons, stage);
+        let examples = objectives(&checkpoint, &routing.examples, stage);
         let settings = TrainSettings {
             epochs,
             ..settings.clone()
@@ -303,10 +303,10 @@ fn each_stage_teaches_its_tokens() {
     write_untrained(&world, Size::Small, folder.path()).unwrap();
     let checkpoint = Checkpoint::open(folder.path(), None).unwrap();
     let records = records(&world, checkpoint.fingerprint());
-    let routing = routing_lessons(&records, LabelRule::Sum, checkpoint.fingerprint()).unwrap();
+    let routing = routing_examples(&records, LabelRule::Sum, checkpoint.fingerprint()).unwrap();
     let tokens = checkpoint.source_tokens(&[CORPUS]).unwrap();
-    let learned = |lesson: usize, stage| -> Vec<Vec<u32>> {
-        let objectives = routing.lessons[lesson]
+    let learned = |example: usize, stage| -> Vec<Vec<u32>> {
+        let objectives = routing.examples[example]
             .objectives(&checkpoint, &tokens, stage, false)
             .unwrap();
         let of = |sequence: &ken_train::Sequence| {
@@ -350,8 +350,8 @@ fn each_stage_teaches_its_tokens() {
 
     // Each source with its share of the sum of likelihoods, and all else as before.
     let chosen = |soft: bool| {
-        let lesson = &routing.lessons[0];
-        let objectives = lesson.objectives(&checkpoint, &tokens, RoutingStage::Imitate, soft);
+        let example = &routing.examples[0];
+        let objectives = example.objectives(&checkpoint, &tokens, RoutingStage::Imitate, soft);
         let asked = |objective: &Objective| match objective {
             Objective::Imitate(sequence) => {
                 let mark = |token: &u32| *token == tokens.end_of_question;
@@ -372,12 +372,12 @@ fn each_stage_teaches_its_tokens() {
         "{of_corpus:?}"
     );
 
-    let other = routing_lessons(&records, LabelRule::Sum, "another model");
+    let other = routing_examples(&records, LabelRule::Sum, "another model");
     assert!(matches!(other, Err(RoutingError::OtherModel { .. })));
     let only: Vec<SourceRecord> = records.iter().step_by(2).cloned().collect();
-    let one = routing_lessons(&only, LabelRule::Sum, checkpoint.fingerprint());
+    let one = routing_examples(&only, LabelRule::Sum, checkpoint.fingerprint());
     assert!(matches!(one, Err(RoutingError::OneSource { .. })));
-    let none = routing_lessons(&[], LabelRule::Sum, checkpoint.fingerprint());
+    let none = routing_examples(&[], LabelRule::Sum, checkpoint.fingerprint());
     assert!(matches!(none, Err(RoutingError::Nothing { .. })));
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "E", value_parser = open_share)]
     max_loss: Option<f64>,
 
-    /// The confidence of the promise, between 0 and 1
+    /// The confidence of the guarantee, between 0 and 1
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE, requires = "max_loss")]
     confidence: f64,
 }

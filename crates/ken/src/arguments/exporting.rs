@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ken_model::decoder::StoredAs;
-use ken_study::lessons::LessonFormat;
+use ken_study::training_examples::ExampleFormat;
 
-use super::tuning::{KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags};
+use super::tuning::{KbmExampleFlags, NoiseTolerantFlags, SelfRouteExampleFlags};
 use crate::config::{Key, MODEL, flags};
 
 /// `ken export`.
@@ -60,42 +60,42 @@ pub(crate) enum TrainingData {
     /// To answer right whatever stands in its prompt
     #[command(after_long_help = "\
 Examples:
-  ken export training-data noise-tolerant questions.jsonl --corpus notes.ken --format trl --out lessons.jsonl
+  ken export training-data noise-tolerant questions.jsonl --corpus notes.ken --format trl --out examples.jsonl
   ken export training-data noise-tolerant questions.jsonl --corpus notes.ken --format llama-factory --out data
 
-The lessons are those of `ken train noise-tolerant` with the same flags.")]
+The examples are those of `ken train noise-tolerant` with the same flags.")]
     NoiseTolerant {
         #[command(flatten)]
-        lessons: NoiseTolerantFlags,
+        examples: NoiseTolerantFlags,
         #[command(flatten)]
         export: ExportFlags,
     },
     /// To say which answers a model knows
     #[command(after_long_help = "\
 Examples:
-  ken export training-data kbm known.jsonl --format axolotl --out lessons.jsonl
-  ken export training-data kbm known.jsonl --corpus notes.ken --format trl --out lessons.jsonl
+  ken export training-data kbm known.jsonl --format axolotl --out examples.jsonl
+  ken export training-data kbm known.jsonl --corpus notes.ken --format trl --out examples.jsonl
 
-The lessons are those of `ken train kbm` with the same flags, except --soft: these tools know no
+The examples are those of `ken train kbm` with the same flags, except --soft: these tools know no
 weights of examples.")]
     Kbm {
         #[command(flatten)]
-        lessons: KbmLessonFlags,
+        examples: KbmExampleFlags,
         #[command(flatten)]
         export: ExportFlags,
     },
     /// To choose where its knowledge comes from
     #[command(arg = Key::model.flag_for("The model that is to be trained"), after_long_help = "\
 Examples:
-  ken export training-data self-route labels.jsonl --format trl --out lessons.jsonl
+  ken export training-data self-route labels.jsonl --format trl --out examples.jsonl
   ken export training-data self-route labels.jsonl --preferences --format trl --out pairs.jsonl
 
-The lessons are those of the first stage of `ken train self-route` with the same flags, except
+The examples are those of the first stage of `ken train self-route` with the same flags, except
 --soft, as these tools know no weights of examples; with --preferences they are the pairs of the
 second. Marks are written as the model's vocabulary calls them.")]
     SelfRoute {
         #[command(flatten)]
-        lessons: SelfRouteLessonFlags,
+        examples: SelfRouteExampleFlags,
         /// Write what is preferred to what in the second stage (DPO)
         #[arg(long)]
         preferences: bool,
@@ -110,7 +110,7 @@ second. Marks are written as the model's vocabulary calls them.")]
 pub(crate) struct ExportFlags {
     /// The tool: trl, llama-factory or axolotl
     #[arg(long, value_name = "TOOL")]
-    pub(crate) format: LessonFormat,
+    pub(crate) format: ExampleFormat,
 
     /// Write to this file; for llama-factory into this folder
     #[arg(long, value_name = "FILE|DIR")]

@@ -39,7 +39,7 @@ pub(crate) use training::{
     TrainRouterArguments, TrainVerb, VectorSource,
 };
 pub(crate) use tuning::{
-    KbmLessonFlags, NoiseTolerantFlags, SelfRouteLessonFlags, TrainExamplesArguments,
+    KbmExampleFlags, NoiseTolerantFlags, SelfRouteExampleFlags, TrainExamplesArguments,
     TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments, TuningFlags,
 };
 pub(crate) use world::{

@@ -76,7 +76,7 @@ pub(crate) struct PruneArguments {
     )]
     pub(crate) max_coverage_loss: Option<f64>,
 
-    /// The confidence of that promise, between 0 and 1
+    /// The confidence of that guarantee, between 0 and 1
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE)]
     pub(crate) confidence: f64,
 

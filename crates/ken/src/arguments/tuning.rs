@@ -88,9 +88,9 @@ pub(crate) struct TuningFlags {
     pub(crate) checkpoint_every: NonZeroUsize,
 }
 
-/// Which lessons make a model choose its source.
+/// Which training examples make a model choose its source.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct SelfRouteLessonFlags {
+pub(crate) struct SelfRouteExampleFlags {
     /// A file of records of `ken label sources`
     #[arg(value_name = "LABELS")]
     pub(crate) labels: PathBuf,
@@ -141,7 +141,7 @@ neighbours, which makes the choice better.
 go by; which ones goes by their words alone. Give `ken datastore make` the same share.")]
 pub(crate) struct TrainSelfRouteArguments {
     #[command(flatten)]
-    pub(crate) lessons: SelfRouteLessonFlags,
+    pub(crate) examples: SelfRouteExampleFlags,
 
     /// Teach each source with its share of the sum of likelihoods, instead of the preferred one alone
     #[arg(long)]
@@ -151,10 +151,10 @@ pub(crate) struct TrainSelfRouteArguments {
     pub(crate) tuning: TuningFlags,
 }
 
-/// How lessons are put before the model, and where their passages come from.
+/// How training examples are put before the model, and where their passages come from.
 #[derive(Debug, Clone, Args)]
 #[command(arg = Key::corpus.flag(), args = flags(FINDING))]
-pub(crate) struct LessonFlags {
+pub(crate) struct ExampleFlags {
     /// How prompts are put before the model, in training and after: bare (passages and question),
     /// or examples (with an instruction and worked examples before them)
     #[arg(long, value_name = "FORM", default_value = "bare")]
@@ -165,8 +165,8 @@ pub(crate) struct LessonFlags {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  ken train examples lessons.jsonl --out tuned
-  ken train examples lessons.jsonl --out tuned --rank 8 --learning-rate 1e-4 --epochs 3
+  ken train examples mine.jsonl --out tuned
+  ken train examples mine.jsonl --out tuned --rank 8 --learning-rate 1e-4 --epochs 3
   ken ask --adapter tuned --policy never \"Who wrote it?\"
   ken export model --adapter tuned --out merged
   ken train examples pairs.jsonl --model ./merged --out aligned --beta 0.3
@@ -191,7 +191,7 @@ pub(crate) struct TrainExamplesArguments {
     pub(crate) tuning: TuningFlags,
 }
 
-/// Which lessons make a model stand noise.
+/// Which training examples make a model stand noise.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct NoiseTolerantFlags {
     /// A JSON Lines file of questions with golden answers
@@ -225,7 +225,7 @@ pub(crate) struct NoiseTolerantFlags {
     pub(crate) limit: Option<NonZeroUsize>,
 
     #[command(flatten)]
-    pub(crate) lesson: LessonFlags,
+    pub(crate) form: ExampleFlags,
 }
 
 /// `ken train noise-tolerant`.
@@ -247,15 +247,15 @@ With --held-out R, a share of the questions is left out for `ken eval`, which ta
 flag; which ones goes by their words alone.")]
 pub(crate) struct TrainNoiseTolerantArguments {
     #[command(flatten)]
-    pub(crate) lessons: NoiseTolerantFlags,
+    pub(crate) examples: NoiseTolerantFlags,
 
     #[command(flatten)]
     pub(crate) tuning: TuningFlags,
 }
 
-/// Which lessons tell what a model knows.
+/// Which training examples tell what a model knows.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct KbmLessonFlags {
+pub(crate) struct KbmExampleFlags {
     /// A file of records of `ken probe`
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
@@ -269,10 +269,10 @@ pub(crate) struct KbmLessonFlags {
     pub(crate) held_out: f64,
 
     #[command(flatten)]
-    pub(crate) lesson: LessonFlags,
+    pub(crate) form: ExampleFlags,
 }
 
-impl KbmLessonFlags {
+impl KbmExampleFlags {
     pub(crate) fn labels(&self) -> Labels {
         Labels::Hard {
             threshold: self.threshold,
@@ -300,7 +300,7 @@ need not be the one that was probed: that may be an endpoint, and this one a sma
 go by; which ones goes by their words alone.")]
 pub(crate) struct TrainKbmArguments {
     #[command(flatten)]
-    pub(crate) lessons: KbmLessonFlags,
+    pub(crate) examples: KbmExampleFlags,
 
     /// Teach each indicator itself, as the probability of what is to be said, instead of the side of
     /// the threshold it is on

@@ -132,11 +132,11 @@ fn show(
     if let (Goal::Guarantee { .. }, None) = (goal, chosen.threshold) {
         output::line(match chosen.needed {
             Some(needed) => format!(
-                "The promise cannot be kept with {} questions; about {needed} like these would be needed.",
+                "The guarantee cannot be kept with {} questions; about {needed} like these would be needed.",
                 chosen.questions
             ),
             None => {
-                "The promise cannot be kept with any number of questions like these.".to_owned()
+                "The guarantee cannot be kept with any number of questions like these.".to_owned()
             }
         })?;
     }

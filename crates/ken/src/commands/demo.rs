@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn corpus_and_questions_are_as_large_as_promised() {
+    fn corpus_and_questions_are_as_large_as_guaranteed() {
         let passages = |kind: &str| CORPUS.matches(&format!("\"{kind}-")).count();
         assert!(CORPUS.lines().count() >= 250);
         assert!(passages("public") >= 125 && passages("invented") >= 125);

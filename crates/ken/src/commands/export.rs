@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use ken_storage::{create_dir_all, replace};
-use ken_study::Lesson;
-use ken_study::lessons::{
-    LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, lesson_as, llama_factory_list,
-    text_lesson_as,
+use ken_study::TrainingExample;
+use ken_study::training_examples::{
+    ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, example_as, llama_factory_list,
+    text_example_as,
 };
 use serde_json::{Value, json};
 
@@ -63,53 +63,53 @@ fn training_data(
 ) -> Result<()> {
     // What trains elsewhere splits for itself.
     const NONE_VALIDATES: f64 = 0.0;
-    let as_values = |lessons: &[Lesson], form, export: &ExportFlags| -> Vec<Value> {
-        let lessons = lessons.iter();
-        lessons
-            .map(|lesson| lesson_as(lesson, form, export.format))
+    let as_values = |examples: &[TrainingExample], form, export: &ExportFlags| -> Vec<Value> {
+        let examples = examples.iter();
+        examples
+            .map(|example| example_as(example, form, export.format))
             .collect()
     };
     let mut prefers = false;
-    let (lessons, export) = match &arguments.of {
-        TrainingData::NoiseTolerant { lessons, export } => {
+    let (examples, export) = match &arguments.of {
+        TrainingData::NoiseTolerant { examples, export } => {
             let model = || Ok(open::checkpoint(settings, stop)?.fingerprint().to_owned());
             let (taught, _) =
-                train::noise_tolerant::taught(lessons, NONE_VALIDATES, model, settings, stop)?;
-            (as_values(&taught, lessons.lesson.prompt, export), export)
+                train::noise_tolerant::taught(examples, NONE_VALIDATES, model, settings, stop)?;
+            (as_values(&taught, examples.form.prompt, export), export)
         }
-        TrainingData::Kbm { lessons, export } => {
+        TrainingData::Kbm { examples, export } => {
             let taught =
-                train::kbm::taught(lessons, lessons.labels(), NONE_VALIDATES, settings, stop)?;
-            let values = as_values(&taught.training, lessons.lesson.prompt, export);
+                train::kbm::taught(examples, examples.labels(), NONE_VALIDATES, settings, stop)?;
+            let values = as_values(&taught.training, examples.form.prompt, export);
             (values, export)
         }
         TrainingData::SelfRoute {
-            lessons,
+            examples,
             preferences,
             export,
             ..
         } => {
             prefers = *preferences;
-            let texts = train::self_route::texts(lessons, prefers, settings, stop)?;
+            let texts = train::self_route::texts(examples, prefers, settings, stop)?;
             let values = texts.iter();
-            let values = values.flat_map(|text| text_lesson_as(text, export.format));
+            let values = values.flat_map(|text| text_example_as(text, export.format));
             (values.collect(), export)
         }
     };
-    let written = write(&lessons, prefers, export)?;
+    let written = write(&examples, prefers, export)?;
     if json {
-        return output::json(&json!({"out": written, "lessons": lessons.len()}));
+        return output::json(&json!({"out": written, "lessons": examples.len()}));
     }
     output::line(format!(
-        "{} lessons written to {}",
-        lessons.len(),
+        "{} examples written to {}",
+        examples.len(),
         written.display()
     ))
 }
 
 fn write(values: &[Value], prefers: bool, export: &ExportFlags) -> Result<PathBuf> {
     let out = &export.out;
-    if export.format == LessonFormat::LlamaFactory {
+    if export.format == ExampleFormat::LlamaFactory {
         create_dir_all(out)?;
         put(
             &out.join(LLAMA_FACTORY_LIST),

@@ -1,4 +1,4 @@
-//! `ken train pruner` and `ken prune` on real embeddings: exact ratios, promises, reports, undoing, and
+//! `ken train pruner` and `ken prune` on real embeddings: exact ratios, guarantees, reports, undoing, and
 //! what is refused.
 
 use serde_json::{Value, json};
@@ -186,20 +186,20 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn a_promise_takes_the_largest_ratio_or_nothing() {
+fn a_guarantee_takes_the_largest_ratio_or_nothing() {
     let ken = prepared();
-    let promise = [
+    let guarantee = [
         "--max-coverage-loss",
         "0.2",
         "--questions",
         "questions.jsonl",
     ];
-    let text = ken.text(&prune(&[&promise[..], &["--dry-run"]].concat()));
+    let text = ken.text(&prune(&[&guarantee[..], &["--dry-run"]].concat()));
     assert!(
         text.contains("would prune") && text.contains("lose their answer"),
         "{text}"
     );
-    let done = ken.json(&prune(&promise));
+    let done = ken.json(&prune(&guarantee));
     let ratio = number(&done["ratio"]);
     assert!((0.3..0.75).contains(&ratio), "{done}");
     assert!(number(&done["promise"]["loss_bound"]) <= 0.2, "{done}");
@@ -298,19 +298,19 @@ fn what_was_measured_goes_before_what_is_foretold() {
         "30 passages are to go, and the mastery of 20 was measured",
         "--pruner",
     );
-    // A promise ends where what was measured does.
-    let promise = [
+    // A guarantee ends where what was measured does.
+    let guarantee = [
         "--max-coverage-loss",
         "0.9",
         "--questions",
         "questions.jsonl",
         "--dry-run",
     ];
-    let promised = ken.json(&prune(&[&promise[..], &measured].concat()));
+    let guaranteed = ken.json(&prune(&[&guarantee[..], &measured].concat()));
     assert_eq!(
-        (&promised["pruned"], &promised["ratio"]),
+        (&guaranteed["pruned"], &guaranteed["ratio"]),
         (&json!(20), &json!(0.34)),
-        "{promised}"
+        "{guaranteed}"
     );
     ken.refusal(&dry(&["0.1", "--method", "measured"])).is(
         "no_labels",
@@ -405,14 +405,16 @@ fn what_cannot_be_pruned_is_refused() {
         .is("no_pruner", "no pruner", "ken train pruner");
     ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
         .is("several_methods", "--report", "--method");
-    let promise = [
+    let guarantee = [
         "--max-coverage-loss",
         "0.2",
         "--questions",
         "questions.jsonl",
     ];
-    ken.refusal(&prune(&[&promise[..], &["--rerank", "embedder"]].concat()))
-        .is("rerank_promised", "reranked", "--rerank none");
+    ken.refusal(&prune(
+        &[&guarantee[..], &["--rerank", "embedder"]].concat(),
+    ))
+    .is("rerank_promised", "reranked", "--rerank none");
     ken.refusal(&prune(&["--ratio", "0.3", "--filter", "lang=en"]))
         .is("part_of_corpus", "whole corpus", "--filter");
     for ratio in ["1", "-0.1", "NaN"] {

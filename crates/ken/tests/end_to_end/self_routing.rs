@@ -139,10 +139,10 @@ fn a_model_chooses_its_source_and_people_correct_it() {
         "--held-out",
         "0",
     ];
-    let to = ["--format", "trl", "--out", "lessons.jsonl"];
+    let to = ["--format", "trl", "--out", "examples.jsonl"];
     ken.json(&[&export[..], &to, &MODEL].concat());
-    let lessons = ken.read("lessons.jsonl");
-    let first: Value = serde_json::from_str(lessons.lines().next().unwrap()).unwrap();
+    let examples = ken.read("examples.jsonl");
+    let first: Value = serde_json::from_str(examples.lines().next().unwrap()).unwrap();
     assert!(
         first["prompt"].as_str().unwrap().ends_with("\n<EOQ>"),
         "{first}"

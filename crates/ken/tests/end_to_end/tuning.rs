@@ -151,7 +151,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn noise_is_taught_and_its_lessons_go_to_other_tools() {
+fn noise_is_taught_and_its_examples_go_to_other_tools() {
     let ken = prepared();
     let questions = [
         "island/questions.jsonl",
@@ -180,17 +180,17 @@ fn noise_is_taught_and_its_lessons_go_to_other_tools() {
         let exported = ken.json(&[&export[..], &questions, &found, &to].concat());
         number(&exported["lessons"]) as usize
     };
-    let lessons = of("trl", "lessons.jsonl");
-    let read = ken.read("lessons.jsonl");
-    assert_eq!(read.lines().count(), lessons);
+    let training_examples = of("trl", "training_examples.jsonl");
+    let read = ken.read("training_examples.jsonl");
+    assert_eq!(read.lines().count(), training_examples);
     let first: Value = serde_json::from_str(read.lines().next().unwrap()).unwrap();
     assert_eq!(keys(&first), ["prompt", "completion"]);
-    assert_eq!(of("axolotl", "segments.jsonl"), lessons);
-    assert_eq!(of("llama-factory", "data"), lessons);
+    assert_eq!(of("axolotl", "segments.jsonl"), training_examples);
+    assert_eq!(of("llama-factory", "data"), training_examples);
     let list: Value = serde_json::from_str(&ken.read("data/dataset_info.json")).unwrap();
     let file = list["ken"]["file_name"].as_str().unwrap();
     let set: Value = serde_json::from_str(&ken.read(&format!("data/{file}"))).unwrap();
-    assert_eq!(set.as_array().unwrap().len(), lessons);
+    assert_eq!(set.as_array().unwrap().len(), training_examples);
 
     // Passages are reranked as they are where questions are answered.
     let written = |rerank: &str| {

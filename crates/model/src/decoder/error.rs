@@ -68,7 +68,7 @@ pub enum DecoderError {
     Truncated {
         /// The file.
         path: PathBuf,
-        /// Bytes that the header promises.
+        /// Bytes that the header guarantees.
         expected: u64,
         /// Bytes in the file.
         received: u64,

@@ -15,7 +15,7 @@ struct Watched;
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are those that are asked for here.
+        // SAFETY: the caller's guarantees are those that are asked for here.
         unsafe { System.alloc(layout) }
     }
 

@@ -40,7 +40,7 @@ pub enum Goal {
     Guarantee {
         /// Accuracy that may be lost: in `(0, 1)`.
         max_loss: f64,
-        /// One less than the chance that the promise is broken: in `(0, 1)`.
+        /// One less than the chance that the guarantee is broken: in `(0, 1)`.
         confidence: f64,
     },
 }
@@ -60,7 +60,7 @@ pub struct Calibration {
     pub accuracy: f64,
     /// Questions.
     pub questions: usize,
-    /// Where no threshold keeps the promise: about how many questions in all would be needed, if
+    /// Where no threshold keeps the guarantee: about how many questions in all would be needed, if
     /// further ones are like these; `None` where no number would do.
     pub needed: Option<usize>,
 }
@@ -182,7 +182,7 @@ fn steps(observations: &[Observation]) -> Vec<Step> {
     steps
 }
 
-/// The least number of questions that would keep the promise at this mean loss.
+/// The least number of questions that would keep the guarantee at this mean loss.
 fn needed(loss: f64, max_loss: f64, delta: f64, exact: bool) -> Option<usize> {
     let keeps = |n: usize| {
         let lost = loss * n as f64;

@@ -1,4 +1,4 @@
-//! Thresholds against plain searches, and promises against simulations in which the truth is known.
+//! Thresholds against plain searches, and guarantees against simulations in which the truth is known.
 
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn true_loss(threshold: Option<f64>, partly: bool) -> f64 {
 }
 
 #[test]
-fn a_promise_is_kept_as_often_as_it_says_and_is_not_hollow() {
+fn a_guarantee_is_kept_as_often_as_it_says_and_is_not_hollow() {
     let goal = Goal::Guarantee {
         max_loss: 0.05,
         confidence: 0.9,
@@ -61,7 +61,7 @@ fn a_promise_is_kept_as_often_as_it_says_and_is_not_hollow() {
 }
 
 #[test]
-fn a_promise_that_cannot_be_kept_says_what_is_needed() {
+fn a_guarantee_that_cannot_be_kept_says_what_is_needed() {
     let goal = Goal::Guarantee {
         max_loss: 0.02,
         confidence: 0.95,
@@ -166,15 +166,15 @@ proptest! {
         prop_assert_eq!(least.retrieval_ratio, met.fold(0.0, f64::max));
 
         let goal = Goal::Guarantee { max_loss, confidence: 0.9 };
-        let promised = calibrate(&questions, goal);
-        for chosen in [best, least, promised] {
+        let guaranteed = calibrate(&questions, goal);
+        for chosen in [best, least, guaranteed] {
             let (ratio, accuracy, loss) = plain(&questions, chosen.threshold);
             prop_assert!((chosen.retrieval_ratio - ratio).abs() < 1e-9);
             prop_assert!((chosen.accuracy - accuracy).abs() < 1e-9);
             prop_assert!((chosen.loss - loss).abs() < 1e-9);
             prop_assert!(chosen.loss_bound >= loss - 1e-9);
         }
-        prop_assert!(promised.loss_bound <= max_loss + 1e-5);
-        prop_assert!(promised.loss <= max_loss);
+        prop_assert!(guaranteed.loss_bound <= max_loss + 1e-5);
+        prop_assert!(guaranteed.loss <= max_loss);
     }
 }

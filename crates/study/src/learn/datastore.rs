@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::discrimination::auroc;
 use crate::label::SourceRecord;
-use crate::lessons::LabelRule;
+use crate::training_examples::LabelRule;
 
 /// Questions whose states are taken together.
 const BATCH: usize = 64;

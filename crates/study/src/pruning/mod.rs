@@ -1,21 +1,21 @@
 //! Pruning a corpus by score: which passages may go ([`candidates`]), what each is worth ([`scored`]),
 //! in which order they go ([`order`]), how many of them at a ratio ([`count`]), and the largest ratio at
-//! which answers stay within reach ([`mod@promise`]). Nothing is changed here: what goes is marked by
+//! which answers stay within reach ([`mod@guarantee`]). Nothing is changed here: what goes is marked by
 //! `ken_corpus`.
 
 mod error;
+pub mod guarantee;
 mod likeness;
 mod measured;
 mod order;
-pub mod promise;
 mod score;
 mod vectors;
 
 pub use error::PruningError;
+pub use guarantee::{Asked, Guarantee, Kept, LEAST_RATIO, largest_ratio};
 pub use measured::measured_first;
 pub(crate) use measured::place_of;
 pub use order::{Scored, Work, count, order};
-pub use promise::{Asked, Kept, LEAST_RATIO, Promise, largest_ratio};
 pub use score::{Method, scored};
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};

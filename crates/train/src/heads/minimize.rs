@@ -8,7 +8,7 @@ use super::objective::dot;
 /// Steps remembered.
 const MEMORY: usize = 10;
 
-/// The part of the decrease promised by the slope that a step has to bring.
+/// The part of the decrease guaranteed by the slope that a step has to bring.
 const ENOUGH: f64 = 1e-4;
 
 /// How often a step is halved before the search ends.

@@ -11,7 +11,7 @@ use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
 use ken_model::encoder::Role;
 use ken_study::Question;
-use ken_study::pruning::{self, Asked, Kept, LEAST_RATIO, Promise, largest_ratio};
+use ken_study::pruning::{self, Asked, Guarantee, Kept, LEAST_RATIO, largest_ratio};
 use serde_json::json;
 
 use self::basis::Basis;
@@ -74,7 +74,7 @@ pub(crate) fn run(
     let pruned = Pruned::new(folder, method, &basis, reader.as_deref(), settings, stop)?;
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {
-            let kept = promised(&pruned, max_loss, arguments, settings, stop)?;
+            let kept = guaranteed(&pruned, max_loss, arguments, settings, stop)?;
             (kept.ratio.unwrap_or(0.0), Some(kept))
         }
         (ratio, _) => (ratio.unwrap_or(0.0), None),
@@ -111,8 +111,8 @@ fn questions(arguments: &PruneArguments, settings: &Settings) -> Result<Vec<Ques
     records::questions(path, arguments.limit, settings)
 }
 
-/// The largest ratio that keeps the promise, or why there is none.
-fn promised(
+/// The largest ratio that keeps the guarantee, or why there is none.
+fn guaranteed(
     pruned: &Pruned,
     max_loss: f64,
     arguments: &PruneArguments,
@@ -120,8 +120,7 @@ fn promised(
     stop: &AtomicBool,
 ) -> Result<Kept> {
     if settings.rerank != Rerank::None {
-        let message =
-            "what is promised is promised of passages as they are found, not as they are reranked";
+        let message = "what is guaranteed is guaranteed of passages as they are found, not as they are reranked";
         return Err(Refusal::new("rerank_promised", message)
             .hinting("add --rerank none, or see what a ratio does with it: --report")
             .into());
@@ -150,7 +149,7 @@ fn promised(
             golden_answers: question.golden_answers.clone(),
         })
         .collect();
-    let promise = Promise {
+    let guarantee = Guarantee {
         max_loss,
         confidence: arguments.confidence,
         mode: settings.mode,
@@ -167,7 +166,7 @@ fn promised(
             &pruned.candidates,
             &pruned.order,
             &asked,
-            promise,
+            guarantee,
             &mut progress,
             stop,
         )?
@@ -182,7 +181,7 @@ fn promised(
             .to_owned(),
     };
     let message = format!(
-        "no ratio keeps the promise: with these {} questions it cannot be shown that at most {max_loss} of them lose their answer, with confidence {}",
+        "no ratio keeps the guarantee: with these {} questions it cannot be shown that at most {max_loss} of them lose their answer, with confidence {}",
         kept.questions, arguments.confidence
     );
     Err(Refusal::new("promise_not_kept", message)
@@ -224,7 +223,7 @@ fn show(
     ))?;
     if let Some(kept) = kept {
         output::line(format!(
-            "at ratio {ratio} {:.1}% of {} questions lose their answer, at most {:.1}% with the confidence promised; {:.1}% find it in the whole corpus",
+            "at ratio {ratio} {:.1}% of {} questions lose their answer, at most {:.1}% with the confidence guaranteed; {:.1}% find it in the whole corpus",
             100.0 * kept.loss,
             kept.questions,
             100.0 * kept.loss_bound,

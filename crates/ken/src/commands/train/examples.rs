@@ -8,7 +8,7 @@ use ken_model::decoder::Checkpoint;
 use ken_train::{Objective, Preference, Sequence};
 use serde::Deserialize;
 
-use super::fit::{Lessons, Stage, check, fit};
+use super::fit::{Curriculum, Stage, check, fit};
 use crate::arguments::TrainExamplesArguments;
 use crate::commands::open;
 use crate::config::Settings;
@@ -58,10 +58,10 @@ pub(crate) fn run(
         training.into_iter().map(|(_, example)| example).collect(),
         validation.into_iter().map(|(_, example)| example).collect(),
     );
-    let lessons = Lessons::new("examples", checkpoint.prompt_form(), vec![stage]);
+    let training_examples = Curriculum::new("examples", checkpoint.prompt_form(), vec![stage]);
     fit(
         &checkpoint,
-        &lessons,
+        &training_examples,
         &arguments.tuning,
         settings,
         json,

@@ -11,7 +11,7 @@ use ken_model::decoder::{
     remove_model,
 };
 use ken_storage::{create_dir_all, names, remove, replace, sync_dir};
-use ken_study::{Lesson, LessonKind, training_to_html};
+use ken_study::{ExampleKind, TrainingExample, training_to_html};
 use ken_train::{
     Examples, History, LoraSettings, MeanOver, Objective, Outcome, Progress, Schedule, Sequence,
     TrainSettings, Trainable, Tuning,
@@ -38,9 +38,9 @@ const HISTORY: &str = "history.jsonl";
 const PAGE: &str = "history.html";
 
 /// What is learned.
-pub(super) struct Lessons {
-    /// How many lessons of each kind there are, where they have kinds.
-    pub(super) kinds: BTreeMap<LessonKind, usize>,
+pub(super) struct Curriculum {
+    /// How many training examples of each kind there are, where they have kinds.
+    pub(super) kinds: BTreeMap<ExampleKind, usize>,
     /// What for.
     pub(super) purpose: String,
     /// How prompts are put before the model.
@@ -63,8 +63,8 @@ pub(super) struct Lessons {
     pub(super) stages: Vec<Stage>,
 }
 
-impl Lessons {
-    /// Lessons in which outputs are learned, and nothing about sources or tokens.
+impl Curriculum {
+    /// Examples in which outputs are learned, and nothing about sources or tokens.
     pub(super) fn new(purpose: &str, prompt: PromptForm, stages: Vec<Stage>) -> Self {
         Self {
             kinds: BTreeMap::new(),
@@ -107,30 +107,30 @@ impl Stage {
     }
 }
 
-/// How many lessons of each kind there are.
-pub(super) fn counted(lessons: &[Lesson]) -> BTreeMap<LessonKind, usize> {
+/// How many training examples of each kind there are.
+pub(super) fn counted(curriculum: &[TrainingExample]) -> BTreeMap<ExampleKind, usize> {
     let mut kinds = BTreeMap::new();
-    for lesson in lessons {
-        *kinds.entry(lesson.kind).or_insert(0) += 1;
+    for one in curriculum {
+        *kinds.entry(one.kind).or_insert(0) += 1;
     }
     kinds
 }
 
-/// Lessons that fit into the model, as token sequences. Each kind weighs as much as every other,
+/// Examples that fit into the model, as token sequences. Each kind weighs as much as every other,
 /// however many there are of it: the loss is the sum of the kinds' expectations (Zero-RAG, Eq. 6).
 pub(super) fn objectives(
     checkpoint: &Checkpoint,
     form: PromptForm,
-    lessons: &[Lesson],
+    curriculum: &[TrainingExample],
 ) -> Result<Vec<Objective>> {
     let context = checkpoint.config().context;
-    let kinds = counted(lessons);
-    let even = lessons.len() as f32 / kinds.len().max(1) as f32;
-    let mut objectives = Vec::with_capacity(lessons.len());
-    for lesson in lessons {
-        let (prompt, output) = checkpoint.example(&lesson.prompt, form, &lesson.output)?;
+    let kinds = counted(curriculum);
+    let even = curriculum.len() as f32 / kinds.len().max(1) as f32;
+    let mut objectives = Vec::with_capacity(curriculum.len());
+    for one in curriculum {
+        let (prompt, output) = checkpoint.example(&one.prompt, form, &one.output)?;
         if prompt.len() + output.len() <= context {
-            let weight = lesson.weight * even / kinds[&lesson.kind] as f32;
+            let weight = one.weight * even / kinds[&one.kind] as f32;
             let mut sequence = Sequence::completion(&prompt, &output);
             sequence.weights.iter_mut().for_each(|w| *w *= weight);
             objectives.push(Objective::Imitate(sequence));
@@ -175,15 +175,15 @@ pub(super) fn check(flags: &TuningFlags, settings: &Settings, stop: &AtomicBool)
 /// Trains, with progress, and writes what was learned.
 pub(super) fn fit(
     checkpoint: &Checkpoint,
-    lessons: &Lessons,
+    curriculum: &Curriculum,
     flags: &TuningFlags,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    let settings_of = |stage| training(stage, flags, lessons.mean_over, settings.seed);
+    let settings_of = |stage| training(stage, flags, curriculum.mean_over, settings.seed);
     // A stage that could not begin is not found out behind the ones before it.
-    for stage in &lessons.stages {
+    for stage in &curriculum.stages {
         settings_of(stage).check()?;
     }
     prepared(flags)?;
@@ -195,11 +195,11 @@ pub(super) fn fit(
             alpha: flags.alpha,
             dropout: flags.dropout,
             targets: flags.targets.clone(),
-            tokens: lessons.tokens.clone(),
+            tokens: curriculum.tokens.clone(),
         })
     };
     let model = Trainable::new(checkpoint, tuning, settings.device, settings.seed)?;
-    for (token, others) in &lessons.begin {
+    for (token, others) in &curriculum.begin {
         model.begin_like(*token, others)?;
     }
     let mut display = Display::new();
@@ -207,7 +207,7 @@ pub(super) fn fit(
     let mut outcome = Outcome::Finished;
     let mut history = History::default();
     let mut last_stage = History::default();
-    for (stage, state) in lessons.stages.iter().zip(STATES) {
+    for (stage, state) in curriculum.stages.iter().zip(STATES) {
         let (ended, told) = ken_train::train(
             &model,
             &Examples::Set(&stage.training),
@@ -235,16 +235,16 @@ pub(super) fn fit(
     drop(display);
     let origin = Origin {
         base: model.base().to_owned(),
-        purpose: lessons.purpose.clone(),
-        prompt: lessons.prompt,
-        boundary: lessons.boundary.clone(),
+        purpose: curriculum.purpose.clone(),
+        prompt: curriculum.prompt,
+        boundary: curriculum.boundary.clone(),
         // What it can do already it is taught in the same form, and can still do.
-        sources: lessons
+        sources: curriculum
             .sources
             .clone()
             .or_else(|| checkpoint.sources().cloned()),
         // What was taught before is still known.
-        held_out: lessons
+        held_out: curriculum
             .held_out
             .into_iter()
             .chain(checkpoint.origin().and_then(|origin| origin.held_out))
@@ -262,7 +262,7 @@ pub(super) fn fit(
     // The model is on the disk, and only now is it all that there is.
     forget(&flags.out)?;
     let told = [&history, &last_stage];
-    report(&model, outcome, told, lessons, flags, json)
+    report(&model, outcome, told, curriculum, flags, json)
 }
 
 fn training(stage: &Stage, flags: &TuningFlags, mean_over: MeanOver, seed: u64) -> TrainSettings {
@@ -388,7 +388,7 @@ struct Report<'a> {
     out: &'a Path,
     purpose: &'a str,
     outcome: Outcome,
-    lessons: &'a BTreeMap<LessonKind, usize>,
+    curriculum: &'a BTreeMap<ExampleKind, usize>,
     without_evidence: usize,
     examples: usize,
     validation_examples: usize,
@@ -405,18 +405,18 @@ fn report(
     model: &Trainable,
     outcome: Outcome,
     [whole, last_stage]: [&History; 2],
-    lessons: &Lessons,
+    curriculum: &Curriculum,
     flags: &TuningFlags,
     json: bool,
 ) -> Result<()> {
     // Losses of several stages cannot be compared: those of the last are told.
-    let last = lessons.stages.last();
+    let last = curriculum.stages.last();
     let report = Report {
         out: &flags.out,
-        purpose: &lessons.purpose,
+        purpose: &curriculum.purpose,
         outcome,
-        lessons: &lessons.kinds,
-        without_evidence: lessons.without_evidence,
+        curriculum: &curriculum.kinds,
+        without_evidence: curriculum.without_evidence,
         examples: last.map_or(0, |stage| stage.training.len()),
         validation_examples: last.map_or(0, |stage| stage.validation.len()),
         steps: whole.steps.len(),
@@ -431,7 +431,7 @@ fn report(
         return output::json(&report);
     }
     let loss = |loss: Option<f64>| loss.map_or_else(|| "-".to_owned(), |loss| format!("{loss:.4}"));
-    let kinds: Vec<String> = lessons
+    let kinds: Vec<String> = curriculum
         .kinds
         .iter()
         .map(|(kind, count)| format!("{count} {kind}"))
@@ -442,10 +442,10 @@ fn report(
         format!("{}: {}", report.examples, kinds.join(", "))
     };
     let mut rows = vec![("examples", examples)];
-    if lessons.without_evidence > 0 {
+    if curriculum.without_evidence > 0 {
         let lost = format!(
             "{} questions, whose evidence was not found again",
-            lessons.without_evidence
+            curriculum.without_evidence
         );
         rows.push(("without evidence", lost));
     }

@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{QuestionPrompt, Signal, prompt};
 use ken_model::decoder::LearnedBoundary;
 use ken_study::{
-    BoundaryLessons, Labels, LearnError, Lesson, ProbeRecord, boundary_lessons, place_in_split,
-    read_results,
+    BoundaryExamples, Labels, LearnError, ProbeRecord, TrainingExample, boundary_examples,
+    place_in_split, read_results,
 };
 
 use ken_train::Objective;
 
-use super::fit::{Lessons, Stage, check, counted, fit, objectives};
-use crate::arguments::{KbmLessonFlags, TrainKbmArguments};
+use super::fit::{Curriculum, Stage, check, counted, fit, objectives};
+use crate::arguments::{KbmExampleFlags, TrainKbmArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::open;
 use crate::config::Settings;
@@ -33,26 +33,26 @@ pub(super) fn run(
     let share = arguments.tuning.validation;
     let labels = match arguments.soft {
         true => Labels::Soft,
-        false => arguments.lessons.labels(),
+        false => arguments.examples.labels(),
     };
-    let taught = taught(&arguments.lessons, labels, share, settings, stop)?;
+    let taught = taught(&arguments.examples, labels, share, settings, stop)?;
     let checkpoint = open::checkpoint(settings, stop)?;
-    let form = arguments.lessons.lesson.prompt;
+    let form = arguments.examples.form.prompt;
     let training = objectives(&checkpoint, form, &taught.training)?;
     // A model may never have written these before.
     let tokens = written(&training);
     let validation = objectives(&checkpoint, form, &taught.validation)?;
     let stage = Stage::of(&arguments.tuning, training, validation);
-    let lessons = Lessons {
+    let examples = Curriculum {
         kinds: counted(&taught.training),
         boundary: Some(taught.boundary),
         without_evidence: taught.without_evidence,
         tokens,
-        ..Lessons::new("kbm", form, vec![stage])
+        ..Curriculum::new("kbm", form, vec![stage])
     };
     fit(
         &checkpoint,
-        &lessons,
+        &examples,
         &arguments.tuning,
         settings,
         json,
@@ -80,16 +80,16 @@ fn written(objectives: &[Objective]) -> Vec<u32> {
 
 /// What is taught of a boundary.
 pub(crate) struct Taught {
-    pub(crate) training: Vec<Lesson>,
-    validation: Vec<Lesson>,
+    pub(crate) training: Vec<TrainingExample>,
+    validation: Vec<TrainingExample>,
     boundary: LearnedBoundary,
-    /// See [`Lessons`].
+    /// See [`Curriculum`].
     without_evidence: usize,
 }
 
-/// The lessons of the questions that are not held out, and those of the share that validates.
+/// The training examples of the questions that are not held out, and those of the share that validates.
 pub(crate) fn taught(
-    flags: &KbmLessonFlags,
+    flags: &KbmExampleFlags,
     labels: Labels,
     validation: f64,
     settings: &Settings,
@@ -102,12 +102,12 @@ pub(crate) fn taught(
         Some(_) => Some(open::reranked_retriever(settings, stop)?),
         None => None,
     };
-    let making = BoundaryLessons {
+    let making = BoundaryExamples {
         retriever: retriever.as_ref(),
         mode: settings.mode,
         labels,
     };
-    let taught = boundary_lessons(&records, making)?;
+    let taught = boundary_examples(&records, making)?;
     if taught.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
@@ -118,9 +118,9 @@ pub(crate) fn taught(
         .map(|record| record.id.as_str())
         .collect();
     let (validation, training) = taught
-        .lessons
+        .examples
         .into_iter()
-        .partition(|lesson| validates.contains(lesson.id.as_str()));
+        .partition(|example| validates.contains(example.id.as_str()));
     Ok(Taught {
         training,
         validation,

@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt;
 use ken_study::{
-    LearnError, Lesson, NoiseTolerant, ProbeRecord, Question, noise_tolerant, place_in_split,
-    read_results,
+    LearnError, NoiseTolerant, ProbeRecord, Question, TrainingExample, noise_tolerant,
+    place_in_split, read_results,
 };
 
-use super::fit::{Lessons, Stage, check, counted, fit, objectives};
+use super::fit::{Curriculum, Stage, check, counted, fit, objectives};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::{open, records};
 use crate::config::Settings;
@@ -27,20 +27,20 @@ pub(super) fn run(
     let checkpoint = open::checkpoint(settings, stop)?;
     let share = arguments.tuning.validation;
     let model = || Ok(checkpoint.fingerprint().to_owned());
-    let (training, validation) = taught(&arguments.lessons, share, model, settings, stop)?;
-    let form = arguments.lessons.lesson.prompt;
+    let (training, validation) = taught(&arguments.examples, share, model, settings, stop)?;
+    let form = arguments.examples.form.prompt;
     let stage = Stage::of(
         &arguments.tuning,
         objectives(&checkpoint, form, &training)?,
         objectives(&checkpoint, form, &validation)?,
     );
-    let lessons = Lessons {
+    let examples = Curriculum {
         kinds: counted(&training),
-        ..Lessons::new("noise-tolerant", form, vec![stage])
+        ..Curriculum::new("noise-tolerant", form, vec![stage])
     };
     fit(
         &checkpoint,
-        &lessons,
+        &examples,
         &arguments.tuning,
         settings,
         json,
@@ -94,7 +94,7 @@ fn known<'q>(
     Ok(known)
 }
 
-/// The lessons of the questions that are not held out, and those of the share that validates. `model`
+/// The training examples of the questions that are not held out, and those of the share that validates. `model`
 /// gives the fingerprint of the one to be taught, and is asked where records say what it knows.
 pub(crate) fn taught(
     flags: &NoiseTolerantFlags,
@@ -102,7 +102,7 @@ pub(crate) fn taught(
     model: impl FnOnce() -> Result<String>,
     settings: &Settings,
     stop: &AtomicBool,
-) -> Result<(Vec<Lesson>, Vec<Lesson>)> {
+) -> Result<(Vec<TrainingExample>, Vec<TrainingExample>)> {
     let mut questions = records::questions(&flags.questions, flags.limit, settings)?;
     let held_out = flags.held_out;
     questions.retain(|question| place_in_split(&question.question) >= held_out);
@@ -128,14 +128,14 @@ pub(crate) fn taught(
     };
     let mut display = Display::new();
     let total = training.len() + validation.len();
-    let mut lessons = |questions: &[Question], before: usize| {
+    let mut examples = |questions: &[Question], before: usize| {
         noise_tolerant(questions, &retriever, &making, &mut |done| {
             display.show_items("passages found", before + done, total);
         })
     };
     let (training, validation) = (
-        lessons(&training, 0)?,
-        lessons(&validation, training.len())?,
+        examples(&training, 0)?,
+        examples(&validation, training.len())?,
     );
     Ok((training, validation))
 }

@@ -8,15 +8,15 @@ use ken_answer::prompt::{from_memory, verbalize};
 use ken_answer::{Datastore, Measurements, Policy, QuestionPrompt, Signal};
 use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
 use ken_model::language::Prompt;
-use ken_study::lessons::{Routing, TextLesson};
+use ken_study::training_examples::{Routing, TextExample};
 use ken_study::{
-    LearnError, ProbeRecord, RoutingLesson, RoutingStage, SourceRecord, place_in_split,
-    read_results, routing_lessons,
+    LearnError, ProbeRecord, RoutingExample, RoutingStage, SourceRecord, place_in_split,
+    read_results, routing_examples,
 };
 use ken_train::{MeanOver, Objective};
 
-use super::fit::{Lessons, Stage, check, fit};
-use crate::arguments::{SelfRouteLessonFlags, TrainSelfRouteArguments};
+use super::fit::{Curriculum, Stage, check, fit};
+use crate::arguments::{SelfRouteExampleFlags, TrainSelfRouteArguments};
 use crate::commands::batches::in_batches;
 use crate::commands::fetch::fetched;
 use crate::commands::open;
@@ -30,23 +30,26 @@ pub(super) fn run(
     stop: &AtomicBool,
 ) -> Result<()> {
     check(&arguments.tuning, settings, stop)?;
-    let lessons = &arguments.lessons;
-    let (checkpoint, routing, tokens) = taught(lessons, settings, stop)?;
-    let border = lessons.held_out + arguments.tuning.validation * (1.0 - lessons.held_out);
+    let examples = &arguments.examples;
+    let (checkpoint, routing, tokens) = taught(examples, settings, stop)?;
+    let border = examples.held_out + arguments.tuning.validation * (1.0 - examples.held_out);
     let (validation, training): (Vec<_>, Vec<_>) = routing
-        .lessons
+        .examples
         .into_iter()
-        .partition(|lesson| place_in_split(&lesson.question) < border);
-    let prefers = !lessons.no_preference;
+        .partition(|example| place_in_split(&example.question) < border);
+    let prefers = !examples.no_preference;
     let second = match prefers {
-        true => RoutingStage::Prefer { beta: lessons.beta },
+        true => RoutingStage::Prefer {
+            beta: examples.beta,
+        },
         false => RoutingStage::Imitate,
     };
     let soft = arguments.soft;
-    let of =
-        |lessons: &[RoutingLesson], stage| objectives(&checkpoint, &tokens, lessons, stage, soft);
+    let of = |examples: &[RoutingExample], stage| {
+        objectives(&checkpoint, &tokens, examples, stage, soft)
+    };
     let tuning = &arguments.tuning;
-    let second_learning_rate = lessons
+    let second_learning_rate = examples
         .second_learning_rate
         .unwrap_or(tuning.learning_rate / SECOND_SLOWER);
     let of_stage = |stage, learning_rate, epochs| -> Result<Stage> {
@@ -62,63 +65,63 @@ pub(super) fn run(
         tuning.learning_rate,
         tuning.epochs,
     )?];
-    if lessons.second_epochs != 0.0 {
+    if examples.second_epochs != 0.0 {
         stages.push(of_stage(
             second,
             second_learning_rate,
-            lessons.second_epochs,
+            examples.second_epochs,
         )?);
     }
-    let taught = Lessons {
+    let taught = Curriculum {
         sources: Some(tokens.clone()),
-        held_out: Some(lessons.held_out),
-        // The losses of a lesson are those of its source, its text and its answer, and count alike
+        held_out: Some(examples.held_out),
+        // The losses of a training example are those of its source, its text and its answer, and count alike
         // however long these are (Eq. 4 and 5).
         mean_over: MeanOver::Examples,
         tokens: tokens.all(),
         begin: beginnings(&checkpoint, &tokens)?,
-        ..Lessons::new("self-route", checkpoint.prompt_form(), stages)
+        ..Curriculum::new("self-route", checkpoint.prompt_form(), stages)
     };
     fit(&checkpoint, &taught, tuning, settings, json, stop)
 }
 
-/// The model, the lessons of the questions that are not held out, and the tokens that mark sources.
+/// The model, the training examples of the questions that are not held out, and the tokens that mark sources.
 fn taught(
-    flags: &SelfRouteLessonFlags,
+    flags: &SelfRouteExampleFlags,
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<(Checkpoint, Routing, SourceTokens)> {
     let mut records: Vec<SourceRecord> = read_results(&flags.labels)?;
     records.retain(|record| place_in_split(&record.question) >= flags.held_out);
     let checkpoint = open::checkpoint(settings, stop)?;
-    let routing = routing_lessons(&records, flags.rule, checkpoint.fingerprint())?;
+    let routing = routing_examples(&records, flags.rule, checkpoint.fingerprint())?;
     let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
     let tokens = checkpoint.source_tokens(&corpora)?;
     Ok((checkpoint, routing, tokens))
 }
 
-/// The lessons of the first stage as text, or the preferences of the second.
+/// The training examples of the first stage as text, or the preferences of the second.
 pub(crate) fn texts(
-    flags: &SelfRouteLessonFlags,
+    flags: &SelfRouteExampleFlags,
     preferences: bool,
     settings: &Settings,
     stop: &AtomicBool,
-) -> Result<Vec<TextLesson>> {
+) -> Result<Vec<TextExample>> {
     let (checkpoint, routing, tokens) = taught(flags, settings, stop)?;
     let stage = match preferences {
         true => RoutingStage::Prefer { beta: flags.beta },
         false => RoutingStage::Imitate,
     };
     let mut texts = Vec::new();
-    for lesson in &routing.lessons {
-        let of_stage = lesson.texts(&checkpoint, &tokens, stage).ok_or_else(|| {
+    for example in &routing.examples {
+        let of_stage = example.texts(&checkpoint, &tokens, stage).ok_or_else(|| {
             let message = "the vocabulary of the model has no names for the marks of sources";
             Refusal::new("nameless_tokens", message)
                 .hinting("train it by `ken train self-route`, or take a model with reserved tokens")
         })?;
         texts.extend(of_stage);
     }
-    texts.retain(|text| matches!(text, TextLesson::Prefer { .. }) == preferences);
+    texts.retain(|text| matches!(text, TextExample::Prefer { .. }) == preferences);
     Ok(texts)
 }
 
@@ -231,13 +234,13 @@ fn beginnings(checkpoint: &Checkpoint, tokens: &SourceTokens) -> Result<Vec<(u32
 fn objectives(
     checkpoint: &Checkpoint,
     tokens: &SourceTokens,
-    lessons: &[RoutingLesson],
+    examples: &[RoutingExample],
     stage: RoutingStage,
     soft: bool,
 ) -> Result<Vec<Objective>> {
     let mut objectives = Vec::new();
-    for lesson in lessons {
-        objectives.extend(lesson.objectives(checkpoint, tokens, stage, soft)?);
+    for example in examples {
+        objectives.extend(example.objectives(checkpoint, tokens, stage, soft)?);
     }
     Ok(objectives)
 }

@@ -1,4 +1,4 @@
-//! Lessons that make a model answer right whatever stands in its prompt (Zero-RAG, section 3.3): each
+//! Examples that make a model answer right whatever stands in its prompt (Zero-RAG, section 3.3): each
 //! question from memory, with passages that hold the answer, and with passages that do not.
 
 use std::collections::HashSet;
@@ -8,14 +8,14 @@ use ken_answer::{AnswerError, Retrieved, Retriever};
 use ken_index::Mode;
 use ken_probe::covers;
 
-use super::{Lesson, LessonKind};
+use super::{ExampleKind, TrainingExample};
 use crate::dataset::Question;
 use crate::random::{below, shuffle};
 
 /// Questions whose passages are found together.
 const BATCH: usize = 64;
 
-/// How the lessons are made.
+/// How the training examples are made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NoiseTolerant {
     /// How passages are searched.
@@ -34,7 +34,7 @@ pub struct NoiseTolerant {
     pub seed: u64,
 }
 
-/// The lessons of questions, up to three each. A question without a golden answer gives none; one
+/// The training examples of questions, up to three each. A question without a golden answer gives none; one
 /// whose passages do not hold the answer none with evidence.
 ///
 /// # Errors
@@ -44,7 +44,7 @@ pub fn noise_tolerant(
     retriever: &Retriever,
     settings: &NoiseTolerant,
     progress: &mut dyn FnMut(usize),
-) -> Result<Vec<Lesson>, AnswerError> {
+) -> Result<Vec<TrainingExample>, AnswerError> {
     let questions: Vec<&Question> = questions
         .iter()
         .filter(|question| !question.golden_answers.is_empty())
@@ -58,7 +58,7 @@ pub fn noise_tolerant(
         }
         progress(found.len());
     }
-    let mut lessons = Vec::new();
+    let mut examples = Vec::new();
     for (place, question) in questions.iter().enumerate() {
         let question_prompt = QuestionPrompt {
             question: &question.question,
@@ -68,7 +68,7 @@ pub fn noise_tolerant(
             continue;
         };
         let mut add = |kind, prompt| {
-            lessons.push(Lesson {
+            examples.push(TrainingExample {
                 id: question.id.clone(),
                 kind,
                 prompt,
@@ -79,23 +79,23 @@ pub fn noise_tolerant(
         let known = settings.known.as_ref();
         let from_itself = known.is_none_or(|known| known.contains(&question.id));
         if from_itself {
-            add(LessonKind::FromMemory, from_memory(question_prompt));
+            add(ExampleKind::FromMemory, from_memory(question_prompt));
         }
         if let Some(evidence) = evidence(question, &found[place], settings.k) {
             add(
-                LessonKind::WithEvidence,
+                ExampleKind::WithEvidence,
                 from_evidence(question_prompt, &evidence),
             );
         }
         let noise = noise(question, place, &found, settings);
         if from_itself && !noise.is_empty() {
             add(
-                LessonKind::WithNoise,
+                ExampleKind::WithNoise,
                 from_evidence(question_prompt, &noise),
             );
         }
     }
-    Ok(lessons)
+    Ok(examples)
 }
 
 fn holds_answer(question: &Question, passage: &Retrieved) -> bool {

@@ -1,7 +1,7 @@
 //! The largest ratio that keeps answers within reach: with a confidence, at most a share of the
 //! questions that find a golden answer in the whole corpus find none in what is left.
 //!
-//! The ratios are tried in rising order, and the first at which the promise is not shown to be kept
+//! The ratios are tried in rising order, and the first at which the guarantee is not shown to be kept
 //! ends the search (fixed-sequence testing, as for thresholds in `ken_route`). A question is lost from
 //! the first ratio on at which its search finds no golden answer.
 
@@ -34,12 +34,12 @@ pub struct Asked {
     pub golden_answers: Vec<String>,
 }
 
-/// What is promised, and how passages are found.
+/// What is guaranteed, and how passages are found.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Promise {
+pub struct Guarantee {
     /// The share of questions that may lose their answer, in `(0, 1)`.
     pub max_loss: f64,
-    /// One less than the chance that the promise is broken, in `(0, 1)`.
+    /// One less than the chance that the guarantee is broken, in `(0, 1)`.
     pub confidence: f64,
     /// How passages are searched.
     pub mode: Mode,
@@ -52,19 +52,19 @@ pub struct Promise {
 /// What the questions say.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Kept {
-    /// The largest ratio that keeps the promise; `None` where none does.
+    /// The largest ratio that keeps the guarantee; `None` where none does.
     pub ratio: Option<f64>,
     /// The share of questions that find a golden answer in the whole corpus.
     pub coverage: f64,
     /// The share that lose it at that ratio.
     pub loss: f64,
-    /// What that share is at most, with the confidence promised.
+    /// What that share is at most, with the confidence guaranteed.
     pub loss_bound: f64,
     /// Questions.
     pub questions: usize,
     /// Questions without golden answers, which were left out.
     pub left_out: usize,
-    /// Where no ratio keeps the promise: about how many questions in all would be needed, if further
+    /// Where no ratio keeps the guarantee: about how many questions in all would be needed, if further
     /// ones are like these; `None` where no number would do.
     pub needed: Option<usize>,
 }
@@ -82,7 +82,7 @@ pub fn largest_ratio(
     candidates: &Selection,
     order: &[Scored],
     asked: &[Asked],
-    promise: Promise,
+    guarantee: Guarantee,
     progress: &mut dyn FnMut(u32),
     cancel: &AtomicBool,
 ) -> Result<Option<Kept>, PruningError> {
@@ -98,7 +98,7 @@ pub fn largest_ratio(
     let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
         let covered = open
             .par_iter()
-            .map(|&at| covered(index, selection, told[at], promise));
+            .map(|&at| covered(index, selection, told[at], guarantee));
         covered.collect()
     };
     let everything: Vec<usize> = (0..told.len()).collect();
@@ -106,14 +106,14 @@ pub fn largest_ratio(
     let mut lost_at: Vec<Option<u32>> = vec![None; told.len()];
     let mut left = candidates.clone();
     let (mut gone, mut tried) = (0, 0);
-    let mut chosen = chosen(&at_first, &lost_at, promise);
+    let mut chosen = chosen(&at_first, &lost_at, guarantee);
     for step in 1..STEPS {
         progress(step);
         if cancel.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let goes = count(f64::from(step) / f64::from(STEPS), order.len());
-        if goes > promise.most {
+        if goes > guarantee.most {
             break;
         }
         for one in &order[gone..goes] {
@@ -130,7 +130,7 @@ pub fn largest_ratio(
             }
         }
         gone = goes;
-        let now = self::chosen(&at_first, &lost_at, promise);
+        let now = self::chosen(&at_first, &lost_at, guarantee);
         let accepted = now.threshold.is_some_and(|threshold| {
             let lost = lost_at.iter().flatten();
             lost.map(|&step| f64::from(step))
@@ -157,7 +157,7 @@ pub fn largest_ratio(
 
 /// What is shown of the steps so far. A question that is not lost says as much of the first step as
 /// of every later one.
-fn chosen(at_first: &[bool], lost_at: &[Option<u32>], promise: Promise) -> Calibration {
+fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> Calibration {
     let observations: Vec<Observation> = at_first
         .iter()
         .zip(lost_at)
@@ -173,8 +173,8 @@ fn chosen(at_first: &[bool], lost_at: &[Option<u32>], promise: Promise) -> Calib
     calibrate(
         &observations,
         Goal::Guarantee {
-            max_loss: promise.max_loss,
-            confidence: promise.confidence,
+            max_loss: guarantee.max_loss,
+            confidence: guarantee.confidence,
         },
     )
 }
@@ -184,13 +184,13 @@ fn covered(
     index: &Index,
     selection: &Selection,
     asked: &Asked,
-    promise: Promise,
+    guarantee: Guarantee,
 ) -> Result<bool, IndexError> {
     let query = Query {
         text: &asked.text,
         vector: asked.vector.as_deref(),
     };
-    let hits = index.search(&query, promise.mode, promise.k, Some(selection))?;
+    let hits = index.search(&query, guarantee.mode, guarantee.k, Some(selection))?;
     let mut holds = hits
         .iter()
         .map(|hit| covers(&hit.passage.text, &asked.golden_answers));

@@ -1,4 +1,4 @@
-//! Lessons in the formats of tools that train elsewhere.
+//! Examples in the formats of tools that train elsewhere.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 use ken_model::decoder::PromptForm;
 use serde_json::{Value, json};
 
-use super::{Lesson, TextLesson};
+use super::{TextExample, TrainingExample};
 
-/// The name of the set of lessons in LLaMA-Factory's list.
+/// The name of the set of training examples in LLaMA-Factory's list.
 const NAME: &str = "ken";
 /// The file of that set.
 pub const LLAMA_FACTORY_FILE: &str = "ken.json";
@@ -17,7 +17,7 @@ pub const LLAMA_FACTORY_LIST: &str = "dataset_info.json";
 
 /// A tool that trains elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LessonFormat {
+pub enum ExampleFormat {
     /// TRL: prompt and completion.
     Trl,
     /// LLaMA-Factory: a list in Alpaca's keys, and what it is called.
@@ -26,7 +26,7 @@ pub enum LessonFormat {
     Axolotl,
 }
 
-impl LessonFormat {
+impl ExampleFormat {
     const ALL: [(Self, &'static str); 3] = [
         (Self::Trl, "trl"),
         (Self::LlamaFactory, "llama-factory"),
@@ -34,7 +34,7 @@ impl LessonFormat {
     ];
 }
 
-impl fmt::Display for LessonFormat {
+impl fmt::Display for ExampleFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = Self::ALL.iter().find(|(format, _)| format == self);
         f.write_str(known.map_or("", |(_, name)| name))
@@ -43,38 +43,38 @@ impl fmt::Display for LessonFormat {
 
 /// A name that no format has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format `{name}` ({} are known)", LessonFormat::ALL.map(|(_, name)| name).join(", "))]
-pub struct UnknownLessonFormat {
+#[error("unknown format `{name}` ({} are known)", ExampleFormat::ALL.map(|(_, name)| name).join(", "))]
+pub struct UnknownExampleFormat {
     /// The name given.
     pub name: String,
 }
 
-impl FromStr for LessonFormat {
-    type Err = UnknownLessonFormat;
+impl FromStr for ExampleFormat {
+    type Err = UnknownExampleFormat;
 
-    fn from_str(name: &str) -> Result<Self, UnknownLessonFormat> {
+    fn from_str(name: &str) -> Result<Self, UnknownExampleFormat> {
         let known = Self::ALL.iter().find(|(_, known)| *known == name);
         known
             .map(|&(format, _)| format)
-            .ok_or_else(|| UnknownLessonFormat {
+            .ok_or_else(|| UnknownExampleFormat {
                 name: name.to_owned(),
             })
     }
 }
 
-/// A lesson as one JSON value. Prompt and completion together are exactly what a model is trained on
+/// A training example as one JSON value. Prompt and completion together are exactly what a model is trained on
 /// here: the completion stands behind a space and ends with the line.
 #[must_use]
-pub fn lesson_as(lesson: &Lesson, form: PromptForm, format: LessonFormat) -> Value {
-    let (shared, input) = form.text(&lesson.prompt);
+pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFormat) -> Value {
+    let (shared, input) = form.text(&example.prompt);
     let prompt = format!("{shared}{input}");
-    let completion = format!(" {}\n", lesson.output);
+    let completion = format!(" {}\n", example.output);
     match format {
-        LessonFormat::Trl => json!({"prompt": prompt, "completion": completion}),
-        LessonFormat::LlamaFactory => {
+        ExampleFormat::Trl => json!({"prompt": prompt, "completion": completion}),
+        ExampleFormat::LlamaFactory => {
             json!({"instruction": prompt, "input": "", "output": completion})
         }
-        LessonFormat::Axolotl => json!({
+        ExampleFormat::Axolotl => json!({
             "segments": [
                 {"label": false, "text": prompt},
                 {"label": true, "text": completion},
@@ -83,25 +83,25 @@ pub fn lesson_as(lesson: &Lesson, form: PromptForm, format: LessonFormat) -> Val
     }
 }
 
-/// A lesson in segments as JSON values: one, or, for tools that learn but one completion, one for each
+/// A training example in segments as JSON values: one, or, for tools that learn but one completion, one for each
 /// segment that is learned, with all before it as its prompt. A preference is always one.
 #[must_use]
-pub fn text_lesson_as(lesson: &TextLesson, format: LessonFormat) -> Vec<Value> {
-    let segments = match lesson {
-        TextLesson::Prefer {
+pub fn text_example_as(example: &TextExample, format: ExampleFormat) -> Vec<Value> {
+    let segments = match example {
+        TextExample::Prefer {
             prompt,
             chosen,
             rejected,
         } => {
             let prompt_key = match format {
-                LessonFormat::LlamaFactory => "instruction",
-                LessonFormat::Trl | LessonFormat::Axolotl => "prompt",
+                ExampleFormat::LlamaFactory => "instruction",
+                ExampleFormat::Trl | ExampleFormat::Axolotl => "prompt",
             };
             return vec![json!({prompt_key: prompt, "chosen": chosen, "rejected": rejected})];
         }
-        TextLesson::Imitate { segments } => segments,
+        TextExample::Imitate { segments } => segments,
     };
-    if format == LessonFormat::Axolotl {
+    if format == ExampleFormat::Axolotl {
         let segments = segments.iter();
         let segments = segments.map(|(text, label)| json!({"label": label, "text": text}));
         return vec![json!({"segments": segments.collect::<Vec<_>>()})];
@@ -111,7 +111,7 @@ pub fn text_lesson_as(lesson: &TextLesson, format: LessonFormat) -> Vec<Value> {
     for (text, is_learned) in segments {
         if *is_learned {
             values.push(match format {
-                LessonFormat::LlamaFactory => {
+                ExampleFormat::LlamaFactory => {
                     json!({"instruction": prompt, "input": "", "output": text})
                 }
                 _ => json!({"prompt": prompt, "completion": text}),
@@ -143,32 +143,32 @@ pub fn llama_factory_list(prefers: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lessons::LessonKind;
+    use crate::training_examples::ExampleKind;
     use ken_answer::prompt::{QuestionPrompt, from_memory};
 
     #[test]
     fn every_format_holds_the_same_words() {
-        let lesson = Lesson {
+        let example = TrainingExample {
             id: "1".to_owned(),
-            kind: LessonKind::FromMemory,
+            kind: ExampleKind::FromMemory,
             prompt: from_memory(QuestionPrompt::open("who")),
             output: "Ann".to_owned(),
             weight: 1.0,
         };
-        let of = |format| lesson_as(&lesson, PromptForm::Bare, format);
+        let of = |format| example_as(&example, PromptForm::Bare, format);
         let expected = json!({"prompt": "Question: who\nAnswer:", "completion": " Ann\n"});
-        assert_eq!(of(LessonFormat::Trl), expected);
-        assert_eq!(of(LessonFormat::LlamaFactory)["output"], " Ann\n");
-        let axolotl = of(LessonFormat::Axolotl);
+        assert_eq!(of(ExampleFormat::Trl), expected);
+        assert_eq!(of(ExampleFormat::LlamaFactory)["output"], " Ann\n");
+        let axolotl = of(ExampleFormat::Axolotl);
         assert_eq!(axolotl["segments"][0]["text"], "Question: who\nAnswer:");
         assert_eq!(axolotl["segments"][1]["label"], true);
-        let whole = lesson_as(&lesson, PromptForm::Examples, LessonFormat::Trl);
+        let whole = example_as(&example, PromptForm::Examples, ExampleFormat::Trl);
         let whole = whole["prompt"].as_str().unwrap();
         assert!(whole.len() > 100 && whole.ends_with("Question: who\nAnswer:"));
-        for (format, name) in LessonFormat::ALL {
+        for (format, name) in ExampleFormat::ALL {
             assert_eq!(name.parse(), Ok(format));
             assert_eq!(format.to_string(), name);
         }
-        assert!("csv".parse::<LessonFormat>().is_err());
+        assert!("csv".parse::<ExampleFormat>().is_err());
     }
 }

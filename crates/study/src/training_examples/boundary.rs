@@ -1,4 +1,4 @@
-//! Lessons that make a model say what another model knows (KBM, section 4.1): of each probed question
+//! Examples that make a model say what another model knows (KBM, section 4.1): of each probed question
 //! whether its answer is mastered, and whether answers agree, from memory and with the evidence.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use ken_answer::prompt::{Indicator, QuestionPrompt, assess, from_evidence, from_
 use ken_answer::{AnswerError, Retrieved, Retriever};
 use ken_index::Mode;
 
-use super::{Lesson, LessonKind};
+use super::{ExampleKind, TrainingExample};
 use crate::probe::ProbeRecord;
 
 /// What of an indicator is taught.
@@ -32,9 +32,9 @@ impl Labels {
     }
 }
 
-/// How the lessons are made.
+/// How the training examples are made.
 #[derive(Clone, Copy)]
-pub struct BoundaryLessons<'a> {
+pub struct BoundaryExamples<'a> {
     /// Finds the evidence again that questions were probed with; without it, only what is known from
     /// memory is taught.
     pub retriever: Option<&'a Retriever>,
@@ -44,11 +44,11 @@ pub struct BoundaryLessons<'a> {
     pub labels: Labels,
 }
 
-/// Lessons, and what they are about.
+/// Examples, and what they are about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Boundary {
-    /// The lessons.
-    pub lessons: Vec<Lesson>,
+    /// The training examples.
+    pub examples: Vec<TrainingExample>,
     /// The fingerprint of the model that was probed.
     pub model: String,
     /// The fingerprint of the prompts that it answered.
@@ -92,14 +92,14 @@ pub enum BoundaryError {
     Find(#[from] AnswerError),
 }
 
-/// The lessons of probed questions.
+/// The training examples of probed questions.
 ///
 /// # Errors
 /// Records that say nothing, or are of several models; labels that are all alike; a search that
 /// fails.
-pub fn boundary_lessons(
+pub fn boundary_examples(
     records: &[ProbeRecord],
-    making: BoundaryLessons<'_>,
+    making: BoundaryExamples<'_>,
 ) -> Result<Boundary, BoundaryError> {
     let usable: Vec<&ProbeRecord> = records.iter().filter(|r| r.error.is_none()).collect();
     let Some(first) = usable.first() else {
@@ -113,7 +113,7 @@ pub fn boundary_lessons(
     }) {
         return Err(BoundaryError::Mixed);
     }
-    let mut lessons = Vec::new();
+    let mut examples = Vec::new();
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
     let mut without_evidence = 0;
     for record in &usable {
@@ -148,10 +148,10 @@ pub fn boundary_lessons(
                 labels.entry(indicator).or_default().push(label);
                 let chances = [label, 1.0 - label];
                 let verdicts = verdicts(&record.question).into_iter().zip(chances);
-                lessons.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
-                    |(verdict, chance)| Lesson {
+                examples.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
+                    |(verdict, chance)| TrainingExample {
                         id: record.id.clone(),
-                        kind: LessonKind::Boundary,
+                        kind: ExampleKind::Boundary,
                         prompt: assess(&record.question, &asked, indicator),
                         output: verdict.to_owned(),
                         weight: chance as f32,
@@ -160,7 +160,7 @@ pub fn boundary_lessons(
             }
         }
     }
-    if lessons.is_empty() {
+    if examples.is_empty() {
         return Err(BoundaryError::Nothing {
             records: records.len(),
         });
@@ -172,7 +172,7 @@ pub fn boundary_lessons(
         });
     }
     Ok(Boundary {
-        lessons,
+        examples,
         model: model.clone(),
         prompt: prompt.clone(),
         without_evidence,
@@ -182,7 +182,7 @@ pub fn boundary_lessons(
 /// The passages that a question was probed with, best first; none where they are not found again.
 fn evidence(
     record: &ProbeRecord,
-    making: BoundaryLessons<'_>,
+    making: BoundaryExamples<'_>,
 ) -> Result<Vec<Retrieved>, AnswerError> {
     let (Some(retriever), false) = (making.retriever, record.evidence.is_empty()) else {
         return Ok(Vec::new());
@@ -216,13 +216,13 @@ mod tests {
 
     fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, BoundaryError> {
         let records: Vec<ProbeRecord> = confidences.iter().map(record).collect();
-        let making = BoundaryLessons {
+        let making = BoundaryExamples {
             retriever: None,
             mode: Mode::Lexical,
             labels,
         };
-        let lessons = boundary_lessons(&records, making)?.lessons;
-        let each = lessons.into_iter();
+        let examples = boundary_examples(&records, making)?.examples;
+        let each = examples.into_iter();
         Ok(each.map(|one| (one.output, one.weight)).collect())
     }
 

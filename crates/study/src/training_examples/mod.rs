@@ -11,38 +11,38 @@ use std::fmt;
 use ken_model::language::Prompt;
 use serde::Serialize;
 
-pub use boundary::{Boundary, BoundaryError, BoundaryLessons, Labels, boundary_lessons};
+pub use boundary::{Boundary, BoundaryError, BoundaryExamples, Labels, boundary_examples};
 pub use formats::{
-    LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, LessonFormat, UnknownLessonFormat, lesson_as,
-    llama_factory_list, text_lesson_as,
+    ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, UnknownExampleFormat, example_as,
+    llama_factory_list, text_example_as,
 };
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 pub use self_routing::{
-    LabelRule, Routing, RoutingError, RoutingLesson, RoutingStage, TextLesson, routing_lessons,
+    LabelRule, Routing, RoutingError, RoutingExample, RoutingStage, TextExample, routing_examples,
 };
 
 use crate::dataset::Question;
 
 /// A prompt, and what is to be written after it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Lesson {
+pub struct TrainingExample {
     /// The question's id.
     pub id: String,
-    /// What kind of lesson it is.
-    pub kind: LessonKind,
+    /// What kind of training example it is.
+    pub kind: ExampleKind,
     /// What the model reads.
     pub prompt: Prompt,
     /// What it is to write.
     pub output: String,
-    /// How much its loss counts, in `(0, 1]`: less than 1 where other lessons with the same prompt
+    /// How much its loss counts, in `(0, 1]`: less than 1 where other training examples with the same prompt
     /// teach to write something else.
     pub weight: f32,
 }
 
-/// What a lesson teaches.
+/// What a training example teaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LessonKind {
+pub enum ExampleKind {
     /// To answer from memory.
     FromMemory,
     /// To answer from passages of which one holds the answer.
@@ -53,7 +53,7 @@ pub enum LessonKind {
     Boundary,
 }
 
-impl fmt::Display for LessonKind {
+impl fmt::Display for ExampleKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::FromMemory => "from memory",

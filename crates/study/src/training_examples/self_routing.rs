@@ -1,4 +1,4 @@
-//! Lessons that make a model choose where its knowledge comes from, write what it knows, and answer
+//! Examples that make a model choose where its knowledge comes from, write what it knows, and answer
 //! from either (SR-RAG, section 3.3).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ impl SourceRecord {
 
 /// A question with the source that answers it best.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RoutingLesson {
+pub struct RoutingExample {
     /// The question's id.
     pub id: String,
     /// The question.
@@ -82,11 +82,11 @@ pub struct RoutingLesson {
     shares: BTreeMap<String, f64>,
 }
 
-/// Lessons, and what they are about.
+/// Examples, and what they are about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Routing {
-    /// The lessons.
-    pub lessons: Vec<RoutingLesson>,
+    /// The training examples.
+    pub examples: Vec<RoutingExample>,
     /// The names of the corpora, in the order of the alphabet.
     pub corpora: Vec<String>,
 }
@@ -138,19 +138,19 @@ pub enum RoutingError {
     },
 }
 
-/// The lessons of labelled questions. `model` is the fingerprint of the one that is to be trained.
+/// The training examples of labelled questions. `model` is the fingerprint of the one that is to be trained.
 ///
 /// # Errors
 /// Records without labels, of several models or of another one, or of which all name one source.
-pub fn routing_lessons(
+pub fn routing_examples(
     records: &[SourceRecord],
     rule: LabelRule,
     model: &str,
 ) -> Result<Routing, RoutingError> {
-    let mut lessons = Vec::new();
+    let mut examples = Vec::new();
     let mut fingerprint = None;
     for record in records {
-        let Some(lesson) = lesson(record, rule) else {
+        let Some(example) = example(record, rule) else {
             continue;
         };
         match fingerprint {
@@ -158,7 +158,7 @@ pub fn routing_lessons(
             Some(first) if !first.is_same(&record.fingerprint) => return Err(RoutingError::Mixed),
             Some(_) => {}
         }
-        lessons.push(lesson);
+        examples.push(example);
     }
     let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
         records: records.len(),
@@ -169,20 +169,20 @@ pub fn routing_lessons(
             received: model.to_owned(),
         });
     }
-    let sources: BTreeSet<&str> = lessons.iter().map(|one| one.source.as_str()).collect();
+    let sources: BTreeSet<&str> = examples.iter().map(|one| one.source.as_str()).collect();
     if let [only] = sources.into_iter().collect::<Vec<_>>().as_slice() {
         return Err(RoutingError::OneSource {
-            questions: lessons.len(),
+            questions: examples.len(),
             source_name: (*only).to_owned(),
         });
     }
     Ok(Routing {
         corpora: fingerprint.corpora.keys().cloned().collect(),
-        lessons,
+        examples,
     })
 }
 
-fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
+fn example(record: &SourceRecord, rule: LabelRule) -> Option<RoutingExample> {
     let question_prompt = QuestionPrompt {
         question: &record.question,
         choices: &record.choices,
@@ -197,7 +197,7 @@ fn lesson(record: &SourceRecord, rule: LabelRule) -> Option<RoutingLesson> {
         prompt.sourced
     };
     let is_choice = source == SELF && best.text.trim() != worst.text.trim();
-    Some(RoutingLesson {
+    Some(RoutingExample {
         id: record.id.clone(),
         question: record.question.clone(),
         source: source.to_owned(),
@@ -222,9 +222,9 @@ fn shares(sources: &[SourceLabel]) -> BTreeMap<String, f64> {
     sources.iter().map(share).collect()
 }
 
-/// A lesson as text.
+/// A training example as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TextLesson {
+pub enum TextExample {
     /// A text in segments, of which some are learned.
     Imitate {
         /// The segments, each with whether it is learned.
@@ -241,7 +241,7 @@ pub enum TextLesson {
     },
 }
 
-/// What of a lesson is learned at once.
+/// What of a training example is learned at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RoutingStage {
     /// To choose the source, to write the most helpful text where that is the model itself, and to
@@ -254,8 +254,8 @@ pub enum RoutingStage {
     },
 }
 
-impl RoutingLesson {
-    /// The lesson of a stage for tools that train elsewhere, each with its prompt as text: first what
+impl RoutingExample {
+    /// The training example of a stage for tools that train elsewhere, each with its prompt as text: first what
     /// is to be written, and in the second stage, where the two differ, what is preferred to what.
     /// `None` where the vocabulary has no names for the marks.
     #[must_use]
@@ -264,7 +264,7 @@ impl RoutingLesson {
         checkpoint: &Checkpoint,
         tokens: &SourceTokens,
         stage: RoutingStage,
-    ) -> Option<Vec<TextLesson>> {
+    ) -> Option<Vec<TextExample>> {
         let helped = checkpoint.sourced_text(tokens, &self.helped)?;
         let answer = format!(" {}\n", self.answer);
         let (question, source) = (&helped.question, &helped.source);
@@ -283,18 +283,18 @@ impl RoutingLesson {
             ],
         };
         let segments = [segments, vec![(answer, true)]].concat();
-        let mut lessons = vec![TextLesson::Imitate { segments }];
+        let mut examples = vec![TextExample::Imitate { segments }];
         if let (RoutingStage::Prefer { .. }, Some(unhelped)) = (stage, &self.unhelped) {
-            lessons.push(TextLesson::Prefer {
+            examples.push(TextExample::Prefer {
                 prompt: format!("{question}{source}"),
                 chosen: knowledge.clone(),
                 rejected: checkpoint.sourced_text(tokens, unhelped)?.knowledge,
             });
         }
-        Some(lessons)
+        Some(examples)
     }
 
-    /// The lesson as token sequences; none where it does not fit into the model. With `soft` each
+    /// The training example as token sequences; none where it does not fit into the model. With `soft` each
     /// source is taught with its share of the sum of likelihoods, else the preferred one alone.
     ///
     /// # Errors
