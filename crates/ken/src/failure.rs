@@ -201,8 +201,20 @@ pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-/// Shows what clap says: help and version on stdout, a usage error on stderr.
-pub(crate) fn report_usage(error: &clap::Error, json: bool) -> ExitCode {
+/// Shows what clap says: help and version on stdout, a usage error on stderr; or, in its place, what
+/// is written now where an old name was.
+pub(crate) fn report_usage(error: &clap::Error, renamed: Option<String>, json: bool) -> ExitCode {
+    if let Some(message) = renamed {
+        show(
+            &Shown {
+                kind: "usage".to_owned(),
+                message,
+                hint: None,
+            },
+            json,
+        );
+        return ExitCode::from(USAGE);
+    }
     let rendered = error.render().to_string();
     let text = without_passwords(&rendered);
     if error.use_stderr() && json {

@@ -11,21 +11,30 @@ mod progress;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, FromArgMatches};
 
-use arguments::{Arguments, GlobalFlags, Verb};
+use arguments::{Arguments, GlobalFlags, LabelVerb, ModelArguments, ModelVerb, Verb};
 use config::Settings;
 
 use crate::failure::{Failure, Result};
 
 fn main() -> ExitCode {
-    let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+    let parsed = arguments::command().try_get_matches().and_then(|matches| {
         let arguments = Arguments::from_arg_matches(&matches)?;
         Ok((arguments, matches))
     });
     let (arguments, matches) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return failure::report_usage(&error, asks_for_json()),
+        Err(error) => {
+            let renamed = match error.kind() {
+                ErrorKind::DisplayHelp
+                | ErrorKind::DisplayVersion
+                | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => None,
+                _ => arguments::renamed(std::env::args_os()),
+            };
+            return failure::report_usage(&error, renamed, asks_for_json());
+        }
     };
     match run(&arguments, &matches) {
         Ok(()) => ExitCode::SUCCESS,
@@ -37,36 +46,42 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
     let json = arguments.global.json;
     let stop = interrupt::listen()?;
     match &arguments.verb {
-        Verb::Model(model) => return commands::model::run(model, json, stop),
+        Verb::Model(ModelArguments {
+            verb: ModelVerb::Plain(verb),
+        }) => return commands::model::run(verb, json, stop),
         Verb::Completions(completions) => return commands::completions::run(completions),
         _ => {}
     }
     let mut settings = settings(&arguments.global, matches)?;
     match &arguments.verb {
         Verb::Eval(eval) => eval.amend(&mut settings),
-        Verb::Prune(prune) => prune.amend(&mut settings),
+        Verb::Prune(prune) => prune.verb.amend(&mut settings),
         Verb::World(world) => world.verb.amend(&mut settings),
         _ => {}
     }
     let settings = &settings;
     match &arguments.verb {
-        Verb::Model(_) | Verb::Completions(_) => Ok(()),
-        Verb::Doctor(doctor) => commands::doctor::run(doctor, settings, json),
+        Verb::Completions(_) => Ok(()),
         Verb::Demo(demo) => commands::demo::run(demo, settings, json, stop),
         Verb::Ingest(ingest) => commands::ingest::run(ingest, settings, json, stop),
-        Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, settings, json, stop),
         Verb::Search(search) => commands::search::run(search, settings, json, stop),
         Verb::Ask(ask) => commands::ask::run(ask, settings, json, stop),
-        Verb::Chat(_) => commands::ask::chat(settings, json, stop),
-        Verb::Eval(eval) => commands::eval::run(eval, settings, json, stop),
         Verb::Probe(probe) => commands::probe::run(probe, settings, json, stop),
-        Verb::Label(label) => commands::label::run(&label.verb, settings, json, stop),
-        Verb::Mastery(mastery) => commands::mastery::run(&mastery.verb, settings, json, stop),
+        Verb::Label(label) => match &label.verb {
+            LabelVerb::Sources(sources) => commands::label::run(sources, settings, json, stop),
+            LabelVerb::Mastery(mastery) => commands::mastery::run(mastery, settings, json, stop),
+        },
+        Verb::Eval(eval) => commands::eval::run(eval, settings, json, stop),
+        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, settings, json, stop),
         Verb::Train(train) => commands::train::run(&train.verb, settings, json, stop),
         Verb::Datastore(store) => commands::datastore::run(&store.verb, settings, json, stop),
-        Verb::Export(export) => commands::export::run(&export.verb, settings, json, stop),
-        Verb::Prune(prune) => commands::prune::run(prune, settings, json, stop),
-        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, settings, json, stop),
+        Verb::Model(model) => match &model.verb {
+            ModelVerb::Plain(_) => Ok(()),
+            ModelVerb::Export(export) => commands::export::model(export, settings, json, stop),
+        },
+        Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, settings, json, stop),
+        Verb::Prune(prune) => commands::prune::run(&prune.verb, settings, json, stop),
+        Verb::Doctor(doctor) => commands::doctor::run(doctor, settings, json),
         Verb::World(world) => commands::world::run(&world.verb, settings, json, stop),
     }
 }

@@ -22,13 +22,10 @@ fn taken() -> Vec<Arg> {
         Key::corpus,
     ]);
     taken.extend([
-        Key::adapter.flag_for("With --policy self-route: the adapter by which the model chooses"),
-        Key::model.flag_for(
-            "With --policy router: the model that was probed, where the router takes its hidden states",
-        ),
-        Key::embedder.flag_for(
-            "With --policy router: the embedder that it takes vectors of, where no corpus is named",
-        ),
+        Key::adapter.flag_for("With --policy self-route: the adapter that chooses the source"),
+        Key::model.flag_for("With --policy router over hidden states: the model that was probed"),
+        Key::embedder
+            .flag_for("With --policy router over embeddings: the embedder, without --corpus"),
     ]);
     taken
 }
@@ -38,29 +35,24 @@ fn taken() -> Vec<Arg> {
 #[command(args = taken(), after_long_help = "\
 Examples:
   ken calibrate known.jsonl --policy certainty
-  ken calibrate known.jsonl --policy certainty --ratio 0.5
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
-  ken calibrate known.jsonl --policy uncertainty:perplexity --json
-  ken calibrate known.jsonl --policy certainty --samples 30
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
 
-RECORDS is what `ken probe` wrote with a corpus. A question retrieves where its score by the
-policy's signal is above the threshold: give it to ask, chat or eval as --policy NAME@THRESHOLD.
-Without a goal the threshold of the best accuracy is chosen. With --max-loss it is the largest
-saving that loses at most that much accuracy against always retrieving, with the confidence
-given, on other questions of the same kind, asked of the same model with the same corpus.
-Questions that a router was learned from are left out, since it says too much of them.")]
+RECORDS is what `ken probe` wrote with a corpus. A question retrieves if its signal is above the
+threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes accuracy. With
+--max-loss it saves as many retrievals as possible while accuracy drops by at most E compared with
+always retrieving; with the given confidence, this holds for new questions of the same kind, asked
+of the same model and corpus. Questions that a router was trained on are left out, since it looks
+better on them than it is.")]
 pub(crate) struct CalibrateArguments {
-    /// A file of records of `ken probe`
+    /// Records written by `ken probe`
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    #[arg(long, value_name = "POLICY", help = format!("What decides: {}", Signal::names()))]
+    #[arg(long, value_name = "POLICY", help = "Policy whose threshold to choose", long_help = format!(
+        "Policy whose threshold to choose, by its signal: {}", Signal::names()
+    ))]
     pub(crate) policy: Signal,
-
-    /// How many answers the policy is to sample, at most as many as were probed
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]
-    pub(crate) samples: NonZeroUsize,
 
     /// Let at most this share of the questions retrieve, from 0 to 1
     #[arg(long, value_name = "R", value_parser = share, conflicts_with = "max_loss")]
@@ -70,9 +62,13 @@ pub(crate) struct CalibrateArguments {
     #[arg(long, value_name = "E", value_parser = open_share)]
     max_loss: Option<f64>,
 
-    /// The confidence of the guarantee, between 0 and 1
+    /// Confidence of that guarantee, between 0 and 1
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE, requires = "max_loss")]
     confidence: f64,
+
+    /// Answers that the policy will sample, at most as many as were probed
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]
+    pub(crate) samples: NonZeroUsize,
 }
 
 impl CalibrateArguments {

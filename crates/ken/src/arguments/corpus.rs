@@ -9,7 +9,7 @@ use ken_documents::Format;
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 
-use crate::config::{FINDING, Key, count, flags, seed};
+use crate::config::{ADVANCED, FINDING, Key, count, flags, seed};
 
 /// The settings of `ken ingest`.
 const INGESTING: &[Key] = &[
@@ -22,10 +22,10 @@ const INGESTING: &[Key] = &[
 
 /// The settings of `ken search`.
 fn searching() -> Vec<Arg> {
-    let model = "The language model of --rerank likelihood, as for ken ask";
+    let model = "Language model of --rerank likelihood";
     let others = [Key::corpus, Key::k, Key::model_name, Key::precision];
     let mut searching = flags(&[&others, FINDING].concat());
-    searching.push(Key::model.flag_for(model));
+    searching.push(Key::model.flag_for(model).help_heading(ADVANCED));
     searching
 }
 
@@ -35,51 +35,53 @@ fn searching() -> Vec<Arg> {
 Examples:
   ken ingest notes/ --corpus notes.ken
   ken ingest handbook.md faq.html --corpus help.ken --segment words:100/20
-  ken ingest corpus.jsonl.gz --corpus wiki.ken --segment whole
-  ken ingest notes/ --corpus notes.ken --embedder hf:intfloat/e5-small-v2
   curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
-  ken ingest wiki.jsonl --corpus wiki.ken --shards 12
   ken ingest wiki.jsonl --corpus part-3.ken --shards 12 --only-shard 3
 
-Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as
-.gz, .zst or .bz2, .pdf and .parquet, and folders with all that is in them. JSON Lines
-records are {\"id\", \"contents\"} or {\"_id\", \"title\", \"text\"}; tables have columns of
-these names.
-Run it again after changes: what is unchanged is skipped, what changed is replaced.
-Stop it at any time: what was published stays, and the next run goes on from there.")]
+Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as .gz, .zst or
+.bz2, .pdf and .parquet, and directories, recursively. JSON Lines records are {\"id\", \"contents\"}
+or {\"_id\", \"title\", \"text\"}; tables have columns of these names.
+
+Re-run it after edits: only changed documents are processed. An interrupted run keeps what was
+published, and the next one resumes from there.")]
 pub(crate) struct IngestArguments {
-    /// Files and folders to take in; - is stdin, compressed or not
+    /// Files and directories to ingest; `-` reads stdin
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// What stdin and the files among PATH hold, whatever their names: txt, md, html,
-    /// pdf, jsonl, csv, tsv, parquet or xml
+    /// Format of stdin and of the files given, whatever their names: txt, md, html, pdf, jsonl, csv,
+    /// tsv, parquet or xml
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
-    /// Leave out documents that cannot be read, and name them on stderr, instead of stopping at
-    /// the first
+    /// Skip documents that cannot be read and list them on stderr, instead of stopping at the first
     #[arg(long)]
     pub(crate) skip_broken: bool,
 
-    /// Split the documents into N equal random parts; fixed when the corpus is made [default: 1]
+    /// Split the documents into N equal random shards; fixed once the corpus exists [default: 1]
     #[arg(long, value_name = "N", value_parser = shard_count)]
     pub(crate) shards: Option<NonZeroU32>,
 
-    /// Another seed splits in another way
-    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "shards", value_parser = seed)]
+    /// Ingest only shard I, counted from 0, into a corpus of its own
+    ///
+    /// For one job of many that read the same documents in the same order; `ken corpus join` joins
+    /// their corpora.
+    #[arg(long, value_name = "I", requires = "shards", help_heading = ADVANCED)]
+    pub(crate) only_shard: Option<u32>,
+
+    /// Seed of the split into shards
+    #[arg(
+        long, value_name = "SEED", default_value_t = 0, requires = "shards", value_parser = seed,
+        help_heading = ADVANCED
+    )]
     pub(crate) shard_seed: u64,
 
-    /// How vectors are searched: auto (by size), exact, graph (in memory) or disk (a small graph in
-    /// memory, vectors on disk); with :f16 or :int8 they are stored in a half or a quarter of the
-    /// bytes, as in auto:f16. Fixed when the corpus is made [default: auto]
-    #[arg(long, value_name = "HOW")]
+    /// Vector index: auto (by size), exact, graph (in memory) or disk [default: auto]
+    ///
+    /// With :f16 or :int8, vectors take half or a quarter of the space, as in auto:f16. Fixed once
+    /// the corpus exists.
+    #[arg(long, value_name = "INDEX", help_heading = ADVANCED)]
     pub(crate) dense: Option<DenseLayout>,
-
-    /// Take in the documents of shard I only, from 0, into a corpus of its own: for a job among
-    /// many that read the same documents in the same order
-    #[arg(long, value_name = "I", requires = "shards")]
-    pub(crate) only_shard: Option<u32>,
 }
 
 /// Parses a number of shards.
@@ -105,15 +107,11 @@ impl IngestArguments {
 #[command(args = searching(), after_long_help = "\
 Examples:
   ken search --corpus notes.ken \"oil change interval\"
-  ken search --corpus notes.ken \"error E1347\" --mode lexical --k 3
-  ken search --corpus notes.ken \"oil change interval\" --json
   ken search --corpus notes.ken \"oil change\" --filter \"year>=2020\" --filter lang=en
-  ken search --corpus wiki.ken \"who found radium\" --scale 3
-  ken search --corpus wiki.ken \"who found radium\" --rerank embedder --rerank-chunk words:60/30
-  ken search --corpus wiki.ken \"who found radium\" --rerank cross-encoder:./models/reranker --k 3
+  ken search --corpus wiki.ken \"who found radium\" --rerank embedder --k 3
   ken search --corpus notes.ken --json - < queries.txt")]
 pub(crate) struct SearchArguments {
-    /// What to look for; - reads queries from stdin, one a line
+    /// Text to search for; `-` reads queries from stdin, one per line
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
 }
@@ -123,8 +121,8 @@ pub(crate) struct SearchArguments {
 #[command(
     arg_required_else_help = true,
     after_long_help = "\
-Every change makes a new generation: searches that run meanwhile keep the one that they
-began with, and a command that is stopped leaves the old one."
+Every change publishes a new generation. Running searches keep the generation they started with,
+and an interrupted command leaves the corpus as it was."
 )]
 pub(crate) struct CorpusArguments {
     #[command(subcommand)]
@@ -137,115 +135,98 @@ pub(crate) enum CorpusVerb {
     /// Show what a corpus holds, by shard
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
-  ken corpus info --corpus notes.ken
-  ken corpus info --corpus notes.ken --json")]
+  ken corpus info --corpus notes.ken")]
     Info,
-    /// Check every byte against its checksum; exit code 1 where something is damaged
+    /// Check every byte against its checksum; exits with 1 if something is damaged
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus verify --corpus notes.ken
   ken corpus verify --corpus notes.ken --repair
 
-What is damaged takes its segment along, and nothing else. --repair publishes the corpus
-without such segments: the rest can be searched again, and ingesting the documents once
-more brings back what was lost. Where CURRENT or the current manifest is lost, --repair
-takes up the newest generation that is whole. Earlier generations that are damaged can
-no longer be returned to afterwards.")]
+Damage costs the segment that it is in, and nothing else. --repair publishes the corpus without
+such segments; ingest the documents again to restore them. If CURRENT or the current manifest is
+lost, --repair continues from the newest intact generation. Damaged earlier generations can no
+longer be rolled back to.")]
     Verify {
-        /// Publish what is whole, and give up what is damaged
+        /// Publish the intact segments and drop the damaged ones
         #[arg(long)]
         repair: bool,
     },
-    /// List the generations that can be returned to
+    /// List the generations you can roll back to
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus history --corpus notes.ken")]
     History,
-    /// Return to an earlier generation
+    /// Roll back to an earlier generation
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus rollback 7 --corpus notes.ken
 
-It becomes a new generation, so that a rollback can be taken back too. That works where the
-current generation is damaged, too.")]
+A rollback publishes a new generation, so it can be rolled back, too. It works even if the current
+generation is damaged.")]
     Rollback {
-        /// Its number, as `ken corpus history` shows it
+        /// Generation number, as shown by `ken corpus history`
         #[arg(value_name = "GENERATION")]
         generation: u64,
     },
     /// Delete documents
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
-  ken corpus delete --corpus notes.ken --doc cars/old.md
-  ken corpus delete --corpus notes.ken --doc a.md --doc b.md
+  ken corpus delete --corpus notes.ken --doc a.md --doc cars/old.md
 
-They are found no more. Their bytes go with the next compaction.")]
+Deleted documents are no longer found; `ken corpus compact` frees their space.")]
     Delete {
-        /// The documents' ids
+        /// Document to delete (repeatable)
         #[arg(long = "doc", value_name = "ID", required = true)]
         documents: Vec<String>,
     },
-    /// Leave passages out of every result
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
-Examples:
-  ken corpus prune --corpus notes.ken --ids redundant.jsonl
-
-Each line of FILE is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}. A
-rollback brings pruned passages back, a compaction drops them for good.")]
-    Prune {
-        /// A JSON Lines file of passages
-        #[arg(long, value_name = "FILE")]
-        ids: PathBuf,
-    },
-    /// Drop from the files what was deleted, replaced or pruned
+    /// Remove deleted, replaced and pruned passages from disk
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus compact --corpus notes.ken
 
-Earlier generations cannot be returned to afterwards. Stop it at any time: shards that
-are done stay done.")]
+You cannot roll back to earlier generations afterwards. An interrupted run keeps the shards that
+are done.")]
     Compact,
-    /// Put the corpora of jobs for single shards together into one
+    /// Join single-shard corpora into one
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus join part-0.ken part-1.ken --corpus wiki.ken
 
-The parts stay as they are. All have to be made with the same embedder, segmentation,
-number of shards and seed, and each shard comes from one part.")]
+The parts stay as they are. All must have the same embedder, segmentation, number of shards and
+seed, and each shard comes from one part.")]
     Join {
-        /// The corpora to put together
+        /// Corpora to join
         #[arg(value_name = "PART", required = true)]
         parts: Vec<PathBuf>,
     },
-    /// Bring a corpus to Milvus, or a collection there up to date
+    /// Push a corpus to Milvus, or update a collection there
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes
   ken corpus push --corpus wiki.ken --to milvus://milvus.example.org:19530/wiki --index diskann
   ken search --corpus milvus://127.0.0.1:19530/notes \"oil change interval\"
 
-Push again after changes: what is new or changed is sent, what is gone is deleted, and the
-rest stays. Stop it at any time: the next push goes on from there. Until a push is done
-the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from
+Push again after changes: only the difference is sent. An interrupted push resumes, and until it
+is done the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from
 KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only.")]
     Push {
-        /// The collection to fill: milvus://HOST:PORT/COLLECTION
+        /// Collection to fill: milvus://HOST:PORT/COLLECTION
         #[arg(long, value_name = "ADDRESS")]
         to: MilvusAddress,
-        /// How a new collection finds near vectors: autoindex, hnsw (in memory) or diskann (on
-        /// disk) [default: autoindex]
+        /// Index of a new collection: autoindex, hnsw or diskann [default: autoindex]
         #[arg(long, value_name = "INDEX")]
         index: Option<IndexKind>,
     },
-    /// Write all passages as JSON Lines, to stdout or a file
+    /// Write all passages as JSON Lines
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus export --corpus notes.ken > passages.jsonl
   ken corpus export --corpus notes.ken --to passages.jsonl
 
-A line is {\"id\", \"title\", \"contents\", \"doc_id\", \"metadata\"}. Pruned passages are left out.")]
+Each line is {\"id\", \"title\", \"contents\", \"doc_id\", \"metadata\"}. Pruned passages are left out.")]
     Export {
-        /// The file to write
+        /// Write to FILE instead of stdout
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
     },

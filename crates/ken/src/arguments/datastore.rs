@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use ken_study::LabelRule;
 
 use super::training::LayerChoice;
-use crate::config::{MODEL, count, flags, share};
+use crate::config::{ADVANCED, MODEL, count, flags, share};
 
 /// `ken datastore`.
 #[derive(Debug, Args)]
@@ -20,19 +20,19 @@ pub(crate) struct DatastoreArguments {
 /// What can be done with a policy datastore.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatastoreVerb {
-    /// Make one from questions that were labelled with the source that answers them best
+    /// Build a datastore from source labels
     Make(DatastoreMakeArguments),
-    /// Show entries
+    /// List entries
     List(DatastoreListArguments),
     /// Add an entry
     Add(DatastoreAddArguments),
-    /// Give entries another source
+    /// Change the source of entries
     Edit(DatastoreEditArguments),
     /// Remove entries
     Remove(DatastoreRemoveArguments),
-    /// Take in entries, new and changed, from a JSON Lines file
+    /// Import new and changed entries from JSON Lines
     Import(DatastoreImportArguments),
-    /// Write all entries as JSON Lines
+    /// Export all entries as JSON Lines
     Export(DatastoreExportArguments),
 }
 
@@ -41,30 +41,29 @@ pub(crate) enum DatastoreVerb {
 #[command(args = flags(MODEL), after_long_help = "\
 Examples:
   ken datastore make labels.jsonl --adapter routing --out routes
-  ken datastore make labels.jsonl --adapter routing --rule sum --layer 12 --out routes
   ken ask --corpus notes.ken --adapter routing --datastore routes --policy self-route \"Who keeps the keys?\"
 
-LABELS is what `ken label sources` wrote, best of all of the same model (with --adapter), since
-training changes what a model knows. Keys are the model's states behind the questions, of that
-layer whose nearest neighbours tell the sources best apart (SR-RAG, section 3.4).")]
+LABELS is what `ken label sources` wrote, preferably with the same --adapter, since training
+changes what a model knows. Keys are the model's hidden states at the end of the questions, at the
+layer whose nearest neighbors separate the sources best (SR-RAG, section 3.4).")]
 pub(crate) struct DatastoreMakeArguments {
-    /// A file of records of `ken label sources`
+    /// Labels written by `ken label sources`
     #[arg(value_name = "LABELS")]
     pub(crate) labels: PathBuf,
 
-    /// Write it into this folder
+    /// Directory to write the datastore to
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// By which rule a source is preferred: majority, or sum
+    /// Rule that picks the preferred source: majority or sum
     #[arg(long, value_name = "RULE", default_value_t = LabelRule::Majority)]
     pub(crate) rule: LabelRule,
 
-    /// Behind how many blocks keys are taken: middle, auto (the best of several), or a number
-    #[arg(long, value_name = "N", default_value = "auto")]
+    /// Layer whose hidden states are the keys: middle, auto (the best of several) or a number
+    #[arg(long, value_name = "LAYER", default_value = "auto", help_heading = ADVANCED)]
     pub(crate) layer: LayerChoice,
 
-    /// Leave out a share of the questions, to calibrate and evaluate on; that of the training
+    /// Share of the questions to hold out; use the share of the training
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 }
@@ -74,22 +73,21 @@ pub(crate) struct DatastoreMakeArguments {
 #[command(after_long_help = "\
 Examples:
   ken datastore list routes
-  ken datastore list routes --source self --contains born
-  ken datastore list routes --limit 20 --json")]
+  ken datastore list routes --source self --contains born")]
 pub(crate) struct DatastoreListArguments {
-    /// The datastore
+    /// Datastore
     #[arg(value_name = "DIR")]
     pub(crate) datastore: PathBuf,
 
-    /// Only entries of this source: self, or the name of a corpus
+    /// List only entries of this source: self, or a corpus's name
     #[arg(long, value_name = "NAME")]
     pub(crate) source: Option<String>,
 
-    /// Only entries whose question holds this text, in whatever case
+    /// List only entries whose question contains TEXT, ignoring case
     #[arg(long, value_name = "TEXT")]
     pub(crate) contains: Option<String>,
 
-    /// Show N entries at most
+    /// List at most N entries
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 }
@@ -101,19 +99,19 @@ Examples:
   ken datastore add routes \"Who keeps the keys?\" --source notes --adapter routing
   ken datastore add routes \"Who wrote Hamlet?\" --source self --id hamlet --adapter routing")]
 pub(crate) struct DatastoreAddArguments {
-    /// The datastore
+    /// Datastore
     #[arg(value_name = "DIR")]
     pub(crate) datastore: PathBuf,
 
-    /// The question
+    /// Question
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
 
-    /// What answers it best: self, or the name of a corpus
+    /// Source that answers it best: self, or a corpus's name
     #[arg(long, value_name = "NAME")]
     pub(crate) source: String,
 
-    /// The entry's id [default: made from the question]
+    /// Id of the entry [default: a hash of the question]
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
 }
@@ -122,18 +120,17 @@ pub(crate) struct DatastoreAddArguments {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  ken datastore edit routes q17 --source self
-  ken datastore edit routes q17 q18 q19 --source notes")]
+  ken datastore edit routes q17 q18 --source notes")]
 pub(crate) struct DatastoreEditArguments {
-    /// The datastore
+    /// Datastore
     #[arg(value_name = "DIR")]
     pub(crate) datastore: PathBuf,
 
-    /// The entries
+    /// Ids of the entries
     #[arg(value_name = "ID", required = true)]
     pub(crate) ids: Vec<String>,
 
-    /// What answers them best: self, or the name of a corpus
+    /// Source that answers them best: self, or a corpus's name
     #[arg(long, value_name = "NAME")]
     pub(crate) source: String,
 }
@@ -142,14 +139,13 @@ pub(crate) struct DatastoreEditArguments {
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
-  ken datastore remove routes q17
-  ken datastore remove routes q17 q18 q19")]
+  ken datastore remove routes q17 q18")]
 pub(crate) struct DatastoreRemoveArguments {
-    /// The datastore
+    /// Datastore
     #[arg(value_name = "DIR")]
     pub(crate) datastore: PathBuf,
 
-    /// The entries
+    /// Ids of the entries
     #[arg(value_name = "ID", required = true)]
     pub(crate) ids: Vec<String>,
 }
@@ -161,15 +157,15 @@ Examples:
   ken datastore export routes --out entries.jsonl
   ken datastore import routes entries.jsonl --adapter routing
 
-Each line of FILE is {\"question\", \"source\"} and may have an \"id\". A line whose id and
-question are there already gives that entry its source; one whose id has another question takes
-the entry's place; all others are added. Either all lines are taken in or none.")]
+Each line of FILE is {\"question\", \"source\"}, optionally with an \"id\". A line with the id and
+question of an entry changes its source; one with the id and another question replaces the entry;
+all others are added. Either all lines are imported or none.")]
 pub(crate) struct DatastoreImportArguments {
-    /// The datastore
+    /// Datastore
     #[arg(value_name = "DIR")]
     pub(crate) datastore: PathBuf,
 
-    /// The entries
+    /// JSON Lines file of entries
     #[arg(value_name = "FILE")]
     pub(crate) entries: PathBuf,
 }
@@ -181,11 +177,11 @@ Examples:
   ken datastore export routes > entries.jsonl
   ken datastore export routes --out entries.jsonl")]
 pub(crate) struct DatastoreExportArguments {
-    /// The datastore
+    /// Datastore
     #[arg(value_name = "DIR")]
     pub(crate) datastore: PathBuf,
 
-    /// Write to FILE instead of standard output
+    /// Write to FILE instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 }

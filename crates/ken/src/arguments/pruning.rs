@@ -3,56 +3,74 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use ken_answer::Policy;
 
-use crate::config::{DECIDING, FINDING, Key, MODEL, Settings, count, flags, open_share};
+use crate::config::{
+    ADVANCED, DECIDING, FINDING, Key, MODEL, Settings, advanced, count, flags, open_share,
+};
 
 /// By what passages are pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PruneMethod {
-    /// The mastery that a pruner foretells, the highest first
+    /// The mastery that a pruner predicts, highest first
     Pruner,
-    /// The mastery that was measured (--labels), the highest first
+    /// The mastery that was measured (--labels), highest first
     Measured,
-    /// By lot
+    /// At random
     Random,
-    /// Of passages that say nearly the same, all but one
+    /// All but one of passages that say nearly the same
     NearDuplicates,
 }
 
 /// `ken prune`.
 #[derive(Debug, Args)]
-#[command(args = flags(&[Key::corpus, Key::k]), args = flags(DECIDING), args = flags(FINDING), args = flags(MODEL), after_long_help = "\
-Examples:
-  ken prune --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
-  ken prune --corpus notes.ken --pruner pruner.json --ratio 0.3
-  ken prune --corpus notes.ken --pruner pruner.json --max-coverage-loss 0.02 --questions dev.jsonl
-  ken prune --corpus notes.ken --method random --seed 7 --ratio 0.3
-  ken prune --corpus notes.ken --pruner pruner.json --report --questions dev.jsonl --limit 200
-  ken prune --corpus notes.ken --method pruner,random,near-duplicates --pruner pruner.json --report --questions dev.jsonl
-  ken prune --corpus notes.ken --pruner pruner.json --labels mastery.jsonl --ratio 0.3
-  ken prune --corpus notes.ken --pruner pruner.json --report --questions dev.jsonl --policy router@0.5 --router router.json
-  ken prune --corpus notes.ken --undo
-
-A ratio is taken of all passages but those that were pruned by other means, and replaces what
-an earlier call pruned. Pruned passages are left out of every result; --undo, or a rollback,
-brings them back, and `ken corpus compact` drops them for good. With --max-coverage-loss the
-largest ratio is taken for which, with the confidence given, at most that share of questions
-like these lose the passage with their answer. --report measures copies, and leaves the
-corpus as it is.")]
+#[command(arg_required_else_help = true)]
 pub(crate) struct PruneArguments {
-    /// A pruner, made by ken train pruner
+    #[command(subcommand)]
+    pub(crate) verb: PruneVerb,
+}
+
+/// What can be done about pruning.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PruneVerb {
+    /// Exclude passages from all results, by what the model knows or by a list
+    Apply(PruneApplyArguments),
+    /// Measure what pruning does to answers, size and search time, without changing the corpus
+    Report(PruneReportArguments),
+    /// Bring back what `ken prune apply` chose to prune
+    #[command(arg = Key::corpus.flag(), after_long_help = "\
+Examples:
+  ken prune undo --corpus notes.ken
+
+Passages listed in a file (--ids) stay pruned; `ken corpus rollback` brings them back.")]
+    Undo,
+}
+
+impl PruneVerb {
+    /// Only its own flag says by which policy a report answers.
+    pub(crate) fn amend(&self, settings: &mut Settings) {
+        settings.policy = match self {
+            Self::Report(report) => report.policy.unwrap_or(Policy::Always),
+            Self::Apply(_) | Self::Undo => Policy::Always,
+        };
+    }
+}
+
+/// What chooses the passages, and the questions by which that is judged.
+#[derive(Debug, Args)]
+#[command(args = flags(&[Key::corpus, Key::k]), args = advanced(FINDING), args = flags(MODEL))]
+pub(crate) struct PruneBasis {
+    /// Pruner made by `ken train pruner`
     #[arg(long, value_name = "FILE")]
     pub(crate) pruner: Option<PathBuf>,
 
-    /// What ken mastery label measured: with it a passage goes by its own mastery, and by the
-    /// pruner where it was not measured
+    /// Labels written by `ken label mastery`: measured passages go by their own mastery
     #[arg(long, value_name = "LABELS")]
     pub(crate) labels: Option<PathBuf>,
 
-    /// By what passages are pruned; with --report several with commas between
+    /// How passages are ranked; a report takes several, separated by commas
     #[arg(
         long,
         value_name = "METHOD",
@@ -62,11 +80,35 @@ pub(crate) struct PruneArguments {
     )]
     pub(crate) method: Vec<PruneMethod>,
 
+    /// JSON Lines file of questions with golden answers that the pruner was not trained on
+    #[arg(long, value_name = "FILE")]
+    pub(crate) questions: Option<PathBuf>,
+
+    /// Use a random sample of N of the questions
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
+    pub(crate) limit: Option<NonZeroUsize>,
+}
+
+/// `ken prune apply`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  ken prune apply --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
+  ken prune apply --corpus notes.ken --pruner pruner.json --max-coverage-loss 0.02 --questions dev.jsonl
+  ken prune apply --corpus notes.ken --ids redundant.jsonl
+
+The ratio counts all passages that were not pruned by other means, and replaces what an earlier
+`ken prune apply` pruned. `ken prune undo` or a rollback brings passages back; `ken corpus compact`
+removes them from disk. --max-coverage-loss takes the largest ratio at which, with the given
+confidence, at most that share of questions like these lose the passage with their answer.
+
+Each line of an --ids file is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}.")]
+pub(crate) struct PruneApplyArguments {
     /// Prune this share of the passages, from 0 to less than 1
     #[arg(long, value_name = "R", value_parser = ratio)]
     pub(crate) ratio: Option<f64>,
 
-    /// Prune as much as lets at most this share of --questions lose their answer, between 0 and 1
+    /// Prune as much as possible while at most this share of --questions loses its answer
     #[arg(
         long,
         value_name = "E",
@@ -76,36 +118,40 @@ pub(crate) struct PruneArguments {
     )]
     pub(crate) max_coverage_loss: Option<f64>,
 
-    /// The confidence of that guarantee, between 0 and 1
+    /// Confidence of that guarantee, between 0 and 1
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE)]
     pub(crate) confidence: f64,
 
-    /// A JSON Lines file of questions with golden answers, plain or .gz, that the pruner was not
-    /// learned from
-    #[arg(long, value_name = "FILE")]
-    pub(crate) questions: Option<PathBuf>,
+    /// Prune the passages listed in this JSON Lines file
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "pruner", "labels", "method", "questions", "limit", "ratio", "max_coverage_loss",
+            "confidence", "dry_run"
+        ]
+    )]
+    pub(crate) ids: Option<PathBuf>,
 
-    /// Take a random sample of N questions, chosen by the seed
-    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
-    pub(crate) limit: Option<NonZeroUsize>,
-
-    /// Say what would be pruned, and change nothing
+    /// Show what would be pruned, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Bring back what was pruned by ken prune
-    #[arg(long, conflicts_with_all = ["ratio", "max_coverage_loss", "report", "dry_run"])]
-    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) basis: PruneBasis,
+}
 
-    /// Measure answers, bytes and search time at several ratios, on copies beside the corpus
-    #[arg(
-        long,
-        requires = "questions",
-        conflicts_with_all = ["ratio", "max_coverage_loss", "dry_run"]
-    )]
-    pub(crate) report: bool,
+/// `ken prune report`.
+#[derive(Debug, Args)]
+#[command(args = flags(DECIDING), mut_arg("questions", |flag| flag.required(true)), after_long_help = "\
+Examples:
+  ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --limit 200
+  ken prune report --corpus notes.ken --method pruner,random --pruner pruner.json --questions dev.jsonl
+  ken prune report --corpus notes.ken --pruner pruner.json --questions dev.jsonl --policy router@0.5 --router router.json
 
-    /// The ratios of --report, from 0 to less than 1
+Each ratio is pruned and compacted in a copy of the corpus, which is removed again.")]
+pub(crate) struct PruneReportArguments {
+    /// Ratios to measure, from 0 to less than 1
     #[arg(
         long,
         value_name = "R",
@@ -115,31 +161,28 @@ pub(crate) struct PruneArguments {
     )]
     pub(crate) ratios: Vec<f64>,
 
-    /// With --report: answer under this policy, with --router, --kbm or --datastore where it needs
-    /// one [default: always]
-    #[arg(long, value_name = "POLICY", requires = "report")]
+    /// Answer under this policy [default: always]
+    #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
 
-    /// With --report: answer so many questions at once
-    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
+    /// Keep the answers in DIR [default: NAME.prune-report for the corpus NAME.ken]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Questions answered at once
+    #[arg(
+        long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>,
+        help_heading = ADVANCED
+    )]
     pub(crate) batch: NonZeroUsize,
 
-    /// With --report: keep the answers in DIR [default: NAME.prune-report in the working directory,
-    /// where the corpus is NAME.ken]
-    #[arg(long, value_name = "DIR", requires = "report")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-impl PruneArguments {
-    /// Only its own flag says by which policy the report answers.
-    pub(crate) fn amend(&self, settings: &mut Settings) {
-        settings.policy = self.policy.unwrap_or(Policy::Always);
-    }
+    #[command(flatten)]
+    pub(crate) basis: PruneBasis,
 }
 
 fn ratio(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(ratio) if (0.0..1.0).contains(&ratio) => Ok(ratio),
-        _ => Err("a ratio from 0 to less than 1 is wanted".to_owned()),
+        _ => Err("a ratio from 0 to less than 1 is expected".to_owned()),
     }
 }

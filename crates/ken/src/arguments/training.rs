@@ -22,49 +22,49 @@ pub(crate) struct TrainArguments {
 /// What can be learned.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrainVerb {
-    /// A language model, from a file of examples
+    /// Fine-tune a language model on a file of training examples
     Examples(Box<TrainExamplesArguments>),
-    /// A language model that answers right whatever stands in its prompt
+    /// Fine-tune a language model to answer correctly whatever its prompt contains
     NoiseTolerant(Box<TrainNoiseTolerantArguments>),
-    /// A language model that says which answers a model knows
+    /// Fine-tune a language model to say which answers a model knows
     Kbm(Box<TrainKbmArguments>),
-    /// A language model that chooses where its knowledge comes from
+    /// Fine-tune a language model to choose its source of knowledge
     SelfRoute(Box<TrainSelfRouteArguments>),
-    /// A router: which questions the language model answers right from memory
+    /// Train a router: which questions does the model answer right from memory?
     Router(Box<TrainRouterArguments>),
-    /// A pruner: which passages of a corpus say what the language model knows
+    /// Train a pruner: which passages say what the model already knows?
     Pruner(Box<TrainPrunerArguments>),
 }
 
-/// How a head is learned and judged.
+/// How a head is trained and evaluated.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HeadFlags {
-    /// What is learned: logistic, or mlp:N with one layer of N hidden units
+    /// Model to train: logistic, or mlp:N with a hidden layer of N units
     #[arg(long, value_name = "HEAD", default_value_t = Shape::Logistic)]
     pub(crate) head: Shape,
 
-    /// The share of the labels that are kept aside to judge it, between 0 and 1
+    /// Share of the labels to hold out for evaluation, between 0 and 1
     #[arg(long, value_name = "R", value_parser = open_share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 }
 
-/// Which vectors of questions a router takes.
+/// The features of questions that a router takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum VectorSource {
     /// The question's embedding
     Embedding,
-    /// The language model's hidden state behind the question
+    /// The language model's hidden state at the end of the question
     Hidden,
     /// How sure the language model is of the first token of its answer
     FirstToken,
-    /// The same, and what the model of --kbm says of the question
+    /// The same, and what the --kbm model says of the question
     FirstTokenAndKbm,
 }
 
-/// Which vectors of passages a pruner takes.
+/// The features of passages that a pruner takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PassageSource {
-    /// Those that the corpus is searched by; no model is loaded
+    /// The corpus's own vectors; no model is loaded
     Embedding,
     /// The language model's hidden state at the end of the passage
     Hidden,
@@ -72,14 +72,14 @@ pub(crate) enum PassageSource {
     Likelihood,
 }
 
-/// Behind which blocks hidden states are taken.
+/// After which layer hidden states are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LayerChoice {
-    /// Half of them.
+    /// Half of the layers.
     Middle,
-    /// A quarter, half, three quarters or all of them, whichever serves best.
+    /// A quarter, half, three quarters or all of the layers, whichever is best.
     Auto,
-    /// So many.
+    /// This layer.
     Behind(usize),
 }
 
@@ -93,7 +93,7 @@ impl FromStr for LayerChoice {
             number => number
                 .parse()
                 .map(Self::Behind)
-                .map_err(|_| "middle, auto or a number of blocks is wanted".to_owned()),
+                .map_err(|_| "middle, auto or a number of layers is expected".to_owned()),
         }
     }
 }
@@ -101,7 +101,7 @@ impl FromStr for LayerChoice {
 /// The settings of `ken train router`.
 fn deciding() -> Vec<Arg> {
     let embedder =
-        "With --from embedding and no corpus: the embedder; that of the corpus to be searched";
+        "With --features embedding and no corpus: the embedder of the corpus to be searched";
     let mut deciding = flags(&[&[Key::corpus, Key::kbm, Key::kbm_model], MODEL].concat());
     deciding.push(Key::embedder.flag_for(embedder));
     deciding
@@ -112,18 +112,18 @@ fn deciding() -> Vec<Arg> {
 #[command(args = deciding(), after_long_help = "\
 Examples:
   ken train router known.jsonl --corpus notes.ken --out router.json
-  ken train router known.jsonl --from first-token --out router.json
-  ken train router known.jsonl --from first-token-and-kbm --kbm kbm --out router.json
-  ken train router known.jsonl --from hidden --layer auto --head mlp:16 --out router.json --json
+  ken train router known.jsonl --features hidden --layer auto --head mlp:16 --out router.json
   ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
 
-RECORDS is what `ken probe` wrote. A question counts as known where the greedy answer from
-memory is right, as probing judged it (--correct). The router gives the probability that it is
-not known. With --kbm it is learned from questions alone that `ken train kbm` left out, and is
-used with the same --kbm. A share of the questions, chosen by a hash of their words, is kept aside, and how
-well the router does on these is printed.")]
+RECORDS is what `ken probe` wrote. A question counts as known if the greedy answer from memory is
+right, by the probe's --correct. The router predicts the probability that it is not known. Held-out
+questions, chosen by a hash of their words, evaluate it. With --kbm, the router trains only on
+questions that `ken train kbm` held out; use it with the same --kbm.
+
+All features but the embedding cost one call per question of a model on this machine, which reads
+the question; first-token-and-kbm costs one call of the --kbm model, too.")]
 pub(crate) struct TrainRouterArguments {
-    /// A file of records of `ken probe`
+    /// Records written by `ken probe`
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
@@ -131,13 +131,16 @@ pub(crate) struct TrainRouterArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// What it looks at; all but the embedding cost a model on this machine one call a question,
-    /// which reads the prompt that asks it from memory, and what looks at --kbm one of that model too
-    #[arg(long, value_name = "VECTORS", value_enum, default_value = "embedding")]
+    /// What the router looks at
+    #[arg(
+        long = "features",
+        value_name = "FEATURES",
+        value_enum,
+        default_value = "embedding"
+    )]
     pub(crate) from: VectorSource,
 
-    /// With --from hidden: behind how many blocks, middle, or auto (the best of four, judged without
-    /// the questions kept aside)
+    /// With --features hidden: the layer, middle, or auto (the best of four on training questions)
     #[arg(long, value_name = "LAYER", default_value = "middle")]
     pub(crate) layer: LayerChoice,
 
@@ -150,16 +153,15 @@ pub(crate) struct TrainRouterArguments {
 #[command(arg = Key::corpus.flag(), args = flags(MODEL), after_long_help = "\
 Examples:
   ken train pruner mastery.jsonl --corpus notes.ken --out pruner.json
-  ken train pruner mastery.jsonl --corpus notes.ken --head mlp:16 --out pruner.json --json
-  ken train pruner mastery.jsonl --corpus notes.ken --from likelihood --out pruner.json
-  ken prune --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
+  ken train pruner mastery.jsonl --corpus notes.ken --features likelihood --out pruner.json
+  ken prune apply --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
 
-LABELS is what `ken mastery label` wrote about this corpus. The mastery of a passage, the mean
-of its sentences', is foretold from the vector that the corpus is searched by, or from what a
-language model makes of the passage, for which `ken prune` has it read them all. Whole documents are kept aside, and how well the order of what is foretold fits the
-order of what was measured there is printed.")]
+LABELS is what `ken label mastery` wrote about this corpus. The pruner predicts the mastery of a
+passage, the mean over its sentences, from the vector that the corpus is searched by, or from what
+a language model makes of the passage; pruning then has that model read every passage. Held-out
+documents evaluate how well predicted and measured mastery agree in rank.")]
 pub(crate) struct TrainPrunerArguments {
-    /// A file of records of `ken mastery label`
+    /// Labels written by `ken label mastery`
     #[arg(value_name = "LABELS")]
     pub(crate) labels: PathBuf,
 
@@ -167,12 +169,16 @@ pub(crate) struct TrainPrunerArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// What it looks at
-    #[arg(long, value_name = "VECTORS", value_enum, default_value = "embedding")]
+    /// What the pruner looks at
+    #[arg(
+        long = "features",
+        value_name = "FEATURES",
+        value_enum,
+        default_value = "embedding"
+    )]
     pub(crate) from: PassageSource,
 
-    /// With --from hidden: behind how many blocks, middle, or auto (the best of four, judged without
-    /// the passages kept aside)
+    /// With --features hidden: the layer, middle, or auto (the best of four on training passages)
     #[arg(long, value_name = "LAYER", default_value = "middle")]
     pub(crate) layer: LayerChoice,
 

@@ -13,9 +13,9 @@ use crate::config::{Key, Settings, flags};
 #[command(
     arg_required_else_help = true,
     after_long_help = "\
-An invented world of people, books and towns, with a corpus, questions, and small decoders that
-learn from it and nothing else. What such a model knows is set by how often its training tells
-of a fact, and can be computed exactly: methods can be held against the truth."
+An invented world of people, books and towns, with a corpus, questions, and small decoders trained
+on nothing else. How often the training data states a fact decides what such a model knows, and
+that can be computed exactly: methods can be compared with the truth."
 )]
 pub(crate) struct WorldArguments {
     #[command(subcommand)]
@@ -25,13 +25,13 @@ pub(crate) struct WorldArguments {
 /// What can be done about invented worlds.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorldVerb {
-    /// Invent a world: its corpus and its questions
+    /// Generate a world: its corpus and its questions
     Make(WorldMakeArguments),
-    /// Print the texts that models learn the world from
+    /// Print the texts that models of the world train on
     Mix(WorldMixArguments),
-    /// Write a model that has learned nothing yet
+    /// Write an untrained model
     Model(WorldModelArguments),
-    /// Train a model on the world from nothing
+    /// Train a model on the world from scratch
     Train(WorldTrainArguments),
     /// Compute what a model knows of the world
     Truth(WorldTruthArguments),
@@ -52,33 +52,32 @@ impl WorldVerb {
 Examples:
   ken world make island
   ken world make island --people 1500 --exponent 0.8 --seed 1
-  ken world make island --json
 
-OUT gets corpus.jsonl for ken ingest, questions.jsonl for ken eval and ken probe, and
-world.json, from which the same world is made again. Each question says what it asks for, how
-often training tells of that, and whether training asks it too.")]
+OUT gets corpus.jsonl for `ken ingest`, questions.jsonl for `ken eval` and `ken probe`, and
+world.json, which reproduces the world. Each question records what it asks for, how often the
+training data states that, and whether it asks the question, too.")]
 pub(crate) struct WorldMakeArguments {
-    /// The folder to write to, which must be new or empty
+    /// Directory to write to, new or empty
     #[arg(value_name = "OUT")]
     pub(crate) out: PathBuf,
 
-    /// People that training tells of
+    /// People in the training data
     #[arg(long, value_name = "N", default_value_t = WorldSettings::default().people)]
     pub(crate) people: usize,
 
-    /// People that only the corpus tells of
+    /// People in the corpus only
     #[arg(long, value_name = "N", default_value_t = WorldSettings::default().unseen)]
     pub(crate) unseen: usize,
 
-    /// People that nothing tells of
+    /// People in neither
     #[arg(long, value_name = "N", default_value_t = WorldSettings::default().strangers)]
     pub(crate) strangers: usize,
 
-    /// The person of rank r is told of in proportion to r to the power of -S
+    /// Zipf exponent: the person of rank r appears in proportion to r^-S
     #[arg(long, value_name = "S", default_value_t = WorldSettings::default().exponent)]
     pub(crate) exponent: f64,
 
-    /// The texts that each model learns from
+    /// Texts that each model trains on
     #[arg(long, value_name = "N", default_value_t = WorldSettings::default().sequences)]
     pub(crate) sequences: usize,
 }
@@ -90,18 +89,18 @@ Examples:
   ken world mix island --limit 10
   ken world mix island --limit 120000 --json > training.jsonl
 
-With --json each text is a line with its pieces; those that are learned are marked, and the
-others are only read.")]
+With --json, each line holds the pieces of a text and marks those that are learned; the others are
+only read.")]
 pub(crate) struct WorldMixArguments {
-    /// The folder of the world
+    /// World made by `ken world make`
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
 
-    /// The number of the first text, from 0
+    /// Index of the first text, from 0
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) from: u64,
 
-    /// How many texts
+    /// Number of texts
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: u64,
 }
@@ -111,20 +110,19 @@ pub(crate) struct WorldMixArguments {
 #[command(after_long_help = "\
 Examples:
   ken world model island --size small --out small-untrained
-  ken world model island --size large --out large-untrained --json
 
-About 0.5, 2 and 8 million parameters: small, medium, large. The folder is a model like any
-other; its weights are random until it is trained.")]
+small, medium and large have about 0.5, 2 and 8 million parameters. The directory is a model like
+any other, with random weights.")]
 pub(crate) struct WorldModelArguments {
-    /// The folder of the world
+    /// World made by `ken world make`
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
 
-    /// small, medium or large
+    /// Size of the model: small, medium or large
     #[arg(long, value_name = "SIZE", default_value = "small")]
     pub(crate) size: Size,
 
-    /// The folder to write the model to
+    /// Directory to write the model to
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 }
@@ -135,28 +133,27 @@ pub(crate) struct WorldModelArguments {
 Examples:
   ken world train island --size small --out small
   ken world train island --size large --out large --device cuda
-  ken world train island --size small --out small --json
 
-All texts of the world are read once, in their order. The small model takes minutes on two
-cores, the large one about an hour. Run the same command again to go on where it was stopped.")]
+One pass over all texts of the world, in order. The small model takes minutes on two cores, the
+large one about an hour. Re-run an interrupted command to resume.")]
 pub(crate) struct WorldTrainArguments {
-    /// The folder of the world
+    /// World made by `ken world make`
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
 
-    /// small, medium or large
+    /// Size of the model: small, medium or large
     #[arg(long, value_name = "SIZE", default_value = "small")]
     pub(crate) size: Size,
 
-    /// The folder to write the model to
+    /// Directory to write the model to
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Texts a step
+    /// Texts per step
     #[arg(long, value_name = "N", default_value_t = 48)]
     pub(crate) batch: usize,
 
-    /// The highest learning rate [default: by size]
+    /// Peak learning rate [default: by size]
     #[arg(long, value_name = "RATE")]
     pub(crate) learning_rate: Option<f64>,
 }
@@ -167,22 +164,20 @@ pub(crate) struct WorldTrainArguments {
 Examples:
   ken world truth ./small island
   ken world truth ./small island --limit 2000 --out truth.jsonl
-  ken world truth ./small island --adapter tuned
-  ken world truth ./small island --json
 
-The probability of each answer, given its question from memory, given the documents that answer
-it, and given a document about somebody else: an answer sampled at temperature 1 is right just
-so often. Means are shown by how often training tells of what is asked.")]
+The probability of each answer given its question: from memory, with the documents that answer it,
+and with a document about somebody else. An answer sampled at temperature 1 is right exactly that
+often. Means are grouped by how often the training data states the fact.")]
 pub(crate) struct WorldTruthArguments {
-    /// The model, a reference or path
+    /// Model reference or path
     #[arg(value_name = "MODEL")]
     pub(crate) model: ModelReference,
 
-    /// The folder of the world
+    /// World made by `ken world make`
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
 
-    /// Take a random sample of N questions, chosen by the world's seed
+    /// Use a random sample of N questions, chosen by the world's seed
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
 

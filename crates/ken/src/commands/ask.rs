@@ -1,4 +1,4 @@
-//! `ken ask` and `ken chat`: questions answered, with citations and the trace.
+//! `ken ask`: questions answered, with citations and the trace.
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -14,6 +14,9 @@ use crate::failure::{self, Refusal, Result};
 use crate::interrupt;
 use crate::output;
 
+/// What stands for the questions of standard input.
+const STDIN: &str = "-";
+
 /// Runs `ken ask`.
 pub(crate) fn run(
     arguments: &AskArguments,
@@ -21,17 +24,20 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
-    if arguments.question.trim().is_empty() {
+    let question = &arguments.question;
+    if question.trim().is_empty() {
         return Err(AnswerError::EmptyQuestion.into());
     }
     let pipeline = open::pipeline(settings, stop)?;
-    answer(&pipeline, &arguments.question, json, stop)
+    match question.as_str() {
+        STDIN => answer_lines(&pipeline, json, stop),
+        question => answer(&pipeline, question, json, stop),
+    }
 }
 
-/// Runs `ken chat`: one question a line of standard input, until it ends. A question that cannot
-/// be answered does not end the conversation.
-pub(crate) fn chat(settings: &Settings, json: bool, stop: &AtomicBool) -> Result<()> {
-    let pipeline = open::pipeline(settings, stop)?;
+/// Answers one question a line of standard input, until it ends. A question that cannot be answered
+/// does not keep the others from being answered.
+fn answer_lines(pipeline: &Pipeline, json: bool, stop: &AtomicBool) -> Result<()> {
     let talk = std::io::stdin().is_terminal() && !json;
     loop {
         if talk {
@@ -45,7 +51,7 @@ pub(crate) fn chat(settings: &Settings, json: bool, stop: &AtomicBool) -> Result
         if line.trim().is_empty() {
             continue;
         }
-        if let Err(error) = answer(&pipeline, &line, json, stop) {
+        if let Err(error) = answer(pipeline, &line, json, stop) {
             if error.find::<AnswerError>().is_some() && !stop.load(Ordering::Relaxed) {
                 failure::report(&error, json);
             } else {

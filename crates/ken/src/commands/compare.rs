@@ -39,11 +39,11 @@ pub(crate) fn run(
             .hinting("add --verbalize=false, or name one policy")
             .into());
     }
-    if !settings.sources.is_empty() {
+    if settings.sources.len() > 1 {
         // What `always` answers is always from the first.
         let message = "several policies cannot be compared with several corpora";
         return Err(Refusal::new("sources_compared", message)
-            .hinting("leave --source out, or name one policy")
+            .hinting("name one --corpus, or one policy")
             .into());
     }
     let probed: Vec<ProbeRecord> = match &arguments.records {

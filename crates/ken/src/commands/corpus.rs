@@ -1,16 +1,12 @@
 //! `ken corpus`: looks into a corpus, checks it, and changes what it holds.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_corpus::{
-    Active, Corpus, CorpusInfo, Damage, Passage, PassageId, PruneMark, Writer, history, verify,
-};
+use ken_corpus::{Active, Corpus, CorpusInfo, Damage, Passage, Writer, history, verify};
 use ken_ingest::compact;
 use ken_storage::AtomicFile;
-use serde::Deserialize;
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -50,10 +46,6 @@ pub(crate) fn run(
         }
         CorpusVerb::Delete { documents, .. } => {
             Writer::open(corpus)?.delete(documents)?;
-        }
-        CorpusVerb::Prune { ids, .. } => {
-            let marks = read_marks(ids)?;
-            Writer::open(corpus)?.prune(marks)?;
         }
         CorpusVerb::Compact => compact_all(corpus, stop)?,
         CorpusVerb::Join { parts, .. } => {
@@ -149,39 +141,6 @@ fn published(unix_s: u64) -> String {
         .and_then(|seconds| OffsetDateTime::from_unix_timestamp(seconds).ok());
     time.and_then(|time| time.format(&Rfc3339).ok())
         .unwrap_or_default()
-}
-
-/// One line of the file that names passages to prune.
-#[derive(Deserialize)]
-struct MarkLine {
-    passage_id: PassageId,
-    #[serde(default)]
-    score: f64,
-    #[serde(default)]
-    reason: String,
-}
-
-fn read_marks(path: &Path) -> Result<Vec<PruneMark>> {
-    let file = File::open(path).context(|| format!("cannot read {}", path.display()))?;
-    let mut marks = Vec::new();
-    for (number, line) in (1..).zip(BufReader::new(file).lines()) {
-        let line = line.context(|| format!("cannot read {}", path.display()))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let mark: MarkLine = serde_json::from_str(&line).map_err(|error| {
-            let message = format!("{}:{number}: {error}", path.display());
-            Refusal::new("bad_prune_line", message).hinting(
-                "a line is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}; nothing was changed",
-            )
-        })?;
-        marks.push(PruneMark {
-            passage_id: mark.passage_id,
-            score: mark.score,
-            reason: mark.reason,
-        });
-    }
-    Ok(marks)
 }
 
 /// Writes to a file that appears when it is complete, or to stdout.

@@ -1,4 +1,4 @@
-//! `ken export`: models and training data for other tools.
+//! `ken model export` and `ken train … --export`: models and training examples for other tools.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,29 +12,15 @@ use ken_study::training_examples::{
 };
 use serde_json::{Value, json};
 
-use crate::arguments::{
-    ExportFlags, ExportModelArguments, ExportTrainingDataArguments, ExportVerb, TrainingData,
-};
+use crate::arguments::{ModelExportArguments, TrainVerb};
 use crate::commands::{open, train};
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
 
-/// Runs a verb of `ken export`.
-pub(crate) fn run(
-    verb: &ExportVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    match verb {
-        ExportVerb::Model(arguments) => model(arguments, settings, json, stop),
-        ExportVerb::TrainingData(arguments) => training_data(arguments, settings, json, stop),
-    }
-}
-
-fn model(
-    arguments: &ExportModelArguments,
+/// Runs `ken model export`.
+pub(crate) fn model(
+    arguments: &ModelExportArguments,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
@@ -55,61 +41,65 @@ fn model(
     output::line(format!("written to {}", out.display()))
 }
 
-fn training_data(
-    arguments: &ExportTrainingDataArguments,
+/// Writes the training examples of a verb of `ken train` in the format that `--export` names. `None`
+/// where it names none.
+pub(crate) fn exported(
+    verb: &TrainVerb,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
-) -> Result<()> {
+) -> Option<Result<()>> {
     // What trains elsewhere splits for itself.
     const NONE_VALIDATES: f64 = 0.0;
-    let as_values = |examples: &[TrainingExample], form, export: &ExportFlags| -> Vec<Value> {
+    let as_values = |examples: &[TrainingExample], form, format| -> Vec<Value> {
         let examples = examples.iter();
         examples
-            .map(|example| example_as(example, form, export.format))
+            .map(|example| example_as(example, form, format))
             .collect()
     };
     let mut prefers = false;
-    let (examples, export) = match &arguments.of {
-        TrainingData::NoiseTolerant { examples, export } => {
+    let (values, format, out) = match verb {
+        TrainVerb::NoiseTolerant(arguments) => {
+            let (format, examples) = (arguments.export.export?, &arguments.examples);
             let model = || Ok(open::checkpoint(settings, stop)?.fingerprint().to_owned());
-            let (taught, _) =
-                train::noise_tolerant::taught(examples, NONE_VALIDATES, model, settings, stop)?;
-            (as_values(&taught, examples.form.prompt, export), export)
-        }
-        TrainingData::Kbm { examples, export } => {
             let taught =
-                train::kbm::taught(examples, examples.labels(), NONE_VALIDATES, settings, stop)?;
-            let values = as_values(&taught.training, examples.form.prompt, export);
-            (values, export)
+                train::noise_tolerant::taught(examples, NONE_VALIDATES, model, settings, stop);
+            let values = taught.map(|(taught, _)| as_values(&taught, examples.form.prompt, format));
+            (values, format, &arguments.tuning.out)
         }
-        TrainingData::SelfRoute {
-            examples,
-            preferences,
-            export,
-            ..
-        } => {
-            prefers = *preferences;
-            let texts = train::self_route::texts(examples, prefers, settings, stop)?;
-            let values = texts.iter();
-            let values = values.flat_map(|text| text_example_as(text, export.format));
-            (values.collect(), export)
+        TrainVerb::Kbm(arguments) => {
+            let (format, examples) = (arguments.export.export?, &arguments.examples);
+            let labels = examples.labels();
+            let taught = train::kbm::taught(examples, labels, NONE_VALIDATES, settings, stop);
+            let form = examples.form.prompt;
+            let values = taught.map(|taught| as_values(&taught.training, form, format));
+            (values, format, &arguments.tuning.out)
         }
+        TrainVerb::SelfRoute(arguments) => {
+            let format = arguments.export.export?;
+            prefers = arguments.preferences;
+            let texts = train::self_route::texts(&arguments.examples, prefers, settings, stop);
+            let as_values = |text| text_example_as(text, format);
+            let values = texts.map(|texts| texts.iter().flat_map(as_values).collect());
+            (values, format, &arguments.tuning.out)
+        }
+        TrainVerb::Examples(_) | TrainVerb::Router(_) | TrainVerb::Pruner(_) => return None,
     };
-    let written = write(&examples, prefers, export)?;
-    if json {
-        return output::json(&json!({"out": written, "lessons": examples.len()}));
-    }
-    output::line(format!(
-        "{} examples written to {}",
-        examples.len(),
-        written.display()
-    ))
+    Some(values.and_then(|values| {
+        let written = write(&values, prefers, format, out)?;
+        if json {
+            return output::json(&json!({"out": written, "lessons": values.len()}));
+        }
+        output::line(format!(
+            "{} examples written to {}",
+            values.len(),
+            written.display()
+        ))
+    }))
 }
 
-fn write(values: &[Value], prefers: bool, export: &ExportFlags) -> Result<PathBuf> {
-    let out = &export.out;
-    if export.format == ExampleFormat::LlamaFactory {
+fn write(values: &[Value], prefers: bool, format: ExampleFormat, out: &Path) -> Result<PathBuf> {
+    if format == ExampleFormat::LlamaFactory {
         create_dir_all(out)?;
         put(
             &out.join(LLAMA_FACTORY_LIST),
@@ -121,7 +111,7 @@ fn write(values: &[Value], prefers: bool, export: &ExportFlags) -> Result<PathBu
     }
     let lines: Vec<String> = values.iter().map(|value| format!("{value}\n")).collect();
     put(out, &lines.concat())?;
-    Ok(out.clone())
+    Ok(out.to_owned())
 }
 
 fn put(path: &Path, text: &str) -> Result<()> {

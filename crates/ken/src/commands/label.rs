@@ -1,4 +1,4 @@
-//! `ken label`: what questions are labelled with, over a file of them.
+//! `ken label sources`: the source that helps most with each question of a file.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,27 +11,15 @@ use ken_study::{
     summarize_sources, write_sources_parquet,
 };
 
-use crate::arguments::{LabelVerb, SourcesArguments};
+use crate::arguments::SourcesArguments;
 use crate::commands::records::{self, share};
 use crate::commands::{open, rerank};
 use crate::config::{CorpusSource, Settings};
 use crate::failure::Result;
 use crate::output;
 
-/// Runs a verb of `ken label`.
-pub(crate) fn run(
-    verb: &LabelVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    match verb {
-        LabelVerb::Sources(arguments) => sources(arguments, settings, json, stop),
-    }
-}
-
 /// Runs `ken label sources`.
-fn sources(
+pub(crate) fn run(
     arguments: &SourcesArguments,
     settings: &Settings,
     json: bool,

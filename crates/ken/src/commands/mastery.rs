@@ -1,4 +1,4 @@
-//! `ken mastery`: how much of what a corpus says the language model knows without it.
+//! `ken label mastery`: how much of what a corpus says the language model knows without it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use ken_study::{
     write_mastery_parquet,
 };
 
-use crate::arguments::{MasteryLabelArguments, MasteryVerb};
+use crate::arguments::MasteryArguments;
 use crate::commands::{open, records};
 use crate::config::Settings;
 use crate::failure::{Refusal, Result};
@@ -21,19 +21,9 @@ use crate::output;
 /// The longest question, in tokens: a longer one asks for nothing that a sentence says.
 const QUESTION_TOKENS: usize = 48;
 
-/// Runs `ken mastery`.
+/// Runs `ken label mastery`.
 pub(crate) fn run(
-    verb: &MasteryVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let MasteryVerb::Label(arguments) = verb;
-    label(arguments, settings, json, stop)
-}
-
-fn label(
-    arguments: &MasteryLabelArguments,
+    arguments: &MasteryArguments,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,

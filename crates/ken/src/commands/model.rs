@@ -12,7 +12,7 @@ use ken_hub::{
 use serde::Serialize;
 use serde_json::json;
 
-use crate::arguments::{ModelArguments, ModelVerb};
+use crate::arguments::PlainModelVerb;
 use crate::commands::score;
 use crate::failure::{self, Context, Refusal, Result};
 use crate::output;
@@ -42,20 +42,20 @@ struct ShownFile {
 }
 
 /// Runs `ken model`.
-pub(crate) fn run(arguments: &ModelArguments, json: bool, stop: &AtomicBool) -> Result<()> {
+pub(crate) fn run(verb: &PlainModelVerb, json: bool, stop: &AtomicBool) -> Result<()> {
     let cache = ModelCache::of_user()?;
-    match &arguments.verb {
-        ModelVerb::Pull { models } => pull(&cache, models, json, stop),
-        ModelVerb::List => list(&cache, json),
-        ModelVerb::Info(one) => info(&cache, &one.model, json),
-        ModelVerb::Verify { model } => verify(&cache, model.as_ref(), json, stop),
-        ModelVerb::Remove(one) => remove(&cache, &one.model, json),
-        ModelVerb::Score {
+    match verb {
+        PlainModelVerb::Pull { models } => pull(&cache, models, json, stop),
+        PlainModelVerb::List => list(&cache, json),
+        PlainModelVerb::Info(one) => info(&cache, &one.model, json),
+        PlainModelVerb::Verify { model } => verify(&cache, model.as_ref(), json, stop),
+        PlainModelVerb::Remove(one) => remove(&cache, &one.model, json),
+        PlainModelVerb::Score {
             model,
             prompt,
             continuation,
         } => score::score(&model.model, prompt, continuation, json, stop),
-        ModelVerb::Embed { model, text } => score::embed(&model.model, text, json, stop),
+        PlainModelVerb::Embed { model, text } => score::embed(&model.model, text, json, stop),
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn language_model(
             "adapter_of_endpoint",
             "an adapter is merged into the weights of a model on this machine, not of one behind an endpoint",
         )
-        .hinting("serve the merged model, which `ken export model` writes")
+        .hinting("serve the merged model, which `ken model export` writes")
         .into()),
         (ModelReference::Remote { url }, None) => {
             remote_model(url, settings.model_name.clone(), settings)
@@ -318,11 +318,15 @@ fn routed(
     {
         pipeline = pipeline.with_datastore(Datastore::open(folder)?)?;
     }
-    if settings.sources.is_empty() {
+    // The first is that of the pipeline.
+    let [_, extra @ ..] = settings.sources.as_slice() else {
+        return Ok(pipeline);
+    };
+    if extra.is_empty() {
         return Ok(pipeline);
     }
     let mut further = BTreeMap::new();
-    for source in &settings.sources {
+    for source in extra {
         let retriever = retriever_of(&source.address, settings, stop)?;
         let model = || Ok(Arc::clone(pipeline.shared_model()));
         let retriever = rerank::added(retriever, settings, model, stop)?;

@@ -40,16 +40,18 @@ impl<S> Setting<S> {
     pub(super) fn flag(&self, help: &str) -> Arg {
         let mut help = help.trim().to_owned();
         if !self.default.is_empty() {
-            help = format!("{help} [default: {}]", self.default);
+            help = format!("{help} [default: {}]", self.default.replace('`', ""));
         }
-        if self.has_key() {
-            help = format!("{help} [setting: {}]", self.key);
-        }
+        let more = match self.has_key() {
+            true => format!("{help} [setting: {}]", self.key),
+            false => help.clone(),
+        };
         let check = self.check;
         let name = self.only_flag.unwrap_or(self.key).replace('_', "-");
         let flag = Arg::new(self.id)
             .long(name)
             .help(help)
+            .long_help(more)
             .value_name(self.value_name)
             .value_parser(OsStringValueParser::new().try_map(move |given: OsString| check(&given)))
             .allow_negative_numbers(true);
@@ -96,7 +98,7 @@ macro_rules! settings {
 
         /// The settings by name.
         #[allow(non_camel_case_types, dead_code)]
-        #[derive(Debug, Clone, Copy)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Key {
             $($key,)+
         }

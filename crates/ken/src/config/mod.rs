@@ -11,7 +11,7 @@ mod values;
 
 pub(crate) use address::CorpusAddress;
 pub(crate) use keys::KeySource;
-pub(crate) use settings::{DECIDING, FINDING, Key, MODEL, Settings, flags};
+pub(crate) use settings::{ADVANCED, DECIDING, FINDING, Key, MODEL, Settings, advanced, flags};
 pub(crate) use source::CorpusSource;
 pub(crate) use values::{SamplingTemperature, count, open_share, seed, share};
 
@@ -48,6 +48,9 @@ pub(crate) fn resolve(arguments: &ArgMatches, file: Option<&Path>) -> Result<Set
     }
     read_environment(&mut settings, |name| std::env::var(name).ok())?;
     read_flags(&mut settings, arguments)?;
+    if let Some(first) = settings.sources.first() {
+        settings.corpus = Some(first.address.clone());
+    }
     settings.active = active(settings.scale, settings.reverse)?;
     Ok(settings)
 }

@@ -24,135 +24,124 @@ use super::values::{Bytes, Temperature, Value};
 use crate::failure::Refusal;
 
 settings! {
-    /// The folder of an adapter, as `ken train` and PEFT write it, that is merged into the
-    /// model's weights
+    /// LoRA adapter to merge into the model's weights, as `ken train` and PEFT write it
     adapter: Option<PathBuf>, "DIR";
 
-    /// Send keys over unencrypted connections to other machines too
+    /// Send API keys to other machines over unencrypted connections, too
     allow_plaintext_keys: bool, "BOOL" = "false", see "[keys](#keys)";
 
-    /// The folder of the corpus, or milvus://HOST:PORT/COLLECTION where it is only searched
+    /// Corpus: a folder or, to search only, milvus://HOST:PORT/COLLECTION
     corpus: Option<CorpusAddress>, "DIR", see "[addresses of corpora](cli.md#addresses-of-corpora)";
 
-    /// The datastore of the policy self-route, made by ken datastore make
+    /// Neighbor datastore for the policy self-route, made by `ken datastore make`
     datastore: Option<PathBuf>, "DIR";
 
-    /// Where the model computes: cpu, cuda or metal, as ken was built for, or reference (on the CPU
-    /// as a GPU would, slowly)
+    /// Where the model runs: cpu, cuda, metal, or reference (the GPU code path on the CPU, slow)
     #[serde(serialize_with = "as_text")]
     device: Device, "DEVICE" = "cpu", see "[GPUs](../how-to/use-a-gpu.md)";
 
-    /// The embedder of a new corpus: a reference, or an endpoint as URL or URL#NAME; fixed when the
-    /// corpus is made
+    /// Embedder of a new corpus: a model reference, or an endpoint as URL or URL#NAME
     embedder: ModelReference, "REF" = "minilm";
 
-    /// The most tokens that retrieved passages may take in a prompt
+    /// Token budget for retrieved passages in a prompt
     evidence_tokens: usize, "N" = "1536";
 
-    /// Search only documents whose metadata match: KEY=VALUE, or with !=, <, <=, > or >=; may be
-    /// given several times, and then all have to match
+    /// Search only documents with matching metadata: KEY=VALUE, or !=, <, <=, >, >= (repeatable;
+    /// all must match)
     #[serde(skip)]
     filters: Vec<Filter>, "CONDITION", only_flag "filter";
 
-    /// How many passages to find; with --rerank, how many chunks to keep
-    k: Option<usize>, "N" = "10 for `search`, 3 for answers; 8 with `rerank`";
+    /// Passages to retrieve; with --rerank, chunks to keep
+    k: Option<usize>, "N" = "10 for `search`, 3 for answers, 8 with `rerank`";
 
-    /// The adapter, or the model, made by ken train kbm: of the policy kbm, and of routers that
-    /// look at it
+    /// Adapter or model made by `ken train kbm`, for the policy kbm and for routers that use it
     kbm: Option<PathBuf>, "DIR";
 
-    /// The model that this adapter was trained on, if that is not the one that answers: one on this
-    /// machine
+    /// Base model of that adapter, if it is not the one that answers
     #[serde(skip_serializing_if = "Option::is_none")]
-    kbm_model: Option<ModelReference>, "REF" = "`model`";
+    kbm_model: Option<ModelReference>, "REF" = "same as `model`";
 
-    /// The most bytes of a document: of a file, line, record, row or wiki page, unpacked; may be
-    /// written as 500K, 64M or 2G. Larger ones count as broken
+    /// Largest document (file, line, record, row or wiki page), unpacked, as in 500K, 64M or 2G;
+    /// larger ones count as broken
     max_document_bytes: Bytes, "N" = "64M", see "[budgets](formats.md#budgets)";
 
-    /// The longest answer, in tokens
+    /// Longest answer, in tokens
     max_tokens: usize, "N" = "64";
 
-    /// dense (by meaning), lexical (by words) or hybrid (both, fused)
+    /// Search by dense (meaning), lexical (words) or hybrid (both, fused)
     mode: Mode, "MODE" = "hybrid";
 
-    /// The language model: a reference, or the base URL of an OpenAI-compatible endpoint such as
-    /// http://127.0.0.1:8000/v1, whose key is read from [keys] of ken.toml or from KEN_API_KEY
+    /// Language model: a reference, a path, or the base URL of an OpenAI-compatible endpoint
     #[serde(serialize_with = "as_text")]
     model: ModelReference, "REF|URL" = "smollm2-135m";
 
-    /// Which of the endpoint's models, if it has several
+    /// Which of the endpoint's models to use
     model_name: Option<String>, "NAME";
 
-    /// Where the embedder of the corpus is now, if it was moved; or where it always was, if that is
-    /// an endpoint or a model to be fetched, which are not used because a corpus names them
+    /// Where the corpus's embedder is now, if it has moved, is an endpoint, or has yet to be fetched
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
-    /// When a question retrieves: always, never, random:P, or SIGNAL@T, where a signal of the model
-    /// is above the threshold T; SIGNAL+double judges again with the evidence. `ken calibrate --help`
-    /// lists the signals, such as certainty, uncertainty:margin or router
+    /// When to retrieve: always, never, random:P, or SIGNAL@T with a threshold T; `ken calibrate
+    /// --help` lists the signals
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
 
-    /// How the weights of models are held on the CPU: f32, int8 (faster, less exact), or auto
+    /// Precision of model weights on the CPU: f32, int8 (faster, less exact) or auto
     #[serde(serialize_with = "as_text")]
     precision: Precision, "PRECISION" = "auto";
 
-    /// Cut the passages found into chunks and rank those by none, cross-encoder:REF, likelihood
-    /// (of the question, by the language model) or embedder
+    /// Rerank chunks of the passages found: none, cross-encoder:REF, likelihood (of the question) or
+    /// embedder
     #[serde(serialize_with = "as_text")]
     rerank: Rerank, "RERANKER" = "none", see "[rerankers](cli.md#rerankers)";
 
-    /// With --rerank: how they are cut, as for --segment of ken ingest, other than auto
+    /// With --rerank: how passages are cut into chunks, as in `ken ingest --segment`, except auto
     // Half of each chunk stands in the next as well, so that no fifty words in a row are torn apart.
     #[serde(serialize_with = "as_text")]
     rerank_chunk: Segmentation, "HOW" = "words:100/50", see "[segmentations](cli.md#segmentations)";
 
-    /// With --rerank: how many passages are found and cut
+    /// With --rerank: passages to retrieve and cut
     // As in "Less LLM, More Documents".
     rerank_depth: usize, "N" = "10";
 
-    /// With --scale: the last N shards
+    /// With --scale: search the last N shards instead of the first
     #[serde(skip)]
     reverse: bool, "BOOL" = "false", only_flag "reverse";
 
-    /// The router of the policy of that name, made by ken train router
+    /// Router made by `ken train router`, for the policy router
     router: Option<PathBuf>, "FILE";
 
-    /// How many answers a policy samples to measure by; a threshold holds for the number that it
-    /// was calibrated with
+    /// Answers that sampling policies draw; a threshold holds for the number it was calibrated with
     samples: usize, "N" = "10";
 
     /// Search the first N shards only
     #[serde(skip)]
     scale: Option<NonZeroU32>, "N" = "all";
 
-    /// The seed of all that is random
+    /// Random seed
     seed: u64, "SEED" = "0";
 
-    /// How documents are cut: auto, whole, sentence, words:N[/M] or tokens:N[/M], where M is the
-    /// overlap and auto means whole for records (JSON Lines, CSV, TSV, Parquet) and words:100 for
-    /// all else
+    /// How to segment documents: auto, whole, sentence, words:N[/M] or tokens:N[/M], M of them
+    /// overlapping; auto is whole for records and words:100 for other files
     #[serde(serialize_with = "as_text")]
     segment: Cut, "HOW" = "auto", see "[segmentations](cli.md#segmentations)";
 
-    /// A corpus beside --corpus, by the name under which a model that was trained to choose among
-    /// several knows it; may be repeated
+    /// Corpus, a folder or milvus://HOST:PORT/COLLECTION; repeat it to let a model trained to choose
+    /// its source choose among several, each known by NAME or by its folder's name
     #[serde(skip)]
-    sources: Vec<CorpusSource>, "NAME=CORPUS", only_flag "source";
+    sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
-    /// 0 takes the most likely token each time; higher values vary more
+    /// Sampling temperature; 0 is greedy
     temperature: Temperature, "T" = "0";
 
-    /// Use N threads
+    /// Number of threads
     threads: Option<NonZeroUsize>, "N" = "one per core";
 
-    /// Ask or fetch whatever embedder a corpus names
+    /// Query or fetch whatever embedder a corpus names
     trust_corpus_embedder: bool, "BOOL" = "false", see "[what ken trusts](#what-ken-trusts)";
 
-    /// Where the model answers from what it knows: have it write that down first, and answer from
-    /// the text
+    /// When answering from memory, have the model write down what it knows first
     verbalize: bool, "BOOL" = "false";
 }
 
@@ -167,8 +156,40 @@ impl Key {
 
     /// The flag of the setting, with what it is for where a verb has a use of its own for it.
     pub(crate) fn flag_for(self, help: &str) -> Arg {
-        SETTINGS[self as usize].flag(help)
+        let flag = SETTINGS[self as usize].flag(help);
+        match COMMON.contains(&self) {
+            true => flag,
+            false => flag.help_heading(ADVANCED),
+        }
     }
+}
+
+/// What the help calls flags that few need; `-h` leaves them out.
+pub(crate) const ADVANCED: &str = "Advanced";
+
+/// The settings that `-h` shows.
+const COMMON: &[Key] = &[
+    Key::adapter,
+    Key::corpus,
+    Key::datastore,
+    Key::embedder,
+    Key::filters,
+    Key::k,
+    Key::kbm,
+    Key::mode,
+    Key::model,
+    Key::policy,
+    Key::rerank,
+    Key::router,
+    Key::samples,
+    Key::segment,
+    Key::sources,
+];
+
+/// The flags of some settings, all of them advanced.
+pub(crate) fn advanced(keys: &[Key]) -> Vec<Arg> {
+    let flags = flags(keys).into_iter();
+    flags.map(|flag| flag.help_heading(ADVANCED)).collect()
 }
 
 /// The flags of some settings.

@@ -77,7 +77,7 @@ fn flags_are_read_wherever_they_stand() {
         "a=1",
         "--filter",
         "b=2",
-        "--source",
+        "--corpora",
         "w=x",
         "--temperature=1",
         "--reverse",

@@ -4,7 +4,7 @@ use ken_route::{Head, Purpose};
 use ken_study::learn::pruner::{PrunerLabels, pruner_labels};
 use ken_study::{MasteryRecord, PruningError, read_results};
 
-use crate::arguments::{PruneArguments, PruneMethod};
+use crate::arguments::{PruneBasis, PruneMethod};
 use crate::failure::{Refusal, Result};
 
 /// What is there of it.
@@ -18,7 +18,7 @@ impl Basis {
     ///
     /// # Errors
     /// A pruner or labels that are not named or cannot be read, or that are of two models.
-    pub(super) fn read(arguments: &PruneArguments) -> Result<Self> {
+    pub(super) fn read(arguments: &PruneBasis) -> Result<Self> {
         let basis = Self {
             head: head(arguments)?,
             labels: labels(arguments)?,
@@ -57,7 +57,7 @@ fn same_model(expected: &str, received: &str) -> Result<(), PruningError> {
     }
 }
 
-fn head(arguments: &PruneArguments) -> Result<Option<Head>> {
+fn head(arguments: &PruneBasis) -> Result<Option<Head>> {
     if !arguments.method.contains(&PruneMethod::Pruner) {
         return Ok(None);
     }
@@ -69,7 +69,7 @@ fn head(arguments: &PruneArguments) -> Result<Option<Head>> {
     Ok(Some(Head::read(path, Purpose::Pruner)?))
 }
 
-fn labels(arguments: &PruneArguments) -> Result<Option<PrunerLabels>> {
+fn labels(arguments: &PruneBasis) -> Result<Option<PrunerLabels>> {
     match &arguments.labels {
         Some(path) => {
             let records: Vec<MasteryRecord> = read_results(path)?;
@@ -77,7 +77,9 @@ fn labels(arguments: &PruneArguments) -> Result<Option<PrunerLabels>> {
         }
         None if arguments.method.contains(&PruneMethod::Measured) => {
             Err(Refusal::new("no_labels", "no labels are named")
-                .hinting("add --labels FILE, which `ken mastery label CORPUS --out FILE` makes")
+                .hinting(
+                    "add --labels FILE, which `ken label mastery --corpus DIR --out FILE` makes",
+                )
                 .into())
         }
         None => Ok(None),

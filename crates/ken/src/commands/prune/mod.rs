@@ -1,9 +1,11 @@
 //! `ken prune`: leaves out of a corpus what the language model knows without it.
 
 mod basis;
+mod marks;
 mod pruned;
 mod report;
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::Rerank;
@@ -15,8 +17,9 @@ use ken_study::pruning::{self, Asked, Guarantee, Kept, LEAST_RATIO, largest_rati
 use serde_json::json;
 
 use self::basis::Basis;
+use self::marks::read_marks;
 use self::pruned::Pruned;
-use crate::arguments::PruneArguments;
+use crate::arguments::{PruneApplyArguments, PruneBasis, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::commands::{open, records};
 use crate::config::Settings;
@@ -24,14 +27,19 @@ use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::Display;
 
-/// Runs `ken prune`.
+/// Runs a verb of `ken prune`.
 pub(crate) fn run(
-    arguments: &PruneArguments,
+    verb: &PruneVerb,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
     let folder = settings.folder()?;
+    if let PruneVerb::Apply(PruneApplyArguments { ids: Some(ids), .. }) = verb {
+        let marks = read_marks(ids)?;
+        Writer::open(folder)?.prune(marks)?;
+        return show_info(&CorpusInfo::read(folder)?, json);
+    }
     if settings.active != Active::All || !settings.filters.is_empty() {
         return Err(Refusal::new(
             "part_of_corpus",
@@ -40,27 +48,37 @@ pub(crate) fn run(
         .hinting("leave --scale and --filter out")
         .into());
     }
-    if arguments.undo {
-        Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
-        return show_info(&CorpusInfo::read(folder)?, json);
+    match verb {
+        PruneVerb::Apply(arguments) => apply(arguments, folder, settings, json, stop),
+        PruneVerb::Report(arguments) => report::run(arguments, settings, json, stop),
+        PruneVerb::Undo => {
+            Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
+            show_info(&CorpusInfo::read(folder)?, json)
+        }
     }
-    let basis = Basis::read(arguments)?;
-    if arguments.report {
-        return report::run(arguments, &basis, settings, json, stop);
-    }
-    let [method] = arguments.method[..] else {
-        return Err(
-            Refusal::new("several_methods", "only --report takes several methods")
-                .hinting("name one --method, or add --report")
-                .into(),
-        );
+}
+
+/// Runs `ken prune apply` by a method.
+fn apply(
+    arguments: &PruneApplyArguments,
+    folder: &Path,
+    settings: &Settings,
+    json: bool,
+    stop: &AtomicBool,
+) -> Result<()> {
+    let basis = Basis::read(&arguments.basis)?;
+    let [method] = arguments.basis.method[..] else {
+        return Err(Refusal::new(
+            "several_methods",
+            "only `ken prune report` takes several methods",
+        )
+        .hinting("name one --method")
+        .into());
     };
     if arguments.ratio.is_none() && arguments.max_coverage_loss.is_none() {
-        return Err(
-            Refusal::new("no_ratio", "how much is to be pruned is not said")
-                .hinting("add --ratio R, or --max-coverage-loss E --questions FILE")
-                .into(),
-        );
+        return Err(Refusal::new("no_ratio", "how much to prune is not given")
+            .hinting("add --ratio R, or --max-coverage-loss E --questions FILE")
+            .into());
     }
     // From here on nobody else changes the corpus.
     let writer = match arguments.dry_run {
@@ -102,7 +120,7 @@ fn stopped() -> Failure {
 }
 
 /// The questions that pruning is judged by.
-fn questions(arguments: &PruneArguments, settings: &Settings) -> Result<Vec<Question>> {
+fn questions(arguments: &PruneBasis, settings: &Settings) -> Result<Vec<Question>> {
     let Some(path) = &arguments.questions else {
         return Err(Refusal::new("no_questions", "no questions are named")
             .hinting("add --questions FILE")
@@ -115,19 +133,19 @@ fn questions(arguments: &PruneArguments, settings: &Settings) -> Result<Vec<Ques
 fn guaranteed(
     pruned: &Pruned,
     max_loss: f64,
-    arguments: &PruneArguments,
+    arguments: &PruneApplyArguments,
     settings: &Settings,
     stop: &AtomicBool,
 ) -> Result<Kept> {
     if settings.rerank != Rerank::None {
         let message = "what is guaranteed is guaranteed of passages as they are found, not as they are reranked";
         return Err(Refusal::new("rerank_promised", message)
-            .hinting("add --rerank none, or see what a ratio does with it: --report")
+            .hinting("add --rerank none, or see what a ratio does with it: `ken prune report`")
             .into());
     }
     // Where not even the smallest ratio can go, that is why none is found.
     pruned.marks(LEAST_RATIO)?;
-    let questions = questions(arguments, settings)?;
+    let questions = questions(&arguments.basis, settings)?;
     let texts: Vec<&str> = questions
         .iter()
         .map(|question| question.question.trim())
@@ -233,7 +251,7 @@ fn show(
     match dry_run {
         true => output::line("nothing was changed"),
         false => output::line(format!(
-            "generation {generation}; `ken prune --undo` brings them back, `ken corpus compact` drops them for good"
+            "generation {generation}; `ken prune undo` brings them back, `ken corpus compact` drops them for good"
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! `ken prune --report`: what pruning does to answers, bytes and search time. Every ratio is pruned
+//! `ken prune report`: what pruning does to answers, bytes and search time. Every ratio is pruned
 //! and compacted in a copy, which is removed again; the corpus itself stays as it is.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use serde_json::json;
 use super::basis::Basis;
 use super::pruned::Pruned;
 use super::{questions, stopped};
-use crate::arguments::PruneArguments;
+use crate::arguments::PruneReportArguments;
 use crate::commands::{open, records};
 use crate::config::{CorpusAddress, Settings};
 use crate::failure::{Context, Result};
@@ -69,16 +69,16 @@ impl Drop for Copy {
     }
 }
 
-/// Runs `ken prune --report`.
+/// Runs `ken prune report`.
 pub(super) fn run(
-    arguments: &PruneArguments,
-    basis: &Basis,
+    arguments: &PruneReportArguments,
     settings: &Settings,
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
     let corpus = settings.folder()?;
-    let questions = questions(arguments, settings)?;
+    let basis = &Basis::read(&arguments.basis)?;
+    let questions = questions(&arguments.basis, settings)?;
     let out = records::out(arguments.out.as_ref(), corpus, "prune-report");
     ken_storage::create_dir_all(&out)?;
     // All methods and ratios are of one state, whoever changes the corpus meanwhile.
@@ -96,7 +96,7 @@ pub(super) fn run(
         stop,
     };
     let mut rows: Vec<Row> = Vec::new();
-    for &method in &arguments.method {
+    for &method in &arguments.basis.method {
         let pruned = Pruned::new(corpus, method, basis, Some(model.as_ref()), settings, stop)?;
         for &ratio in &arguments.ratios {
             // Without pruning all methods are the same.

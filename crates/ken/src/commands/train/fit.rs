@@ -147,7 +147,7 @@ pub(super) fn check(flags: &TuningFlags, settings: &Settings, stop: &AtomicBool)
             adapter.display()
         );
         let remedy = format!(
-            "merge it into the model: `ken export model --adapter {} --out merged`, then train with --model ./merged and without the adapter; or train all weights with --full",
+            "merge it into the model: `ken model export --adapter {} --out merged`, then train with --model ./merged and without the adapter; or train all weights with --full",
             adapter.display()
         );
         return Err(Refusal::new("adapter_on_adapter", message)

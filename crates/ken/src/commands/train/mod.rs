@@ -16,6 +16,7 @@ use ken_study::LearnOptions;
 use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::{HeadFlags, TrainVerb};
+use crate::commands::export;
 use crate::config::Settings;
 use crate::failure::Result;
 use crate::progress::Display;
@@ -27,6 +28,9 @@ pub(crate) fn run(
     json: bool,
     stop: &AtomicBool,
 ) -> Result<()> {
+    if let Some(exported) = export::exported(verb, settings, json, stop) {
+        return exported;
+    }
     match verb {
         TrainVerb::Examples(arguments) => examples::run(arguments, settings, json, stop),
         TrainVerb::NoiseTolerant(arguments) => noise_tolerant::run(arguments, settings, json, stop),
