@@ -59,8 +59,10 @@ pub(crate) struct EvalArguments {
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
 
-    /// One policy, or several separated by commas: always, never, random:P, oracle, or a signal,
-    /// with or without @THRESHOLD
+    /// Policy, or several separated by commas
+    ///
+    /// always, never, random:P, oracle, or a signal, with or without @THRESHOLD; `ken calibrate
+    /// --help` lists the signals. [setting: policy]
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub(crate) policy: Vec<Policy>,
 
@@ -75,7 +77,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
-    /// Evaluate only on the share of questions that training held out with the same flag
+    /// Evaluate only on questions that training held out with the same R
     #[arg(long, value_name = "R", value_parser = share)]
     pub(crate) held_out: Option<f64>,
 

@@ -79,8 +79,10 @@ pub(crate) fn exported(
             let format = arguments.export.export?;
             prefers = arguments.preferences;
             let texts = train::self_route::texts(&arguments.examples, prefers, settings, stop);
-            let as_values = |text| text_example_as(text, format);
-            let values = texts.map(|texts| texts.iter().flat_map(as_values).collect());
+            let values = texts.map(|texts| {
+                let values = texts.iter().flat_map(|text| text_example_as(text, format));
+                values.collect()
+            });
             (values, format, &arguments.tuning.out)
         }
         TrainVerb::Examples(_) | TrainVerb::Router(_) | TrainVerb::Pruner(_) => return None,

@@ -36,22 +36,24 @@ impl<S> Setting<S> {
         self.only_flag.is_none()
     }
 
-    /// Its flag, with what it is for.
+    /// Its flag, with what it is for; the short help is the first sentence of that.
     pub(super) fn flag(&self, help: &str) -> Arg {
-        let mut help = help.trim().to_owned();
-        if !self.default.is_empty() {
-            help = format!("{help} [default: {}]", self.default.replace('`', ""));
-        }
-        let more = match self.has_key() {
-            true => format!("{help} [setting: {}]", self.key),
-            false => help.clone(),
+        let help = help.trim();
+        let default = match self.default {
+            "" => String::new(),
+            default => format!(" [default: {}]", default.replace('`', "")),
         };
+        let setting = match self.has_key() {
+            true => format!(" [setting: {}]", self.key),
+            false => String::new(),
+        };
+        let short = help.split(". ").next().unwrap_or_default();
         let check = self.check;
         let name = self.only_flag.unwrap_or(self.key).replace('_', "-");
         let flag = Arg::new(self.id)
             .long(name)
-            .help(help)
-            .long_help(more)
+            .help(format!("{short}{default}"))
+            .long_help(format!("{help}{default}{setting}"))
             .value_name(self.value_name)
             .value_parser(OsStringValueParser::new().try_map(move |given: OsString| check(&given)))
             .allow_negative_numbers(true);

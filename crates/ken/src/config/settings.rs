@@ -24,7 +24,7 @@ use super::values::{Bytes, Temperature, Value};
 use crate::failure::Refusal;
 
 settings! {
-    /// LoRA adapter to merge into the model's weights, as `ken train` and PEFT write it
+    /// LoRA adapter to merge into the model, as `ken train` and PEFT write it
     adapter: Option<PathBuf>, "DIR";
 
     /// Send API keys to other machines over unencrypted connections, too
@@ -33,31 +33,32 @@ settings! {
     /// Corpus: a folder or, to search only, milvus://HOST:PORT/COLLECTION
     corpus: Option<CorpusAddress>, "DIR", see "[addresses of corpora](cli.md#addresses-of-corpora)";
 
-    /// Neighbor datastore for the policy self-route, made by `ken datastore make`
+    /// Datastore for the policy self-route, made by `ken datastore make`
     datastore: Option<PathBuf>, "DIR";
 
     /// Where the model runs: cpu, cuda, metal, or reference (the GPU code path on the CPU, slow)
     #[serde(serialize_with = "as_text")]
     device: Device, "DEVICE" = "cpu", see "[GPUs](../how-to/use-a-gpu.md)";
 
-    /// Embedder of a new corpus: a model reference, or an endpoint as URL or URL#NAME
+    /// Embedder of a new corpus. A model reference, or an endpoint as URL or URL#NAME; fixed once the
+    /// corpus exists
     embedder: ModelReference, "REF" = "minilm";
 
     /// Token budget for retrieved passages in a prompt
     evidence_tokens: usize, "N" = "1536";
 
-    /// Search only documents with matching metadata: KEY=VALUE, or !=, <, <=, >, >= (repeatable;
-    /// all must match)
+    /// Search only documents with this metadata, as in KEY=VALUE. Also !=, <, <=, > and >=; may be
+    /// repeated, and all have to match
     #[serde(skip)]
     filters: Vec<Filter>, "CONDITION", only_flag "filter";
 
-    /// Passages to retrieve; with --rerank, chunks to keep
+    /// Passages to retrieve. With --rerank, chunks to keep
     k: Option<usize>, "N" = "10 for `search`, 3 for answers, 8 with `rerank`";
 
-    /// Adapter or model made by `ken train kbm`, for the policy kbm and for routers that use it
+    /// Model for the policy kbm, made by `ken train kbm`. Routers that use it need it, too
     kbm: Option<PathBuf>, "DIR";
 
-    /// Base model of that adapter, if it is not the one that answers
+    /// Base model of --kbm, if it is not the one that answers
     #[serde(skip_serializing_if = "Option::is_none")]
     kbm_model: Option<ModelReference>, "REF" = "same as `model`";
 
@@ -68,10 +69,11 @@ settings! {
     /// Longest answer, in tokens
     max_tokens: usize, "N" = "64";
 
-    /// Search by dense (meaning), lexical (words) or hybrid (both, fused)
+    /// Search by meaning (dense), by words (lexical) or both (hybrid)
     mode: Mode, "MODE" = "hybrid";
 
-    /// Language model: a reference, a path, or the base URL of an OpenAI-compatible endpoint
+    /// Language model: a reference, a path or an endpoint's URL. The endpoint is OpenAI-compatible,
+    /// such as http://127.0.0.1:8000/v1; its key is read from [keys] of ken.toml or from KEN_API_KEY
     #[serde(serialize_with = "as_text")]
     model: ModelReference, "REF|URL" = "smollm2-135m";
 
@@ -82,8 +84,9 @@ settings! {
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
-    /// When to retrieve: always, never, random:P, or SIGNAL@T with a threshold T; `ken calibrate
-    /// --help` lists the signals
+    /// When to retrieve: always, never, random:P or SIGNAL@THRESHOLD. `ken calibrate --help` lists the
+    /// signals, such as certainty, uncertainty:margin or router; SIGNAL+double judges again with the
+    /// evidence
     #[serde(serialize_with = "as_text")]
     policy: Policy, "POLICY" = "always", see "[policies](cli.md#policies)";
 
@@ -91,8 +94,8 @@ settings! {
     #[serde(serialize_with = "as_text")]
     precision: Precision, "PRECISION" = "auto";
 
-    /// Rerank chunks of the passages found: none, cross-encoder:REF, likelihood (of the question) or
-    /// embedder
+    /// Rerank by none, cross-encoder:REF, likelihood or embedder. Passages are cut into chunks first;
+    /// likelihood is that of the question under the language model
     #[serde(serialize_with = "as_text")]
     rerank: Rerank, "RERANKER" = "none", see "[rerankers](cli.md#rerankers)";
 
@@ -109,10 +112,10 @@ settings! {
     #[serde(skip)]
     reverse: bool, "BOOL" = "false", only_flag "reverse";
 
-    /// Router made by `ken train router`, for the policy router
+    /// Router for the policy router, made by `ken train router`
     router: Option<PathBuf>, "FILE";
 
-    /// Answers that sampling policies draw; a threshold holds for the number it was calibrated with
+    /// Answers that sampling policies draw. A threshold holds for the number it was calibrated with
     samples: usize, "N" = "10";
 
     /// Search the first N shards only
@@ -122,13 +125,13 @@ settings! {
     /// Random seed
     seed: u64, "SEED" = "0";
 
-    /// How to segment documents: auto, whole, sentence, words:N[/M] or tokens:N[/M], M of them
-    /// overlapping; auto is whole for records and words:100 for other files
+    /// How to segment documents: auto, whole, sentence, words:N[/M] or tokens:N[/M]. M is the overlap;
+    /// auto means whole for records (JSON Lines, CSV, TSV, Parquet) and words:100 for all else
     #[serde(serialize_with = "as_text")]
     segment: Cut, "HOW" = "auto", see "[segmentations](cli.md#segmentations)";
 
-    /// Corpus, a folder or milvus://HOST:PORT/COLLECTION; repeat it to let a model trained to choose
-    /// its source choose among several, each known by NAME or by its folder's name
+    /// Corpus: a folder or milvus://HOST:PORT/COLLECTION. May be repeated for a model trained to choose
+    /// among several, each known by NAME or by its folder's name
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
