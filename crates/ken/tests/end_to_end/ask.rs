@@ -1,4 +1,4 @@
-//! `ken ask` and `ken chat`: the answer, its citations and its trace.
+//! `ken ask`: the answer, its citations and its trace.
 
 use serde_json::Value;
 
@@ -181,13 +181,13 @@ fn passages_that_do_not_fit_are_cut_and_named() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn chat_answers_line_by_line_and_survives_a_bad_question() {
+fn questions_on_stdin_are_answered_line_by_line_whatever_fails() {
     let ken = Ken::new();
     ingest_notes(&ken);
     let other = "How long is the rope bridge over the Lenn?";
     let long = "why ".repeat(25_000);
     let output = ken.text_of_input(
-        &["chat", "--corpus", "island", "--json"],
+        &["ask", "-", "--corpus", "island", "--json"],
         &format!("{QUESTION}\n\n{long}\n{other}\n"),
     );
     let lines: Vec<Value> = output

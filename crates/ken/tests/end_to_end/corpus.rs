@@ -71,7 +71,7 @@ fn a_corpus_is_changed_returned_to_and_compacted() {
     assert_eq!(corpus(&ken, &["delete", "--doc", "d0"])["documents"], 5);
     let marks = "{\"passage_id\": \"d1#0\", \"score\": 0.9, \"reason\": \"known\"}\n\n{\"passage_id\": \"d2#0\"}\n";
     ken.write("marks.jsonl", marks);
-    let pruned = corpus(&ken, &["prune", "--ids", "marks.jsonl"]);
+    let pruned = ken.json(&["prune", "apply", "--corpus", "c", "--ids", "marks.jsonl"]);
     assert_eq!(
         (&pruned["passages"], &pruned["pruned"]),
         (&json!(3), &json!(2))
@@ -121,7 +121,7 @@ fn what_is_wrong_with_a_change_is_told_and_changes_nothing() {
             "bad.jsonl",
             format!("{{\"passage_id\": \"d1#0\"}}\n{line}\n"),
         );
-        ken.refusal(&["corpus", "prune", "--corpus", "c", "--ids", "bad.jsonl"])
+        ken.refusal(&["prune", "apply", "--corpus", "c", "--ids", "bad.jsonl"])
             .is(kind, message, "nothing was changed");
     }
     ken.refusal(&["corpus", "info", "--corpus", "none"])

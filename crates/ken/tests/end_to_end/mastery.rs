@@ -1,4 +1,4 @@
-//! `ken mastery label`: its records, its summary, going on after a stop, and what it refuses.
+//! `ken label mastery`: its records, its summary, going on after a stop, and what it refuses.
 
 use serde_json::{Value, json};
 
@@ -18,8 +18,9 @@ fn ingest_facts(ken: &Ken) {
 
 fn label<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let base = [
-        "mastery",
         "label",
+        "mastery",
+        "--corpus",
         "island",
         "--pairs",
         "3",
@@ -174,11 +175,11 @@ fn another_model_may_write_the_questions() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn what_there_is_nothing_of_is_told() {
     let ken = Ken::new();
-    let refusal = ken.refusal(&["mastery", "label"]);
+    let refusal = ken.refusal(&["label", "mastery"]);
     refusal.is("corpus_not_named", "no corpus", "KEN_CORPUS");
-    let refusal = ken.refusal(&["mastery", "label", "missing.ken"]);
+    let refusal = ken.refusal(&["label", "mastery", "--corpus", "missing.ken"]);
     refusal.is("not_a_corpus", "missing.ken", "ingest");
-    let refusal = ken.refusal(&["mastery", "label", "milvus://127.0.0.1:9/notes"]);
+    let refusal = ken.refusal(&["label", "mastery", "--corpus", "milvus://127.0.0.1:9/notes"]);
     refusal.is("corpus_in_milvus", "Milvus", "folder");
 }
 
@@ -209,8 +210,9 @@ fn questions_that_were_probed_are_taken_over() {
     ];
     ken.write("questions.jsonl", questions.join("\n"));
     let take = [
-        "mastery",
         "label",
+        "mastery",
+        "--corpus",
         "island",
         "--questions",
         "questions.jsonl",

@@ -77,12 +77,20 @@ const TRAIN: [&str; 7] = [
     "pruner.json",
 ];
 
+fn prune_verb<'a>(verb: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let base = [
+        "prune",
+        verb,
+        "--corpus",
+        "island",
+        "--pruner",
+        "pruner.json",
+    ];
+    [&base[..], more].concat()
+}
+
 fn prune<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [
-        &["prune", "--corpus", "island", "--pruner", "pruner.json"][..],
-        more,
-    ]
-    .concat()
+    prune_verb("apply", more)
 }
 
 fn pruned(ken: &Ken) -> (u64, u64) {
@@ -164,11 +172,13 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
     let now = left(&ken);
     assert!(before.iter().all(|id| now.contains(id)));
     ken.text(&[
-        "prune", "--corpus", "island", "--method", "random", "--seed", "4", "--ratio", "0.5",
+        "prune", "apply", "--corpus", "island", "--method", "random", "--seed", "4", "--ratio",
+        "0.5",
     ]);
     assert_eq!(pruned(&ken).0, 30);
     ken.text(&[
         "prune",
+        "apply",
         "--corpus",
         "island",
         "--method",
@@ -177,7 +187,7 @@ fn exactly_the_share_goes_that_is_known_and_comes_back() {
         "0.2",
     ]);
     assert_eq!(pruned(&ken).0, 12);
-    let undone = ken.json(&["prune", "--corpus", "island", "--undo"]);
+    let undone = ken.json(&["prune", "undo", "--corpus", "island"]);
     assert_eq!(undone["pruned"], 0);
     assert_eq!(left(&ken).len(), 60);
     ken.text(&["corpus", "rollback", "2", "--corpus", "island"]);
@@ -222,7 +232,6 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     let report = [
         "--method",
         "pruner,random",
-        "--report",
         "--questions",
         "questions.jsonl",
         "--limit",
@@ -234,12 +243,12 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
         "--out",
         "measured",
     ];
-    let refusal = ken.refusal(&prune(&report));
-    refusal.is("other_model", "another model", "ken mastery label");
+    let refusal = ken.refusal(&prune_verb("report", &report));
+    refusal.is("other_model", "another model", "ken label mastery");
     let model = real_model(&ken);
     let pruner = ken.read("pruner.json").replace("\"model\":\"m\"", &model);
     ken.write("pruner.json", pruner);
-    let measured = ken.json(&prune(&report));
+    let measured = ken.json(&prune_verb("report", &report));
     assert_eq!(keys(&measured), ["n", "k", "mode", "policy", "rows"]);
     let rows = measured["rows"].as_array().unwrap();
     let named: Vec<(&str, f64)> = rows
@@ -268,7 +277,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     assert!(rows[1]["search_p50_ms"].is_number(), "{measured}");
     assert_eq!(pruned(&ken), (0, 1));
     assert!(!ken.path("measured/copy").exists() && !ken.path("measured/whole").exists());
-    let again = ken.text(&prune(&report));
+    let again = ken.text(&prune_verb("report", &report));
     assert!(
         again.contains("coverage") && again.contains("the corpus is as it was"),
         "{again}"
@@ -283,7 +292,14 @@ fn what_was_measured_goes_before_what_is_foretold() {
     let few: Vec<&str> = labels.lines().take(1 + 20).collect();
     ken.write("few.jsonl", few.join("\n") + "\n");
     let dry = |more: &[&'static str]| {
-        let base = ["prune", "--corpus", "island", "--dry-run", "--ratio"];
+        let base = [
+            "prune",
+            "apply",
+            "--corpus",
+            "island",
+            "--dry-run",
+            "--ratio",
+        ];
         [&base[..], more].concat()
     };
     let measured = ["--method", "measured", "--labels", "few.jsonl"];
@@ -315,7 +331,7 @@ fn what_was_measured_goes_before_what_is_foretold() {
     ken.refusal(&dry(&["0.1", "--method", "measured"])).is(
         "no_labels",
         "no labels",
-        "ken mastery label",
+        "ken label mastery",
     );
     // Told that the island is known and the countries are not, against what the pruner holds.
     let other = labels
@@ -333,7 +349,7 @@ fn what_was_measured_goes_before_what_is_foretold() {
 #[ignore = "needs the test models: run `cargo xtask test`"]
 fn a_pruner_may_have_passages_read() {
     let ken = prepared();
-    let train = [&TRAIN[..], &["--head", "mlp:4", "--from", "likelihood"]].concat();
+    let train = [&TRAIN[..], &["--head", "mlp:4", "--features", "likelihood"]].concat();
     let learned = ken.json(&train);
     let report = &learned["report"];
     assert_eq!(report["input"], json!({"from": "passage_likelihood"}));
@@ -342,7 +358,7 @@ fn a_pruner_may_have_passages_read() {
     assert_eq!(gone["pruned"], 24);
     let countries = |ken: &Ken| left(ken).iter().filter(|id| id.starts_with('c')).count();
     assert!(countries(&ken) <= 8, "{:?}", left(&ken));
-    let states = [&TRAIN[..], &["--from", "hidden", "--layer", "auto"]].concat();
+    let states = [&TRAIN[..], &["--features", "hidden", "--layer", "auto"]].concat();
     let learned = ken.json(&states);
     let report = &learned["report"];
     assert_eq!(report["input"]["from"], "passage_state", "{report}");
@@ -368,13 +384,13 @@ fn a_report_follows_a_policy() {
         .is("other_model", "another model", "--model");
     let report = ken.json(&[
         "prune",
+        "report",
         "--corpus",
         "island",
         "--method",
         "measured",
         "--labels",
         "own.jsonl",
-        "--report",
         "--questions",
         "questions.jsonl",
         "--limit",
@@ -401,10 +417,10 @@ fn what_cannot_be_pruned_is_refused() {
     let ken = prepared();
     ken.refusal(&prune(&[]))
         .is("no_ratio", "how much", "--max-coverage-loss");
-    ken.refusal(&["prune", "--corpus", "island", "--ratio", "0.3"])
+    ken.refusal(&["prune", "apply", "--corpus", "island", "--ratio", "0.3"])
         .is("no_pruner", "no pruner", "ken train pruner");
     ken.refusal(&prune(&["--method", "pruner,random", "--ratio", "0.3"]))
-        .is("several_methods", "--report", "--method");
+        .is("several_methods", "ken prune report", "--method");
     let guarantee = [
         "--max-coverage-loss",
         "0.2",
@@ -428,6 +444,7 @@ fn what_cannot_be_pruned_is_refused() {
     ken.write("other.json", pruner.replace(embedder, "0123456789"));
     let other = [
         "prune",
+        "apply",
         "--corpus",
         "island",
         "--pruner",
@@ -449,7 +466,7 @@ fn what_cannot_be_pruned_is_refused() {
     let labels = ken.read("mastery.jsonl");
     ken.write("mastery.jsonl", labels.replace("parliament", "king"));
     ken.refusal(&TRAIN)
-        .is("other_corpus", "another corpus", "ken mastery label");
+        .is("other_corpus", "another corpus", "ken label mastery");
     let few: Vec<&str> = labels.lines().take(9).collect();
     ken.write("mastery.jsonl", few.join("\n") + "\n");
     ken.refusal(&TRAIN)

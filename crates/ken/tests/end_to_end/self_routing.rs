@@ -81,7 +81,7 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
             "Who asked for the tower?",
             "--corpus",
             "island.ken",
-            "--source",
+            "--corpus",
             "tower=tower.ken",
             "--mode",
             "dense",
@@ -106,7 +106,7 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
         "1",
         "--corpus",
         "island.ken",
-        "--source",
+        "--corpus",
         "tower=tower.ken",
         "--mode",
         "lexical",
@@ -122,7 +122,7 @@ fn of_two_corpora_the_one_is_searched_that_was_chosen() {
     let tower = header["settings"]["source tower"].as_str().unwrap();
     assert!(tower.contains("fingerprint"), "{header}");
     ken.refusal(&[&eval[..], &["self-route,always"], &trained].concat())
-        .is("sources_compared", "several corpora", "--source");
+        .is("sources_compared", "several corpora", "--corpus");
 }
 
 #[test]
@@ -131,15 +131,8 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     let ken = prepared();
     write_source_labels(&ken, &["island.ken"], &["self", "island"]);
 
-    let export = [
-        "export",
-        "training-data",
-        "self-route",
-        "labels.jsonl",
-        "--held-out",
-        "0",
-    ];
-    let to = ["--format", "trl", "--out", "examples.jsonl"];
+    let export = ["train", "self-route", "labels.jsonl", "--held-out", "0"];
+    let to = ["--export", "trl", "--out", "examples.jsonl"];
     ken.json(&[&export[..], &to, &MODEL].concat());
     let examples = ken.read("examples.jsonl");
     let first: Value = serde_json::from_str(examples.lines().next().unwrap()).unwrap();
@@ -154,7 +147,7 @@ fn a_model_chooses_its_source_and_people_correct_it() {
     );
     let to = [
         "--preferences",
-        "--format",
+        "--export",
         "llama-factory",
         "--out",
         "pairs",

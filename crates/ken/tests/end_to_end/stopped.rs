@@ -183,9 +183,17 @@ fn an_interrupted_evaluation_keeps_its_results() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn an_idle_chat_is_left_at_once() {
+fn waiting_for_a_question_is_left_at_once() {
     let ken = Ken::new();
-    let chat = ["chat", "--policy", "never", "--max-tokens", "1", "--json"];
+    let chat = [
+        "ask",
+        "-",
+        "--policy",
+        "never",
+        "--max-tokens",
+        "1",
+        "--json",
+    ];
     let mut child = ken.command(&chat).stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     writeln!(stdin, "What is the capital of France?").unwrap();

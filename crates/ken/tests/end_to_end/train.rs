@@ -140,7 +140,7 @@ fn a_router_is_learned_and_the_policy_goes_by_it() {
         "ken.toml",
         "corpus = \"island\"\nrouter = \"router.json\"\npolicy = \"router@0.5\"\n",
     );
-    let chat = ken.text_of_input(&["chat", "--json", "--max-tokens", "4"], UNKNOWN);
+    let chat = ken.text_of_input(&["ask", "-", "--json", "--max-tokens", "4"], UNKNOWN);
     assert!(chat.contains("\"route\":\"corpus\""), "{chat}");
 }
 
@@ -219,7 +219,7 @@ fn a_router_is_compared_and_given_a_threshold_on_what_it_did_not_see() {
 fn a_router_may_look_at_hidden_states() {
     let ken = prepared();
     let hidden = [
-        "--from",
+        "--features",
         "hidden",
         "--layer",
         "auto",
@@ -255,7 +255,7 @@ fn a_router_may_look_at_hidden_states() {
         answer["calls"]["model"], 2,
         "one reads the question: {answer}"
     );
-    let first = ["--from", "first-token", "--out", "first.json"];
+    let first = ["--features", "first-token", "--out", "first.json"];
     let learned = ken.json(&[&train[..], &first].concat());
     let report = &learned["report"];
     assert_eq!(report["input"], json!({"from": "first_token"}), "{report}");
@@ -279,7 +279,7 @@ fn a_router_may_look_at_hidden_states() {
     let refusal = ken.refusal(
         &[
             &train[..],
-            &["--from", "hidden", "--layer", "99", "--out", "x"],
+            &["--features", "hidden", "--layer", "99", "--out", "x"],
         ]
         .concat(),
     );
@@ -306,10 +306,10 @@ fn an_endpoint_does_not_tell_how_sure_it_is_of_a_first_token() {
     let records = ken.read("here.jsonl");
     let records = records.replace(&model("here.jsonl"), &model("there.jsonl"));
     ken.write("known.jsonl", records);
-    let first = ["--from", "first-token", "--out", "first.json"];
+    let first = ["--features", "first-token", "--out", "first.json"];
     let train = ["train", "router", "known.jsonl"];
     let refusal = ken.refusal(&[&train[..], &first, &there].concat());
-    refusal.is("no_first_token", "first token", "--from embedding");
+    refusal.is("no_first_token", "first token", "--features embedding");
     assert!(!ken.path("first.json").exists());
 }
 
@@ -348,7 +348,7 @@ fn what_does_not_fit_is_refused_and_nothing_is_overwritten() {
     ken.refusal(&train(&[]))
         .is("one_class", "one class", "ken probe");
     ken.write("known.jsonl", records.replace(&model, "0123456789"));
-    let hidden = train(&["--from", "hidden"]);
+    let hidden = train(&["--features", "hidden"]);
     ken.refusal(&hidden)
         .is("other_model", "another model", "--model");
     ken.write("known.jsonl", "{}\n");

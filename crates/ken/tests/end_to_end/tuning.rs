@@ -1,4 +1,4 @@
-//! `ken train` of language models, `--adapter`, the policy `kbm` and `ken export`, on a small model of
+//! `ken train` of language models, `--adapter`, the policy `kbm` and what is exported, on a small model of
 //! an invented world: that what is learned is answered, exported, and refused where it does not fit.
 
 use serde_json::{Value, json};
@@ -92,7 +92,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
         (&json!("LORA"), &json!(4))
     );
 
-    let export = ["export", "model", "--adapter", "tuned", "--out", "merged"];
+    let export = ["model", "export", "--adapter", "tuned", "--out", "merged"];
     ken.json(&[&export[..], &MODEL].concat());
     assert!(score(&ken, "./merged") > score(&ken, "./blank") + 0.3);
     let ask = ["ask", "Who?", "--policy", "never", "--max-tokens", "4"];
@@ -138,7 +138,7 @@ fn examples_are_learned_and_a_merged_model_answers_as_the_adapter() {
     ken.refusal(&above).is(
         "adapter_on_adapter",
         "tuned",
-        "ken export model --adapter tuned",
+        "ken model export --adapter tuned",
     );
     ken.refusal(&[&anew[..], &["whole", "--model", "./whole"]].concat())
         .is("out_is_source", "whole", "--out");
@@ -174,9 +174,9 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
     assert_eq!(report["purpose"], "noise-tolerant", "{report}");
     assert!(number(&report["examples"]) > 30.0, "{report}");
 
-    let export = ["export", "training-data", "noise-tolerant"];
+    let export = ["train", "noise-tolerant"];
     let of = |format: &str, out: &str| {
-        let to = ["--format", format, "--out", out];
+        let to = ["--export", format, "--out", out];
         let exported = ken.json(&[&export[..], &questions, &found, &to].concat());
         number(&exported["lessons"]) as usize
     };
@@ -202,7 +202,7 @@ fn noise_is_taught_and_its_examples_go_to_other_tools() {
             "lexical",
         ];
         let by = ["--rerank", rerank, "--rerank-chunk", "words:8/2"];
-        let to = ["--corpus", "island.ken", "--format", "trl", "--out"];
+        let to = ["--corpus", "island.ken", "--export", "trl", "--out"];
         ken.json(&[&export[..], &few, &by, &to, &["few.jsonl"]].concat());
         ken.read("few.jsonl").len()
     };
@@ -399,7 +399,7 @@ fn a_router_looks_at_what_a_boundary_model_says() {
         let train = [&train[..], &[held_out, "--out", out], &MODEL, &SMALL].concat();
         ken.json(&train);
     }
-    let by = ["--from", "first-token-and-kbm", "--out", "router.json"];
+    let by = ["--features", "first-token-and-kbm", "--out", "router.json"];
     let train = [&["train", "router", "known.jsonl"][..], &by, &MODEL].concat();
     let report = &ken.json(&[&train[..], &["--kbm", "kbm"]].concat())["report"];
     assert_eq!(report["input"]["from"], "first_token_and_mastery");
