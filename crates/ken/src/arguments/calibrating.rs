@@ -9,30 +9,30 @@ use ken_route::Goal;
 
 use crate::config::{Key, count, flags, open_share, share};
 
-/// As many as `ken ask` draws where nobody says how many.
+/// As many as `ken ask` draws by default.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
 
-/// The settings that are taken.
-fn taken() -> Vec<Arg> {
-    let mut taken = flags(&[
+/// The settings of `ken calibrate`.
+fn settings() -> Vec<Arg> {
+    let mut settings = flags(&[
         Key::router,
         Key::kbm,
         Key::kbm_model,
         Key::datastore,
         Key::corpus,
     ]);
-    taken.extend([
+    settings.extend([
         Key::adapter.flag_for("With --policy self-route: the adapter that chooses the source"),
         Key::model.flag_for("With --policy router over hidden states: the model that was probed"),
         Key::embedder
             .flag_for("With --policy router over embeddings: the embedder, without --corpus"),
     ]);
-    taken
+    settings
 }
 
 /// `ken calibrate`.
 #[derive(Debug, Args)]
-#[command(args = taken(), after_long_help = "\
+#[command(args = settings(), after_long_help = "\
 Examples:
   ken calibrate known.jsonl --policy certainty
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95

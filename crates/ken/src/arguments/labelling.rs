@@ -74,7 +74,7 @@ pub(crate) struct SourcesArguments {
 
 /// `ken label mastery`.
 #[derive(Debug, Args)]
-#[command(arg = Key::corpus.flag_for("Corpus, a folder"), args = flags(MODEL), after_long_help = "\
+#[command(arg = Key::corpus.flag_for("Corpus to label, a folder"), args = flags(MODEL), after_long_help = "\
 Examples:
   ken label mastery --corpus wiki.ken --limit 2000 --out mastery.jsonl
   ken label mastery --corpus wiki.ken --limit 2000 --writer http://127.0.0.1:8000/v1

@@ -1,4 +1,4 @@
-//! The verbs: each file reads its arguments, calls the rooms, and prints what
+//! The verbs: each file reads its arguments, calls the crates, and prints what
 //! they give back. No verb computes anything that a library should.
 
 pub(crate) mod ask;

@@ -47,13 +47,18 @@ impl<S> Setting<S> {
             true => format!(" [setting: {}]", self.key),
             false => String::new(),
         };
+        let facts = format!("{default}{setting}");
+        let long = match facts.trim_start() {
+            "" => help.to_owned(),
+            facts => format!("{help}\n\n{facts}"),
+        };
         let short = help.split(". ").next().unwrap_or_default();
         let check = self.check;
         let name = self.only_flag.unwrap_or(self.key).replace('_', "-");
         let flag = Arg::new(self.id)
             .long(name)
             .help(format!("{short}{default}"))
-            .long_help(format!("{help}{default}{setting}"))
+            .long_help(long)
             .value_name(self.value_name)
             .value_parser(OsStringValueParser::new().try_map(move |given: OsString| check(&given)))
             .allow_negative_numbers(true);

@@ -55,7 +55,7 @@ settings! {
     /// Passages to retrieve. With --rerank, chunks to keep
     k: Option<usize>, "N" = "10 for `search`, 3 for answers, 8 with `rerank`";
 
-    /// Model for the policy kbm, made by `ken train kbm`. Routers that use it need it, too
+    /// Model for the policy kbm, made by `ken train kbm`. Also for routers over what it says
     kbm: Option<PathBuf>, "DIR";
 
     /// Base model of --kbm, if it is not the one that answers
@@ -80,7 +80,8 @@ settings! {
     /// Which of the endpoint's models to use
     model_name: Option<String>, "NAME";
 
-    /// Where the corpus's embedder is now, if it has moved, is an endpoint, or has yet to be fetched
+    /// Where the corpus's embedder is now, if it has moved. Also consents to an endpoint or a model to
+    /// be fetched, which are not used only because a corpus names them
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
@@ -131,7 +132,7 @@ settings! {
     segment: Cut, "HOW" = "auto", see "[segmentations](cli.md#segmentations)";
 
     /// Corpus: a folder or milvus://HOST:PORT/COLLECTION. May be repeated for a model trained to choose
-    /// among several, each known by NAME or by its folder's name
+    /// among several, each known by NAME or by its folder's name [setting: corpus]
     #[serde(skip)]
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
