@@ -110,29 +110,20 @@ mod tests {
         for (old, new) in RENAMED {
             let words: Vec<String> = new.split(' ').map(str::to_owned).collect();
             let mut verb = command();
-            for word in &words[..depth(&verb, &words)] {
+            let (verbs, rest) = words.split_at(depth(&verb, &words));
+            for word in verbs {
                 verb = verb.find_subcommand(word).unwrap().clone();
             }
-            let rest = &words[depth(&command(), &words)..];
-            let is_value =
-                |word: &String| word.chars().all(|c| c.is_uppercase() || "-=".contains(c));
-            for word in rest.iter().filter(|word| !is_value(word)) {
-                let flag = word
-                    .strip_prefix("--")
-                    .unwrap_or_else(|| panic!("{old}: {word}"));
-                let verbs = match verb.get_name() {
-                    "train" => vec!["noise-tolerant", "kbm", "self-route"],
-                    _ => vec![],
+            for word in rest {
+                let known = match word.strip_prefix("--") {
+                    Some(flag) => std::iter::once(&verb)
+                        .chain(verb.get_subcommands())
+                        .flat_map(Command::get_arguments)
+                        .any(|known| known.get_long() == Some(flag)),
+                    // `-`, or what stands for a value or verb.
+                    None => !word.contains(char::is_lowercase),
                 };
-                let verbs = verbs.iter().map(|name| verb.find_subcommand(name).unwrap());
-                let mut verbs = verbs.collect::<Vec<_>>();
-                if verbs.is_empty() {
-                    verbs.push(&verb);
-                }
-                for verb in verbs {
-                    let known = verb.get_arguments().any(|one| one.get_long() == Some(flag));
-                    assert!(known, "{old}: {} has no {word}", verb.get_name());
-                }
+                assert!(known && !verbs.is_empty(), "{old}: {word} of `ken {new}`");
             }
         }
     }
