@@ -388,6 +388,7 @@ struct Report<'a> {
     out: &'a Path,
     purpose: &'a str,
     outcome: Outcome,
+    #[serde(rename = "lessons")]
     curriculum: &'a BTreeMap<ExampleKind, usize>,
     without_evidence: usize,
     examples: usize,
