@@ -91,10 +91,7 @@ pub(crate) struct EvalArguments {
     ///
     /// Answers do not depend on it. Times are shares of a batch's: to measure latency, use 1 and a
     /// new --out file.
-    #[arg(
-        long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
 }
 

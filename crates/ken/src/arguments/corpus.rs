@@ -70,10 +70,7 @@ pub(crate) struct IngestArguments {
     pub(crate) only_shard: Option<u32>,
 
     /// Seed of the split into shards
-    #[arg(
-        long, value_name = "SEED", default_value_t = 0, requires = "shards", value_parser = seed,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "SEED", default_value_t = 0, requires = "shards", value_parser = seed, help_heading = ADVANCED)]
     pub(crate) shard_seed: u64,
 
     /// Vector index: auto (by size), exact, graph (in memory) or disk [default: auto]

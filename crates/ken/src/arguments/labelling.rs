@@ -65,10 +65,7 @@ pub(crate) struct SourcesArguments {
 
     /// Questions labelled at once; labels do not depend on it, and an interruption loses at most
     /// one batch
-    #[arg(
-        long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
 }
 

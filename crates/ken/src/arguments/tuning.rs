@@ -44,10 +44,7 @@ pub(crate) struct TuningFlags {
     pub(crate) learning_rate: f64,
 
     /// Share of all steps in which the learning rate warms up
-    #[arg(
-        long, value_name = "P", value_parser = share, default_value_t = 0.03,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.03, help_heading = ADVANCED)]
     pub(crate) warm_up: f64,
 
     /// LoRA alpha: the adapter is scaled by alpha / rank
@@ -55,10 +52,7 @@ pub(crate) struct TuningFlags {
     pub(crate) alpha: f64,
 
     /// LoRA dropout
-    #[arg(
-        long, value_name = "P", value_parser = share, default_value_t = 0.0,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.0, help_heading = ADVANCED)]
     pub(crate) dropout: f64,
 
     /// Projections to adapt, by the end of their names, as in q_proj,v_proj [default: all]
@@ -66,10 +60,7 @@ pub(crate) struct TuningFlags {
     pub(crate) targets: Vec<String>,
 
     /// Token budget of one forward pass; larger steps accumulate gradients
-    #[arg(
-        long, value_name = "N", default_value = "4096", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "4096", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) pass_tokens: NonZeroUsize,
 
     /// Clip gradients to this norm; 0 disables clipping
@@ -81,29 +72,19 @@ pub(crate) struct TuningFlags {
     pub(crate) weight_decay: f64,
 
     /// Share of the questions to validate on, chosen by a hash of their words
-    #[arg(
-        long, value_name = "P", value_parser = share, default_value_t = 0.1,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.1, help_heading = ADVANCED)]
     pub(crate) validation: f64,
 
     /// Steps between validations [default: one per epoch]
-    #[arg(
-        long, value_name = "N", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) validate_every: Option<NonZeroUsize>,
 
     /// Stop after N validations in a row without a lower loss
-    #[arg(
-        long, value_name = "N", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) patience: Option<NonZeroUsize>,
 
     /// Steps between checkpoints
-    #[arg(
-        long, value_name = "N", default_value = "50", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "50", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) checkpoint_every: NonZeroUsize,
 }
 
@@ -248,10 +229,7 @@ pub(crate) struct NoiseTolerantFlags {
     pub(crate) depth: NonZeroUsize,
 
     /// Share of distractors that come from other questions
-    #[arg(
-        long, value_name = "P", value_parser = share, default_value_t = 0.34,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.34, help_heading = ADVANCED)]
     pub(crate) random: f64,
 
     /// Records of `ken probe`: train only questions that the model knows from memory and with noise
