@@ -10,9 +10,6 @@ pub mod batch;
 pub mod company;
 pub mod crash;
 pub mod damage;
-#[path = "../../crates/ingest/tests/ingest/embedder.rs"]
-#[allow(dead_code)]
-mod embedder;
 pub mod faults;
 pub mod kills;
 #[path = "../../crates/hub/tests/hub/loopback.rs"]

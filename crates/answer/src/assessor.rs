@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ken_model::language::{LanguageModel, Prompt, ScoreRequest};
+use ken_language::{LanguageModel, Prompt, ScoreRequest};
 
 use crate::error::AnswerError;
 use crate::prompt::{self, Indicator};
@@ -56,7 +56,7 @@ impl Assessor {
             ("prompts", &self.boundary.prompt, prompt.as_str()),
         ];
         for (what, expected, received) in now {
-            if !ken_model::same_model(expected, received) {
+            if !ken_storage::same_fingerprint(expected, received) {
                 return Err(AnswerError::OtherAssessor {
                     what,
                     expected: expected.clone(),

@@ -1,6 +1,6 @@
 //! As much of a text as a model can read.
 
-use ken_model::language::LanguageModel;
+use ken_language::LanguageModel;
 
 use crate::AnswerError;
 

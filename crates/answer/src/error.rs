@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_model::embedder::EmbedderError;
-use ken_model::encoder::EncoderError;
-use ken_model::language::LanguageError;
+use ken_language::ModelError;
 use ken_route::CannotChoose;
 
 /// Why a question could not be answered.
@@ -121,15 +119,9 @@ pub enum AnswerError {
     /// The language model was stopped.
     #[error("stopped before the answer was written")]
     Interrupted,
-    /// The language model failed.
+    /// The language model, the embedder or the cross-encoder failed.
     #[error(transparent)]
-    Model(#[from] LanguageError),
-    /// The embedder failed.
-    #[error(transparent)]
-    Embed(#[from] EmbedderError),
-    /// The cross-encoder failed.
-    #[error(transparent)]
-    CrossEncode(#[from] EncoderError),
+    Model(#[from] ModelError),
     /// The search failed.
     #[error(transparent)]
     Search(#[from] ken_index::IndexError),
@@ -147,9 +139,7 @@ impl AnswerError {
     pub fn concerns_question(&self) -> bool {
         match self {
             Self::EmptyQuestion | Self::QuestionTooLong { .. } => true,
-            Self::Model(error) => error.concerns_prompt(),
-            Self::Embed(error) => error.concerns_text(),
-            Self::CrossEncode(error) => error.concerns_text(),
+            Self::Model(error) => error.concerns_input(),
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! Fitting passages into the model's context: whole passages only, best first.
 
-use ken_model::language::LanguageModel;
+use ken_language::LanguageModel;
 
 use crate::AnswerError;
 use crate::answer::Retrieved;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ken_index::Mode;
-use ken_model::language::{
+use ken_language::{
     Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
     Sampling,
 };
@@ -401,7 +401,7 @@ impl Pipeline {
             .map(|(index, (draft, room))| (index, (draft.question, *room)))
             .unzip();
         // A model that chooses its source was trained to write what it knows wherever that is itself.
-        let verbalizes = self.settings.verbalize || !self.model.corpora().is_empty();
+        let verbalizes = self.settings.verbalize || self.model.source_chooser().is_ok();
         if !verbalizes || indices.is_empty() {
             return Ok(());
         }

@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 
 use ken_corpus::Filter;
 use ken_index::{Mode, Query};
-use ken_model::embedder::Embedder;
-use ken_model::encoder::Role;
+use ken_language::{Embedder, Role};
 
 use crate::rerank::{Reranked, Reranking};
 use crate::{AnswerError, BackEnd, Finding};
@@ -46,7 +45,8 @@ impl Retriever {
         embedder: Box<dyn Embedder>,
     ) -> Result<Self, AnswerError> {
         let back_end = back_end.into();
-        if !ken_model::same_model(&back_end.embedder().fingerprint, embedder.fingerprint()) {
+        if !ken_storage::same_fingerprint(&back_end.embedder().fingerprint, embedder.fingerprint())
+        {
             return Err(AnswerError::OtherEmbedder {
                 path: back_end.place(),
                 expected: back_end.embedder().reference.clone(),

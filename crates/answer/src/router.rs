@@ -1,9 +1,9 @@
 //! A router at work: which vector of a question it takes, and whether it may be used with this model
 //! and embedder. What it makes of the vector is in `ken_route`.
 
-use ken_model::embedder::Embedder;
-use ken_model::encoder::Role;
-use ken_model::language::{GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling};
+use ken_language::{
+    Embedder, GenerateOptions, GenerateRequest, LanguageModel, Prompt, Role, Sampling,
+};
 use ken_route::{Head, Input};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -178,7 +178,7 @@ pub fn fits(
     ];
     for (what, expected, received) in now {
         if let (Some(expected), Some(received)) = (expected, received)
-            && !ken_model::same_model(expected, received)
+            && !ken_storage::same_fingerprint(expected, received)
         {
             return Err(AnswerError::OtherRouter {
                 what,

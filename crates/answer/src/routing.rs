@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use ken_model::language::{Prompt, Sampling};
+use ken_language::{Prompt, Sampling};
 use ken_probe::{SampleOptions, seed_of};
 use ken_route::Source;
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ken_model::language::{LanguageModel, Prompt, Sampling};
+use ken_language::{LanguageModel, Prompt, Sampling};
 use ken_probe::{TextWanted, VERBALIZED_TOKENS};
 
 use crate::AnswerError;
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::{Answer, Event, Pipeline, Settings};
     use ken_index::Mode;
-    use ken_model::table::{Fact, TableModel};
+    use ken_testing::{Fact, TableModel};
     use std::sync::Arc;
 
     /// Knows who rows without doubt and who sings hardly; copies all that it reads.

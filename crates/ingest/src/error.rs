@@ -2,7 +2,7 @@
 
 use ken_corpus::CorpusError;
 use ken_documents::ReadError;
-use ken_model::embedder::EmbedderError;
+use ken_language::ModelError;
 
 /// Why documents could not be taken in. What was published before stays.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -12,7 +12,7 @@ pub enum IngestError {
     Read(#[from] ReadError),
     /// A passage could not be embedded.
     #[error(transparent)]
-    Embed(#[from] EmbedderError),
+    Embed(#[from] ModelError),
     /// The corpus could not be written.
     #[error(transparent)]
     Corpus(#[from] CorpusError),

@@ -9,7 +9,7 @@ use std::thread::{self, ScopedJoinHandle};
 use ken_corpus::{EmbedderIdentity, Settings, Sharding, Writer};
 use ken_documents::{Documents, ReadError};
 use ken_index::DenseLayout;
-use ken_model::embedder::Embedder;
+use ken_language::Embedder;
 
 use crate::merge::layout;
 use crate::split::Split;

@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use ken_language::fingerprint_of_texts;
 use ken_storage::{ReadAt, StorageError, WHOLE_DIGITS};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -65,7 +66,7 @@ impl Fingerprint {
 
     /// Of the same with further texts, in both halves.
     pub(crate) fn and(&self, texts: &[&str]) -> Self {
-        let with = |half: &str| of_texts(&[&[half], texts].concat());
+        let with = |half: &str| fingerprint_of_texts(&[&[half], texts].concat());
         Self {
             sampled: with(&self.sampled),
             whole: with(&self.whole),
@@ -75,8 +76,8 @@ impl Fingerprint {
     /// Of the same with something that has a fingerprint of its own.
     pub(crate) fn and_of(&self, other: &Self) -> Self {
         Self {
-            sampled: of_texts(&[&self.sampled, &other.sampled]),
-            whole: of_texts(&[&self.whole, &other.whole]),
+            sampled: fingerprint_of_texts(&[&self.sampled, &other.sampled]),
+            whole: fingerprint_of_texts(&[&self.whole, &other.whole]),
         }
     }
 
@@ -127,16 +128,6 @@ fn digest(file: &ReadAt, hash: &mut blake3::Hasher) -> Result<(), StorageError> 
     Ok(())
 }
 
-/// The fingerprint of several texts together, in the order given.
-#[must_use]
-pub fn of_texts(texts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for text in texts {
-        part(&mut hash, text.as_bytes());
-    }
-    hex(&hash.finalize()[..16])
-}
-
 /// Adds one part with its length, so that no two lists of parts look alike.
 pub(crate) fn part(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
@@ -183,7 +174,7 @@ mod tests {
         assert!(same_model(&earlier, &now.to_string()));
         let derived = now.and(&["bare"]);
         assert!(same_model(
-            &of_texts(&[&earlier, "bare"]),
+            &fingerprint_of_texts(&[&earlier, "bare"]),
             &derived.to_string()
         ));
     }
@@ -206,11 +197,5 @@ mod tests {
         whole.sort_unstable();
         whole.dedup();
         assert_eq!(whole.len(), seen.len());
-    }
-
-    #[test]
-    fn texts_are_told_apart_by_where_they_end() {
-        assert_eq!(of_texts(&["a", "bc"]), of_texts(&["a", "bc"]));
-        assert_ne!(of_texts(&["a", "bc"]), of_texts(&["ab", "c"]));
     }
 }

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use ken_model::decoder::{Decoder, Finish, GenerateOptions, LoadOptions, Message, Role, Sampling};
+use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_model::decoder::{Decoder, LoadOptions, Message, Role};
 use serde::Deserialize;
 
 static MODEL: LazyLock<Decoder> = LazyLock::new(|| {

@@ -5,8 +5,9 @@
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
+use ken_language::Role;
 use ken_model::Precision;
-use ken_model::encoder::{Encoder, Role};
+use ken_model::encoder::Encoder;
 use serde::Deserialize;
 
 static MODEL: LazyLock<Encoder> = LazyLock::new(|| load(Precision::F32));

@@ -6,10 +6,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use ken_model::embedder::{Embedder, EmbedderError};
-use ken_model::encoder::Role;
-use ken_model::language::{
-    Examples, LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample,
+use ken_language::{
+    Embedder, Examples, LanguageModel, ModelError, Prompt, Role, ScoreRequest, WorkedExample,
 };
 
 use crate::normalize::{Rules, normalize};
@@ -86,7 +84,7 @@ pub fn types_by_meaning(
     answers: &[&str],
     embedder: &dyn Embedder,
     threshold: f64,
-) -> Result<Vec<usize>, EmbedderError> {
+) -> Result<Vec<usize>, ModelError> {
     let (labels, texts) = distinct(answers);
     let full: Vec<usize> = with_content(&texts);
     if full.len() < 2 {
@@ -113,7 +111,7 @@ pub fn types_by_entailment(
     question: &str,
     answers: &[&str],
     model: &dyn LanguageModel,
-) -> Result<Vec<usize>, LanguageError> {
+) -> Result<Vec<usize>, ModelError> {
     let (labels, texts) = distinct(answers);
     let mut groups = Groups::new(texts.len());
     for at in with_content(&texts) {
@@ -230,7 +228,7 @@ fn entail_each_other(
     firsts: &[usize],
     texts: &[String],
     model: &dyn LanguageModel,
-) -> Result<Vec<usize>, LanguageError> {
+) -> Result<Vec<usize>, ModelError> {
     if firsts.is_empty() {
         return Ok(Vec::new());
     }
@@ -266,7 +264,7 @@ fn entail_each_other(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::{Lengths, Yes};
+    use ken_testing::{FnEmbedder, FnModel};
     use proptest::prelude::*;
 
     #[test]
@@ -281,16 +279,16 @@ mod tests {
     fn near_vectors_are_of_one_type() {
         // The embedder gives each text a direction by its length.
         let answers = ["ab", "xy", "", "abcdefgh", "abc", "ab"];
-        let types = types_by_meaning(&answers, &Lengths, 0.99).unwrap();
+        let types = types_by_meaning(&answers, &FnEmbedder::by_length(4.0), 0.99).unwrap();
         assert_eq!(types, [0, 0, 1, 2, 3, 0]);
-        let types = types_by_meaning(&answers, &Lengths, -1.0).unwrap();
+        let types = types_by_meaning(&answers, &FnEmbedder::by_length(4.0), -1.0).unwrap();
         assert_eq!(types, [0, 0, 1, 0, 0, 0]);
     }
 
     #[test]
     fn both_must_follow() {
         // Whatever is shorter follows from what is longer, so only equal lengths go both ways.
-        let model = Yes::when(|input| {
+        let model = FnModel::first_where(|input| {
             let length = |label: &str| {
                 let line = input.lines().find_map(|line| line.strip_prefix(label));
                 line.unwrap().len()
@@ -338,7 +336,7 @@ mod tests {
                 prop_assert!(types[i] <= types[..i].iter().max().map_or(0, |most| most + 1));
             }
             // Nothing but equal vectors reaches a cosine of 1 when the embedder tells all apart.
-            let meaning = types_by_meaning(&texts, &Lengths, 1.1).unwrap();
+            let meaning = types_by_meaning(&texts, &FnEmbedder::by_length(4.0), 1.1).unwrap();
             prop_assert_eq!(meaning, types);
         }
     }

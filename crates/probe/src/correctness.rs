@@ -5,9 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_model::language::{
-    Examples, LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample,
-};
+use ken_language::{Examples, LanguageModel, ModelError, Prompt, ScoreRequest, WorkedExample};
 
 use crate::choices::{named_choice, right_choices};
 use crate::normalize::is_mostly_chinese;
@@ -107,7 +105,7 @@ pub fn are_right(
     correctness: Correctness,
     answers: &[(&str, Golden<'_>)],
     judge: &dyn LanguageModel,
-) -> Result<Vec<bool>, LanguageError> {
+) -> Result<Vec<bool>, ModelError> {
     let told: Vec<Option<bool>> = answers
         .iter()
         .map(|(answer, golden)| without_judge(correctness, answer, golden))
@@ -193,7 +191,7 @@ const CHINESE_EXAMPLES: [WorkedExample<'static>; 4] = [
 fn judgments(
     judge: &dyn LanguageModel,
     answers: &[&(&str, Golden<'_>)],
-) -> Result<Vec<bool>, LanguageError> {
+) -> Result<Vec<bool>, ModelError> {
     if answers.is_empty() {
         return Ok(Vec::new());
     }
@@ -237,7 +235,7 @@ fn judgments(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::Yes;
+    use ken_testing::FnModel;
 
     fn right(correctness: Correctness, answer: &str, golden: &[&str], choices: &[&str]) -> bool {
         let golden: Vec<String> = golden.iter().map(|&text| text.to_owned()).collect();
@@ -247,7 +245,7 @@ mod tests {
             choices: &choices,
         };
         // A judge for whom every answer with a bird in it is right.
-        let judge = Yes::when(|input| input.contains("bird"));
+        let judge = FnModel::first_where(|input| input.contains("bird"));
         are_right(correctness, &[(answer, golden)], &judge).unwrap()[0]
     }
 

@@ -1,7 +1,7 @@
 //! How far apart answers are in the model's hidden states: the model reads each behind its prompt.
 //! What follows from the states is counted in `uncertainty`.
 
-use ken_model::language::{LanguageError, LanguageModel, Prompt};
+use ken_language::{LanguageModel, ModelError, Prompt};
 
 use crate::uncertainty::eigenscore;
 
@@ -18,7 +18,7 @@ pub fn eigenscores(
     model: &dyn LanguageModel,
     prompts: &[&Prompt],
     answers: &[Vec<&str>],
-) -> Result<Vec<Option<f64>>, LanguageError> {
+) -> Result<Vec<Option<f64>>, ModelError> {
     let Some(layers) = model.capabilities().hidden_layers else {
         return Ok(vec![None; prompts.len()]);
     };

@@ -18,8 +18,6 @@ pub mod normalize;
 mod sample;
 mod scores;
 mod self_judgment;
-#[cfg(test)]
-mod stub;
 mod uncertainty;
 mod verbalize;
 

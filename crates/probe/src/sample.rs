@@ -3,8 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use ken_model::language::{
-    Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageError, LanguageModel,
+use ken_language::{
+    Finish, FirstLine, GenerateOptions, GenerateRequest, Generation, LanguageModel, ModelError,
     Prompt, Sampling, total,
 };
 use serde::{Deserialize, Serialize};
@@ -120,7 +120,7 @@ impl Drawn {
 pub fn draw(
     model: &dyn LanguageModel,
     asked: &[Asked<'_>],
-) -> Result<Vec<Option<Drawn>>, LanguageError> {
+) -> Result<Vec<Option<Drawn>>, ModelError> {
     let each: Vec<GenerateOptions> = asked
         .iter()
         .map(|asked| GenerateOptions {
@@ -181,7 +181,7 @@ pub fn greedy_lines(
     model: &dyn LanguageModel,
     prompts: &[Prompt],
     max_tokens: usize,
-) -> Result<Vec<Option<String>>, LanguageError> {
+) -> Result<Vec<Option<String>>, ModelError> {
     let prompts = prompts.iter();
     let asked: Vec<Asked<'_>> = prompts
         .map(|prompt| Asked::greedy(prompt, max_tokens))
@@ -234,8 +234,8 @@ mod tests {
     use super::*;
     use crate::indicators::{certainty, confidence};
     use crate::{Correctness, Golden, are_right, types_by_string};
-    use ken_model::language::Examples;
-    use ken_model::table::{Fact, TableModel};
+    use ken_language::Examples;
+    use ken_testing::{Fact, TableModel};
     use proptest::prelude::*;
 
     const OPTIONS: SampleOptions = SampleOptions {

@@ -1,9 +1,7 @@
 //! Asking the model itself whether it needs to look a question up: KBM's prompting baseline
 //! (section 4.1), which takes no sample and no training.
 
-use ken_model::language::{
-    Examples, LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample,
-};
+use ken_language::{Examples, LanguageModel, ModelError, Prompt, ScoreRequest, WorkedExample};
 
 // Small models lean to one word whatever is asked. Of nine wordings tried, this one, a statement to
 // be called true or false, follows the question most (results/2026-11-22-main-job).
@@ -66,7 +64,7 @@ pub struct SelfJudgment {
 pub fn judge_need(
     model: &dyn LanguageModel,
     questions: &[&str],
-) -> Result<Vec<SelfJudgment>, LanguageError> {
+) -> Result<Vec<SelfJudgment>, ModelError> {
     let prompts: Vec<Prompt> = questions.iter().map(|question| prompt(question)).collect();
     let requests: Vec<_> = prompts
         .iter()
@@ -92,7 +90,7 @@ pub fn judge_need(
 ///
 /// # Errors
 /// A model that cannot count them.
-pub fn judgment_tokens(model: &dyn LanguageModel, question: &str) -> Result<usize, LanguageError> {
+pub fn judgment_tokens(model: &dyn LanguageModel, question: &str) -> Result<usize, ModelError> {
     model.count_prompt_tokens(&prompt(question))
 }
 

@@ -4,8 +4,8 @@
 
 use std::ops::ControlFlow;
 
-use ken_model::language::{
-    Finish, FirstLine, GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Prompt,
+use ken_language::{
+    Finish, FirstLine, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Prompt,
     Sampling,
 };
 
@@ -47,7 +47,7 @@ pub fn verbalize(
     model: &dyn LanguageModel,
     wanted: &[TextWanted<'_>],
     watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
-) -> Result<Vec<Option<Verbalization>>, LanguageError> {
+) -> Result<Vec<Option<Verbalization>>, ModelError> {
     let options: Vec<GenerateOptions> = wanted
         .iter()
         .map(|wanted| GenerateOptions {
@@ -100,8 +100,8 @@ pub fn verbalize(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_model::language::Examples;
-    use ken_model::table::{Fact, TableModel};
+    use ken_language::Examples;
+    use ken_testing::{Fact, TableModel};
 
     const INSTRUCTION: &str = "Write.";
 

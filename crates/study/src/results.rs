@@ -324,7 +324,9 @@ fn is_same(recorded: Option<&String>, current: Option<&String>) -> bool {
         (Some(recorded), Some(current)) if recorded != current => {
             let (one, other) = (recorded.split(' '), current.split(' '));
             one.clone().count() == other.clone().count()
-                && one.zip(other).all(|(a, b)| ken_model::same_model(a, b))
+                && one
+                    .zip(other)
+                    .all(|(a, b)| ken_storage::same_fingerprint(a, b))
         }
         (recorded, current) => recorded == current,
     }

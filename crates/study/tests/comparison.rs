@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod blind;
 mod exact_probe;
 mod table_world;
 
@@ -12,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering};
-use ken_model::table::{Fact, TableModel};
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
     to_html,
@@ -21,10 +19,10 @@ use ken_study::{
     Comparison, Progress, Question, Record, ResultsFile, Run, Settings, compare, evaluate, probe,
     summarize,
 };
+use ken_testing::{Fact, FnEmbedder, TableModel};
 use serde_json::json;
 use tempfile::TempDir;
 
-use blind::Blind;
 use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
@@ -73,7 +71,12 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         .iter()
         .map(|(id, text)| (id.as_str(), text.as_str()))
         .collect();
-    with_corpus(folder, TableModel::new(facts).unwrap(), &passages, Blind)
+    with_corpus(
+        folder,
+        TableModel::new(facts).unwrap(),
+        &passages,
+        FnEmbedder::blind(),
+    )
 }
 
 fn questions() -> Vec<Question> {

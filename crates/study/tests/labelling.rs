@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
-use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use ken_answer::Retriever;
 use ken_answer::prompt::{self, QuestionPrompt};
@@ -14,52 +14,21 @@ use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
-use ken_model::embedder::{Embedder, EmbedderError};
-use ken_model::encoder::Role;
-use ken_model::language::{
-    Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
-    ScoreRequest,
-};
-use ken_model::table::{Fact, TableModel};
+use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
     FirstText, Labelling, NamedCorpus, Outcome, Progress, Question, ResultsFile, Run, RunError,
     Settings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
 };
+use ken_testing::{Call, Fact, FnEmbedder, TableModel};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Texts lie in a direction by their length, so that some are near to each other.
-struct Lengths;
-
-impl Embedder for Lengths {
-    fn fingerprint(&self) -> &str {
-        "lengths"
-    }
-
-    fn dimensions(&self) -> usize {
-        2
-    }
-
-    fn max_tokens(&self) -> Option<usize> {
-        None
-    }
-
-    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
-        let angle = |text: &&str| text.len() as f32 / 40.0;
-        Ok(texts
-            .iter()
-            .map(|text| vec![angle(text).cos(), angle(text).sin()])
-            .collect())
-    }
-
-    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
-        Ok(std::iter::once(0..text.len()).collect())
-    }
-}
+static LENGTHS: LazyLock<FnEmbedder> = LazyLock::new(|| FnEmbedder::by_length(40.0));
 
 /// A question, what the model makes of it, what the two corpora say, and which source helps.
 struct Case {
@@ -149,67 +118,22 @@ fn table() -> TableModel {
 /// The table, with its calls counted, and perhaps without scores.
 struct Counted {
     table: TableModel,
-    scores: bool,
-    calls: AtomicUsize,
+    calls: Arc<AtomicUsize>,
 }
 
 impl Counted {
     fn new(scores: bool) -> Self {
-        Self {
-            table: table(),
-            scores,
-            calls: AtomicUsize::new(0),
-        }
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let table = table().context(400).scoring(scores).on_call(move |call| {
+            let (Call::Generate { requests, .. } | Call::Score { requests }) = call;
+            counted.fetch_add(requests, Ordering::Relaxed);
+        });
+        Self { table, calls }
     }
 
     fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
-    }
-}
-
-impl LanguageModel for Counted {
-    fn fingerprint(&self) -> &str {
-        self.table.fingerprint()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            score: self.scores,
-            ..self.table.capabilities()
-        }
-    }
-
-    fn context_tokens(&self) -> usize {
-        400
-    }
-
-    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
-        self.table.count_tokens(text)
-    }
-
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
-        self.table.count_prompt_tokens(prompt)
-    }
-
-    fn generate(
-        &self,
-        requests: &[GenerateRequest<'_, Prompt>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
-        self.calls.fetch_add(requests.len(), Ordering::Relaxed);
-        self.table.generate(requests, on_piece)
-    }
-
-    fn score(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<Score>>, LanguageError> {
-        self.calls.fetch_add(requests.len(), Ordering::Relaxed);
-        self.table.score(requests)
-    }
-
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
-        self.table.hidden(prompts, layer)
     }
 }
 
@@ -225,7 +149,7 @@ fn corpus(folder: &TempDir, name: &str, text: fn(&Case) -> String) -> NamedCorpu
         documents: read_documents(&[documents]).unwrap(),
         corpus: &corpus,
         cut: Cut::Auto,
-        embedder: &Lengths,
+        embedder: &*LENGTHS,
         embedder_reference: "lengths",
         sharding: None,
         dense: None,
@@ -236,7 +160,7 @@ fn corpus(folder: &TempDir, name: &str, text: fn(&Case) -> String) -> NamedCorpu
     let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
     NamedCorpus {
         name: name.to_owned(),
-        retriever: Retriever::new(index, Box::new(Lengths)).unwrap(),
+        retriever: Retriever::new(index, Box::new(LENGTHS.clone())).unwrap(),
     }
 }
 
@@ -251,7 +175,7 @@ fn work<'a>(model: &'a dyn LanguageModel, corpora: &'a [NamedCorpus]) -> Labelli
     Labelling {
         model,
         corpora,
-        embedder: &Lengths,
+        embedder: &*LENGTHS,
         mode: Mode::Lexical,
         contexts: 2,
         golden: GoldenChoice::First,
@@ -362,7 +286,13 @@ fn a_run_goes_on_where_it_was_stopped() {
     let corpora = corpora(&folder);
     let whole_model = Counted::new(true);
     let whole_path = folder.path().join("whole");
-    let whole = run(&whole_path, &work(&whole_model, &corpora), &questions(), 5).unwrap();
+    let whole = run(
+        &whole_path,
+        &work(&whole_model.table, &corpora),
+        &questions(),
+        5,
+    )
+    .unwrap();
 
     let model = Counted::new(true);
     let path = folder.path().join("parts");
@@ -376,7 +306,7 @@ fn a_run_goes_on_where_it_was_stopped() {
             }
         };
         let part = label_sources(
-            &work(&model, &corpora),
+            &work(&model.table, &corpora),
             &questions(),
             &mut files.first,
             &mut files.results,
@@ -388,19 +318,19 @@ fn a_run_goes_on_where_it_was_stopped() {
         assert_eq!(part.records, whole.records[..labels]);
     }
     let paid = fs::read(&path).unwrap();
-    let rest = run(&path, &work(&model, &corpora), &questions(), 1).unwrap();
+    let rest = run(&path, &work(&model.table, &corpora), &questions(), 1).unwrap();
     assert_eq!(rest.records, whole.records);
     assert_eq!((rest.interrupted, rest.resumed), (false, 2));
     assert!(fs::read(&path).unwrap().starts_with(&paid));
     assert_eq!(model.calls(), whole_model.calls(), "nothing is paid twice");
-    let again = run(&path, &work(&model, &corpora), &questions(), 3).unwrap();
+    let again = run(&path, &work(&model.table, &corpora), &questions(), 3).unwrap();
     assert_eq!(again.records, whole.records);
     assert_eq!((again.interrupted, again.resumed), (false, again.total));
     assert_eq!(model.calls(), whole_model.calls());
 
     let mut changed = questions();
     changed[0].golden_answers = vec!["Odo".to_owned()];
-    let error = run(&path, &work(&model, &corpora), &changed, 3).unwrap_err();
+    let error = run(&path, &work(&model.table, &corpora), &changed, 3).unwrap_err();
     assert_eq!(error.kind(), "other_question");
     assert_eq!(
         model.calls(),
@@ -428,7 +358,7 @@ fn bad_questions_are_told_and_harm_no_other() {
         ),
     ];
     let path = folder.path().join("r");
-    let records = run(&path, &work(&model, &corpora), &odd, 5)
+    let records = run(&path, &work(&model.table, &corpora), &odd, 5)
         .unwrap()
         .records;
     assert_eq!(records[0].unlabelled, Some(Obstacle::NoGoldenAnswers));
@@ -444,7 +374,7 @@ fn bad_questions_are_told_and_harm_no_other() {
 
     let only_open = folder.path().join("open");
     let before = model.calls();
-    let records = run(&only_open, &work(&model, &corpora), &odd[..2], 5).unwrap();
+    let records = run(&only_open, &work(&model.table, &corpora), &odd[..2], 5).unwrap();
     assert_eq!(
         (records.records.len(), model.calls()),
         (2, before),
@@ -460,7 +390,7 @@ fn a_passage_that_does_not_fit_is_left_out() {
     })];
     let model = Counted::new(true);
     let path = folder.path().join("r");
-    let labelled = run(&path, &work(&model, &long), &questions(), 5).unwrap();
+    let labelled = run(&path, &work(&model.table, &long), &questions(), 5).unwrap();
     for record in &labelled.records {
         assert!(record.contexts.iter().all(|context| context.source == SELF));
         assert_eq!(record.sources[1].best, None);
@@ -511,13 +441,13 @@ fn what_cannot_work_is_refused_before_anything_is_paid_for() {
         name: name.to_owned(),
         ..corpus
     };
-    assert_eq!(kind(&model, &[]), "no_corpus");
+    assert_eq!(kind(&model.table, &[]), "no_corpus");
     let both = [named(notes, "notes"), named(hearsay, "notes")];
-    assert_eq!(kind(&mute, &both), "cannot_score");
-    assert_eq!(kind(&model, &both), "same_name");
+    assert_eq!(kind(&mute.table, &both), "cannot_score");
+    assert_eq!(kind(&model.table, &both), "same_name");
     let [notes, hearsay] = both;
     let both = [notes, named(hearsay, SELF)];
-    assert_eq!(kind(&model, &both), "same_name");
+    assert_eq!(kind(&model.table, &both), "same_name");
     assert_eq!((mute.calls(), model.calls()), (0, 0));
 }
 

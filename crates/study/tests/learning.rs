@@ -5,13 +5,11 @@
 
 mod exact_probe;
 mod table_world;
-mod wordy;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, represent};
-use ken_model::table::{Fact, TableModel};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::LearnOptions;
@@ -19,13 +17,13 @@ use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_lab
 use ken_study::{
     LearnError, ProbeRecord, Question, Record, ResultsFile, Run, Settings, compare, probe,
 };
+use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
 
 use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
-use wordy::Wordy;
 
 /// Trades of which the model knows the masters, and others.
 const KNOWN: [&str; 4] = ["clockmaker", "baker", "painter", "ferryman"];
@@ -77,7 +75,12 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         .iter()
         .map(|(id, text)| (id.as_str(), text.as_str()))
         .collect();
-    with_corpus(folder, TableModel::new(facts).unwrap(), &passages, Wordy)
+    with_corpus(
+        folder,
+        TableModel::new(facts).unwrap(),
+        &passages,
+        FnEmbedder::bag_of_words(),
+    )
 }
 
 fn questions() -> Vec<Question> {
@@ -108,7 +111,11 @@ fn probed(folder: &TempDir, pipeline: &Pipeline) -> Vec<ProbeRecord> {
 fn embedded(questions: &[&str]) -> Candidate {
     Candidate {
         input: Input::QuestionEmbedding,
-        vectors: represent(Representation::Embedding(&Wordy), questions).unwrap(),
+        vectors: represent(
+            Representation::Embedding(&FnEmbedder::bag_of_words()),
+            questions,
+        )
+        .unwrap(),
     }
 }
 

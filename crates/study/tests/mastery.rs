@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod blind;
-
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,17 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_ingest::{Cut, Ingest, ingest};
-use ken_model::table::{Fact, TableModel};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
     MasteryRecord, MasteryWork, Outcome, Progress, ResultsError, ResultsFile, Run, RunError,
     Sentence, Settings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
 };
+use ken_testing::{Fact, FnEmbedder, TableModel};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
-
-use blind::Blind;
 
 /// Seeded draws that need no generator: the same on every machine.
 fn unit(number: usize, seed: u64) -> f64 {
@@ -270,7 +266,7 @@ fn passages_are_drawn_by_the_seed_and_cut_into_sentences() {
         documents: read_documents(&[documents]).unwrap(),
         corpus: &path,
         cut: Cut::Auto,
-        embedder: &Blind,
+        embedder: &FnEmbedder::blind(),
         embedder_reference: "blind",
         sharding: None,
         dense: None,

@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod blind;
 mod exact_probe;
 mod table_world;
 
@@ -13,19 +12,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Pipeline;
-use ken_model::table::{Fact, TableModel};
 use ken_probe::{Effect, Grouping, Obstacle};
 use ken_study::probe::Conditions;
 use ken_study::{
     Outcome, Probe, ProbeRecord, Progress, Question, ResultsError, ResultsFile, Run, RunError,
     Settings, probe, summarize_probe, write_parquet,
 };
+use ken_testing::{Fact, FnEmbedder, TableModel};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use blind::Blind;
 use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
@@ -120,7 +118,7 @@ fn questions() -> Vec<Question> {
 /// The model with the corpus of all evidence.
 fn with_evidence(folder: &TempDir, model: TableModel) -> Pipeline {
     let passages = CASES.map(|case| (case.id, case.evidence));
-    with_corpus(folder, model, &passages, Blind)
+    with_corpus(folder, model, &passages, FnEmbedder::blind())
 }
 
 fn closed_book(model: TableModel) -> Pipeline {
@@ -382,7 +380,7 @@ fn what_cannot_work_is_refused_before_a_sample_is_paid_for() {
     assert_eq!(error.kind(), "no_embedder");
     assert_eq!(fs::read(&path).unwrap(), before);
     let blind = Probe {
-        embedder: Some(&Blind),
+        embedder: Some(&FnEmbedder::blind()),
         ..by_meaning
     };
     let again = Run::new(5, &cancel, |_| {});

@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod wordy;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::ControlFlow;
@@ -15,8 +13,7 @@ use ken_corpus::{Corpus, PlaceMark, Selection, Writer};
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
-use ken_model::embedder::Embedder;
-use ken_model::encoder::Role;
+use ken_language::{Embedder, Role};
 use ken_route::Head;
 use ken_study::learn::LearnOptions;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
@@ -25,11 +22,10 @@ use ken_study::pruning::{
     candidates, count, largest_ratio, order, scored,
 };
 use ken_study::{LearnError, MasteryRecord};
+use ken_testing::FnEmbedder;
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
-
-use wordy::Wordy;
 
 /// Trades of which the model knows the masters, and others. A third of all passages is known.
 const KNOWN: [&str; 2] = ["clockmaker", "baker"];
@@ -73,7 +69,7 @@ fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
         documents: read_documents(&[documents]).unwrap(),
         corpus: &corpus,
         cut: Cut::Auto,
-        embedder: &Wordy,
+        embedder: &FnEmbedder::bag_of_words(),
         embedder_reference: "wordy",
         sharding: None,
         dense: None,
@@ -292,7 +288,12 @@ fn asked(passages: &[(String, String, bool)]) -> Vec<Asked> {
         let (question, answer) = text.trim_end_matches('.').split_once(" is ").unwrap();
         let text = format!("who is {}?", question.to_lowercase());
         Asked {
-            vector: Some(Wordy.embed(&[&text], Role::Query).unwrap().remove(0)),
+            vector: Some(
+                FnEmbedder::bag_of_words()
+                    .embed(&[&text], Role::Query)
+                    .unwrap()
+                    .remove(0),
+            ),
             text,
             golden_answers: vec![answer.to_owned()],
         }

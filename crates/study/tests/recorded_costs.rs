@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod blind;
 mod exact_probe;
 mod table_world;
 
@@ -13,11 +12,6 @@ use std::time::Duration;
 
 use ken_answer::Policy;
 use ken_answer::{Pipeline, Settings as Answering, Step};
-use ken_model::language::{
-    Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
-    ScoreRequest,
-};
-use ken_model::table::{Fact, TableModel};
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, measure_signals, to_csv, to_html, untimed,
 };
@@ -25,10 +19,10 @@ use ken_study::{
     Comparison, ProbeRecord, Question, Record, ResultsFile, Run, Settings, Summary, compare,
     evaluate, probe, summarize,
 };
+use ken_testing::{Call, Fact, FnEmbedder, TableModel};
 use serde_json::json;
 use tempfile::TempDir;
 
-use blind::Blind;
 use exact_probe::exact_probe;
 use table_world::{answering, with_corpus};
 
@@ -38,61 +32,6 @@ const BATCH: usize = 4;
 /// What a text, and a judgment, takes: more than all that is around them.
 const WRITING: Duration = Duration::from_millis(4);
 const JUDGING: Duration = Duration::from_millis(2);
-
-/// A table that takes its time.
-struct Slow(TableModel);
-
-impl LanguageModel for Slow {
-    fn fingerprint(&self) -> &str {
-        self.0.fingerprint()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.0.capabilities()
-    }
-
-    fn context_tokens(&self) -> usize {
-        self.0.context_tokens()
-    }
-
-    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
-        self.0.count_tokens(text)
-    }
-
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
-        self.0.count_prompt_tokens(prompt)
-    }
-
-    fn generate(
-        &self,
-        requests: &[GenerateRequest<'_, Prompt>],
-        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
-        let texts: usize = requests.iter().map(|request| request.samples).sum();
-        std::thread::sleep(WRITING * texts as u32);
-        self.0.generate(requests, on_piece)
-    }
-
-    fn score(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<Score>>, LanguageError> {
-        std::thread::sleep(JUDGING * requests.len() as u32);
-        self.0.score(requests)
-    }
-
-    fn choose(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<f64>>, LanguageError> {
-        std::thread::sleep(JUDGING * requests.len() as u32);
-        self.0.choose(requests)
-    }
-
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
-        self.0.hidden(prompts, layer)
-    }
-}
 
 fn pipeline(folder: &TempDir) -> Pipeline {
     let facts: Vec<Fact> = (0..QUESTIONS)
@@ -117,8 +56,14 @@ fn pipeline(folder: &TempDir) -> Pipeline {
         .iter()
         .map(|(id, text)| (id.as_str(), text.as_str()))
         .collect();
-    let model = Slow(TableModel::new(facts).unwrap());
-    with_corpus(folder, model, &passages, Blind)
+    // A table that takes its time.
+    let model = TableModel::new(facts).unwrap().on_call(|call| {
+        std::thread::sleep(match call {
+            Call::Generate { texts, .. } => WRITING * texts as u32,
+            Call::Score { requests } => JUDGING * requests as u32,
+        });
+    });
+    with_corpus(folder, model, &passages, FnEmbedder::blind())
 }
 
 fn questions() -> Vec<Question> {

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use ken_answer::datastore::SELF;
 use ken_answer::{Datastore, Measurements, Pipeline, QuestionPrompt, Settings, Signal, prompt};
 use ken_index::Mode;
-use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
-use ken_model::language::{
+use ken_language::{
     GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
 };
+use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_study::world::{Size, World, WorldSettings, write_untrained};
 use ken_study::{
     LabelRule, RoutingError, RoutingExample, RoutingStage, SourceRecord, auroc, make_datastore,
@@ -167,7 +167,7 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
         samples: 1,
         options: &options,
     };
-    let mut go_on = |_: ken_model::language::Piece<'_>| ControlFlow::Continue(());
+    let mut go_on = |_: ken_language::Piece<'_>| ControlFlow::Continue(());
     let written = LanguageModel::generate(model, &[request], &mut go_on).unwrap();
     written[0][0].text.clone()
 }
@@ -216,8 +216,8 @@ fn a_rule_is_learned_and_advised() {
     taught(&model, &adapter, learned);
 
     let decoder = Arc::new(loaded(&model, &adapter));
-    assert_eq!(decoder.corpora(), [CORPUS]);
-    assert!(!decoder.reads_examples());
+    assert_eq!(decoder.source_chooser().unwrap().corpora(), [CORPUS]);
+    assert!(!decoder.capabilities().examples);
     let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings());
     let own = |record: &SourceRecord| record.preferred_by(LabelRule::Sum) == Some(SELF);
     let alone = needs(&pipeline, held_out);
@@ -425,8 +425,7 @@ fn no_text_can_hold_the_marks() {
     // A model that was not trained to choose refuses to.
     let plain = Decoder::load(folder.path(), &LoadOptions::default()).unwrap();
     let asked = prompt::choose_source(QuestionPrompt::open("who?"));
-    let error = plain.choose_sources(&[&asked], 1);
-    assert!(error.is_err() && plain.corpora().is_empty());
+    assert!(plain.source_chooser().is_err());
     let request = ScoreRequest {
         prompt: &asked,
         continuations: &[" a"],

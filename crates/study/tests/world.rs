@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{QuestionPrompt, prompt};
+use ken_language::LanguageModel;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
-use ken_model::language::LanguageModel;
 use ken_probe::right_choices;
 use ken_study::read_questions;
 use ken_study::world::{

@@ -176,7 +176,7 @@ fn identity_of(examples: &[Objective]) -> String {
         })
         .collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    ken_model::fingerprint_of_texts(&texts)
+    ken_language::fingerprint_of_texts(&texts)
 }
 
 /// What is told while training goes on.
@@ -238,7 +238,7 @@ pub fn train(
         check(model, examples)?;
     }
     check_lengths(model, validation)?;
-    let identity = ken_model::fingerprint_of_texts(&[
+    let identity = ken_language::fingerprint_of_texts(&[
         model.base(),
         &format!("{:?}", model.tuning()),
         &format!("{settings:?}"),

@@ -12,9 +12,9 @@ use ken_corpus::{
 use ken_documents::read_documents;
 use ken_index::{Index, Mode, Query};
 use ken_ingest::{Cut, Ingest, IngestError, compact, ingest};
+use ken_testing::{FnEmbedder, hashed};
 use serde_json::json;
 
-use crate::embedder::{self, Hashing};
 use crate::world::{Contents, KEPT, Refusal, World};
 
 /// Which steps.
@@ -149,7 +149,7 @@ impl Script {
             documents: read_documents(&[input])?,
             corpus,
             cut: "words:3".parse::<Cut>().expect("a cut"),
-            embedder: &Hashing::new(),
+            embedder: &FnEmbedder::hashing(),
             embedder_reference: "hashing",
             sharding: Some(Sharding {
                 count: self.shards(),
@@ -297,7 +297,7 @@ pub(crate) fn searched(corpus: &Path) -> Result<Contents, String> {
         .map_err(|error| error.to_string())?;
     let query = Query {
         text: "w0",
-        vector: Some(&embedder::vector("w0 r0")),
+        vector: Some(&hashed("w0 r0")),
     };
     let with_word = all
         .values()

@@ -14,14 +14,6 @@ use super::{Finding, Tree};
 const KNOWN: &[(&str, &str)] = &[
     ("crates/index", "error.rs mode.rs"),
     (
-        "crates/model",
-        "decoder/adapter.rs decoder/checkpoint.rs decoder/origin.rs decoder/replacement.rs \
-         decoder/source_tokens.rs decoder/weights.rs decoder/written.rs",
-    ),
-    ("crates/model", "decoder/config.rs decoder/gguf.rs"),
-    ("crates/model", "decoder/error.rs decoder/options.rs"),
-    ("crates/model", "language/mod.rs language/error.rs table.rs"),
-    (
         "torture",
         "batch.rs company.rs damage/mod.rs faults.rs worker.rs",
     ),

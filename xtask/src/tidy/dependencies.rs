@@ -25,7 +25,9 @@ const ROOMS: &[(&str, Forbidden)] = &[
         "hub",
         Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "storage", "http"]),
     ),
+    ("language", Forbidden::EveryRoomBut(DIAGNOSTIC)),
     ("model", Forbidden::Rooms(&["hub"])),
+    ("probe", Forbidden::Rooms(&["model"])),
     (
         "corpus",
         Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "storage"]),
@@ -37,8 +39,8 @@ const ROOMS: &[(&str, Forbidden)] = &[
     ("index", Forbidden::Rooms(&["model", "milvus"])),
     ("milvus", Forbidden::Rooms(&["model"])),
     ("route", Forbidden::Rooms(&["model"])),
-    ("ingest", Forbidden::Rooms(&["route", "answer"])),
-    ("answer", Forbidden::Rooms(&["documents", "train"])),
+    ("ingest", Forbidden::Rooms(&["model", "route", "answer"])),
+    ("answer", Forbidden::Rooms(&["documents", "model", "train"])),
     ("study", Forbidden::Rooms(&["documents"])),
     ("server", Forbidden::Rooms(&["train"])),
 ];
@@ -46,6 +48,7 @@ const ROOMS: &[(&str, Forbidden)] = &[
 /// Libraries that only some crates may name, crates of our own among them: by the start of their
 /// names.
 const LIBRARIES: &[(&str, &[&str])] = &[
+    ("ken-testing", &[]),
     ("ken-documents", &["ingest", "ken"]),
     ("lopdf", &["documents"]),
     ("html5gum", &["documents"]),
@@ -76,8 +79,10 @@ pub(super) fn rooms_kept(tree: &Tree) -> Vec<Finding> {
         for library in libraries {
             for (start, allowed) in LIBRARIES {
                 if library.starts_with(start) && !allowed.contains(room) {
-                    let allowed = allowed.join(" and ");
-                    let message = format!("depends on {library}, which only {allowed} may");
+                    let message = match allowed.join(" and ").as_str() {
+                        "" => format!("depends on {library}, which is for tests only"),
+                        allowed => format!("depends on {library}, which only {allowed} may"),
+                    };
                     findings.push(Finding::of_file(&path, message));
                 }
             }
@@ -180,16 +185,16 @@ mod tests {
 
     #[test]
     fn a_breach_through_another_room_is_found() {
-        let probe = (
-            "crates/probe/Cargo.toml",
+        let study = (
+            "crates/study/Cargo.toml",
             "[dependencies]\nken-model = { workspace = true }\n",
         );
         let route = (
             "crates/route/Cargo.toml",
-            "[dependencies]\nken-probe = { workspace = true }\n",
+            "[dependencies]\nken-study = { workspace = true }\n",
         );
-        assert_eq!(check(&[MODEL, probe]).len(), 0);
-        assert_eq!(check(&[MODEL, probe, route]).len(), 1);
+        assert_eq!(check(&[MODEL, study]).len(), 0);
+        assert_eq!(check(&[MODEL, study, route]).len(), 1);
     }
 
     #[test]
@@ -222,5 +227,16 @@ mod tests {
         let manifest = "[dependencies]\ncandle-core = { workspace = true }\n";
         assert_eq!(check(&[("crates/model/Cargo.toml", manifest)]).len(), 0);
         assert_eq!(check(&[("crates/probe/Cargo.toml", manifest)]).len(), 1);
+    }
+
+    #[test]
+    fn models_for_tests_are_kept_out_of_programs() {
+        let manifest = |section| format!("[{section}]\nken-testing = {{ workspace = true }}\n");
+        let path = "crates/ken/Cargo.toml";
+        assert_eq!(check(&[(path, &manifest("dev-dependencies"))]).len(), 0);
+        assert_eq!(
+            check(&[(path, &manifest("dependencies"))]),
+            ["crates/ken/Cargo.toml: depends on ken-testing, which is for tests only"]
+        );
     }
 }

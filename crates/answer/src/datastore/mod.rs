@@ -180,7 +180,7 @@ impl Datastore {
             // The question and what stands above make the key.
             texts.extend([entry.id.as_str(), &entry.question, &entry.source]);
         }
-        let fingerprint = ken_model::fingerprint_of_texts(&texts);
+        let fingerprint = ken_language::fingerprint_of_texts(&texts);
         Ok(Self {
             folder: folder.to_path_buf(),
             keys: keys.with_live(votes.iter().map(Option::is_some).collect()),
@@ -203,7 +203,7 @@ impl Datastore {
             ("model", &keyed_by.model, model),
             ("prompts", &keyed_by.prompt, prompt.as_str()),
         ] {
-            if !ken_model::same_model(expected, received) {
+            if !ken_storage::same_fingerprint(expected, received) {
                 return Err(AnswerError::OtherDatastore {
                     what,
                     expected: expected.clone(),

@@ -1,6 +1,6 @@
 //! The Chinese wordings, for questions that are mostly written in Han characters.
 
-use ken_model::language::WorkedExample;
+use ken_language::WorkedExample;
 
 use super::{Task, Wording};
 

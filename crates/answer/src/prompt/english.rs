@@ -1,6 +1,6 @@
 //! The English wordings.
 
-use ken_model::language::WorkedExample;
+use ken_language::WorkedExample;
 
 use super::{Task, Wording};
 

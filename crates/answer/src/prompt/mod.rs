@@ -6,7 +6,7 @@ mod english;
 
 use std::sync::Arc;
 
-use ken_model::language::{Examples, Knowledge, Prompt, Sourced, WorkedExample};
+use ken_language::{Examples, Knowledge, Prompt, Sourced, WorkedExample};
 use ken_probe::letter;
 use ken_probe::normalize::is_mostly_chinese;
 
@@ -307,7 +307,7 @@ pub fn fingerprint() -> String {
             words.extend(task.words());
         }
     }
-    ken_model::fingerprint_of_texts(&words)
+    ken_language::fingerprint_of_texts(&words)
 }
 
 /// As [`fingerprint`], of the prompts that ask the model to write what it knows.
@@ -318,7 +318,7 @@ pub fn verbalize_fingerprint() -> String {
         words.extend([wording.question, wording.background]);
         words.extend(wording.verbalize.words());
     }
-    ken_model::fingerprint_of_texts(&words)
+    ken_language::fingerprint_of_texts(&words)
 }
 
 #[cfg(test)]

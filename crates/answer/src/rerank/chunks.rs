@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use ken_corpus::{Passage, Segmentation, segment};
-use ken_model::embedder::{Embedder, EmbedderError};
+use ken_language::{Embedder, ModelError};
 
 use crate::Finding;
 
@@ -36,7 +36,7 @@ pub(super) fn cut<'p>(
     passages: &'p [Finding],
     segmentation: Segmentation,
     embedder: &dyn Embedder,
-) -> Result<Vec<Chunk<'p>>, EmbedderError> {
+) -> Result<Vec<Chunk<'p>>, ModelError> {
     let failure = Cell::new(None);
     let token_spans = |text: &str| -> Vec<Range<usize>> {
         embedder.token_spans(text).unwrap_or_else(|error| {

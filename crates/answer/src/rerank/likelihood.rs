@@ -1,6 +1,6 @@
 //! Query likelihood: how likely a language model holds a question, given a chunk that may answer it.
 
-use ken_model::language::{Examples, LanguageModel, Prompt, ScoreRequest, WorkedExample};
+use ken_language::{Examples, LanguageModel, Prompt, ScoreRequest, WorkedExample};
 
 use super::Scores;
 use crate::AnswerError;

@@ -11,9 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use ken_corpus::{Segmentation, titled};
-use ken_model::embedder::Embedder;
-use ken_model::encoder::{CrossEncoder, Role};
-use ken_model::language::LanguageModel;
+use ken_language::{Embedder, LanguageModel, PairScorer, Role};
 
 pub use method::{Rerank, UnknownRerank};
 
@@ -24,7 +22,7 @@ use chunks::Chunk;
 pub enum Reranker {
     /// The output of a network that reads query and chunk together. A pair that is too long for it
     /// is cut at the end of its longer text.
-    CrossEncoder(Box<CrossEncoder>),
+    CrossEncoder(Box<dyn PairScorer>),
     /// The mean log probability of the query's tokens, given the chunk, by a language model.
     Likelihood(Arc<dyn LanguageModel>),
     /// The cosine of query and chunk by the corpus's own embedder.
@@ -102,7 +100,7 @@ impl Reranking {
             .collect();
         let scores = match &self.by {
             _ if texts.iter().all(Vec::is_empty) => without_tokens(&texts, Vec::new()),
-            Reranker::CrossEncoder(model) => by_cross_encoder(model, queries, &texts)?,
+            Reranker::CrossEncoder(model) => by_cross_encoder(model.as_ref(), queries, &texts)?,
             Reranker::Likelihood(model) => likelihood::score(model.as_ref(), queries, &texts)?,
             Reranker::Embedder => by_embedder(embedder, queries, &texts)?,
         };
@@ -130,7 +128,7 @@ fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<Finding> {
 }
 
 fn by_cross_encoder(
-    model: &CrossEncoder,
+    model: &dyn PairScorer,
     queries: &[&str],
     texts: &[Vec<String>],
 ) -> Result<Scores, AnswerError> {

@@ -1,43 +1,21 @@
-//! Reranking by models of the tests, held against the plainest ranking.
+//! Reranking by models of the tests, compared with the plainest ranking.
 
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use ken_corpus::{Passage, PassageId};
 use ken_hub::ModelReference;
-use ken_model::embedder::EmbedderError;
-use ken_model::language::{
-    Capabilities, GenerateRequest, Generation, LanguageError, Piece, Prompt, Score, ScoreRequest,
-};
+use ken_language::Score;
+use ken_testing::{FnEmbedder, FnModel};
 use proptest::prelude::*;
 
 use super::*;
 
-/// Embeds a text as the numbers of its letters a, b and c.
-struct Letters;
-
-impl Embedder for Letters {
-    fn fingerprint(&self) -> &str {
-        "letters"
-    }
-
-    fn dimensions(&self) -> usize {
-        3
-    }
-
-    fn max_tokens(&self) -> Option<usize> {
-        None
-    }
-
-    fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
-        Ok(texts.iter().map(|text| counts(text)).collect())
-    }
-
-    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
-        Ok(text
-            .char_indices()
-            .map(|(at, c)| at..at + c.len_utf8())
-            .collect())
-    }
+/// Embeds a text as the numbers of its letters a, b and c. A letter is a token.
+fn letters() -> FnEmbedder {
+    FnEmbedder::new("letters", 3, counts).spans(|text| {
+        let letters = text.char_indices();
+        Ok(letters.map(|(at, c)| at..at + c.len_utf8()).collect())
+    })
 }
 
 fn counts(text: &str) -> Vec<f32> {
@@ -45,73 +23,26 @@ fn counts(text: &str) -> Vec<f32> {
     vec![count('a'), count('b'), count('c')]
 }
 
-/// Holds a continuation the likelier, the more of its words the prompt's last passage has. A token
-/// is a word; its context holds 64.
-struct Words;
-
 const CONTEXT: usize = 64;
 
-fn words(text: &str) -> Vec<&str> {
-    text.split_whitespace().collect()
-}
-
-impl LanguageModel for Words {
-    fn fingerprint(&self) -> &str {
-        "words"
+/// Reranking by a model that finds a continuation more likely, the more of its words the prompt's last
+/// passage has.
+fn likelihood() -> Reranker {
+    fn words(text: &str) -> Vec<&str> {
+        text.split_whitespace().collect()
     }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            score: true,
-            logprobs: false,
-            hidden_layers: None,
-        }
-    }
-
-    fn context_tokens(&self) -> usize {
-        CONTEXT
-    }
-
-    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
-        Ok(words(text).len())
-    }
-
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
-        Ok(words(&prompt.input).len())
-    }
-
-    fn generate(
-        &self,
-        _: &[GenerateRequest<'_, Prompt>],
-        _: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
-        Ok(Vec::new())
-    }
-
-    fn score(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<Score>>, LanguageError> {
-        let score = |request: &ScoreRequest<'_, Prompt>| {
-            let known = words(&request.prompt.input);
-            let one = |text: &&str| {
-                assert!(
-                    known.len() + words(text).len() <= CONTEXT,
-                    "too long: {known:?}"
-                );
-                let chance = |word: &&str| if known.contains(word) { -1.0 } else { -5.0 };
-                Score {
-                    logprobs: words(text).iter().map(chance).collect(),
-                }
-            };
-            request.continuations.iter().map(one).collect()
+    Reranker::Likelihood(Arc::new(FnModel::new(CONTEXT, |request| {
+        let known = words(&request.prompt.input);
+        let score = |text: &&str| {
+            let fits = known.len() + words(text).len() <= CONTEXT;
+            assert!(fits, "too long: {known:?}");
+            let logprob = |word: &&str| if known.contains(word) { -1.0 } else { -5.0 };
+            Score {
+                logprobs: words(text).iter().map(logprob).collect(),
+            }
         };
-        Ok(requests.iter().map(score).collect())
-    }
-
-    fn hidden(&self, _: &[&Prompt], _: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
-        Ok(Vec::new())
-    }
+        request.continuations.iter().map(score).collect()
+    })))
 }
 
 fn found(number: usize, title: &str, text: &str) -> Finding {
@@ -143,7 +74,7 @@ fn by(reranker: Reranker, segmentation: &str) -> Reranking {
 
 fn one(reranking: &Reranking, query: &str, passages: &[Finding], k: usize) -> Reranked {
     let mut all = reranking
-        .rerank(&Letters, &[query], &[passages.to_vec()], k)
+        .rerank(&letters(), &[query], &[passages.to_vec()], k)
         .unwrap();
     assert_eq!(all.len(), 1);
     all.remove(0)
@@ -212,8 +143,8 @@ fn blank_passages_and_words_alone() {
     );
     let reranked = one(&embedder, "a", &all_found(&["b", "", "a"]), 3);
     assert_eq!(texts(&reranked), ["a", "b"]);
-    let likelihood = by(Reranker::Likelihood(Arc::new(Words)), "words:5/2");
-    let reranked = one(&likelihood, "who x", &all_found(&["y", "x"]), 3);
+    let reranking = by(likelihood(), "words:5/2");
+    let reranked = one(&reranking, "who x", &all_found(&["y", "x"]), 3);
     assert_eq!(texts(&reranked), ["x", "y"]);
 }
 
@@ -227,7 +158,7 @@ fn a_title_counts() {
 
 #[test]
 fn likelihood_is_the_mean_over_the_questions_tokens() {
-    let reranking = by(Reranker::Likelihood(Arc::new(Words)), "whole");
+    let reranking = by(likelihood(), "whole");
     let passages = all_found(&["nothing here", "the keeper sleeps", "keeper of seals"]);
     let reranked = one(&reranking, "keeper of seals where", &passages, 2);
     assert_eq!(texts(&reranked), ["keeper of seals", "the keeper sleeps"]);
@@ -239,7 +170,7 @@ fn likelihood_is_the_mean_over_the_questions_tokens() {
 
 #[test]
 fn a_chunk_too_long_for_the_model_is_read_as_far_as_it_fits() {
-    let reranking = by(Reranker::Likelihood(Arc::new(Words)), "whole");
+    let reranking = by(likelihood(), "whole");
     let early = format!("seals {}", "word ".repeat(500));
     let late = format!("{}seals", "word ".repeat(500));
     let reranked = one(&reranking, "seals", &all_found(&[late, early.clone()]), 1);
@@ -248,8 +179,8 @@ fn a_chunk_too_long_for_the_model_is_read_as_far_as_it_fits() {
 
 #[test]
 fn a_question_too_long_for_the_model_is_refused() {
-    let reranking = by(Reranker::Likelihood(Arc::new(Words)), "whole");
-    let refused = reranking.rerank(&Letters, &[&"why ".repeat(60)], &[all_found(&["x"])], 1);
+    let reranking = by(likelihood(), "whole");
+    let refused = reranking.rerank(&letters(), &[&"why ".repeat(60)], &[all_found(&["x"])], 1);
     let error = refused.err().unwrap();
     assert_eq!(error.kind(), "question_too_long");
     assert!(error.concerns_question());
@@ -314,7 +245,7 @@ proptest! {
         prop_assert_eq!(&kept.chunks[..], &all.chunks[..k.min(all.chunks.len())]);
 
         // Every chunk of every passage, in order, and its score.
-        let cut: Vec<Finding> = chunks::cut(&passages, segmentation, &Letters)
+        let cut: Vec<Finding> = chunks::cut(&passages, segmentation, &letters())
             .unwrap()
             .iter()
             .map(|chunk| chunk.finding(cosine(&counts(&query), &counts(chunk.text))))
@@ -343,12 +274,12 @@ proptest! {
         questions in prop::collection::vec(("[abc]{1,3}( [abc]{1,3}){0,3}", passages()), 0..5),
         k in 1_usize..6,
     ) {
-        for reranker in [Reranker::Embedder, Reranker::Likelihood(Arc::new(Words))] {
+        for reranker in [Reranker::Embedder, likelihood()] {
             let reranking = by(reranker, "words:3/1");
             let queries: Vec<&str> = questions.iter().map(|(query, _)| query.as_str()).collect();
             let found: Vec<Vec<Finding>> =
                 questions.iter().map(|(_, texts)| all_found(texts)).collect();
-            let together = reranking.rerank(&Letters, &queries, &found, k).unwrap();
+            let together = reranking.rerank(&letters(), &queries, &found, k).unwrap();
             prop_assert_eq!(together.len(), queries.len());
             for ((query, found), together) in queries.iter().zip(&found).zip(together) {
                 let alone = one(&reranking, query, found, k);
@@ -362,7 +293,7 @@ proptest! {
     fn chunks_by_tokens_are_parts_too(texts in passages(), size in 1_usize..9) {
         let segmentation = Segmentation::Tokens { size, overlap: size - 1 };
         let passages = all_found(&texts);
-        for chunk in chunks::cut(&passages, segmentation, &Letters).unwrap() {
+        for chunk in chunks::cut(&passages, segmentation, &letters()).unwrap() {
             prop_assert!(is_part(&chunk.finding(0.0)));
         }
     }

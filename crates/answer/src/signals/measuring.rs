@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use ken_model::embedder::Embedder;
-use ken_model::language::{LanguageModel, Prompt};
+use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
     Asked, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of, types_by_string,
 };
@@ -213,15 +212,16 @@ impl Measuring<'_> {
             .iter()
             .map(|&index| QuestionPrompt::open(questions[index]));
         let prompts: Vec<Prompt> = prompts.map(prompt::choose_source).collect();
-        let corpora = self.model.corpora();
+        let chooser = self.model.source_chooser()?;
+        let corpora = chooser.corpora();
         let layer = self.datastore.map_or(0, |store| store.keyed_by().layer);
         let asked: Vec<&Prompt> = prompts.iter().collect();
-        let choices = self.model.choose_sources(&asked, layer)?;
+        let choices = chooser.choose_sources(&asked, layer)?;
         let mut chosen = Vec::with_capacity(open.len());
         for choice in &choices {
             let votes = self.datastore.map(|store| store.shares(&choice.state));
             chosen.push(chosen_of(
-                &choice.shares,
+                &choice.probabilities,
                 votes.transpose()?.as_deref(),
                 &corpora,
             ));

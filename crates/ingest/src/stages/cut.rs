@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
 use ken_corpus::{Document, Known, segment_unless, titled};
-use ken_model::embedder::Embedder;
+use ken_language::Embedder;
 
 use super::{BATCH_PASSAGES, Found, Seen};
 use crate::known_vectors::KnownVectors;

@@ -5,8 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use ken_model::embedder::{Embedder, EmbedderError};
-use ken_model::encoder::Role;
+use ken_language::{Embedder, ModelError, Role};
 
 use super::{BATCH_PASSAGES, CutDocument, Handed, Progress};
 use crate::IngestError;
@@ -75,7 +74,7 @@ impl Queue {
     }
 
     /// Embeds the next passages and returns how many there were.
-    fn embed_batch(&mut self, embedder: &dyn Embedder) -> Result<usize, EmbedderError> {
+    fn embed_batch(&mut self, embedder: &dyn Embedder) -> Result<usize, ModelError> {
         let places = self
             .documents
             .iter()

@@ -3,26 +3,25 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod embedder;
 mod plain;
+mod trouble;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use embedder::{Hashing, Trouble};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode, Query};
 use ken_ingest::{Cut, Ingest, IngestError, Progress, Report, ingest};
-use ken_model::embedder::{Embedder, EmbedderError};
-use ken_model::encoder::Role;
+use ken_language::Embedder;
+use ken_testing::FnEmbedder;
 use serde_json::json;
 use tempfile::TempDir;
+use trouble::{Trouble, troubled};
 
 const CUT: &str = "words:5";
 
@@ -154,18 +153,18 @@ fn the_stages_make_the_corpus_that_one_after_the_other_makes() {
         }
         report
     };
-    let first = check(files.ingest(&Hashing::new()).unwrap());
+    let first = check(files.ingest(&FnEmbedder::hashing()).unwrap());
     assert_eq!((first.added, first.replaced, first.unchanged), (3002, 0, 0));
     assert!(first.generation > 3, "{first:?}");
 
     files.write("long.txt", &text(3, 900));
-    let second = check(files.ingest(&Hashing::new()).unwrap());
+    let second = check(files.ingest(&FnEmbedder::hashing()).unwrap());
     assert_eq!(
         (second.added, second.replaced, second.unchanged),
         (0, 1, 3001)
     );
 
-    let third = check(files.ingest(&Hashing::new()).unwrap());
+    let third = check(files.ingest(&FnEmbedder::hashing()).unwrap());
     assert_eq!(third.unchanged, 3002);
     assert_eq!(third.generation, second.generation);
 }
@@ -176,38 +175,10 @@ fn passages_beyond_the_embedder_are_counted_with_their_titles() {
     let long = "a-word-of-some-length";
     let texts = [format!("{long} {long} x y z"), "x y z".to_owned()];
     files.write("two.jsonl", &lines(texts.into_iter().enumerate()));
-    let counting = |max: usize| Limited(Hashing::new(), max);
+    let counting = |max: usize| FnEmbedder::hashing().max_tokens(max);
     assert_eq!(files.ingest(&counting(5)).unwrap().longer_than_embedder, 0);
     fs::remove_dir_all(files.corpus()).unwrap();
     assert_eq!(files.ingest(&counting(4)).unwrap().longer_than_embedder, 2);
-}
-
-/// An embedder that reads so many tokens.
-struct Limited(Hashing, usize);
-
-impl Embedder for Limited {
-    fn fingerprint(&self) -> &str {
-        self.0.fingerprint()
-    }
-    fn dimensions(&self) -> usize {
-        self.0.dimensions()
-    }
-    fn max_tokens(&self) -> Option<usize> {
-        Some(self.1)
-    }
-    fn embed(
-        &self,
-        texts: &[&str],
-        role: ken_model::encoder::Role,
-    ) -> Result<Vec<Vec<f32>>, ken_model::embedder::EmbedderError> {
-        self.0.embed(texts, role)
-    }
-    fn token_spans(
-        &self,
-        text: &str,
-    ) -> Result<Vec<std::ops::Range<usize>>, ken_model::embedder::EmbedderError> {
-        self.0.token_spans(text)
-    }
 }
 
 #[test]
@@ -216,7 +187,11 @@ fn progress_grows_to_the_report() {
     let mut steps: Vec<Progress> = Vec::new();
     let cancel = AtomicBool::new(false);
     let report = files
-        .watched(&Hashing::new(), &mut |step| steps.push(step), &cancel)
+        .watched(
+            &FnEmbedder::hashing(),
+            &mut |step| steps.push(step),
+            &cancel,
+        )
         .unwrap();
     assert!(steps.len() > 10, "{}", steps.len());
     let ascending = steps.windows(2).all(|pair| {
@@ -237,11 +212,11 @@ fn publishes_then_goes_on(expected: &str, trouble: Trouble) {
         "rest.jsonl",
         &lines([(5000, "a fatal word".to_owned())].into_iter()),
     );
-    let error = files.ingest(&Hashing::with(trouble, "fatal")).unwrap_err();
+    let error = files.ingest(&troubled(trouble, "fatal")).unwrap_err();
     assert_eq!(error.kind(), expected, "{error}");
     let published = files.published();
     assert!((1..2000).contains(&published), "{published}");
-    let report = files.ingest(&Hashing::new()).unwrap();
+    let report = files.ingest(&FnEmbedder::hashing()).unwrap();
     assert_eq!(report.unchanged, published);
     assert_eq!(report.added, 2001 - published);
     assert_eq!(files.published(), 2001);
@@ -259,7 +234,7 @@ fn an_index_that_cannot_be_written_ends_the_run_but_not_what_was_published() {
 
 /// The name under which a tokenizer's refusal is known.
 fn refusal_kind() -> &'static str {
-    let refusing = Hashing::with(Trouble::Counting, "x");
+    let refusing = troubled(Trouble::Counting, "x");
     refusing.token_spans("x").unwrap_err().kind()
 }
 
@@ -268,28 +243,31 @@ fn a_text_whose_tokens_cannot_be_counted_ends_the_run() {
     let files = Files::new(10);
     files.write("z.txt", &format!("fatal {}", text(1, 40)));
     let error = files
-        .ingest(&Hashing::with(Trouble::Counting, "fatal"))
+        .ingest(&troubled(Trouble::Counting, "fatal"))
         .unwrap_err();
     assert_eq!(error.kind(), refusal_kind());
-    assert_eq!(files.ingest(&Hashing::new()).unwrap().added, 11);
+    assert_eq!(files.ingest(&FnEmbedder::hashing()).unwrap().added, 11);
 }
 
 #[test]
 fn what_cannot_be_read_ends_the_run_behind_what_was_read() {
     let files = Files::new(2000);
     files.write("rest.jsonl", "{\"id\": 1");
-    let error = files.ingest(&Hashing::new()).unwrap_err();
+    let error = files.ingest(&FnEmbedder::hashing()).unwrap_err();
     assert!(matches!(error, IngestError::Read(_)), "{error}");
     let published = files.published();
     assert!((1..2000).contains(&published), "{published}");
 
     let repeated = lines([(7, "once more".to_owned())].into_iter());
     files.write("rest.jsonl", &repeated);
-    let error = files.ingest(&Hashing::new()).unwrap_err();
+    let error = files.ingest(&FnEmbedder::hashing()).unwrap_err();
     assert_eq!(error.kind(), "duplicate_id", "{error}");
 
     fs::remove_file(files.0.path().join("rest.jsonl")).unwrap();
-    assert_eq!(files.ingest(&Hashing::new()).unwrap().unchanged, published);
+    assert_eq!(
+        files.ingest(&FnEmbedder::hashing()).unwrap().unchanged,
+        published
+    );
     assert_eq!(files.published(), 2000);
 }
 
@@ -301,13 +279,16 @@ fn a_stage_that_panics_leaves_nothing_running() {
             "rest.jsonl",
             &lines([(5000, format!("fatal {}", text(1, 40)))].into_iter()),
         );
-        let broken = Hashing::with(trouble, "fatal");
+        let broken = troubled(trouble, "fatal");
         let run = catch_unwind(AssertUnwindSafe(|| files.ingest(&broken).is_ok()));
         assert!(run.is_err(), "{trouble:?}");
         // The lock is free again, and the rest can be taken in.
         let published = files.published();
         assert!(published >= 1, "{published}");
-        assert_eq!(files.ingest(&Hashing::new()).unwrap().unchanged, published);
+        assert_eq!(
+            files.ingest(&FnEmbedder::hashing()).unwrap().unchanged,
+            published
+        );
         assert_eq!(files.published(), 2001);
     }
 }
@@ -316,14 +297,14 @@ fn a_stage_that_panics_leaves_nothing_running() {
 fn a_panic_of_the_caller_leaves_nothing_running() {
     let files = Files::new(2000);
     let cancel = AtomicBool::new(false);
-    let embedder = Hashing::new();
+    let embedder = FnEmbedder::hashing();
     let run = catch_unwind(AssertUnwindSafe(|| {
         files
             .watched(&embedder, &mut |_| panic!("told to"), &cancel)
             .is_ok()
     }));
     assert!(run.is_err());
-    assert_eq!(files.ingest(&Hashing::new()).unwrap().added, 2000);
+    assert_eq!(files.ingest(&FnEmbedder::hashing()).unwrap().added, 2000);
 }
 
 #[test]
@@ -335,11 +316,13 @@ fn a_stopped_run_publishes_what_it_has_and_is_gone_on_with() {
         batches += 1;
         cancel.store(batches >= 3, Ordering::Relaxed);
     };
-    let report = files.watched(&Hashing::new(), &mut stop, &cancel).unwrap();
+    let report = files
+        .watched(&FnEmbedder::hashing(), &mut stop, &cancel)
+        .unwrap();
     assert!(report.interrupted);
     assert!((1..2000).contains(&report.added), "{report:?}");
     assert_eq!(files.published(), report.added);
-    let rest = files.ingest(&Hashing::new()).unwrap();
+    let rest = files.ingest(&FnEmbedder::hashing()).unwrap();
     assert!(!rest.interrupted);
     assert_eq!(rest.unchanged, report.added);
     assert_eq!(files.published(), 2000);
@@ -349,56 +332,31 @@ fn a_stopped_run_publishes_what_it_has_and_is_gone_on_with() {
 fn a_run_that_is_stopped_before_it_begins_publishes_nothing() {
     let files = Files::new(500);
     let report = files
-        .watched(&Hashing::new(), &mut |_| {}, &AtomicBool::new(true))
+        .watched(&FnEmbedder::hashing(), &mut |_| {}, &AtomicBool::new(true))
         .unwrap();
     assert!(report.interrupted);
     assert_eq!((report.added, files.published()), (0, 0));
-}
-
-/// An embedder that is told to stop while it counts the tokens of a document.
-struct Stopped<'a> {
-    inner: Hashing,
-    cancel: &'a AtomicBool,
-    counted: AtomicUsize,
-}
-
-impl Embedder for Stopped<'_> {
-    fn fingerprint(&self) -> &str {
-        self.inner.fingerprint()
-    }
-
-    fn dimensions(&self) -> usize {
-        self.inner.dimensions()
-    }
-
-    fn max_tokens(&self) -> Option<usize> {
-        self.inner.max_tokens()
-    }
-
-    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
-        self.inner.embed(texts, role)
-    }
-
-    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
-        self.counted.fetch_add(1, Ordering::Relaxed);
-        self.cancel.store(true, Ordering::Relaxed);
-        self.inner.token_spans(text)
-    }
 }
 
 #[test]
 fn a_run_is_stopped_within_a_document() {
     let files = Files::new(0);
     files.write("long.txt", &text(1, 100_000));
-    let cancel = AtomicBool::new(false);
-    let embedder = Stopped {
-        inner: Hashing::new(),
-        cancel: &cancel,
-        counted: AtomicUsize::new(0),
-    };
+    // An embedder that cancels the run while it counts the tokens of a document.
+    let (cancel, counted) = (
+        Arc::new(AtomicBool::new(false)),
+        Arc::new(AtomicUsize::new(0)),
+    );
+    let (told, seen) = (Arc::clone(&cancel), Arc::clone(&counted));
+    let fine = FnEmbedder::hashing();
+    let embedder = FnEmbedder::hashing().spans(move |text| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        told.store(true, Ordering::Relaxed);
+        fine.token_spans(text)
+    });
     let report = files.watched(&embedder, &mut |_| {}, &cancel).unwrap();
     assert!(report.interrupted);
     assert_eq!((report.added, files.published()), (0, 0));
-    assert_eq!(embedder.counted.into_inner(), 1);
-    assert_eq!(files.ingest(&Hashing::new()).unwrap().added, 1);
+    assert_eq!(counted.load(Ordering::Relaxed), 1);
+    assert_eq!(files.ingest(&FnEmbedder::hashing()).unwrap().added, 1);
 }

@@ -7,8 +7,7 @@ use ken_corpus::{
 };
 use ken_documents::read_documents;
 use ken_index::{DenseLayout, SegmentWriter};
-
-use crate::embedder::{DIMENSIONS, vector};
+use ken_testing::{HASHED_DIMENSIONS as DIMENSIONS, hashed as vector};
 
 /// Takes in the files, words:SIZE a passage, and publishes after every 4096 passages.
 pub(crate) fn ingest(paths: &[PathBuf], corpus: &Path, words: usize) {

@@ -8,8 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_answer::Datastore;
 use ken_answer::datastore::{By, Entry};
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_model::fingerprint_of_texts;
-use ken_model::language::Prompt;
+use ken_language::{Prompt, fingerprint_of_texts};
 use ken_storage::AtomicFile;
 use ken_study::{SourceRecord, make_datastore, place_in_split, read_results};
 use serde::Deserialize;
@@ -282,7 +281,9 @@ fn states(
             .iter()
             .map(|question| prompt::choose_source(QuestionPrompt::open(question)))
             .collect();
-        let choices = model.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer)?;
+        let choices = model
+            .source_chooser()?
+            .choose_sources(&prompts.iter().collect::<Vec<_>>(), layer)?;
         Ok(choices.into_iter().map(|choice| choice.state).collect())
     })
 }

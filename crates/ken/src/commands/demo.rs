@@ -12,7 +12,7 @@ use ken_documents::read_documents;
 use ken_hub::ModelCache;
 use ken_index::Index;
 use ken_ingest::{Cut, Ingest, ingest};
-use ken_model::embedder::Embedder;
+use ken_language::Embedder;
 use ken_probe::score;
 use ken_route::Source;
 use ken_study::Question;

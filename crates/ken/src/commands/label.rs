@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt;
-use ken_model::language::LanguageModel;
+use ken_language::LanguageModel;
 use ken_study::{
     Labelling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
     summarize_sources, write_sources_parquet,

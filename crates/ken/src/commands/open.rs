@@ -11,12 +11,11 @@ use ken_answer::{
 use ken_corpus::{Active, Corpus};
 use ken_hub::{HubError, ModelCache, ModelReference};
 use ken_index::Index;
+use ken_language::{Embedder, LanguageModel, Sampling};
 use ken_milvus::{Collection, MilvusAddress};
 use ken_model::Precision;
-use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Origin, Sampling};
-use ken_model::embedder::Embedder;
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Origin};
 use ken_model::encoder::Encoder;
-use ken_model::language::LanguageModel;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
 use ken_route::{Head, Input, Purpose};
 
@@ -244,7 +243,7 @@ fn moved_embedder(
 ) -> Result<Box<dyn Embedder>> {
     let made_with = corpus.embedder();
     let embedder = embedder(moved, settings, stop)?;
-    if ken_model::same_model(embedder.fingerprint(), &made_with.fingerprint) {
+    if ken_storage::same_fingerprint(embedder.fingerprint(), &made_with.fingerprint) {
         return Ok(embedder);
     }
     let message = format!(

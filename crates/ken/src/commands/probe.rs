@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Retriever, prompt};
-use ken_model::embedder::Embedder;
-use ken_model::language::LanguageModel;
+use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Correctness, Grouping, SampleOptions};
 use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{Probe, ProbeSummary, probe, summarize_probe, write_parquet};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Rerank, Reranker, Reranking, Retriever};
+use ken_language::LanguageModel;
 use ken_model::encoder::CrossEncoder;
-use ken_model::language::LanguageModel;
 
 use crate::commands::fetch::fetched;
 use crate::config::Settings;

@@ -4,9 +4,9 @@
 use std::sync::atomic::AtomicBool;
 
 use ken_hub::ModelReference;
+use ken_language::Role;
 use ken_model::Precision;
 use ken_model::decoder::LoadOptions;
-use ken_model::encoder::Role;
 use serde_json::json;
 
 use crate::commands::open;

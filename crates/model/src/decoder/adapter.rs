@@ -7,21 +7,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use candle_core::{Device, Tensor};
+use ken_storage::same_fingerprint;
 use serde::{Deserialize, Serialize};
 
 use super::config::DecoderConfig;
 use super::error::DecoderError;
+use super::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use super::origin::Origin;
-use super::weights::loaded;
+use super::shards::loaded;
 use crate::fingerprint::Fingerprint;
-use crate::same_model;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
-
-/// The settings' file.
-pub const SETTINGS_FILE: &str = "adapter_config.json";
-/// The tensors' file.
-pub const TENSORS_FILE: &str = "adapter_model.safetensors";
 
 /// What stands before the name of a module in an adapter's tensors.
 const PREFIX: &str = "base_model.model.";
@@ -173,8 +169,8 @@ impl Adapter {
             .map(|origin| (origin.prompt, origin.sources.as_ref()));
         let told = format!("{told:?}");
         let fingerprint = Fingerprint {
-            sampled: crate::fingerprint_of_texts(&[&text, &of_tensors.sampled]),
-            whole: crate::fingerprint_of_texts(&[&text, &of_tensors.whole, &told]),
+            sampled: ken_language::fingerprint_of_texts(&[&text, &of_tensors.sampled]),
+            whole: ken_language::fingerprint_of_texts(&[&text, &of_tensors.whole, &told]),
         };
         let mut halves: BTreeMap<String, (Option<Tensor>, Option<Tensor>)> = BTreeMap::new();
         let mut rows = None;
@@ -261,7 +257,7 @@ impl Adapter {
             })
         };
         if let Some(origin) = &self.origin
-            && !same_model(&origin.base, base)
+            && !same_fingerprint(&origin.base, base)
         {
             return other(format!(
                 "its fingerprint is {base}, the adapter's {}",

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use candle_core::Tensor;
+use ken_language::Prompt;
 use ken_storage::ReadAt;
 
 use super::adapter::Adapter;
@@ -11,6 +12,7 @@ use super::chat::ChatTemplate;
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::family::Family;
+use super::file_names::CONFIG_FILE;
 use super::gguf::GgufFile;
 use super::origin::Origin;
 use super::prompt_form::PromptForm;
@@ -18,9 +20,7 @@ use super::replacement;
 use super::source_tokens::SourceTokens;
 use super::tokenizer::{self, Reading, TextTokenizer};
 use super::weights::{Part, WeightFile, Weights};
-use super::written::CONFIG_FILE;
 use crate::fingerprint::Fingerprint;
-use crate::language::Prompt;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// A decoder's files, opened, from which it is loaded, or trained further.
@@ -192,7 +192,7 @@ impl Checkpoint {
     }
 
     /// Identifies the weights, an adapter's included, and what else bears on answers. To be compared
-    /// by [`crate::same_model`].
+    /// by [`ken_storage::same_fingerprint`].
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint

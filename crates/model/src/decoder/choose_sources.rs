@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use ken_language::{SourceChoice, softmax};
+
 use super::Decoder;
 use super::backend::Backend;
 use super::engine::{Depth, Engine, Reading};
@@ -10,13 +12,12 @@ use super::error::DecoderError;
 use super::prompt::Prompt;
 use super::runtime::with_engine;
 use super::sampling::log_probability;
-use crate::language::{SourceChoice, shares};
 
 /// Prompts that are read together.
 const GROUP: usize = 16;
 
 impl Decoder {
-    /// As [`crate::language::LanguageModel::choose_sources`], of tokenized prompts. `sources` are
+    /// As [`ken_language::SourceChooser::choose_sources`], of tokenized prompts. `sources` are
     /// the tokens of the sources.
     pub(super) fn choose_sources(
         &self,
@@ -65,12 +66,15 @@ impl<B: Backend> Engine<B> {
                         let likely = log_probability(logits, token);
                         likely.map(f64::from).ok_or(DecoderError::NotFinite)
                     });
-                    chosen.push(shares(&likely.collect::<Result<Vec<f64>, _>>()?));
+                    chosen.push(softmax(&likely.collect::<Result<Vec<f64>, _>>()?));
                 }
                 Ok(())
             })?;
-            for (shares, state) in chosen.into_iter().zip(residuals) {
-                choices.push(SourceChoice { shares, state });
+            for (probabilities, state) in chosen.into_iter().zip(residuals) {
+                choices.push(SourceChoice {
+                    probabilities,
+                    state,
+                });
             }
             for (prompt, reading) in group.iter().zip(readings) {
                 self.hold(prompt.tokens().to_vec(), Arc::new(reading.sequence));
@@ -160,9 +164,12 @@ mod tests {
         assert_eq!(known(&decoder, &going(&[1, 2, 3, 4, 8, 9, 3])), 6);
         let fresh = self::decoder(folder.path());
         let whole = fresh.choose_sources(&[behind], &SOURCES, 2).unwrap();
-        assert!((whole[0].shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        assert_ne!(whole[0].shares[0], whole[0].shares[1]);
-        let pairs = whole[0].shares.iter().zip(&going_on[0].shares);
+        assert!((whole[0].probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert_ne!(whole[0].probabilities[0], whole[0].probabilities[1]);
+        let pairs = whole[0]
+            .probabilities
+            .iter()
+            .zip(&going_on[0].probabilities);
         assert!(
             pairs
                 .into_iter()

@@ -3,7 +3,6 @@
 
 use std::path::Path;
 
-use candle_core::quantized::gguf_file;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -436,22 +435,4 @@ impl DecoderConfig {
             })
             .collect()
     }
-}
-
-/// A GGUF number of any integer or floating type, as `f64`.
-pub(super) fn gguf_number(value: &gguf_file::Value) -> Option<f64> {
-    use gguf_file::Value;
-    Some(match value {
-        Value::U8(n) => f64::from(*n),
-        Value::I8(n) => f64::from(*n),
-        Value::U16(n) => f64::from(*n),
-        Value::I16(n) => f64::from(*n),
-        Value::U32(n) => f64::from(*n),
-        Value::I32(n) => f64::from(*n),
-        Value::U64(n) => *n as f64,
-        Value::I64(n) => *n as f64,
-        Value::F32(n) => f64::from(*n),
-        Value::F64(n) => *n,
-        Value::Bool(_) | Value::String(_) | Value::Array(_) => return None,
-    })
 }

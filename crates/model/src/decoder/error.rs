@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::Remedy;
+use ken_language::ModelError;
 use ken_storage::StorageError;
 
 use super::family::Family;
-use super::options::Device;
 
 /// Why a decoder could not be loaded or run.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -221,13 +221,21 @@ pub enum DecoderError {
     )]
     NoSuchDevice {
         /// The device asked for.
-        device: Device,
+        device: &'static str,
         /// What candle says.
         reason: String,
     },
     /// A tensor operation failed.
     #[error("the model could not be computed: {0}")]
     Compute(#[from] candle_core::Error),
+}
+
+impl From<DecoderError> for ModelError {
+    fn from(error: DecoderError) -> Self {
+        use DecoderError::{ContextExceeded, UnknownToken};
+        let concerns_input = matches!(error, ContextExceeded { .. } | UnknownToken { .. });
+        Self::new(error).concerning_input(concerns_input)
+    }
 }
 
 impl DecoderError {

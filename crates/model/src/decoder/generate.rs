@@ -5,6 +5,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ken_language::{Finish, GenerateOptions, Piece, Sampling};
 use rayon::prelude::*;
 
 use super::Decoder;
@@ -17,7 +18,6 @@ use super::prompt::{Course, Prompt};
 use super::runtime::with_engine;
 use super::sampling::Sampler;
 use super::tokenizer::TextTokenizer;
-use crate::language::{Finish, GenerateOptions, Piece, Sampling};
 
 /// Sequences that are written at the same time at most.
 const MOST_BRANCHES: usize = 128;
@@ -26,7 +26,7 @@ const MOST_BRANCHES: usize = 128;
 const FIRST_ROOM: usize = 64;
 
 /// A request for continuations of a tokenized prompt.
-pub type GenerateRequest<'a> = crate::language::GenerateRequest<'a, Prompt>;
+pub type GenerateRequest<'a> = ken_language::GenerateRequest<'a, Prompt>;
 
 /// A written answer.
 #[derive(Debug, Clone)]

@@ -7,7 +7,6 @@ use candle_core::Device;
 use candle_core::quantized::{QTensor, gguf_file};
 use ken_storage::ReadAt;
 
-use super::config::gguf_number;
 use super::error::DecoderError;
 use super::gguf_header;
 
@@ -177,7 +176,7 @@ impl<'a> Metadata<'a> {
     }
 
     pub(super) fn optional_number(&self, key: &str) -> Option<f64> {
-        self.content.metadata.get(key).and_then(gguf_number)
+        self.content.metadata.get(key).and_then(number)
     }
 
     pub(super) fn optional_string(&self, key: &str) -> Option<&'a str> {
@@ -205,7 +204,7 @@ impl<'a> Metadata<'a> {
     }
 
     pub(super) fn numbers(&self, key: &str) -> Option<Vec<f64>> {
-        self.array(key)?.iter().map(gguf_number).collect()
+        self.array(key)?.iter().map(number).collect()
     }
 
     pub(super) fn number(&self, key: &str) -> Result<f64, DecoderError> {
@@ -230,4 +229,22 @@ impl<'a> Metadata<'a> {
             reason: format!("the metadata key `{key}` is missing"),
         }
     }
+}
+
+/// A GGUF number of any integer or floating type, as `f64`.
+fn number(value: &gguf_file::Value) -> Option<f64> {
+    use gguf_file::Value;
+    Some(match value {
+        Value::U8(n) => f64::from(*n),
+        Value::I8(n) => f64::from(*n),
+        Value::U16(n) => f64::from(*n),
+        Value::I16(n) => f64::from(*n),
+        Value::U32(n) => f64::from(*n),
+        Value::I32(n) => f64::from(*n),
+        Value::U64(n) => *n as f64,
+        Value::I64(n) => *n as f64,
+        Value::F32(n) => f64::from(*n),
+        Value::F64(n) => *n,
+        Value::Bool(_) | Value::String(_) | Value::Array(_) => return None,
+    })
 }

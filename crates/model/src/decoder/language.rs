@@ -2,14 +2,16 @@
 
 use std::ops::ControlFlow;
 
+use ken_language::{
+    Capabilities, DoesNotChoose, GenerateRequest, Generation, Knowledge, LanguageModel, ModelError,
+    Piece, Prompt, Score, ScoreRequest, SourceChoice, SourceChooser,
+};
+
 use super::Decoder;
 use super::error::DecoderError;
 use super::prompt::{Course, Prompt as TokenPrompt};
 use super::prompt_form::PromptForm;
-use crate::language::{
-    Capabilities, GenerateRequest, Generation, Knowledge, LanguageError, LanguageModel, Piece,
-    Prompt, Score, ScoreRequest, SourceChoice,
-};
+use super::source_tokens::SourceTokens;
 
 impl Decoder {
     fn tokenized(&self, prompt: &Prompt) -> Result<TokenPrompt, DecoderError> {
@@ -43,6 +45,7 @@ impl LanguageModel for Decoder {
             score: true,
             logprobs: true,
             hidden_layers: Some(self.config.layers),
+            examples: self.prompt_form == PromptForm::Examples && self.sources.is_none(),
         }
     }
 
@@ -50,11 +53,11 @@ impl LanguageModel for Decoder {
         Self::context_tokens(self)
     }
 
-    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
+    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
         Ok(Self::count_tokens(self, text)?)
     }
 
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
         Ok(self.tokenized(prompt)?.tokens().len())
     }
 
@@ -62,7 +65,7 @@ impl LanguageModel for Decoder {
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
         on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
+    ) -> Result<Vec<Vec<Generation>>, ModelError> {
         let prompts = self.all_tokenized(requests.iter().map(|request| request.prompt))?;
         let requests: Vec<_> = requests
             .iter()
@@ -80,10 +83,7 @@ impl LanguageModel for Decoder {
             .collect())
     }
 
-    fn score(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<Score>>, LanguageError> {
+    fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
         let prompts = self.all_tokenized(requests.iter().map(|request| request.prompt))?;
         let requests: Vec<_> = requests
             .iter()
@@ -107,7 +107,7 @@ impl LanguageModel for Decoder {
             .collect())
     }
 
-    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         let prompts = self.all_tokenized(prompts.iter().copied())?;
         Ok(Self::hidden(
             self,
@@ -116,10 +116,15 @@ impl LanguageModel for Decoder {
         )?)
     }
 
-    fn reads_examples(&self) -> bool {
-        self.prompt_form == PromptForm::Examples && self.sources.is_none()
+    fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
+        match self.sources {
+            Some(_) => Ok(self),
+            None => Err(ModelError::new(DoesNotChoose)),
+        }
     }
+}
 
+impl SourceChooser for Decoder {
     fn corpora(&self) -> Vec<&str> {
         let corpora = self.sources.iter().flat_map(|sources| &sources.corpora);
         corpora.map(|corpus| corpus.name.as_str()).collect()
@@ -129,9 +134,9 @@ impl LanguageModel for Decoder {
         &self,
         prompts: &[&Prompt],
         layer: usize,
-    ) -> Result<Vec<SourceChoice>, LanguageError> {
-        let sources = self.sources.as_ref().ok_or(LanguageError::DoesNotChoose)?;
-        let sources: Vec<u32> = sources.of_sources().collect();
+    ) -> Result<Vec<SourceChoice>, ModelError> {
+        let sources = self.sources.iter().flat_map(SourceTokens::of_sources);
+        let sources: Vec<u32> = sources.collect();
         let prompts = self.all_tokenized(prompts.iter().copied())?;
         Ok(Self::choose_sources(self, &prompts, &sources, layer)?)
     }

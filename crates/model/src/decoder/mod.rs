@@ -11,8 +11,9 @@ mod config;
 mod cpu;
 mod engine;
 mod error;
-mod examples;
+mod export;
 mod family;
+mod file_names;
 mod generate;
 mod gguf;
 mod gguf_header;
@@ -28,24 +29,26 @@ mod replacement;
 mod runtime;
 mod sampling;
 mod score;
+mod shards;
 mod source_tokens;
+mod source_vocabulary;
 mod stems;
 mod template;
 mod tensors;
 mod tokenizer;
 mod untrained;
 mod weights;
-mod written;
 
 use std::path::Path;
 
-pub use crate::language::{Finish, GenerateOptions, Piece, Sampling, WorkedExample};
-pub use adapter::{Adapter, AdapterSettings, SETTINGS_FILE, TENSORS_FILE};
+pub use adapter::{Adapter, AdapterSettings};
 pub use chat::{Message, Role};
 pub use checkpoint::Checkpoint;
 pub use config::{DecoderConfig, RopeScaling};
 pub use error::DecoderError;
+pub use export::StoredAs;
 pub use family::Family;
+pub use file_names::{SETTINGS_FILE, TENSORS_FILE};
 pub use generate::{GenerateRequest, Generation};
 pub use options::{Device, LoadOptions};
 pub use origin::{LearnedBoundary, Origin};
@@ -53,9 +56,9 @@ pub use prompt::Prompt;
 pub use prompt_form::PromptForm;
 pub use replacement::{Replacement, remove_model};
 pub use score::{Score, ScoreRequest};
-pub use source_tokens::{CorpusToken, SourceTokens, SourcedText, SourcedTokens};
+pub use source_tokens::{CorpusToken, SourceTokens, SourcedTokens};
+pub use source_vocabulary::SourcedText;
 pub use untrained::Untrained;
-pub use written::StoredAs;
 
 use chat::ChatTemplate;
 use runtime::Engines;
@@ -114,7 +117,7 @@ impl Decoder {
     }
 
     /// Identifies the weights and what else bears on answers: measurements made with one model must
-    /// not be used with another. To be compared by [`crate::same_model`].
+    /// not be used with another. To be compared by [`ken_storage::same_fingerprint`].
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint

@@ -17,16 +17,23 @@ pub enum Device {
     Cuda,
     /// On the GPU of Apple's; needs the feature `metal`.
     Metal,
-    /// On the processor by the same operations as on a GPU. Slow; what the other two are held
+    /// On the processor by the same operations as on a GPU. Slow; what the other two are checked
     /// against.
     Reference,
 }
 
 impl Device {
     const ALL: [Self; 4] = [Self::Cpu, Self::Cuda, Self::Metal, Self::Reference];
-}
 
-impl Device {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Cuda => "cuda",
+            Self::Metal => "metal",
+            Self::Reference => "reference",
+        }
+    }
+
     /// The device of candle's on which tensors lie.
     ///
     /// # Errors
@@ -38,7 +45,7 @@ impl Device {
             Self::Metal => candle_core::Device::new_metal(0),
         };
         device.map_err(|error| DecoderError::NoSuchDevice {
-            device: self,
+            device: self.name(),
             reason: error
                 .to_string()
                 .lines()
@@ -51,12 +58,7 @@ impl Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Cpu => "cpu",
-            Self::Cuda => "cuda",
-            Self::Metal => "metal",
-            Self::Reference => "reference",
-        })
+        f.write_str(self.name())
     }
 }
 

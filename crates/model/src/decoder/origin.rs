@@ -6,12 +6,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::DecoderError;
+use super::file_names::ORIGIN_FILE;
 use super::prompt_form::PromptForm;
 use super::source_tokens::SourceTokens;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
-
-/// The file.
-pub(super) const FILE: &str = "ken.json";
 
 /// What was trained on what, and for what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,7 +49,7 @@ impl Origin {
     /// # Errors
     /// A file that cannot be understood.
     pub fn read(folder: &Path) -> Result<Option<Self>, DecoderError> {
-        let path = folder.join(FILE);
+        let path = folder.join(ORIGIN_FILE);
         let text = match small_file::text(&path, MOST_SETTINGS_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -71,7 +69,10 @@ impl Origin {
     /// # Errors
     /// A file that cannot be written.
     pub fn write(&self, folder: &Path) -> Result<(), DecoderError> {
-        Ok(ken_storage::replace(&folder.join(FILE), &self.json()?)?)
+        Ok(ken_storage::replace(
+            &folder.join(ORIGIN_FILE),
+            &self.json()?,
+        )?)
     }
 
     /// What stands in its file.
@@ -79,8 +80,9 @@ impl Origin {
     /// # Errors
     /// Numbers that JSON does not know.
     pub fn json(&self) -> Result<Vec<u8>, DecoderError> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|error| DecoderError::io(Path::new(FILE), std::io::Error::other(error)))?;
+        let text = serde_json::to_string_pretty(self).map_err(|error| {
+            DecoderError::io(Path::new(ORIGIN_FILE), std::io::Error::other(error))
+        })?;
         Ok((text + "\n").into_bytes())
     }
 }

@@ -5,12 +5,12 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use ken_language::Prompt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::DecoderError;
 use crate::kernels::UnknownName;
-use crate::language::Prompt;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The field of `config.json`. Tools that train or convert a checkpoint keep fields that they do not

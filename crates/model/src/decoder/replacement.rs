@@ -6,10 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ken_storage::{AtomicFile, StorageError};
 
-use super::adapter::{SETTINGS_FILE, TENSORS_FILE};
 use super::error::DecoderError;
-use super::origin;
-use super::written::{CONFIG_FILE, COPIED, INDEX_END};
+use super::file_names::{CONFIG_FILE, COPIED, INDEX_END, ORIGIN_FILE, SETTINGS_FILE, TENSORS_FILE};
 
 /// The files that make a folder a model or an adapter: without them nothing opens it.
 const NAMING: [&str; 2] = [CONFIG_FILE, SETTINGS_FILE];
@@ -123,7 +121,7 @@ fn is_of_model(name: &str) -> bool {
     is_weights(name)
         || NAMING.contains(&name)
         || COPIED.contains(&name)
-        || [origin::FILE, TENSORS_FILE].contains(&name)
+        || [ORIGIN_FILE, TENSORS_FILE].contains(&name)
 }
 
 /// Whether a folder without `config.json` holds a model of which that is the only thing missing, or

@@ -3,7 +3,7 @@
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::language::Sampling;
+use ken_language::Sampling;
 
 use crate::kernels::wide::{exp_of_nonpositive, greatest, sum, widest};
 

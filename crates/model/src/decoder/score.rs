@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ken_language::{softmax, total};
 use rayon::prelude::*;
 
 use super::Decoder;
@@ -11,10 +12,9 @@ use super::error::DecoderError;
 use super::prompt::Prompt;
 use super::runtime::with_engine;
 use super::sampling::log_probability;
-use crate::language::{shares, total};
 
 /// A request for the probabilities of continuations of a tokenized prompt.
-pub type ScoreRequest<'a> = crate::language::ScoreRequest<'a, Prompt>;
+pub type ScoreRequest<'a> = ken_language::ScoreRequest<'a, Prompt>;
 
 /// A continuation's tokens and their natural-log probabilities, each given all before it.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ impl Decoder {
             .iter()
             .map(Score::sum)
             .collect();
-        Ok(shares(&sums))
+        Ok(softmax(&sums))
     }
 
     /// Scores continuations of many prompts in batches; each prompt is read once. A special token

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use ken_storage::contained;
 use tokenizers::decoders::byte_fallback::ByteFallback;
 use tokenizers::decoders::fuse::Fuse;
 use tokenizers::decoders::strip::Strip;
@@ -24,7 +25,6 @@ use super::gguf::Metadata;
 use crate::small_file::{self, MOST_TOKENIZER_BYTES};
 use crate::tokenizer_growth;
 use crate::tokenizing::tokenizing;
-use ken_storage::contained;
 
 /// GGUF's token types, as far as they matter here.
 const NORMAL: f64 = 1.0;

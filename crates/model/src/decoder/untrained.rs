@@ -8,9 +8,9 @@ use safetensors::tensor::{Dtype, TensorView};
 use serde_json::{Value, json};
 
 use super::error::DecoderError;
+use super::file_names::{CONFIG_FILE, WEIGHTS_FILE};
 use super::prompt_form::{FIELD, PromptForm};
 use super::replacement::Replacement;
-use super::written::{CONFIG_FILE, WEIGHTS_FILE};
 
 /// Standard deviation of the weights (GPT-2).
 const SPREAD: f32 = 0.02;

@@ -2,22 +2,20 @@
 //! them into the one layout that the graph uses: rotary pairs half a head apart, query, key and
 //! value projections fused, gate and up projections apart.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use candle_core::quantized::{QStorage, QTensor};
-use candle_core::safetensors::Load;
-use candle_core::{DType, Device, Tensor};
+use candle_core::{Device, Tensor};
 use ken_storage::ReadAt;
-use safetensors::tensor::TensorView;
 
 use super::adapter::Adapter;
 use super::config::DecoderConfig;
 use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
-use crate::small_file::{self, MOST_SETTINGS_BYTES};
-use crate::tensor_file::{TensorFile, TensorFileError};
+use super::shards::{loaded, refusal, safetensors_files};
+use crate::tensor_file::TensorFile;
 
 /// One weight of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -353,60 +351,4 @@ fn halve_rotary_pairs(tensor: &QTensor, head_width: usize) -> Result<QTensor, De
     }
     let storage = QStorage::from_data(moved.into(), &Device::Cpu, tensor.dtype())?;
     Ok(QTensor::new(storage, tensor.shape())?)
-}
-
-/// A tensor of a file in 32 bits.
-pub(super) fn loaded(
-    file: &TensorFile,
-    info: &safetensors::tensor::TensorInfo,
-) -> Result<Tensor, DecoderError> {
-    let path = file.file().path();
-    let bytes = file.bytes(info).map_err(|error| refusal(path, error))?;
-    let view = TensorView::new(info.dtype, info.shape.clone(), &bytes)
-        .map_err(|error| corrupt(path, error.to_string()))?;
-    Ok(view.load(&Device::Cpu)?.to_dtype(DType::F32)?)
-}
-
-pub(super) fn refusal(path: &Path, error: TensorFileError) -> DecoderError {
-    match error {
-        TensorFileError::Storage(error) => DecoderError::io(&error.path, error.source),
-        TensorFileError::Broken(reason) => corrupt(path, reason),
-    }
-}
-
-fn corrupt(path: &Path, reason: String) -> DecoderError {
-    DecoderError::Corrupt {
-        path: path.to_path_buf(),
-        format: "safetensors",
-        reason,
-    }
-}
-
-fn safetensors_files(folder: &Path) -> Result<Vec<PathBuf>, DecoderError> {
-    let single = folder.join("model.safetensors");
-    if single.exists() {
-        return Ok(vec![single]);
-    }
-    let index = folder.join("model.safetensors.index.json");
-    if !index.exists() {
-        return Err(DecoderError::NotAModel {
-            path: folder.to_path_buf(),
-        });
-    }
-    let text = small_file::text(&index, MOST_SETTINGS_BYTES)
-        .map_err(|source| DecoderError::io(&index, source))?;
-    let shards: BTreeSet<String> = serde_json::from_str::<serde_json::Value>(&text)
-        .ok()
-        .and_then(|value| {
-            let map = value.get("weight_map")?.as_object()?;
-            map.values()
-                .map(|file| file.as_str().map(str::to_owned))
-                .collect()
-        })
-        .ok_or_else(|| corrupt(&index, "it has no `weight_map` of file names".to_owned()))?;
-    if let Some(other) = shards.iter().find(|name| name.contains(['/', '\\', ':'])) {
-        let reason = format!("it names `{other}`, which is no file beside it");
-        return Err(corrupt(&index, reason));
-    }
-    Ok(shards.into_iter().map(|file| folder.join(file)).collect())
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Diagnostic, Remedy, remedy};
+use ken_language::ModelError;
 use thiserror::Error;
 
 /// A failure to load or to run an [`Encoder`](super::Encoder) or a
@@ -171,10 +172,11 @@ pub enum EncoderError {
     },
 }
 
-impl EncoderError {
-    /// Whether the encoder could still read another text: it is this one that does not fit.
-    pub fn concerns_text(&self) -> bool {
-        matches!(self, Self::Tokenize { .. } | Self::UnknownToken { .. })
+impl From<EncoderError> for ModelError {
+    fn from(error: EncoderError) -> Self {
+        use EncoderError::{Tokenize, UnknownToken};
+        let concerns_input = matches!(error, Tokenize { .. } | UnknownToken { .. });
+        Self::new(error).concerning_input(concerns_input)
     }
 }
 

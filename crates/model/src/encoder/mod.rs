@@ -15,11 +15,12 @@ mod weights;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ken_language::{Embedder, ModelError, Role};
 use rayon::prelude::*;
 
 pub use cross_encoder::CrossEncoder;
 pub use error::EncoderError;
-pub use prefixes::{Prefixes, Role};
+pub use prefixes::Prefixes;
 use settings::{Pooling, Settings};
 use tokens::{Sequence, Tokens};
 use weights::Weights;
@@ -158,7 +159,7 @@ impl Encoder {
 
     /// Tells this embedder from any other that gives different vectors: hashes in hexadecimal of
     /// the weights, the tokenizer, the pooling, the prefixes and the longest input. To be compared
-    /// by [`crate::same_model`]. The precision counts as rounding.
+    /// by [`ken_storage::same_fingerprint`]. The precision counts as rounding.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -172,6 +173,28 @@ impl Encoder {
     /// prefix or limit. Spans start and end between characters.
     pub fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
         self.tokens.spans(text)
+    }
+}
+
+impl Embedder for Encoder {
+    fn fingerprint(&self) -> &str {
+        Self::fingerprint(self)
+    }
+
+    fn dimensions(&self) -> usize {
+        Self::dimensions(self)
+    }
+
+    fn max_tokens(&self) -> Option<usize> {
+        Some(Self::max_tokens(self))
+    }
+
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
+        Ok(Self::embed(self, texts, role)?)
+    }
+
+    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError> {
+        Ok(Self::token_spans(self, text)?)
     }
 }
 

@@ -3,14 +3,7 @@
 
 use std::path::Path;
 
-/// What a text is for: embedders trained for search treat the two sides differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// A question or search query.
-    Query,
-    /// A passage that is searched.
-    Passage,
-}
+use ken_language::Role;
 
 /// The text put before a query and before a passage; empty where the model wants none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

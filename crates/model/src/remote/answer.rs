@@ -1,10 +1,10 @@
 //! Reading what an endpoint wrote.
 
+use ken_language::Finish;
 use serde_json::Value;
 
 use super::bounds::{self, Absurd};
 use super::route::Route;
-use crate::language::Finish;
 
 /// One continuation as the endpoint tells it, whole or in part.
 #[derive(Debug, Default, Clone)]

@@ -497,6 +497,7 @@ mod tests {
             assert_eq!(error.to_string(), expected);
         }
         let long = r#"{"error": {"message": "This model's maximum context length is 8 tokens"}}"#;
-        assert!(client.refusal("https://h", 400, long).concerns_prompt());
+        let error = ken_language::ModelError::from(client.refusal("https://h", 400, long));
+        assert!(error.concerns_input());
     }
 }

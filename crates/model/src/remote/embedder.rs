@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ken_language::{Embedder, ModelError, Role, fingerprint_of_texts};
 use serde_json::{Value, json};
 
 use super::bounds::MOST_DIMENSIONS;
@@ -9,9 +10,7 @@ use super::client::Client;
 use super::endpoint::Endpoint;
 use super::error::RemoteError;
 use super::flight::in_flight;
-use crate::embedder::{Embedder, EmbedderError};
-use crate::encoder::{Prefixes, Role, normalize};
-use crate::fingerprint;
+use crate::encoder::{Prefixes, normalize};
 
 /// Texts in one request.
 const BATCH_TEXTS: usize = 64;
@@ -52,7 +51,7 @@ impl RemoteEmbedder {
     }
 
     fn probed(client: Client, name: String, prefixes: Prefixes) -> Result<Self, RemoteError> {
-        let fingerprint = fingerprint::of_texts(&[
+        let fingerprint = fingerprint_of_texts(&[
             "endpoint",
             client.base(),
             &name,
@@ -217,11 +216,11 @@ impl Embedder for RemoteEmbedder {
         None
     }
 
-    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError> {
         Ok(self.embed_all(texts, role)?)
     }
 
-    fn token_spans(&self, _text: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
+    fn token_spans(&self, _text: &str) -> Result<Vec<Range<usize>>, ModelError> {
         Err(RemoteError::CannotShowTokens {
             url: self.client.base().to_owned(),
         }

@@ -4,6 +4,7 @@ use ken_diagnostic::{Remedy, remedy};
 use std::time::Duration;
 
 use ken_http::BadCertificates;
+use ken_language::ModelError;
 
 /// Why an endpoint did not do what it was asked. No message holds the API key.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -221,12 +222,6 @@ fn listing(names: &[String]) -> String {
 }
 
 impl RemoteError {
-    /// Whether the endpoint could still answer another prompt: it is this one that does not fit.
-    #[must_use]
-    pub fn concerns_prompt(&self) -> bool {
-        matches!(self, Self::ContextExceeded { .. })
-    }
-
     /// Whether the endpoint says of itself that it does not do what it was asked, so that there is
     /// no use in asking again.
     pub(super) fn is_refusal(&self) -> bool {
@@ -251,6 +246,13 @@ impl RemoteError {
                 .any(|word| word == name),
             _ => false,
         }
+    }
+}
+
+impl From<RemoteError> for ModelError {
+    fn from(error: RemoteError) -> Self {
+        let concerns_input = matches!(error, RemoteError::ContextExceeded { .. });
+        Self::new(error).concerning_input(concerns_input)
     }
 }
 

@@ -6,8 +6,9 @@
 
 use std::ops::ControlFlow;
 
+use ken_language::Finish;
+
 use super::answer::{Choice, Token};
-use crate::language::Finish;
 
 /// The longest text of a token that is looked for within a text, so that looking takes no longer than
 /// the text is long.

@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ken_http::Failed;
+use ken_language::{
+    Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel,
+    ModelError, Piece, Prompt, Sampling, Score, ScoreRequest,
+};
 
 use super::answer::{Choice, Usage, choices, usage};
 use super::client::Client;
@@ -16,11 +20,6 @@ use super::route::{Order, Refused, Route, body};
 use super::score::{self, Scoring};
 use super::stream::stream;
 use super::tokens;
-use crate::fingerprint;
-use crate::language::{
-    Capabilities, Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageError,
-    LanguageModel, Piece, Prompt, Sampling, Score, ScoreRequest,
-};
 
 /// The context where neither the endpoint nor the caller tells.
 pub const DEFAULT_CONTEXT_TOKENS: usize = 4096;
@@ -54,7 +53,8 @@ impl RemoteModel {
     /// several models of which none was named.
     pub fn connect(endpoint: Endpoint) -> Result<Self, RemoteError> {
         let (client, listed) = endpoint.connect()?;
-        let fingerprint = fingerprint::of_texts(&["endpoint", client.base(), &listed.name]);
+        let fingerprint =
+            ken_language::fingerprint_of_texts(&["endpoint", client.base(), &listed.name]);
         let scoring = score::survey(&client, &listed.name)?;
         let mut model = Self {
             client,
@@ -478,6 +478,7 @@ impl LanguageModel for RemoteModel {
             score: self.scoring.is_some(),
             logprobs: self.logprobs,
             hidden_layers: None,
+            examples: true,
         }
     }
 
@@ -486,11 +487,11 @@ impl LanguageModel for RemoteModel {
         self.context.unwrap_or(DEFAULT_CONTEXT_TOKENS)
     }
 
-    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
+    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
         Ok(self.count(text)?)
     }
 
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
         Ok(self.count_prompt(prompt)?)
     }
 
@@ -500,14 +501,11 @@ impl LanguageModel for RemoteModel {
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
         on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
+    ) -> Result<Vec<Vec<Generation>>, ModelError> {
         Ok(self.write(requests, on_piece)?)
     }
 
-    fn score(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<Score>>, LanguageError> {
+    fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
         let Some(way) = self.scoring else {
             return Err(RemoteError::CannotScore {
                 url: self.client.base().to_owned(),
@@ -524,7 +522,7 @@ impl LanguageModel for RemoteModel {
         Ok(score::score(&self.client, &self.name, way, requests)?)
     }
 
-    fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
+    fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         Err(RemoteError::CannotShowHidden {
             url: self.client.base().to_owned(),
         }

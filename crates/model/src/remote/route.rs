@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_language::{GenerateOptions, Prompt, Sampling};
 use serde_json::{Value, json};
 
 use super::error::RemoteError;
-use crate::language::{GenerateOptions, Prompt, Sampling};
 
 /// Where an endpoint is asked to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

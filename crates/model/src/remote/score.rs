@@ -13,13 +13,13 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ken_language::{Prompt, Score, ScoreRequest};
 use serde_json::{Value, json};
 
 use super::bounds;
 use super::client::Client;
 use super::error::RemoteError;
 use super::flight::in_flight;
-use crate::language::{Prompt, Score, ScoreRequest};
 
 /// How an endpoint is made to score a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

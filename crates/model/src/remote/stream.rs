@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use ken_http::Failed;
+use ken_language::Finish;
 
 use super::answer::{Choice, Usage, choices, piece, usage};
 use super::bounds::{LINE_BYTES, MOST_TOKENS};
@@ -13,7 +14,6 @@ use super::error::RemoteError;
 use super::events::{Broken, Events};
 use super::hand_out::Handed;
 use super::route::Route;
-use crate::language::Finish;
 
 /// An answer that was read.
 pub(super) struct Streamed {

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
-use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, LoadOptions, Sampling};
+use ken_language::{GenerateOptions, Sampling};
+use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;

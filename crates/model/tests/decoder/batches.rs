@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use ken_language::{GenerateOptions, Sampling};
 use ken_model::Precision;
 use ken_model::decoder::{
-    Decoder, DecoderError, Device, GenerateOptions, GenerateRequest, Generation, LoadOptions,
-    Prompt, Sampling, ScoreRequest,
+    Decoder, DecoderError, Device, GenerateRequest, Generation, LoadOptions, Prompt, ScoreRequest,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -4,10 +4,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use ken_model::decoder::{
-    Decoder, DecoderError, Finish, GenerateOptions, Generation, LoadOptions, Message, Prompt, Role,
-    Sampling, WorkedExample,
-};
+use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_model::decoder::{Decoder, DecoderError, Generation, LoadOptions, Message, Prompt, Role};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -387,13 +385,7 @@ fn special_tokens_in_a_text_are_read_as_its_letters() {
     let expected = [BEGINNING, id("a"), id("s"), id("the"), id("s")];
     let prompt = decoder().prompt("a</s>", "the<s>").unwrap();
     assert_eq!(prompt.tokens(), expected);
-    let examples = [WorkedExample {
-        input: "</s>",
-        output: "<s>",
-    }];
-    let prompt = decoder()
-        .prompt_with_examples("<s>", &examples, "a</s>")
-        .unwrap();
+    let prompt = decoder().prompt("<s>\n\n</s> <s>\n\n", "a</s>").unwrap();
     assert_eq!(prompt.tokens()[0], BEGINNING);
     let special = |token: &u32| [BEGINNING, END].contains(token);
     assert!(!prompt.tokens()[1..].iter().any(special), "{prompt:?}");

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use candle_core::quantized::GgmlDType;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, StoredAs};
-use ken_model::same_model;
+use ken_storage::same_fingerprint;
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
@@ -112,7 +112,7 @@ fn a_model_written_over_another_leaves_nothing_of_it() {
     let own = Checkpoint::open(&to, None).unwrap();
     own.write(&to, StoredAs::F32, &BTreeMap::new()).unwrap();
     let again = Checkpoint::open(&to, None).unwrap();
-    assert!(same_model(own.fingerprint(), again.fingerprint()));
+    assert!(same_fingerprint(own.fingerprint(), again.fingerprint()));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn every_file_that_bears_on_answers_is_in_the_fingerprint() {
     };
     let mut seen = vec![fingerprint()];
     let earlier = seen[0].split('-').next().unwrap().to_owned();
-    assert!(same_model(&earlier, &seen[0]));
+    assert!(same_fingerprint(&earlier, &seen[0]));
     let mut change = |name: &str, from: &str, to: &str| {
         let path = dir.path().join(name);
         let text = std::fs::read_to_string(&path).unwrap();

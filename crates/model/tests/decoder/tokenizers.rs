@@ -7,9 +7,8 @@ use std::path::PathBuf;
 
 use candle_core::quantized::GgmlDType;
 use candle_core::quantized::gguf_file::Value as Gguf;
-use ken_model::decoder::{
-    Checkpoint, Decoder, DecoderError, Finish, GenerateOptions, LoadOptions, Prompt, Sampling,
-};
+use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_model::decoder::{Checkpoint, Decoder, DecoderError, LoadOptions, Prompt};
 use proptest::prelude::*;
 use tempfile::TempDir;
 

@@ -9,8 +9,9 @@ mod reference;
 use std::path::Path;
 
 use checkpoint::{Tensors, Tiny, config, ids, write_json, write_tensors};
+use ken_language::Role;
 use ken_model::Precision;
-use ken_model::encoder::{Encoder, EncoderError, Prefixes, Role};
+use ken_model::encoder::{Encoder, EncoderError, Prefixes};
 use serde_json::json;
 use tempfile::TempDir;
 

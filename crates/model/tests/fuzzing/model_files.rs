@@ -25,11 +25,10 @@ use std::path::PathBuf;
 
 use candle_core::quantized::GgmlDType;
 use checkpoint::{Tensors, Tiny};
+use ken_language::{GenerateOptions, Role as TextRole, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{
-    Decoder, DecoderError, GenerateOptions, LoadOptions, Message, Role, Sampling,
-};
-use ken_model::encoder::{Encoder, EncoderError, Role as TextRole};
+use ken_model::decoder::{Decoder, DecoderError, LoadOptions, Message, Role};
+use ken_model::encoder::{Encoder, EncoderError};
 use tempfile::TempDir;
 
 /// Which file gets the bytes.

@@ -4,8 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use ken_language::Role;
 use ken_model::Precision;
-use ken_model::encoder::{Encoder, Role};
+use ken_model::encoder::Encoder;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 

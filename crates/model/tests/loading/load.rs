@@ -26,9 +26,10 @@ use std::path::{Path, PathBuf};
 
 use candle_core::quantized::GgmlDType;
 use checkpoint::Tiny;
+use ken_language::{GenerateOptions, Role, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, LoadOptions, Sampling};
-use ken_model::encoder::{Encoder, EncoderError, Role};
+use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
+use ken_model::encoder::{Encoder, EncoderError};
 use tempfile::TempDir;
 
 /// Which reader gets the bytes.

@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use ken_model::embedder::Embedder;
-use ken_model::encoder::Role;
-use ken_model::language::{
-    GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Sampling,
+use ken_language::{
+    Embedder, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Role, Sampling,
 };
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel, RemoteSettings};
 use serde_json::{Value, json};
@@ -38,7 +36,7 @@ fn endless(media: &str, bytes: &[u8]) -> Reply {
 }
 
 /// What writing by a server leads to that answers in one way.
-fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> LanguageError {
+fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> ModelError {
     let server = Server::start(move |request| match request.path.as_str() {
         "/v1/models" => model_list(&["tiny"]),
         "/tokenize" => Reply::refusal(404, "Not Found"),
@@ -56,7 +54,7 @@ fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> LanguageError {
     error
 }
 
-fn refused_as_too_large(error: &LanguageError, detail: &str) {
+fn refused_as_too_large(error: &ModelError, detail: &str) {
     assert_eq!(error.kind(), "endpoint_answer_too_large", "{error}");
     assert!(error.to_string().contains(detail), "{error}");
 }

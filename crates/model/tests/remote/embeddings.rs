@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ken_model::embedder::Embedder;
-use ken_model::encoder::{Prefixes, Role};
+use ken_language::{Embedder, Role};
+use ken_model::encoder::Prefixes;
 use ken_model::remote::{Endpoint, RemoteEmbedder};
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ken_model::language::{
-    Examples, GenerateOptions, GenerateRequest, LanguageError, LanguageModel, Prompt, Sampling,
+use ken_language::{
+    Examples, GenerateOptions, GenerateRequest, LanguageModel, ModelError, Prompt, Sampling,
     WorkedExample,
 };
 use ken_model::remote::{Endpoint, RemoteModel, RemoteSettings};
@@ -71,7 +71,7 @@ pub(crate) fn scripted(
     (server, model)
 }
 
-pub(crate) fn text_of(model: &RemoteModel, prompt: &Prompt) -> Result<String, LanguageError> {
+pub(crate) fn text_of(model: &RemoteModel, prompt: &Prompt) -> Result<String, ModelError> {
     let options = greedy();
     let request = GenerateRequest {
         prompt,
@@ -109,7 +109,7 @@ fn half(pieces: &[&str], whole: bool) -> Reply {
 }
 
 /// What a server that always answers in one way leads to: the error and the number of requests.
-fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (LanguageError, usize, String) {
+fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (ModelError, usize, String) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let (server, model) = scripted(move |_, _| {
@@ -194,7 +194,7 @@ fn a_refusal_is_not_asked_again() {
     assert_eq!((error.kind(), asked), ("endpoint_status", 1));
     let expected = format!("{url}/completions answered with HTTP status 400: bad sampling");
     assert_eq!(error.to_string(), expected);
-    assert!(!error.concerns_prompt());
+    assert!(!error.concerns_input());
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_prompt_that_is_too_long_is_told_apart() {
         "the prompt does not fit into the context of the model at {url}/completions: {words}"
     );
     assert_eq!(error.to_string(), expected);
-    assert!(error.concerns_prompt());
+    assert!(error.concerns_input());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Finding an endpoint's model, and what the endpoint can do.
 
-use ken_model::language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
+use ken_language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
 use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
 use serde_json::{Value, json};
 
@@ -231,7 +231,7 @@ fn parameters_that_are_refused_are_left_out_from_then_on() {
     };
     let prompt: Prompt = prompt();
     let ask = |options: &GenerateOptions| {
-        let request = ken_model::language::GenerateRequest {
+        let request = ken_language::GenerateRequest {
             prompt: &prompt,
             samples: 1,
             options,

@@ -5,9 +5,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use ken_model::decoder::{
-    Decoder, Finish, GenerateOptions, GenerateRequest, Generation, LoadOptions, Sampling,
-};
+use ken_language::{Finish, GenerateOptions, Sampling};
+use ken_model::decoder::{Decoder, GenerateRequest, Generation, LoadOptions};
 use serde_json::{Value, json};
 
 use super::loopback::{Reply, Request, Server};

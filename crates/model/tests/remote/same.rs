@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ken_model::language::{
+use ken_language::{
     Examples, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, Prompt,
     Sampling, ScoreRequest, WorkedExample,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ken_model::language::{Finish, GenerateRequest, LanguageModel, Prompt};
+use ken_language::{Finish, GenerateRequest, LanguageModel, Prompt};
 use ken_model::remote::{Endpoint, RemoteModel};
 use serde_json::json;
 

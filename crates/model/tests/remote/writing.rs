@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ken_model::language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Sampling};
+use ken_language::{Finish, GenerateOptions, GenerateRequest, LanguageModel, Sampling};
 use ken_model::remote::{Endpoint, RemoteModel};
 use serde_json::{Value, json};
 
@@ -316,7 +316,7 @@ fn an_answer_has_the_room_that_the_prompt_leaves() {
         } else {
             let error = written.unwrap_err();
             assert_eq!(error.kind(), "context_exceeded");
-            assert!(error.concerns_prompt());
+            assert!(error.concerns_input());
             let message = error.to_string();
             assert!(
                 message.ends_with("it has 24 tokens, the context 24"),

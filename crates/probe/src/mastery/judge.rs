@@ -3,7 +3,7 @@
 //! A model that tells how likely words are is asked for that; another writes its verdict, and has no
 //! preference.
 
-use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
+use ken_language::{LanguageModel, ModelError, Prompt, ScoreRequest};
 
 use super::pair::{Pair, Stated};
 use super::wording::Wording;
@@ -31,7 +31,7 @@ pub(super) struct Verdict {
 pub(super) fn judge_pairs(
     model: &dyn LanguageModel,
     pairs: &[(Stated<'_>, &Pair)],
-) -> Result<Vec<Option<Verdict>>, LanguageError> {
+) -> Result<Vec<Option<Verdict>>, ModelError> {
     if pairs.is_empty() {
         return Ok(Vec::new());
     }
@@ -90,7 +90,7 @@ pub(super) fn judge_pairs(
 pub(super) fn prefer_answers(
     model: &dyn LanguageModel,
     pairs: &[(Stated<'_>, &Pair, &[&str])],
-) -> Result<Vec<bool>, LanguageError> {
+) -> Result<Vec<bool>, ModelError> {
     if pairs.is_empty() || !model.capabilities().score {
         return Ok(vec![true; pairs.len()]);
     }
@@ -140,12 +140,11 @@ fn says_yes(line: &str, verdicts: [&str; 2]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stub::Yes;
-    use ken_model::table::{Fact, TableModel};
+    use ken_testing::{Fact, FnModel, TableModel};
 
     #[test]
     fn verdicts_follow_what_is_likelier() {
-        let model = Yes::when(|input| input.contains("Answer: Ida"));
+        let model = FnModel::first_where(|input| input.contains("Answer: Ida"));
         let stated = Stated {
             title: "",
             sentence: "Ida came in 1871.",

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ken_model::language::{Examples, Prompt, WorkedExample};
+use ken_language::{Examples, Prompt, WorkedExample};
 
 use super::pair::Stated;
 use super::spans::{Kind, Span};
@@ -133,7 +133,7 @@ pub fn fingerprint() -> String {
             words.extend(task.examples.iter().flat_map(|one| [one.input, one.output]));
         }
     }
-    ken_model::fingerprint_of_texts(&words)
+    ken_language::fingerprint_of_texts(&words)
 }
 
 const KINDS: [Kind; 6] = [

@@ -3,7 +3,7 @@
 
 use std::ops::AddAssign;
 
-use ken_model::language::{LanguageError, LanguageModel, Prompt};
+use ken_language::{LanguageModel, ModelError, Prompt};
 use serde::{Deserialize, Serialize};
 
 use super::judge::{judge_pairs, prefer_answers};
@@ -77,7 +77,7 @@ pub fn write_pairs(
     writer: &dyn LanguageModel,
     stated: &[Stated<'_>],
     options: WriteOptions,
-) -> Result<Vec<Option<Written>>, LanguageError> {
+) -> Result<Vec<Option<Written>>, ModelError> {
     let spans: Vec<Vec<Span>> = stated
         .iter()
         .map(|stated| answers(stated.sentence, options.pairs))
@@ -122,7 +122,7 @@ fn drop_other_answers(
     stated: &[Stated<'_>],
     wanted: &[Vec<&str>],
     drafts: &mut [Option<Written>],
-) -> Result<(), LanguageError> {
+) -> Result<(), ModelError> {
     let open: Vec<(Stated<'_>, &Pair, &[&str])> = stated
         .iter()
         .zip(wanted)
@@ -161,7 +161,7 @@ fn drop_invalid(
     writer: &dyn LanguageModel,
     stated: &[Stated<'_>],
     drafts: &mut [Option<Written>],
-) -> Result<(), LanguageError> {
+) -> Result<(), ModelError> {
     let open: Vec<(Stated<'_>, &Pair)> = stated
         .iter()
         .zip(&*drafts)

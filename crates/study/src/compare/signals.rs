@@ -125,7 +125,7 @@ impl Known {
         let probed = records.iter().filter(as_asked);
         let mut known = HashMap::new();
         for record in probed {
-            let same_model = ken_model::same_model(&record.fingerprint.model, model);
+            let same_model = ken_storage::same_fingerprint(&record.fingerprint.model, model);
             if !same_model || record.fingerprint.prompt != prompt {
                 return Err(RunError::OtherModel {
                     id: record.id.clone(),

@@ -9,8 +9,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Retriever};
 use ken_index::Mode;
-use ken_model::embedder::Embedder;
-use ken_model::language::{LanguageModel, Prompt, Sampling, Score, ScoreRequest};
+use ken_language::{Embedder, LanguageModel, Prompt, Sampling, Score, ScoreRequest};
 use ken_probe::{Golden, TextWanted, VERBALIZED_TOKENS, letter, right_choices, seed_of, verbalize};
 
 use super::demonstrations::Demonstrations;
@@ -208,7 +207,7 @@ impl Labelling<'_> {
     /// The likeliest text of each prompt; where a prompt comes up again, a sample.
     fn sampling(&self, id: &str, prompts: &[Prompt], number: usize) -> Sampling {
         let is_new = !prompts[..number].contains(&prompts[number]);
-        if number == 0 || (is_new && self.model.reads_examples()) {
+        if number == 0 || (is_new && self.model.capabilities().examples) {
             return Sampling::Greedy;
         }
         Sampling::Random {

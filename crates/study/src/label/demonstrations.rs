@@ -5,9 +5,7 @@
 
 use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_model::embedder::Embedder;
-use ken_model::encoder::Role;
-use ken_model::language::{LanguageModel, Prompt};
+use ken_language::{Embedder, LanguageModel, Prompt, Role};
 use ken_probe::normalize::is_mostly_chinese;
 
 use super::clusters::clusters;
@@ -160,44 +158,17 @@ fn question_prompt_of(first: &FirstText) -> QuestionPrompt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ken_model::embedder::EmbedderError;
-    use ken_model::language::Examples;
-    use ken_model::table::TableModel;
-    use std::ops::Range;
+    use ken_language::Examples;
+    use ken_testing::{FnEmbedder, TableModel};
 
     /// Texts that speak of water lie in one direction, all others in another.
-    struct Water;
-
-    impl Embedder for Water {
-        fn fingerprint(&self) -> &str {
-            "water"
-        }
-
-        fn dimensions(&self) -> usize {
-            2
-        }
-
-        fn max_tokens(&self) -> Option<usize> {
-            None
-        }
-
-        fn embed(&self, texts: &[&str], _: Role) -> Result<Vec<Vec<f32>>, EmbedderError> {
-            let wet = |text: &&str| text.contains("water") || text.contains('水');
-            Ok(texts
-                .iter()
-                .map(|text| {
-                    if wet(text) {
-                        vec![1.0, 0.0]
-                    } else {
-                        vec![0.0, 1.0]
-                    }
-                })
-                .collect())
-        }
-
-        fn token_spans(&self, _: &str) -> Result<Vec<Range<usize>>, EmbedderError> {
-            Ok(Vec::new())
-        }
+    fn water() -> FnEmbedder {
+        FnEmbedder::new("water", 2, |text| {
+            match text.contains("water") || text.contains('水') {
+                true => vec![1.0, 0.0],
+                false => vec![0.0, 1.0],
+            }
+        })
     }
 
     fn first(id: usize, question: &str, text: &str) -> FirstText {
@@ -226,7 +197,7 @@ mod tests {
     fn prompts(texts: &[FirstText], id: &str, question: &str, count: usize) -> Vec<Prompt> {
         let table = TableModel::new(Vec::new()).unwrap();
         let texts: Vec<&FirstText> = texts.iter().collect();
-        let found = Demonstrations::new(&table, &Water, &texts, 2, 9).unwrap();
+        let found = Demonstrations::new(&table, &water(), &texts, 2, 9).unwrap();
         found.prompts(id, QuestionPrompt::open(question), count)
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_model::language::{LanguageModel, Prompt, Sampling};
+use ken_language::{LanguageModel, Prompt, Sampling};
 use ken_probe::{TextWanted, VERBALIZED_TOKENS, verbalize};
 use serde::{Deserialize, Serialize};
 

@@ -68,7 +68,7 @@ impl LabelFingerprints {
             model: other.model.clone(),
             ..self.clone()
         };
-        ken_model::same_model(&self.model, &other.model) && of_one_model == *other
+        ken_storage::same_fingerprint(&self.model, &other.model) && of_one_model == *other
     }
 }
 

@@ -105,7 +105,7 @@ pub fn fingerprint_of_questions(questions: &[Question]) -> String {
         texts.push("choices");
         texts.extend(question.choices.iter().map(String::as_str));
     }
-    ken_model::fingerprint_of_texts(&texts)
+    ken_language::fingerprint_of_texts(&texts)
 }
 
 /// Has a first text written about every question that can be labelled. Returns whether that was

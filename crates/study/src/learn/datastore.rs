@@ -7,7 +7,7 @@ use std::path::Path;
 use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBOURS, SELF, mean_of};
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
-use ken_model::language::{LanguageModel, Prompt};
+use ken_language::{LanguageModel, Prompt};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -89,7 +89,8 @@ pub fn make_datastore(
             records: records.len(),
         });
     }
-    let corpora = model.corpora();
+    let chooser = model.source_chooser().map_err(AnswerError::from)?;
+    let corpora = chooser.corpora();
     let prompts: Vec<Prompt> = labelled
         .iter()
         .map(|(record, _)| {
@@ -110,7 +111,7 @@ pub fn make_datastore(
                 return Ok(None);
             }
             let batch: Vec<&Prompt> = batch.iter().collect();
-            let choices = model
+            let choices = chooser
                 .choose_sources(&batch, layer)
                 .map_err(AnswerError::from)?;
             states.extend(choices.into_iter().map(|choice| choice.state));

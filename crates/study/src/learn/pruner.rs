@@ -93,7 +93,7 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
             continue;
         };
         let by = record.fingerprint.model.as_str();
-        if !ken_model::same_model(model.get_or_insert(by), by) {
+        if !ken_storage::same_fingerprint(model.get_or_insert(by), by) {
             return Err(LearnError::SeveralModels {
                 id: record.id.clone(),
             });

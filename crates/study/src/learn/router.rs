@@ -99,7 +99,7 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
             record.fingerprint.prompt.as_str(),
         );
         let of = *of.get_or_insert(by);
-        if !ken_model::same_model(of.0, by.0) || of.1 != by.1 {
+        if !ken_storage::same_fingerprint(of.0, by.0) || of.1 != by.1 {
             return Err(LearnError::SeveralModels {
                 id: record.id.clone(),
             });

@@ -3,8 +3,7 @@
 
 use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_model::fingerprint_of_texts;
-use ken_model::language::{LanguageModel, Prompt};
+use ken_language::{LanguageModel, Prompt, fingerprint_of_texts};
 use ken_probe::mastery::{self, Stated, WriteOptions, write_pairs};
 use ken_probe::{greedy_lines, score};
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_corpus::{Corpus, CorpusError, PassageId};
-use ken_model::fingerprint_of_texts;
+use ken_language::fingerprint_of_texts;
 use ken_probe::mastery::Dropped;
 use ken_probe::{covers, wilson_interval_of};
 

@@ -4,8 +4,7 @@
 
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge};
-use ken_model::embedder::Embedder;
-use ken_model::language::{LanguageModel, Prompt};
+use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
     Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw, letter,
     mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,

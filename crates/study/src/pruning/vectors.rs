@@ -4,7 +4,7 @@
 use ken_answer::{PassageView, view_passages};
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer, SegmentVectors};
-use ken_model::language::LanguageModel;
+use ken_language::LanguageModel;
 use ken_route::Input;
 
 use super::error::PruningError;

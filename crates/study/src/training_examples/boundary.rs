@@ -109,7 +109,8 @@ pub fn boundary_examples(
     };
     let (model, prompt) = (&first.fingerprint.model, &first.fingerprint.prompt);
     if usable.iter().any(|r| {
-        !ken_model::same_model(&r.fingerprint.model, model) || r.fingerprint.prompt != *prompt
+        !ken_storage::same_fingerprint(&r.fingerprint.model, model)
+            || r.fingerprint.prompt != *prompt
     }) {
         return Err(BoundaryError::Mixed);
     }

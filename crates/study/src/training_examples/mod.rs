@@ -8,7 +8,7 @@ mod self_routing;
 
 use std::fmt;
 
-use ken_model::language::Prompt;
+use ken_language::Prompt;
 use serde::Serialize;
 
 pub use boundary::{Boundary, BoundaryError, BoundaryExamples, Labels, boundary_examples};
@@ -70,7 +70,7 @@ impl fmt::Display for ExampleKind {
 #[must_use]
 pub fn place_in_split(question: &str) -> f64 {
     let words = question.trim().to_lowercase();
-    let digest = ken_model::fingerprint_of_texts(&[&words]);
+    let digest = ken_language::fingerprint_of_texts(&[&words]);
     let number = u32::from_str_radix(&digest[..digest.len().min(8)], 16).unwrap_or(0);
     f64::from(number) / (f64::from(u32::MAX) + 1.0)
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_passage};
+use ken_language::{Prompt, Sourced};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
-use ken_model::language::{Prompt, Sourced};
 use ken_train::{Objective, Preference, Sequence};
 
 use crate::label::{Context, SELF, SourceLabel, SourceRecord};
@@ -163,7 +163,7 @@ pub fn routing_examples(
     let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
         records: records.len(),
     })?;
-    if !ken_model::same_model(&fingerprint.model, model) {
+    if !ken_storage::same_fingerprint(&fingerprint.model, model) {
         return Err(RoutingError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),

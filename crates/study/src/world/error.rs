@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use ken_language::ModelError;
 use ken_model::decoder::DecoderError;
-use ken_model::language::LanguageError;
 
 /// Why a world cannot be made, read or measured.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -78,7 +78,7 @@ pub enum WorldError {
     Untrained(#[from] DecoderError),
     /// The model that is measured failed.
     #[error(transparent)]
-    Model(#[from] LanguageError),
+    Model(#[from] ModelError),
     /// The model cannot tell how likely an answer is.
     #[error("the model does not tell how likely given answers are")]
     #[diagnostic(remedy = "name a model on this machine")]

@@ -92,7 +92,7 @@ fn summary(
         documents: documents.len(),
         questions: questions.len(),
         by_kind,
-        fingerprint: ken_model::fingerprint_of_texts(&parts),
+        fingerprint: ken_language::fingerprint_of_texts(&parts),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Questions of the world as the pipeline puts them to a model: the prompts are its own.
 
 use ken_answer::{QuestionPrompt, Retrieved, prompt};
-use ken_model::language::Prompt;
+use ken_language::Prompt;
 use ken_probe::letter;
 
 use super::names::Names;

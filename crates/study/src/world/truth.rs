@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::QuestionPrompt;
-use ken_model::language::{LanguageModel, Prompt, Score, ScoreRequest};
+use ken_language::{LanguageModel, Prompt, Score, ScoreRequest};
 use ken_probe::seed_of;
 use serde::Serialize;
 

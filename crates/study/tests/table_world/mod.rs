@@ -10,8 +10,8 @@ use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
 use ken_ingest::{Cut, Ingest, ingest};
-use ken_model::embedder::Embedder;
-use ken_model::language::{LanguageModel, Sampling};
+use ken_language::{LanguageModel, Sampling};
+use ken_testing::FnEmbedder;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -34,7 +34,7 @@ pub(crate) fn with_corpus(
     folder: &TempDir,
     model: impl LanguageModel + 'static,
     passages: &[(&str, &str)],
-    embedder: impl Embedder + Copy + 'static,
+    embedder: FnEmbedder,
 ) -> Pipeline {
     let documents = folder.path().join("documents.jsonl");
     let lines: Vec<String> = passages

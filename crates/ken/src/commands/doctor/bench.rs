@@ -6,11 +6,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ken_language::{GenerateOptions, Role, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{
-    Decoder, GenerateOptions, GenerateRequest, LoadOptions, Prompt, Sampling, ScoreRequest,
-};
-use ken_model::encoder::{Encoder, Role};
+use ken_model::decoder::{Decoder, GenerateRequest, LoadOptions, Prompt, ScoreRequest};
+use ken_model::encoder::Encoder;
 use serde::Serialize;
 
 use crate::commands::demo;

@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
 
+use ken_language::{GenerateOptions, Role, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{Decoder, DecoderError, GenerateOptions, LoadOptions, Sampling};
-use ken_model::encoder::{Encoder, EncoderError, Role};
+use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
+use ken_model::encoder::{Encoder, EncoderError};
 use serde::Serialize;
 
 /// Text to read, embed and go on with.

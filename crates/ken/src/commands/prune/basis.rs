@@ -48,7 +48,7 @@ impl Basis {
 }
 
 fn same_model(expected: &str, received: &str) -> Result<(), PruningError> {
-    match ken_model::same_model(expected, received) {
+    match ken_storage::same_fingerprint(expected, received) {
         true => Ok(()),
         false => Err(PruningError::OtherModel {
             expected: expected.to_owned(),

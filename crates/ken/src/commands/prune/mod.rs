@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::Rerank;
 use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
-use ken_model::encoder::Role;
+use ken_language::Role;
 use ken_study::Question;
 use ken_study::pruning::{self, Asked, Guarantee, Kept, LEAST_RATIO, largest_ratio};
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, PlaceMark, Selection};
 use ken_index::Index;
-use ken_model::language::LanguageModel;
+use ken_language::LanguageModel;
 use ken_study::pruning::{self, Method, Scored, Work, candidates, count, measured_first, order};
 
 use super::basis::Basis;

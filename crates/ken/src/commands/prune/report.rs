@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{CorpusInfo, PlaceMark, Writer, join};
 use ken_ingest::compact;
-use ken_model::language::LanguageModel;
+use ken_language::LanguageModel;
 use ken_route::digest_of;
 use ken_study::pruning;
 use ken_study::{Question, Summary, summarize};

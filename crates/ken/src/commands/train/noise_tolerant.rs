@@ -65,7 +65,7 @@ fn known<'q>(
         .collect();
     let mut known = HashSet::new();
     for record in records.into_iter().filter(|record| record.error.is_none()) {
-        if !ken_model::same_model(&record.fingerprint.model, model) {
+        if !ken_storage::same_fingerprint(&record.fingerprint.model, model) {
             return Err(LearnError::OtherModel {
                 expected: record.fingerprint.model,
                 received: model.to_owned(),

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Assessor, Representation, fits, prompt, represent};
-use ken_model::embedder::Embedder;
-use ken_model::language::LanguageModel;
+use ken_language::{Embedder, LanguageModel};
 use ken_route::{Head, Input, MeasuredOn};
 use ken_study::learn::router::{
     Candidate, RouterLabels, RouterReport, learn_router, router_labels,
@@ -61,7 +60,7 @@ pub(super) fn run(
         })?,
         VectorSource::Hidden | VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
             let model = open::language_model(settings, stop)?;
-            if !ken_model::same_model(model.fingerprint(), &labels.model) {
+            if !ken_storage::same_fingerprint(model.fingerprint(), &labels.model) {
                 return Err(LearnError::OtherModel {
                     expected: labels.model.clone(),
                     received: model.fingerprint().to_owned(),

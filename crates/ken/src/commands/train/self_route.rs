@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt::{from_memory, verbalize};
 use ken_answer::{Datastore, Measurements, Policy, QuestionPrompt, Signal};
+use ken_language::Prompt;
 use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
-use ken_model::language::Prompt;
 use ken_study::training_examples::{Routing, TextExample};
 use ken_study::{
     LearnError, ProbeRecord, RoutingExample, RoutingStage, SourceRecord, place_in_split,
@@ -137,7 +137,7 @@ pub(crate) fn scores(
     let received = pipeline.model().fingerprint();
     if let Some(record) = records
         .iter()
-        .find(|record| !ken_model::same_model(&record.fingerprint.model, received))
+        .find(|record| !ken_storage::same_fingerprint(&record.fingerprint.model, received))
     {
         return Err(LearnError::OtherModel {
             expected: record.fingerprint.model.clone(),

@@ -1,6 +1,6 @@
 //! What heads look at: which layers are tried, and how it is told.
 
-use ken_model::language::LanguageModel;
+use ken_language::LanguageModel;
 use ken_route::Input;
 use ken_study::learn::CandidateLoss;
 

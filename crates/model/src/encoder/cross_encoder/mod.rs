@@ -6,6 +6,7 @@ mod settings;
 
 use std::path::{Path, PathBuf};
 
+use ken_language::{ModelError, PairScorer};
 use rayon::prelude::*;
 
 use pairs::Pairs;
@@ -128,6 +129,16 @@ impl CrossEncoder {
     /// [`Encoder::fingerprint`](super::Encoder::fingerprint) does for embedders.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+}
+
+impl PairScorer for CrossEncoder {
+    fn fingerprint(&self) -> &str {
+        Self::fingerprint(self)
+    }
+
+    fn score(&self, pairs: &[(&str, &str)]) -> Result<Vec<f32>, ModelError> {
+        Ok(Self::score(self, pairs)?)
     }
 }
 

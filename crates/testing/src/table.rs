@@ -1,24 +1,24 @@
 //! A language model with a known boundary: it answers from a table with set probabilities, so that
-//! whatever estimates what a model knows can be held against the truth. It has no weights, and of
-//! prompts it reads no more than the question, whether an answer stands before it, and whether a
-//! text about it is wanted.
+//! whatever estimates what a model knows can be compared with the truth. It has no weights, and of
+//! prompts it reads no more than the question, whether an answer precedes it, and whether a text
+//! about it is requested.
 
+use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
+use ken_language::{
+    Capabilities, Finish, GenerateOptions, GenerateRequest, Generation, LanguageModel, ModelError,
+    Piece, Prompt, Sampling, Score, ScoreRequest, fingerprint_of_texts, softmax,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::fingerprint;
-use crate::language::{
-    Capabilities, Finish, GenerateOptions, GenerateRequest, Generation, LanguageError,
-    LanguageModel, Piece, Prompt, Sampling, Score, ScoreRequest, shares,
-};
-
-/// What stands in evidence in place of an answer that was masked.
+/// What replaces a masked answer in evidence.
 const MASK: &str = "MASK";
 
-/// Tokens that a table's context has: more than any test needs.
+/// The context of a table where no other is set: more than any test needs.
 const CONTEXT_TOKENS: usize = 1 << 20;
 
 /// One question, and how it is answered.
@@ -28,7 +28,7 @@ pub struct Fact {
     pub question: String,
     /// The right answer.
     pub answer: String,
-    /// What is answered otherwise, one as likely as the other; where there is none, nothing.
+    /// What is answered otherwise, each as likely as the others; where there is none, nothing.
     pub wrong: Vec<String>,
     /// The probability of the right answer without evidence.
     pub known: f64,
@@ -42,7 +42,7 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// Every answer with its probability, given the text that stands before the question.
+    /// Every answer with its probability, given the text before the question.
     fn answers(&self, evidence: &str) -> Vec<(&str, f64)> {
         let (copied, misled) = if evidence.trim().is_empty() {
             (0.0, 0.0)
@@ -97,7 +97,7 @@ pub enum TableError {
     /// Nothing was given to be scored.
     #[error("an empty continuation has no probability")]
     EmptyContinuation,
-    /// No continuation was asked for.
+    /// No continuation was requested.
     #[error("a request for no sample")]
     NoSamples,
     /// There is no such thing.
@@ -106,18 +106,54 @@ pub enum TableError {
     NoHidden,
 }
 
+impl From<TableError> for ModelError {
+    fn from(error: TableError) -> Self {
+        Self::new(error)
+    }
+}
+
+/// What a table is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    /// To generate.
+    Generate {
+        /// How many requests.
+        requests: usize,
+        /// How many texts, over all requests.
+        texts: usize,
+    },
+    /// To score, or to choose by scores.
+    Score {
+        /// How many requests.
+        requests: usize,
+    },
+}
+
+/// What is told of each call before it is answered.
+#[derive(Clone)]
+struct OnCall(Arc<dyn Fn(Call) + Send + Sync>);
+
+impl fmt::Debug for OnCall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("OnCall")
+    }
+}
+
 /// A model that answers from a table.
 ///
-/// Which fact a prompt is about is told by its input: the longest question that stands in it. What
-/// stands in the lines before is the evidence. A prompt about none is answered with nothing. An
-/// answer is one token, whose log probability is exact; at another temperature than 1 answers are
-/// drawn as any model draws tokens. Where a text about the question is wanted, it states the answer
-/// that the model would give without evidence, right or wrong, and is as likely as that answer.
+/// The fact that a prompt is about is the one with the longest question in its input; the lines before
+/// are the evidence. A prompt about none is answered with nothing. An answer is one token, whose log
+/// probability is exact; at another temperature than 1 answers are drawn as any model draws tokens.
+/// Where a text about the question is requested, it states the answer that the model would give
+/// without evidence, right or wrong, and is as likely as that answer.
 #[derive(Debug, Clone)]
 pub struct TableModel {
     facts: Vec<Fact>,
     /// The instructions of prompts to which a text is written.
     text_instructions: Vec<&'static str>,
+    context_tokens: usize,
+    scores: bool,
+    on_call: OnCall,
     fingerprint: String,
 }
 
@@ -148,9 +184,12 @@ impl TableModel {
         }
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         Ok(Self {
-            fingerprint: fingerprint::of_texts(&texts),
+            fingerprint: fingerprint_of_texts(&texts),
             facts,
             text_instructions: Vec::new(),
+            context_tokens: CONTEXT_TOKENS,
+            scores: true,
+            on_call: OnCall(Arc::new(|_| {})),
         })
     }
 
@@ -159,6 +198,30 @@ impl TableModel {
     pub fn writing_texts(self, instructions: &[&'static str]) -> Self {
         Self {
             text_instructions: instructions.to_vec(),
+            ..self
+        }
+    }
+
+    /// The same model with another context.
+    #[must_use]
+    pub fn context(self, context_tokens: usize) -> Self {
+        Self {
+            context_tokens,
+            ..self
+        }
+    }
+
+    /// The same model, which says that it can score, or that it cannot.
+    #[must_use]
+    pub fn scoring(self, scores: bool) -> Self {
+        Self { scores, ..self }
+    }
+
+    /// The same model, which calls this before it answers.
+    #[must_use]
+    pub fn on_call(self, on_call: impl Fn(Call) + Send + Sync + 'static) -> Self {
+        Self {
+            on_call: OnCall(Arc::new(on_call)),
             ..self
         }
     }
@@ -188,7 +251,7 @@ impl TableModel {
 
     fn write(&self, prompt: &Prompt, options: &GenerateOptions, sample: usize) -> Generation {
         let mut answers = self.answers(prompt);
-        // The likeliest first, so that it is what is left where sums do not reach 1.
+        // The most likely first, so that it is what is left where sums do not reach 1.
         answers.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let mut drawn = answers.first().copied();
         if let Sampling::Random {
@@ -201,8 +264,8 @@ impl TableModel {
                 .iter()
                 .map(|(_, probability)| probability.ln() / f64::from(temperature))
                 .collect();
-            let chosen = shares(&logs).into_iter().position(|share| {
-                left -= share;
+            let chosen = softmax(&logs).into_iter().position(|probability| {
+                left -= probability;
                 left < 0.0
             });
             drawn = chosen.map(|at| answers[at]).or(drawn);
@@ -218,8 +281,8 @@ impl TableModel {
         } else {
             format!("What is known of it: {answer}.")
         };
-        let room = options.max_tokens > 0;
-        let tokens = usize::from(room && !text.is_empty());
+        let fits = options.max_tokens > 0;
+        let tokens = usize::from(fits && !text.is_empty());
         Generation {
             text: if tokens > 0 {
                 format!(" {text}")
@@ -231,7 +294,7 @@ impl TableModel {
             entropies: Some(vec![entropy as f32; tokens]),
             margins: (options.sampling == Sampling::Greedy)
                 .then(|| vec![(probability - runner_up) as f32; tokens]),
-            finish: if room { Finish::End } else { Finish::Length },
+            finish: if fits { Finish::End } else { Finish::Length },
             prompt_tokens: words(&prompt.input),
             prompt_time: Duration::ZERO,
             write_time: Duration::ZERO,
@@ -250,22 +313,23 @@ impl LanguageModel for TableModel {
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
-            score: true,
+            score: self.scores,
             logprobs: true,
             hidden_layers: None,
+            examples: true,
         }
     }
 
     fn context_tokens(&self) -> usize {
-        CONTEXT_TOKENS
+        self.context_tokens
     }
 
     /// A word is a token.
-    fn count_tokens(&self, text: &str) -> Result<usize, LanguageError> {
+    fn count_tokens(&self, text: &str) -> Result<usize, ModelError> {
         Ok(words(text))
     }
 
-    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, LanguageError> {
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError> {
         let (shared, input) = prompt.text();
         Ok(words(&shared) + words(input))
     }
@@ -274,7 +338,11 @@ impl LanguageModel for TableModel {
         &self,
         requests: &[GenerateRequest<'_, Prompt>],
         on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Generation>>, LanguageError> {
+    ) -> Result<Vec<Vec<Generation>>, ModelError> {
+        (self.on_call.0)(Call::Generate {
+            requests: requests.len(),
+            texts: requests.iter().map(|request| request.samples).sum(),
+        });
         if requests.iter().any(|request| request.samples == 0) {
             return Err(TableError::NoSamples.into());
         }
@@ -299,10 +367,10 @@ impl LanguageModel for TableModel {
     }
 
     /// What the table never answers has probability 0, whose log is negative infinity.
-    fn score(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<Score>>, LanguageError> {
+    fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError> {
+        (self.on_call.0)(Call::Score {
+            requests: requests.len(),
+        });
         let score = |prompt: &Prompt, continuation: &str| {
             if continuation.is_empty() {
                 return Err(TableError::EmptyContinuation);
@@ -322,10 +390,7 @@ impl LanguageModel for TableModel {
     }
 
     /// Continuations of which the table answers none are equally likely.
-    fn choose(
-        &self,
-        requests: &[ScoreRequest<'_, Prompt>],
-    ) -> Result<Vec<Vec<f64>>, LanguageError> {
+    fn choose(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<f64>>, ModelError> {
         let scores = self.score(requests)?;
         Ok(scores
             .iter()
@@ -334,12 +399,12 @@ impl LanguageModel for TableModel {
                 if sums.iter().all(|sum| *sum == f64::NEG_INFINITY) {
                     return vec![1.0 / sums.len() as f64; sums.len()];
                 }
-                shares(&sums)
+                softmax(&sums)
             })
             .collect())
     }
 
-    fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, LanguageError> {
+    fn hidden(&self, _prompts: &[&Prompt], _layer: usize) -> Result<Vec<Vec<f32>>, ModelError> {
         Err(TableError::NoHidden.into())
     }
 }
@@ -347,7 +412,7 @@ impl LanguageModel for TableModel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::language::Examples;
+    use ken_language::Examples;
 
     fn table() -> TableModel {
         TableModel::new(vec![Fact {

@@ -16,7 +16,8 @@ use super::checkpoint::Checkpoint;
 use super::config::RopeScaling;
 use super::error::DecoderError;
 use super::family::Family;
-use super::origin::{self, Origin};
+use super::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
+use super::origin::Origin;
 use super::prompt_form::{FIELD, PromptForm};
 use super::replacement::Replacement;
 use crate::kernels::UnknownName;
@@ -73,23 +74,6 @@ impl FromStr for StoredAs {
     }
 }
 
-/// Files that say nothing of weights and are copied as they are.
-pub(super) const COPIED: [&str; 6] = [
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "generation_config.json",
-    "special_tokens_map.json",
-    "chat_template.jinja",
-    "tokenizer.model",
-];
-
-/// The file that makes a folder a model. It is written last.
-pub(super) const CONFIG_FILE: &str = "config.json";
-/// The weights, in one file.
-pub(super) const WEIGHTS_FILE: &str = "model.safetensors";
-/// How the file ends that lists weights in several files.
-pub(super) const INDEX_END: &str = ".safetensors.index.json";
-
 impl Checkpoint {
     /// Writes the model into a folder, made where it is missing, with an adapter's weights merged
     /// in. `learned` stands in the place of weights of the same Hugging Face name.
@@ -121,7 +105,7 @@ impl Checkpoint {
     ) -> Result<(), DecoderError> {
         let mut files = Replacement::begin(folder)?;
         if let Some(origin) = origin {
-            files.stage(origin::FILE, &origin.json()?)?;
+            files.stage(ORIGIN_FILE, &origin.json()?)?;
         }
         match self.folder() {
             None => self.stage_tokenizer(&mut files)?,

@@ -1,5 +1,5 @@
-//! The answer in what a model writes: its first line that is not blank. Examples end their output
-//! with the line, so whatever follows is the beginning of another example.
+//! The answer in what a model writes: its first line that is not blank. The worked examples end each
+//! output with its line, so whatever follows is the start of another example.
 
 /// Takes text piece by piece and keeps the answer.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
-//! Prompts as every model can be given them.
+//! Prompts that every model takes.
 
 use std::sync::Arc;
 
-use super::sourced::Sourced;
+use crate::sourced::Sourced;
 
-/// An input and the output wanted for it.
+/// An input and the output expected for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkedExample<'a> {
     /// What the model is given.
@@ -56,7 +56,7 @@ impl PartialEq for Examples {
 
 impl Eq for Examples {}
 
-/// An instruction, worked examples, and an input whose output is wanted. A model that continues text
+/// An instruction, worked examples, and an input that asks for an output. A model that continues text
 /// is given it as text, one that only takes conversations as turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
@@ -72,41 +72,30 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// The prompt with an output, or the beginning of one, behind it.
+    /// The prompt followed by an output, or the start of one.
     #[must_use]
     pub fn continued(&self, output: &str) -> Self {
-        let behind = |text: &str| format!("{text} {output}");
+        let followed = |text: &str| format!("{text} {output}");
         Self {
-            input: behind(&self.input),
+            input: followed(&self.input),
             sourced: self.sourced.as_ref().map(|sourced| Sourced {
-                answer: behind(&sourced.answer),
+                answer: followed(&sourced.answer),
                 ..sourced.clone()
             }),
             ..self.clone()
         }
     }
 
-    /// The prompt as text that a model continues: what all prompts of its kind share, and the rest.
-    /// The output follows after a space and ends with the line.
+    /// The prompt as text that a model continues: the prefix that all prompts of its kind share, and
+    /// the rest. The output follows after a space and ends with the line.
     #[must_use]
     pub fn text(&self) -> (String, &str) {
-        (
-            shared_text(self.instruction, self.examples.iter()),
-            &self.input,
-        )
+        let mut shared = format!("{}\n\n", self.instruction);
+        for example in self.examples.iter() {
+            shared.push_str(&format!("{} {}\n\n", example.input, example.output));
+        }
+        (shared, &self.input)
     }
-}
-
-/// An instruction and worked examples as the beginning of a text that a model continues.
-pub(crate) fn shared_text<'a>(
-    instruction: &str,
-    examples: impl Iterator<Item = WorkedExample<'a>>,
-) -> String {
-    let mut shared = format!("{instruction}\n\n");
-    for example in examples {
-        shared.push_str(&format!("{} {}\n\n", example.input, example.output));
-    }
-    shared
 }
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
 //! Prompts for models that were trained to mark where their knowledge comes from, and to choose that
 //! themselves (SR-RAG, section 3.2).
 
-/// A question, the knowledge behind it and what asks for the answer, each apart: such a model has
-/// tokens of its own between them.
+/// A question, the knowledge that follows it and what asks for the answer, each apart: such a model
+/// has tokens of its own between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sourced {
     /// The question with the words around it.
     pub question: String,
-    /// What stands behind it.
+    /// What follows it.
     pub knowledge: Knowledge,
-    /// Stands behind the knowledge: what asks for the answer, and the beginning of one where there is
-    /// one.
+    /// What follows the knowledge: the words that ask for the answer, and the start of the answer
+    /// where there is one.
     pub answer: String,
 }
 
-/// What stands behind a question.
+/// What follows a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Knowledge {
     /// Nothing: the model is to choose a source.
@@ -30,14 +30,4 @@ pub enum Knowledge {
         /// The passages with the words around them.
         text: String,
     },
-}
-
-/// What a model makes of a question before it has any knowledge.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SourceChoice {
-    /// The probability of each source, given that it is one of them: of the model itself, and of the
-    /// corpora in their order. They add up to 1.
-    pub shares: Vec<f64>,
-    /// The residual stream behind a layer, `[hidden]`.
-    pub state: Vec<f32>,
 }

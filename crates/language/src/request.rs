@@ -3,27 +3,27 @@
 /// How tokens are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sampling {
-    /// Always the likeliest; the lower id among equals.
+    /// Always the most likely; the lower id among equals.
     Greedy,
-    /// At random, by the probabilities at a temperature, among the likeliest.
+    /// At random, by the probabilities at a temperature, among the most likely.
     Random {
         /// Divides the logits; positive. 1 samples from the model as it is.
         temperature: f32,
-        /// Only this many likeliest tokens; `None` for all.
+        /// Only this many of the most likely tokens; `None` for all.
         top_k: Option<usize>,
-        /// Only the likeliest tokens whose probabilities together reach this; `None` for all.
+        /// Only the most likely tokens whose probabilities together reach this; `None` for all.
         top_p: Option<f32>,
         /// The same seed gives the same tokens.
         seed: u64,
     },
 }
 
-/// How an answer is written.
+/// How an answer is generated.
 #[derive(Debug, Clone)]
 pub struct GenerateOptions {
     /// How tokens are chosen.
     pub sampling: Sampling,
-    /// Most tokens to write.
+    /// The most tokens to generate.
     pub max_tokens: usize,
     /// Strings that end the answer; they are not part of it.
     pub stop: Vec<String>,
@@ -34,24 +34,24 @@ pub struct GenerateOptions {
 pub struct GenerateRequest<'a, P> {
     /// What is continued.
     pub prompt: &'a P,
-    /// How many continuations are written; at least 1. They differ by their random numbers only.
+    /// How many continuations are generated; at least 1. They differ by their random numbers only.
     pub samples: usize,
-    /// How they are written.
+    /// How they are generated.
     pub options: &'a GenerateOptions,
 }
 
-/// A piece of text that was written.
+/// A piece of generated text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
     /// The request's index.
     pub request: usize,
     /// The sample's index.
     pub sample: usize,
-    /// What comes behind the pieces before.
+    /// What follows the pieces before.
     pub text: &'a str,
 }
 
-/// A prompt, and the continuations whose probabilities are wanted.
+/// A prompt, and the continuations to be scored.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoreRequest<'a, P> {
     /// What comes before.

@@ -1,0 +1,55 @@
+//! What every embedder can be asked, on this machine or behind an endpoint.
+
+use std::ops::Range;
+
+use crate::error::ModelError;
+
+/// What a text is for: embedders trained for search treat the two sides differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// A question or search query.
+    Query,
+    /// A passage that is searched.
+    Passage,
+}
+
+/// An embedder: text in, one vector per text out. Calls from several threads are safe.
+pub trait Embedder: Send + Sync {
+    /// Identifies the embedder: vectors of one must not be compared with those of another.
+    fn fingerprint(&self) -> &str;
+
+    /// The length of an embedding.
+    fn dimensions(&self) -> usize;
+
+    /// The longest input in tokens; longer texts are truncated. `None` where the embedder does not
+    /// report it, and refuses what is too long.
+    fn max_tokens(&self) -> Option<usize>;
+
+    /// The embeddings of texts, in their order.
+    ///
+    /// # Shapes
+    /// Returns `[texts][dimensions]`.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses, an embedder that fails.
+    fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// The byte range of each token of a text, in order, without special tokens, prefix or limit.
+    /// Ranges start and end at character boundaries.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses, an endpoint that does not expose its tokenizer.
+    fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, ModelError>;
+
+    /// Whether a text is longer than the embedder reads, as far as it reports that.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses.
+    fn is_cut(&self, text: &str) -> Result<bool, ModelError> {
+        match self.max_tokens() {
+            // A token has at least one byte, so shorter texts need no counting.
+            Some(limit) => Ok(text.len() > limit && self.token_spans(text)?.len() > limit),
+            None => Ok(false),
+        }
+    }
+}

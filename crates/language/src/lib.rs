@@ -1,0 +1,27 @@
+//! What a language model, an embedder and a cross-encoder are: traits, prompts, sampling options,
+//! requests and responses. Implementations are elsewhere, for models on this machine and behind
+//! endpoints. It loads no model, and knows no tensors and no network.
+
+mod embedder;
+mod error;
+mod fingerprint;
+mod first_line;
+mod model;
+mod pair_scorer;
+mod prompt;
+mod request;
+mod response;
+mod source_chooser;
+mod sourced;
+
+pub use embedder::{Embedder, Role};
+pub use error::ModelError;
+pub use fingerprint::fingerprint_of_texts;
+pub use first_line::FirstLine;
+pub use model::{Capabilities, LanguageModel};
+pub use pair_scorer::PairScorer;
+pub use prompt::{Examples, Prompt, WorkedExample};
+pub use request::{GenerateOptions, GenerateRequest, Piece, Sampling, ScoreRequest};
+pub use response::{Finish, Generation, Score, softmax, total};
+pub use source_chooser::{DoesNotChoose, SourceChoice, SourceChooser};
+pub use sourced::{Knowledge, Sourced};

@@ -1,0 +1,106 @@
+//! What every language model can be asked, on this machine or behind an endpoint.
+
+use std::ops::ControlFlow;
+
+use crate::error::ModelError;
+use crate::prompt::Prompt;
+use crate::request::{GenerateRequest, Piece, ScoreRequest};
+use crate::response::{Generation, Score, softmax};
+use crate::source_chooser::{DoesNotChoose, SourceChooser};
+
+/// What a model can do beside generating text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Score given continuations: [`LanguageModel::score`] and [`LanguageModel::choose`].
+    pub score: bool,
+    /// Report the log probabilities of what it generates.
+    pub logprobs: bool,
+    /// How many layers there are after which it shows its hidden states, see
+    /// [`LanguageModel::hidden`]; `None` where it shows none.
+    pub hidden_layers: Option<usize>,
+    /// Read the worked examples of prompts; otherwise prompts that differ only in these are the same
+    /// to it.
+    pub examples: bool,
+}
+
+/// A language model. Many requests in one call cost less than one call each. Calls from several
+/// threads are safe.
+pub trait LanguageModel: Send + Sync {
+    /// Identifies the model: measurements made with one must not be used with another.
+    fn fingerprint(&self) -> &str;
+
+    /// What it can do beside generating text.
+    fn capabilities(&self) -> Capabilities;
+
+    /// The most tokens that a prompt and its answer may have together.
+    fn context_tokens(&self) -> usize;
+
+    /// How many tokens a text has in a prompt; an upper estimate where the model does not expose its
+    /// tokenizer.
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses.
+    fn count_tokens(&self, text: &str) -> Result<usize, ModelError>;
+
+    /// How many tokens a whole prompt has, as [`LanguageModel::count_tokens`].
+    ///
+    /// # Errors
+    /// A text that the tokenizer refuses.
+    fn count_prompt_tokens(&self, prompt: &Prompt) -> Result<usize, ModelError>;
+
+    /// Continues prompts. `on_piece` receives each text piece by piece as it is generated, and may
+    /// cancel that text. A model that is stopped from outside may return the texts that it has, and
+    /// the others as cancelled.
+    ///
+    /// # Shapes
+    /// Returns `[requests][samples]`.
+    ///
+    /// # Errors
+    /// A prompt that does not fit, a request for no sample, a model that fails.
+    fn generate(
+        &self,
+        requests: &[GenerateRequest<'_, Prompt>],
+        on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
+    ) -> Result<Vec<Vec<Generation>>, ModelError>;
+
+    /// Scores continuations of prompts.
+    ///
+    /// # Shapes
+    /// Returns `[requests][continuations]`.
+    ///
+    /// # Errors
+    /// An empty continuation, one that does not fit, a model that cannot score or that fails.
+    fn score(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<Score>>, ModelError>;
+
+    /// The probability of each continuation, given that it is one of them.
+    ///
+    /// # Shapes
+    /// Returns `[requests][continuations]`.
+    ///
+    /// # Errors
+    /// As [`LanguageModel::score`].
+    fn choose(&self, requests: &[ScoreRequest<'_, Prompt>]) -> Result<Vec<Vec<f64>>, ModelError> {
+        let scores = self.score(requests)?;
+        Ok(scores
+            .iter()
+            .map(|scores| softmax(&scores.iter().map(Score::sum).collect::<Vec<_>>()))
+            .collect())
+    }
+
+    /// The residual stream at the last token of each prompt after layer `layer`.
+    ///
+    /// # Shapes
+    /// Returns `[prompts][hidden]`.
+    ///
+    /// # Errors
+    /// A layer that the model does not have, a model that does not show its states or that fails.
+    fn hidden(&self, prompts: &[&Prompt], layer: usize) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// The model as one that chooses where its knowledge comes from.
+    ///
+    /// # Errors
+    /// A model that was not trained to choose.
+    fn source_chooser(&self) -> Result<&dyn SourceChooser, ModelError> {
+        Err(ModelError::new(DoesNotChoose))
+    }
+}

@@ -1,0 +1,74 @@
+//! What a language model answers.
+
+use std::time::Duration;
+
+/// Why an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// The model ended it.
+    End,
+    /// A stop string was generated.
+    StopString,
+    /// As many tokens as allowed, or as the context holds.
+    Length,
+    /// The caller cancelled it.
+    Cancelled,
+}
+
+/// A generated continuation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generation {
+    /// The text, without the stop string.
+    pub text: String,
+    /// How many tokens were generated.
+    pub tokens: usize,
+    /// Natural-log probability at temperature 1 of each token, and of the end-of-text token where the
+    /// model ended by one and reports it: `[tokens]` or `[tokens + 1]`. `None` where the model reports
+    /// none.
+    pub logprobs: Option<Vec<f32>>,
+    /// Entropy in nats of the distribution that each of these was chosen from, at temperature 1, where
+    /// the model reports it.
+    pub entropies: Option<Vec<f32>>,
+    /// Of a greedy answer: how far the probability of each of these is above that of the second most
+    /// likely token, at temperature 1, where the model reports it.
+    pub margins: Option<Vec<f32>>,
+    /// Why it ended.
+    pub finish: Finish,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Time to read the prompt, or its share where several were read at once; zero where the model does
+    /// not measure it apart from generation.
+    pub prompt_time: Duration,
+    /// Time to generate the answer.
+    pub write_time: Duration,
+}
+
+/// How likely a continuation is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Score {
+    /// One natural-log probability per token, each given all before it.
+    pub logprobs: Vec<f32>,
+}
+
+impl Score {
+    /// Natural-log probability of the whole continuation.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        total(&self.logprobs)
+    }
+}
+
+/// The sum of numbers such as log probabilities, in double precision.
+#[must_use]
+pub fn total(numbers: &[f32]) -> f64 {
+    numbers.iter().map(|&number| f64::from(number)).sum()
+}
+
+/// Probabilities in proportion to the exponentials of these numbers, such as log probabilities.
+#[must_use]
+pub fn softmax(logits: &[f64]) -> Vec<f64> {
+    let top = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let weights: Vec<f64> = logits.iter().map(|logit| (logit - top).exp()).collect();
+    let total: f64 = weights.iter().sum();
+    weights.into_iter().map(|weight| weight / total).collect()
+}

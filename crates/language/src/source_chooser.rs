@@ -1,0 +1,40 @@
+//! Models that choose themselves where the knowledge behind an answer comes from (SR-RAG).
+
+use crate::error::ModelError;
+use crate::prompt::Prompt;
+
+/// A language model that was trained to choose between its own knowledge and corpora.
+pub trait SourceChooser {
+    /// The names of the corpora that it was trained to choose among, beside its own knowledge.
+    fn corpora(&self) -> Vec<&str>;
+
+    /// Which source the model would choose after each question, and its state there (SR-RAG, section
+    /// 3.4). Text generated later for the same question continues from there.
+    ///
+    /// # Shapes
+    /// Returns `[prompts]`.
+    ///
+    /// # Errors
+    /// A layer that it does not have, a prompt that does not fit.
+    fn choose_sources(
+        &self,
+        prompts: &[&Prompt],
+        layer: usize,
+    ) -> Result<Vec<SourceChoice>, ModelError>;
+}
+
+/// What a model makes of a question before it has any knowledge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceChoice {
+    /// The probability of each source, given that it is one of them: of the model itself, and of the
+    /// corpora in their order. They add up to 1.
+    pub probabilities: Vec<f64>,
+    /// The residual stream after the layer that was asked for, `[hidden]`.
+    pub state: Vec<f32>,
+}
+
+/// The model was not trained to choose where its knowledge comes from.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[error("the model was not trained to choose between what it knows and a corpus")]
+#[diagnostic(remedy = "train it by <TrainSelfRoute>, and name it by <adapter> DIR")]
+pub struct DoesNotChoose;
