@@ -5,6 +5,7 @@
 //! `ken-documents`), computes no vectors, builds no search index and loads no model: whoever needs
 //! such files beside the passages writes them into a staged segment before it is published.
 
+mod cut;
 mod document;
 mod filter;
 mod passage;
@@ -12,6 +13,7 @@ mod segment;
 mod sentence;
 mod store;
 
+pub use cut::Cut;
 pub use document::{Digest, Document};
 pub use filter::{Comparison, Filter, FilterError, Selection, number_in};
 pub use passage::{Passage, PassageId, titled};

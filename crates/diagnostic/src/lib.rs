@@ -118,6 +118,10 @@ pub enum Action {
     VerifyModel,
     /// List the models in the cache.
     ListModels,
+    /// Write a model with its adapter merged in.
+    ExportModel,
+    /// Merge this adapter into its model.
+    MergeAdapter(String),
     /// Build ken with CUDA.
     BuildForCuda,
     /// Answer questions under several policies.

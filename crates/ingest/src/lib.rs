@@ -1,7 +1,6 @@
 //! The offline path: documents to passages to vectors to a published generation of a corpus.
 //! Answers no question and knows nothing of routes.
 
-mod cut;
 mod error;
 mod known_vectors;
 mod merge;
@@ -9,8 +8,8 @@ mod run;
 mod split;
 mod stages;
 
-pub use cut::Cut;
 pub use error::IngestError;
+pub use ken_corpus::Cut;
 pub use merge::{CompactProgress, compact};
 pub use run::{Ingest, Report, ingest};
 pub use stages::Progress;

@@ -150,11 +150,6 @@ impl Refusal {
         }
     }
 
-    /// A setting that cannot be taken.
-    pub(crate) fn config(message: impl Into<String>) -> Self {
-        Self::new("config", message)
-    }
-
     /// The same with a remedy.
     pub(crate) fn hinting(self, hint: impl Into<String>) -> Self {
         Self {

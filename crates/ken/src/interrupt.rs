@@ -18,7 +18,7 @@ static RAISED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 static WAITING: AtomicBool = AtomicBool::new(false);
 
 /// Starts to listen. The flag rises at the first Ctrl-C; long work looks at it.
-pub(crate) fn listen() -> Result<&'static AtomicBool> {
+pub(crate) fn listen() -> Result<&'static Arc<AtomicBool>> {
     ctrlc::set_handler(|| {
         if RAISED.swap(true, Ordering::SeqCst) || WAITING.load(Ordering::SeqCst) {
             leave();
@@ -29,11 +29,6 @@ pub(crate) fn listen() -> Result<&'static AtomicBool> {
     .map_err(Failure::other)
     .context(|| "cannot listen for Ctrl-C")?;
     Ok(&RAISED)
-}
-
-/// The flag, for whoever has to hold it.
-pub(crate) fn flag() -> Arc<AtomicBool> {
-    Arc::clone(&RAISED)
 }
 
 /// The next line of standard input, without its end; `None` where the input ends.

@@ -8,6 +8,7 @@ mod failure;
 mod interrupt;
 mod output;
 mod progress;
+mod session;
 
 use std::process::ExitCode;
 
@@ -16,6 +17,7 @@ use clap::{ArgMatches, FromArgMatches};
 
 use arguments::{Arguments, GlobalFlags, LabelVerb, ModelArguments, ModelVerb, Verb};
 use config::Settings;
+use session::Session;
 
 use crate::failure::{Failure, Result};
 
@@ -59,36 +61,40 @@ fn run(arguments: &Arguments, matches: &ArgMatches) -> Result<()> {
         Verb::World(world) => world.verb.amend(&mut settings),
         _ => {}
     }
-    let settings = &settings;
+    let session = &Session {
+        settings: &settings,
+        json,
+        stop,
+    };
     match &arguments.verb {
         Verb::Completions(_) => Ok(()),
-        Verb::Demo(demo) => commands::demo::run(demo, settings, json, stop),
-        Verb::Ingest(ingest) => commands::ingest::run(ingest, settings, json, stop),
-        Verb::Search(search) => commands::search::run(search, settings, json, stop),
-        Verb::Ask(ask) => commands::ask::run(ask, settings, json, stop),
-        Verb::Probe(probe) => commands::probe::run(probe, settings, json, stop),
+        Verb::Demo(demo) => commands::demo::run(demo, session),
+        Verb::Ingest(ingest) => commands::ingest::run(ingest, session),
+        Verb::Search(search) => commands::search::run(search, session),
+        Verb::Ask(ask) => commands::ask::run(ask, session),
+        Verb::Probe(probe) => commands::probe::run(probe, session),
         Verb::Label(label) => match &label.verb {
-            LabelVerb::Sources(sources) => commands::label::run(sources, settings, json, stop),
-            LabelVerb::Mastery(mastery) => commands::mastery::run(mastery, settings, json, stop),
+            LabelVerb::Sources(sources) => commands::label::run(sources, session),
+            LabelVerb::Mastery(mastery) => commands::mastery::run(mastery, session),
         },
-        Verb::Eval(eval) => commands::eval::run(eval, settings, json, stop),
-        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, settings, json, stop),
-        Verb::Train(train) => commands::train::run(&train.verb, settings, json, stop),
-        Verb::Datastore(store) => commands::datastore::run(&store.verb, settings, json, stop),
+        Verb::Eval(eval) => commands::eval::run(eval, session),
+        Verb::Calibrate(calibrate) => commands::calibrate::run(calibrate, session),
+        Verb::Train(train) => commands::train::run(&train.verb, session),
+        Verb::Datastore(store) => commands::datastore::run(&store.verb, session),
         Verb::Model(model) => match &model.verb {
             ModelVerb::Plain(_) => Ok(()),
-            ModelVerb::Export(export) => commands::export::model(export, settings, json, stop),
+            ModelVerb::Export(export) => commands::export::model(export, session),
         },
-        Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, settings, json, stop),
-        Verb::Prune(prune) => commands::prune::run(&prune.verb, settings, json, stop),
-        Verb::Doctor(doctor) => commands::doctor::run(doctor, settings, json),
-        Verb::World(world) => commands::world::run(&world.verb, settings, json, stop),
+        Verb::Corpus(corpus) => commands::corpus::run(&corpus.verb, session),
+        Verb::Prune(prune) => commands::prune::run(&prune.verb, session),
+        Verb::Doctor(doctor) => commands::doctor::run(doctor, session),
+        Verb::World(world) => commands::world::run(&world.verb, session),
     }
 }
 
 /// Resolves the settings and starts the threads.
 fn settings(global: &GlobalFlags, matches: &ArgMatches) -> Result<Settings> {
-    let settings = config::resolve(matches, global.config.as_deref())?;
+    let settings = Settings::resolve(global.config.as_deref(), config::given(matches))?;
     if let Some(threads) = settings.threads {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads.get())

@@ -40,8 +40,15 @@ const ROOMS: &[(&str, Forbidden)] = &[
     ("milvus", Forbidden::Rooms(&["model"])),
     ("route", Forbidden::Rooms(&["model"])),
     ("ingest", Forbidden::Rooms(&["model", "route", "answer"])),
-    ("answer", Forbidden::Rooms(&["documents", "model", "train"])),
-    ("study", Forbidden::Rooms(&["documents"])),
+    (
+        "answer",
+        Forbidden::Rooms(&["documents", "model", "setup", "train"]),
+    ),
+    ("study", Forbidden::Rooms(&["documents", "setup"])),
+    (
+        "setup",
+        Forbidden::Rooms(&["documents", "ingest", "study", "train"]),
+    ),
     ("server", Forbidden::Rooms(&["train"])),
 ];
 
@@ -220,6 +227,26 @@ mod tests {
             "[dependencies]\nken-ingest = { workspace = true }\n",
         );
         assert_eq!(check(&[documents, ingest, study]).len(), 1);
+    }
+
+    #[test]
+    fn setup_is_kept_from_the_command_line_and_from_training() {
+        let setup = |library: &str| format!("[dependencies]\n{library} = {{ workspace = true }}\n");
+        let train = ("crates/train/Cargo.toml", "");
+        let path = "crates/setup/Cargo.toml";
+        for library in ["clap", "indicatif", "ken-train"] {
+            assert_eq!(
+                check(&[train, (path, &setup(library))]).len(),
+                1,
+                "{library}"
+            );
+        }
+        assert_eq!(check(&[train, (path, &setup("toml"))]).len(), 0);
+        let study = (
+            "crates/study/Cargo.toml",
+            "[dependencies]\nken-setup.workspace = true\n",
+        );
+        assert_eq!(check(&[(path, ""), study]).len(), 1);
     }
 
     #[test]

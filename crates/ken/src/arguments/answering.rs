@@ -7,7 +7,7 @@ use clap::{Arg, Args};
 use ken_answer::Policy;
 
 use super::corpora;
-use crate::config::{ADVANCED, DECIDING, FINDING, Key, MODEL, Settings, count, flags, share};
+use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, count, flags, share};
 
 /// All that an answer depends on but the question and the policy.
 fn answering() -> Vec<Arg> {

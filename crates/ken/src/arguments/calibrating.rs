@@ -7,7 +7,7 @@ use clap::{Arg, Args};
 use ken_answer::Signal;
 use ken_route::Goal;
 
-use crate::config::{Key, count, flags, open_share, share};
+use crate::config::{Flag, Key, count, flags, open_share, share};
 
 /// As many as `ken ask` draws by default.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();

@@ -9,7 +9,7 @@ use ken_documents::Format;
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 
-use crate::config::{ADVANCED, FINDING, Key, count, flags, seed};
+use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, seed};
 
 /// The settings of `ken ingest`.
 const INGESTING: &[Key] = &[

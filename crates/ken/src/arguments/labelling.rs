@@ -8,7 +8,7 @@ use ken_hub::ModelReference;
 use ken_study::label::GoldenChoice;
 
 use super::corpora;
-use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags};
+use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, flags};
 
 /// `ken label`.
 #[derive(Debug, Args)]

@@ -50,7 +50,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args, Command, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
-use crate::config::{ADVANCED, Key, flags};
+use crate::config::{ADVANCED, Flag, Key, flags};
 
 /// The settings of every verb.
 fn global() -> impl Iterator<Item = Arg> {

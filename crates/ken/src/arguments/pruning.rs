@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use ken_answer::Policy;
 
 use crate::config::{
-    ADVANCED, DECIDING, FINDING, Key, MODEL, Settings, advanced, count, flags, open_share,
+    ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, open_share,
 };
 
 /// By what passages are pruned.

@@ -9,7 +9,7 @@ use ken_train::heads::Shape;
 use super::tuning::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
-use crate::config::{Key, MODEL, flags, open_share};
+use crate::config::{Flag, Key, MODEL, flags, open_share};
 
 /// `ken train`.
 #[derive(Debug, Args)]

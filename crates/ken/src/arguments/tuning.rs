@@ -8,7 +8,7 @@ use ken_model::decoder::PromptForm;
 use ken_study::training_examples::ExampleFormat;
 use ken_study::{LabelRule, Labels};
 
-use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, share};
+use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, flags, share};
 
 /// How a language model is trained, and what is written.
 #[derive(Debug, Clone, Args)]

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
 use ken_study::world::{Size, WorldSettings};
 
-use crate::config::{Key, Settings, flags};
+use crate::config::{Flag, Key, Settings, flags};
 
 /// `ken world`.
 #[derive(Debug, Args)]

@@ -8,30 +8,24 @@ use ken_answer::{Answer, AnswerError, Event, Pipeline};
 use ken_route::Source;
 
 use crate::arguments::AskArguments;
-use crate::commands::open;
-use crate::config::Settings;
 use crate::failure::{self, Refusal, Result};
 use crate::interrupt;
 use crate::output;
+use crate::session::Session;
 
 /// What stands for the questions of standard input.
 const STDIN: &str = "-";
 
 /// Runs `ken ask`.
-pub(crate) fn run(
-    arguments: &AskArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()> {
     let question = &arguments.question;
     if question.trim().is_empty() {
         return Err(AnswerError::EmptyQuestion.into());
     }
-    let pipeline = open::pipeline(settings, stop)?;
+    let pipeline = session.setup().pipeline()?;
     match question.as_str() {
-        STDIN => answer_lines(&pipeline, json, stop),
-        question => answer(&pipeline, question, json, stop),
+        STDIN => answer_lines(&pipeline, session.json, session.stop),
+        question => answer(&pipeline, question, session.json, session.stop),
     }
 }
 

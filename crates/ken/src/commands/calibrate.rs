@@ -1,10 +1,10 @@
 //! `ken calibrate`: the threshold of a policy, chosen on probed questions.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Policy, RoutingModel};
 use ken_route::{Calibration, Goal, Observation, calibrate};
+use ken_setup::Settings;
 use ken_study::{
     ProbeRecord, auroc, check_sampling, observe, observe_scored, read_results, read_settings,
 };
@@ -12,25 +12,20 @@ use serde_json::json;
 
 use crate::arguments::CalibrateArguments;
 use crate::commands::train;
-use crate::config::Settings;
 use crate::failure::Result;
 use crate::output;
+use crate::session::Session;
 
 /// Runs `ken calibrate`.
-pub(crate) fn run(
-    arguments: &CalibrateArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
     let signal = arguments.policy;
     let observed = match signal.told_by {
         Some(model) => {
             let scores = match model {
-                RoutingModel::Router => train::router::scores(&records, settings, stop)?,
-                RoutingModel::Assessor => train::kbm::scores(&records, signal, settings, stop)?,
-                RoutingModel::Datastore => train::self_route::scores(&records, settings, stop)?,
+                RoutingModel::Router => train::router::scores(&records, session)?,
+                RoutingModel::Assessor => train::kbm::scores(&records, signal, session)?,
+                RoutingModel::Datastore => train::self_route::scores(&records, session)?,
             };
             observe_scored(&records, signal, &scores)?
         }
@@ -44,7 +39,7 @@ pub(crate) fn run(
     let goal = arguments.goal();
     let chosen = calibrate(&observed.observations, goal);
     let auroc = auroc(&foretold(&observed.observations));
-    if json {
+    if session.json {
         return output::json(&json!({
             "policy": arguments.policy.to_string(),
             "threshold": chosen.threshold,
@@ -58,7 +53,14 @@ pub(crate) fn run(
             "needed": chosen.needed,
         }));
     }
-    show(arguments, settings, goal, &chosen, auroc, observed.left_out)
+    show(
+        arguments,
+        session.settings,
+        goal,
+        &chosen,
+        auroc,
+        observed.left_out,
+    )
 }
 
 /// The score of each question with whether retrieval makes its answers better.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Policy};
+use ken_setup::Settings;
 use ken_storage::{create_dir_all, replace};
 use ken_study::compare::{
     Answered, Comparison, Difference, Known, RequiredSignals, SignalWork, Signals, measure_signals,
@@ -17,29 +18,26 @@ use ken_study::{
 };
 
 use crate::arguments::EvalArguments;
-use crate::commands::open;
 use crate::commands::records::{self, share};
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
+use crate::session::Session;
 
 /// Compares policies on questions.
 pub(crate) fn run(
     arguments: &EvalArguments,
     policies: &[Policy],
     questions: &[Question],
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<()> {
-    if settings.verbalize {
+    if session.settings.verbalize {
         // Answers that policies have written already could not be put together with such.
         let message = "several policies cannot be compared with `verbalize`";
         return Err(Refusal::new("verbalize_compared", message)
             .hinting("add --verbalize=false, or name one policy")
             .into());
     }
-    if settings.sources.len() > 1 {
+    if session.settings.sources.len() > 1 {
         // What `always` answers is always from the first.
         let message = "several policies cannot be compared with several corpora";
         return Err(Refusal::new("sources_compared", message)
@@ -55,16 +53,16 @@ pub(crate) fn run(
         }
         None => Vec::new(),
     };
-    let mut pipeline = open::routed_pipeline(true, policies, settings, stop)?;
-    let known = Known::of(&probed, settings.samples, &pipeline)?;
+    let mut pipeline = session.setup().pipeline_for(true, policies)?;
+    let known = Known::of(&probed, session.settings.samples, &pipeline)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
     create_dir_all(&folder)?;
     let work = Work {
         folder: &folder,
         questions,
-        settings,
+        settings: session.settings,
         batch: arguments.batch,
-        stop,
+        stop: session.stop,
     };
     let never = work.answers(&mut pipeline, Policy::Never)?;
     let always = work.answers(&mut pipeline, Policy::Always)?;
@@ -79,12 +77,12 @@ pub(crate) fn run(
             signals: Some(signals),
         })
         .collect();
-    let comparison = compare(policies, &answered, settings.seed);
+    let comparison = compare(policies, &answered, session.settings.seed);
     let name = arguments.questions.file_name().unwrap_or_default();
     let title = format!("Policies on {}", name.to_string_lossy());
     work.write("policies.csv", &to_csv(&comparison))?;
     work.write("report.html", &to_html(&title, &comparison, &probed))?;
-    if json {
+    if session.json {
         return output::json(&comparison);
     }
     show(&comparison, &folder)?;
@@ -114,10 +112,10 @@ impl Work<'_> {
     fn answers(&self, pipeline: &mut Pipeline, policy: Policy) -> Result<Vec<Record>> {
         pipeline.set(ken_answer::Settings {
             policy,
-            ..open::answering(self.settings)
+            ..self.settings.answering()
         });
         let path = self.folder.join(format!("{policy}.jsonl"));
-        let run = records::run_settings(pipeline, self.settings);
+        let run = self.settings.identity(pipeline);
         let (batch, stop) = (self.batch, self.stop);
         self.finished(records::answers(
             pipeline,
@@ -137,7 +135,7 @@ impl Work<'_> {
         known: &Known,
     ) -> Result<Vec<Signals>> {
         let path = self.folder.join("signals.jsonl");
-        let mut run = records::run_settings(pipeline, self.settings);
+        let mut run = self.settings.identity(pipeline);
         run.remove("policy");
         run.insert("samples".to_owned(), self.settings.samples.to_string());
         let mut file = ResultsFile::open(&path, run)?;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_corpus::{Active, Corpus, CorpusInfo, Damage, Passage, Writer, history, verify};
 use ken_ingest::compact;
+use ken_setup::CorpusAddress;
 use ken_storage::AtomicFile;
 use serde_json::json;
 use time::OffsetDateTime;
@@ -13,41 +14,36 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::arguments::CorpusVerb;
 use crate::commands::corpus_info::show_info;
-use crate::commands::{open, push};
-use crate::config::{CorpusAddress, Settings};
+use crate::commands::push;
 use crate::failure::{Context, Refusal, Result, Told};
 use crate::output;
 use crate::progress::{Display, Unit};
+use crate::session::Session;
 
 /// Runs `ken corpus`.
-pub(crate) fn run(
-    verb: &CorpusVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    if let (CorpusVerb::Info, CorpusAddress::Milvus(address)) = (verb, settings.corpus()?) {
+pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
+    if let (CorpusVerb::Info, CorpusAddress::Milvus(address)) = (verb, session.settings.corpus()?) {
         return show_info(
-            open::collection(address, Active::All, settings)?.info(),
-            json,
+            session.setup().collection(address, Active::All)?.info(),
+            session.json,
         );
     }
-    let corpus = settings.folder()?;
+    let corpus = session.settings.folder()?;
     match verb {
         CorpusVerb::Info => {}
         CorpusVerb::Push { to, index, .. } => {
-            return push::run(corpus, to, *index, settings, json, stop);
+            return push::run(corpus, to, *index, session);
         }
-        CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, json),
-        CorpusVerb::History => return show_history(corpus, json),
-        CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), stop),
+        CorpusVerb::Verify { repair, .. } => return check(corpus, *repair, session.json),
+        CorpusVerb::History => return show_history(corpus, session.json),
+        CorpusVerb::Export { to, .. } => return export(corpus, to.as_deref(), session.stop),
         CorpusVerb::Rollback { generation, .. } => {
             Writer::rollback(corpus, *generation)?;
         }
         CorpusVerb::Delete { documents, .. } => {
             Writer::open(corpus)?.delete(documents)?;
         }
-        CorpusVerb::Compact => compact_all(corpus, stop)?,
+        CorpusVerb::Compact => compact_all(corpus, session.stop)?,
         CorpusVerb::Join { parts, .. } => {
             let mut display = Display::new();
             ken_corpus::join(corpus, parts, &mut |step| {
@@ -55,7 +51,7 @@ pub(crate) fn run(
             })?;
         }
     }
-    show_info(&CorpusInfo::read(corpus)?, json)
+    show_info(&CorpusInfo::read(corpus)?, session.json)
 }
 
 fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Datastore;
 use ken_answer::datastore::{By, Entry};
@@ -19,11 +18,10 @@ use crate::arguments::{
     DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb, LayerChoice,
 };
 use crate::commands::batches::{in_batches, stopped};
-use crate::commands::open;
-use crate::config::Settings;
 use crate::failure::{Context, Refusal, Result};
 use crate::output;
 use crate::progress::Display;
+use crate::session::Session;
 
 /// Questions that are keyed together.
 const BATCH: usize = 64;
@@ -32,45 +30,41 @@ const BATCH: usize = 64;
 const LAYERS: usize = 6;
 
 /// Runs a verb of `ken datastore`.
-pub(crate) fn run(
-    verb: &DatastoreVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn run(verb: &DatastoreVerb, session: &Session<'_>) -> Result<()> {
     match verb {
-        DatastoreVerb::Make(arguments) => make(arguments, settings, json, stop),
-        DatastoreVerb::List(arguments) => list(arguments, json),
-        DatastoreVerb::Add(arguments) => add(arguments, settings, json, stop),
+        DatastoreVerb::Make(arguments) => make(arguments, session),
+        DatastoreVerb::List(arguments) => list(arguments, session.json),
+        DatastoreVerb::Add(arguments) => add(arguments, session),
         DatastoreVerb::Edit(arguments) => {
             let mut datastore = Datastore::open(&arguments.datastore)?;
             let source = arguments.source.as_str();
             let sources = arguments.ids.iter().map(|id| (id.as_str(), source));
             let sources: BTreeMap<&str, &str> = sources.collect();
             datastore.change(&sources, Vec::new(), &[])?;
-            changed(&datastore, 0, sources.len(), 0, json)
+            changed(&datastore, 0, sources.len(), 0, session.json)
         }
         DatastoreVerb::Remove(arguments) => {
             let mut datastore = Datastore::open(&arguments.datastore)?;
             let ids: Vec<&str> = arguments.ids.iter().map(String::as_str).collect();
             let before = datastore.entries().len();
             datastore.remove(&ids)?;
-            changed(&datastore, 0, 0, before - datastore.entries().len(), json)
+            changed(
+                &datastore,
+                0,
+                0,
+                before - datastore.entries().len(),
+                session.json,
+            )
         }
-        DatastoreVerb::Import(arguments) => import(arguments, settings, json, stop),
+        DatastoreVerb::Import(arguments) => import(arguments, session),
         DatastoreVerb::Export(arguments) => export(arguments),
     }
 }
 
-fn make(
-    arguments: &DatastoreMakeArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()> {
     let mut records: Vec<SourceRecord> = read_results(&arguments.labels)?;
     records.retain(|record| place_in_split(&record.question) >= arguments.held_out);
-    let model = open::language_model(settings, stop)?;
+    let model = session.setup().language_model()?;
     let blocks = model.capabilities().hidden_layers.unwrap_or_default();
     let layers = match arguments.layer {
         LayerChoice::Middle => vec![blocks / 2],
@@ -86,12 +80,12 @@ fn make(
         &layers,
         &mut |done, total| {
             display.show_items("keys", done, total);
-            !stop.load(Ordering::Relaxed)
+            !session.is_stopped()
         },
     )?;
     drop(display);
     let made = made.ok_or_else(stopped)?;
-    if json {
+    if session.json {
         return output::json(&json!({ "datastore": arguments.out, "made": made }));
     }
     let mut rows = vec![vec!["entries".to_owned(), made.entries.to_string()]];
@@ -158,12 +152,7 @@ fn list(arguments: &DatastoreListArguments, json: bool) -> Result<()> {
     output::table(&found.map(row).collect::<Vec<_>>())
 }
 
-fn add(
-    arguments: &DatastoreAddArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+fn add(arguments: &DatastoreAddArguments, session: &Session<'_>) -> Result<()> {
     let mut datastore = Datastore::open(&arguments.datastore)?;
     let question = arguments.question.trim();
     if question.is_empty() {
@@ -183,9 +172,9 @@ fn add(
                 .into(),
         );
     }
-    let states = states(&datastore, &[question], settings, stop)?;
+    let states = states(&datastore, &[question], session)?;
     datastore.change(&BTreeMap::new(), vec![entry], &states)?;
-    changed(&datastore, 1, 0, 0, json)
+    changed(&datastore, 1, 0, 0, session.json)
 }
 
 /// A line of a file that is imported.
@@ -197,12 +186,7 @@ struct Line {
     source: String,
 }
 
-fn import(
-    arguments: &DatastoreImportArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+fn import(arguments: &DatastoreImportArguments, session: &Session<'_>) -> Result<()> {
     let mut datastore = Datastore::open(&arguments.datastore)?;
     let lines = read(&arguments.entries)?;
     let known: HashMap<&str, &Entry> = datastore
@@ -231,7 +215,7 @@ fn import(
     let questions: Vec<&str> = new.iter().map(|entry| entry.question.as_str()).collect();
     let states = match questions.as_slice() {
         [] => Vec::new(),
-        questions => states(&datastore, questions, settings, stop)?,
+        questions => states(&datastore, questions, session)?,
     };
     let edited: BTreeMap<&str, &str> = sources
         .iter()
@@ -239,7 +223,7 @@ fn import(
         .collect();
     let (added, edits) = (new.len(), edited.len());
     datastore.change(&edited, new, &states)?;
-    changed(&datastore, added, edits, 0, json)
+    changed(&datastore, added, edits, 0, session.json)
 }
 
 fn read(path: &Path) -> Result<Vec<Line>> {
@@ -270,13 +254,12 @@ fn id_of(question: &str) -> String {
 fn states(
     datastore: &Datastore,
     questions: &[&str],
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<Vec<Vec<f32>>> {
-    let model = open::language_model(settings, stop)?;
+    let model = session.setup().language_model()?;
     datastore.check(model.fingerprint())?;
     let layer = datastore.keyed_by().layer;
-    in_batches(questions, BATCH, "keys", stop, |batch| {
+    in_batches(questions, BATCH, "keys", session.stop, |batch| {
         let prompts: Vec<Prompt> = batch
             .iter()
             .map(|question| prompt::choose_source(QuestionPrompt::open(question)))

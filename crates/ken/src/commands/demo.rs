@@ -4,7 +4,6 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Answer, AnswerError, Pipeline, Policy, Retriever, Signal};
 use ken_corpus::Corpus;
@@ -19,11 +18,10 @@ use ken_study::Question;
 use serde::Serialize;
 
 use crate::arguments::DemoArguments;
-use crate::commands::{open, rerank};
-use crate::config::Settings;
 use crate::failure::{Context, Failure, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
+use crate::session::Session;
 
 const CORPUS: &str = include_str!("../../demo/corpus.jsonl");
 const QUESTIONS: &str = include_str!("../../demo/questions.jsonl");
@@ -61,19 +59,16 @@ struct PolicySummary {
 }
 
 /// Runs `ken demo`.
-pub(crate) fn run(
-    arguments: &DemoArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()> {
     if let Some(policy) = arguments.policy {
         check(policy)?;
     }
-    let retriever = open_corpus(settings, stop)?;
-    let model = open::language_model(settings, stop)?;
-    let retriever = rerank::added(retriever, settings, || Ok(Arc::clone(&model)), stop)?;
-    let mut pipeline = Pipeline::new(model, Some(retriever), open::answering(settings));
+    let retriever = open_corpus(session)?;
+    let model = session.setup().language_model()?;
+    let retriever = session
+        .setup()
+        .reranked(retriever, || Ok(Arc::clone(&model)))?;
+    let mut pipeline = Pipeline::new(model, Some(retriever), session.settings.answering());
     let questions = questions(arguments.limit.map(std::num::NonZeroUsize::get))?;
     let policies = match arguments.policy {
         Some(policy) => vec![policy],
@@ -89,7 +84,7 @@ pub(crate) fn run(
     for policy in policies {
         pipeline.set(ken_answer::Settings {
             policy,
-            ..open::answering(settings)
+            ..session.settings.answering()
         });
         let mut answers = Vec::new();
         for question in &questions {
@@ -97,13 +92,13 @@ pub(crate) fn run(
             display.show("answering", Unit::Items, done, Some(total));
             // One by one, so that the times are what a question takes.
             let answer = pipeline.answer(&question.question, &mut |_| {
-                if stop.load(Ordering::Relaxed) {
+                if session.is_stopped() {
                     ControlFlow::Break(())
                 } else {
                     ControlFlow::Continue(())
                 }
             })?;
-            if stop.load(Ordering::Relaxed) {
+            if session.is_stopped() {
                 return Err(Refusal::new("interrupted", "stopped before the demo ended").into());
             }
             answers.push((row(question, &answer), answer));
@@ -112,7 +107,7 @@ pub(crate) fn run(
         rows.extend(answers.into_iter().map(|(row, _)| row));
     }
     drop(display);
-    if json {
+    if session.json {
         return output::json(&serde_json::json!({ "questions": rows, "summary": summaries }));
     }
     show(&rows, &summaries)
@@ -147,14 +142,14 @@ pub(crate) fn passages() -> Result<Vec<String>> {
 }
 
 /// Takes the demo's documents into a corpus of its own, which is kept for the next time.
-fn open_corpus(settings: &Settings, stop: &AtomicBool) -> Result<Retriever> {
+fn open_corpus(session: &Session<'_>) -> Result<Retriever> {
     let folder = ModelCache::of_user()?.home().join("demo");
     ken_storage::create_dir_all(&folder)?;
     let documents = folder.join("corpus.jsonl");
     ken_storage::replace(&documents, CORPUS.as_bytes())?;
-    let embedder = open::embedder(&settings.embedder, settings, stop)?;
+    let embedder = session.setup().embedder(&session.settings.embedder)?;
     let corpus = folder.join(format!("{}.ken", &embedder.fingerprint()[..16]));
-    fill(&corpus, documents, embedder.as_ref(), settings, stop)?;
+    fill(&corpus, documents, embedder.as_ref(), session)?;
     Ok(Retriever::new(
         Index::open(Corpus::open(&corpus)?.into())?,
         embedder,
@@ -165,10 +160,9 @@ fn fill(
     corpus: &Path,
     documents: PathBuf,
     embedder: &dyn Embedder,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<()> {
-    let reference = open::embedder_name(settings)?;
+    let reference = session.setup().embedder_name()?;
     let work = Ingest {
         documents: read_documents(&[documents])?,
         corpus,
@@ -181,7 +175,7 @@ fn fill(
         on_broken: None,
     };
     let mut display = Display::new();
-    let report = ingest(work, &mut |step| display.show_ingest(&step), stop)?;
+    let report = ingest(work, &mut |step| display.show_ingest(&step), session.stop)?;
     if report.interrupted {
         return Err(Refusal::new(
             "interrupted",

@@ -1,17 +1,16 @@
 //! `ken eval`: a policy measured over a file of questions. Several are compared in `compare`.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_study::{Summary, is_held_out, read_questions, summarize};
 use serde::Serialize;
 
 use crate::arguments::EvalArguments;
+use crate::commands::compare;
 use crate::commands::records::{self, share};
-use crate::commands::{compare, open};
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
+use crate::session::Session;
 
 /// What is printed of one policy.
 #[derive(Serialize)]
@@ -23,22 +22,17 @@ struct Evaluated {
 }
 
 /// Runs `ken eval`.
-pub(crate) fn run(
-    arguments: &EvalArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()> {
     let mut questions = read_questions(&arguments.questions)?;
     if let Some(share) = arguments.held_out {
         questions.retain(|question| is_held_out(question, share));
     }
-    let questions = records::sampled(questions, arguments.limit, settings);
+    let questions = records::sampled(questions, arguments.limit, session.settings);
     match arguments.policy[..] {
         [] => {}
         [policy] if policy.check().is_ok() => {}
         ref several => {
-            return compare::run(arguments, several, &questions, settings, json, stop);
+            return compare::run(arguments, several, &questions, session);
         }
     }
     if arguments.records.is_some() {
@@ -47,19 +41,26 @@ pub(crate) fn run(
             .hinting("leave --records out, or compare several: --policy always,certainty")
             .into());
     }
-    let pipeline = open::pipeline(settings, stop)?;
-    let policy = settings.policy.to_string();
+    let pipeline = session.setup().pipeline()?;
+    let policy = session.settings.policy.to_string();
     let what = format!("{policy}.results.jsonl");
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
-    let run_settings = records::run_settings(&pipeline, settings);
+    let run_settings = session.settings.identity(&pipeline);
     let batch = arguments.batch;
-    let outcome = records::answers(&pipeline, &questions, &out, run_settings, batch, stop)?;
+    let outcome = records::answers(
+        &pipeline,
+        &questions,
+        &out,
+        run_settings,
+        batch,
+        session.stop,
+    )?;
     let outcome = records::finished(outcome, &out)?;
     let evaluated = Evaluated {
         summary: summarize(&policy, &outcome.records),
         resumed: outcome.resumed,
     };
-    if json {
+    if session.json {
         output::json(&evaluated)
     } else {
         show(&evaluated, &out)

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use ken_storage::{create_dir_all, replace};
 use ken_study::TrainingExample;
@@ -13,18 +12,13 @@ use ken_study::training_examples::{
 use serde_json::{Value, json};
 
 use crate::arguments::{ModelExportArguments, TrainVerb};
-use crate::commands::{open, train};
-use crate::config::Settings;
+use crate::commands::train;
 use crate::failure::{Refusal, Result};
 use crate::output;
+use crate::session::Session;
 
 /// Runs `ken model export`.
-pub(crate) fn model(
-    arguments: &ModelExportArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn model(arguments: &ModelExportArguments, session: &Session<'_>) -> Result<()> {
     let out = &arguments.out;
     let taken = std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());
     if taken {
@@ -33,9 +27,9 @@ pub(crate) fn model(
             .hinting("name another folder")
             .into());
     }
-    let checkpoint = open::checkpoint(settings, stop)?;
+    let checkpoint = session.setup().checkpoint()?;
     checkpoint.write(out, arguments.stored, &BTreeMap::new())?;
-    if json {
+    if session.json {
         return output::json(&json!({"out": out, "as": arguments.stored.to_string()}));
     }
     output::line(format!("written to {}", out.display()))
@@ -43,12 +37,7 @@ pub(crate) fn model(
 
 /// Writes the training examples of a verb of `ken train` in the format that `--export` names. `None`
 /// where it names none.
-pub(crate) fn exported(
-    verb: &TrainVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Option<Result<()>> {
+pub(crate) fn exported(verb: &TrainVerb, session: &Session<'_>) -> Option<Result<()>> {
     // What trains elsewhere splits for itself.
     const NONE_VALIDATES: f64 = 0.0;
     let as_values = |examples: &[TrainingExample], form, format| -> Vec<Value> {
@@ -61,16 +50,15 @@ pub(crate) fn exported(
     let (values, format, out) = match verb {
         TrainVerb::NoiseTolerant(arguments) => {
             let (format, examples) = (arguments.export.export?, &arguments.examples);
-            let model = || Ok(open::checkpoint(settings, stop)?.fingerprint().to_owned());
-            let taught =
-                train::noise_tolerant::taught(examples, NONE_VALIDATES, model, settings, stop);
+            let model = || Ok(session.setup().checkpoint()?.fingerprint().to_owned());
+            let taught = train::noise_tolerant::taught(examples, NONE_VALIDATES, model, session);
             let values = taught.map(|(taught, _)| as_values(&taught, examples.form.prompt, format));
             (values, format, &arguments.tuning.out)
         }
         TrainVerb::Kbm(arguments) => {
             let (format, examples) = (arguments.export.export?, &arguments.examples);
             let labels = examples.labels();
-            let taught = train::kbm::taught(examples, labels, NONE_VALIDATES, settings, stop);
+            let taught = train::kbm::taught(examples, labels, NONE_VALIDATES, session);
             let form = examples.form.prompt;
             let values = taught.map(|taught| as_values(&taught.training, form, format));
             (values, format, &arguments.tuning.out)
@@ -78,7 +66,7 @@ pub(crate) fn exported(
         TrainVerb::SelfRoute(arguments) => {
             let format = arguments.export.export?;
             prefers = arguments.preferences;
-            let texts = train::self_route::texts(&arguments.examples, prefers, settings, stop);
+            let texts = train::self_route::texts(&arguments.examples, prefers, session);
             let values = texts.map(|texts| {
                 let values = texts.iter().flat_map(|text| text_example_as(text, format));
                 values.collect()
@@ -89,7 +77,7 @@ pub(crate) fn exported(
     };
     Some(values.and_then(|values| {
         let written = write(&values, prefers, format, out)?;
-        if json {
+        if session.json {
             return output::json(&json!({"out": written, "lessons": values.len()}));
         }
         output::line(format!(

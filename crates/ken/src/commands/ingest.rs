@@ -1,42 +1,35 @@
 //! `ken ingest`: documents into a corpus.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
 use crate::arguments::IngestArguments;
-use crate::commands::open;
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
-use crate::interrupt;
 use crate::output;
 use crate::progress::Display;
+use crate::session::Session;
 
 /// Runs `ken ingest`.
-pub(crate) fn run(
-    arguments: &IngestArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let corpus = settings.folder()?;
+pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
+    let corpus = session.settings.folder()?;
     // A path that is wrong is told before a model is fetched.
     let options = ReadOptions {
         format: arguments.format,
         budget: Budget {
-            document_bytes: settings.max_document_bytes.0,
+            document_bytes: session.settings.max_document_bytes.0,
         },
-        stop: interrupt::flag(),
+        stop: Arc::clone(session.stop),
     };
     let documents = read_documents_with(&arguments.paths, options)?;
-    let embedder = open::embedder(&settings.embedder, settings, stop)?;
-    let reference = open::embedder_name(settings)?;
+    let embedder = session.setup().embedder(&session.settings.embedder)?;
+    let reference = session.setup().embedder_name()?;
     let work = Ingest {
         documents,
         corpus,
-        cut: settings.segment,
+        cut: session.settings.segment,
         embedder: embedder.as_ref(),
         embedder_reference: &reference,
         sharding: arguments.sharding(),
@@ -46,9 +39,9 @@ pub(crate) fn run(
     };
     let report = {
         let mut display = Display::new();
-        ingest(work, &mut |step| display.show_ingest(&step), stop)?
+        ingest(work, &mut |step| display.show_ingest(&step), session.stop)?
     };
-    show(&report, settings, json)?;
+    show(&report, session)?;
     if report.interrupted {
         let message = format!(
             "stopped after {} new and {} replaced documents, which are published",
@@ -66,14 +59,14 @@ fn warn(error: &ReadError) {
     output::remark(format!("skipped: {error}"));
 }
 
-fn show(report: &Report, settings: &Settings, json: bool) -> Result<()> {
-    if json {
+fn show(report: &Report, session: &Session<'_>) -> Result<()> {
+    if session.json {
         // An interrupted run ends in an error object instead.
         if report.interrupted {
             return Ok(());
         }
         return output::json(&json!({
-            "corpus": settings.corpus,
+            "corpus": session.settings.corpus,
             "generation": report.generation,
             "documents": {
                 "added": report.added,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt;
 use ken_language::LanguageModel;
+use ken_setup::{CorpusSource, Settings, Setup};
 use ken_study::{
     Labelling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
     summarize_sources, write_sources_parquet,
@@ -13,21 +13,15 @@ use ken_study::{
 
 use crate::arguments::SourcesArguments;
 use crate::commands::records::{self, share};
-use crate::commands::{open, rerank};
-use crate::config::{CorpusSource, Settings};
 use crate::failure::Result;
 use crate::output;
+use crate::session::Session;
 
 /// Runs `ken label sources`.
-pub(crate) fn run(
-    arguments: &SourcesArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let questions = records::questions(&arguments.questions, arguments.limit, settings)?;
-    let model = open::language_model(settings, stop)?;
-    let corpora = corpora(settings, &model, stop)?;
+pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result<()> {
+    let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
+    let model = session.setup().language_model()?;
+    let corpora = corpora(session.setup(), &model)?;
     let out = records::out(
         arguments.out.as_ref(),
         &arguments.questions,
@@ -40,44 +34,44 @@ pub(crate) fn run(
         model: model.as_ref(),
         corpora: &corpora,
         embedder: first.retriever.embedder(),
-        mode: settings.mode,
+        mode: session.settings.mode,
         contexts: arguments.contexts.get(),
         golden: arguments.golden,
-        seed: settings.seed,
+        seed: session.settings.seed,
     };
     work.check()?;
-    let run_settings = run_settings(&work, settings, &questions);
-    let labelled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
-        let first = records::with_ending(&out, "first");
-        let mut first = ResultsFile::open(&first, first_settings(&work, settings))?;
-        label_sources(&work, &questions, &mut first, file, run)
-    })?;
-    records::report(&labelled, &out, json, write_sources_parquet, |table| {
-        show(&summarize_sources(&labelled), &out, table)
-    })
+    let run_settings = run_settings(&work, session.settings, &questions);
+    let labelled = records::resumed(
+        &out,
+        run_settings,
+        arguments.batch,
+        session.stop,
+        |file, run| {
+            let first = records::with_ending(&out, "first");
+            let mut first = ResultsFile::open(&first, first_settings(&work, session.settings))?;
+            label_sources(&work, &questions, &mut first, file, run)
+        },
+    )?;
+    records::report(
+        &labelled,
+        &out,
+        session.json,
+        write_sources_parquet,
+        |table| show(&summarize_sources(&labelled), &out, table),
+    )
 }
 
 /// Opens the corpora that are named, or else that of the settings.
-fn corpora(
-    settings: &Settings,
-    model: &Arc<dyn LanguageModel>,
-    stop: &AtomicBool,
-) -> Result<Vec<NamedCorpus>> {
+fn corpora(setup: Setup<'_>, model: &Arc<dyn LanguageModel>) -> Result<Vec<NamedCorpus>> {
+    let settings = setup.settings;
     let sources = match settings.sources.as_slice() {
         [] => vec![CorpusSource::unnamed(settings.corpus()?.clone())],
         named => named.to_vec(),
     };
-    sources
-        .into_iter()
-        .map(|source| {
-            let retriever = open::retriever_of(&source.address, settings, stop)?;
-            let retriever = rerank::added(retriever, settings, || Ok(Arc::clone(model)), stop)?;
-            Ok(NamedCorpus {
-                name: source.name,
-                retriever,
-            })
-        })
-        .collect()
+    let opened = setup.named_retrievers(&sources, model)?.into_iter();
+    Ok(opened
+        .map(|(name, retriever)| NamedCorpus { name, retriever })
+        .collect())
 }
 
 /// What the first texts depend on.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use ken_corpus::Corpus;
 use ken_probe::mastery::WriteOptions;
+use ken_setup::Settings;
 use ken_study::{
     MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, ResultsFile, label_mastery,
     mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
@@ -13,38 +13,33 @@ use ken_study::{
 };
 
 use crate::arguments::MasteryArguments;
-use crate::commands::{open, records};
-use crate::config::Settings;
+use crate::commands::records;
 use crate::failure::{Refusal, Result};
 use crate::output;
+use crate::session::Session;
 
 /// The longest question, in tokens: a longer one asks for nothing that a sentence says.
 const QUESTION_TOKENS: usize = 48;
 
 /// Runs `ken label mastery`.
-pub(crate) fn run(
-    arguments: &MasteryArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let corpus = Corpus::open_shards(settings.folder()?, settings.active)?;
+pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result<()> {
+    let corpus = Corpus::open_shards(session.settings.folder()?, session.settings.active)?;
     let out = records::out(arguments.out.as_ref(), corpus.dir(), "mastery.jsonl");
     if let (Some(questions), Some(probed)) = (&arguments.questions, &arguments.records) {
         let (questions, probed) = (read_questions(questions)?, read_results(probed)?);
-        return of_probed(&corpus, &questions, &probed, &out, json);
+        return of_probed(&corpus, &questions, &probed, &out, session.json);
     }
     let limit = arguments.limit.map(Into::into);
-    let sentences = sample_sentences(&corpus, limit, settings.seed)?;
+    let sentences = sample_sentences(&corpus, limit, session.settings.seed)?;
     if sentences.is_empty() {
         let message = format!("the corpus {} holds no passages", corpus.dir().display());
         return Err(Refusal::new("empty_corpus", message)
             .hinting("add documents by `ken ingest PATH… --corpus DIR`")
             .into());
     }
-    let model = open::language_model(settings, stop)?;
+    let model = session.setup().language_model()?;
     let writer = match &arguments.writer {
-        Some(reference) => open::other_language_model(reference, settings, stop)?,
+        Some(reference) => session.setup().other_language_model(reference)?,
         None => Arc::clone(&model),
     };
     let fingerprint = corpus.fingerprint();
@@ -56,13 +51,17 @@ pub(crate) fn run(
             pairs: arguments.pairs.get(),
             max_tokens: QUESTION_TOKENS,
         },
-        max_tokens: settings.max_tokens,
+        max_tokens: session.settings.max_tokens,
     };
-    let run_settings = run_settings(&work, settings);
-    let labelled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
-        label_mastery(&work, &sentences, file, run)
-    })?;
-    report(&labelled, &out, json)
+    let run_settings = run_settings(&work, session.settings);
+    let labelled = records::resumed(
+        &out,
+        run_settings,
+        arguments.batch,
+        session.stop,
+        |file, run| label_mastery(&work, &sentences, file, run),
+    )?;
+    report(&labelled, &out, session.json)
 }
 
 fn report(labelled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {

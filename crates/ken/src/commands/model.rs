@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_hub::{
@@ -42,7 +43,7 @@ struct ShownFile {
 }
 
 /// Runs `ken model`.
-pub(crate) fn run(verb: &PlainModelVerb, json: bool, stop: &AtomicBool) -> Result<()> {
+pub(crate) fn run(verb: &PlainModelVerb, json: bool, stop: &Arc<AtomicBool>) -> Result<()> {
     let cache = ModelCache::of_user()?;
     match verb {
         PlainModelVerb::Pull { models } => pull(&cache, models, json, stop),
@@ -63,7 +64,7 @@ fn pull(
     cache: &ModelCache,
     models: &[ModelReference],
     json: bool,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<()> {
     let defaults = [DEFAULT_GENERATOR.parse()?, DEFAULT_EMBEDDER.parse()?];
     let models = if models.is_empty() {
@@ -146,7 +147,7 @@ fn verify(
     cache: &ModelCache,
     model: Option<&ModelReference>,
     json: bool,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<()> {
     let references = match model {
         Some(reference) => vec![reference.clone()],

@@ -2,56 +2,56 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{Pipeline, Retriever, prompt};
 use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Correctness, Grouping, SampleOptions};
+use ken_setup::Settings;
 use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{Probe, ProbeSummary, probe, summarize_probe, write_parquet};
 
 use crate::arguments::ProbeArguments;
-use crate::commands::open;
 use crate::commands::records::{self, share};
-use crate::config::Settings;
 use crate::failure::Result;
 use crate::output;
+use crate::session::Session;
 
 /// Runs `ken probe`.
-pub(crate) fn run(
-    arguments: &ProbeArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let questions = records::questions(&arguments.questions, arguments.limit, settings)?;
-    let pipeline = open::pipeline_with(settings.corpus.is_some(), settings, stop)?;
-    let judge = judge(arguments, settings, stop)?;
+pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<()> {
+    let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
+    let pipeline = session
+        .setup()
+        .pipeline_for(session.settings.corpus.is_some(), &[])?;
+    let judge = judge(arguments, session)?;
     let judge = judge.as_deref().unwrap_or(pipeline.model());
-    let own_embedder = embedder(arguments, settings, &pipeline, stop)?;
+    let own_embedder = embedder(arguments, &pipeline, session)?;
     let embedder = own_embedder
         .as_deref()
         .or(pipeline.retriever().map(Retriever::embedder));
     let out = records::out(arguments.out.as_ref(), &arguments.questions, "probe.jsonl");
-    let run_settings = run_settings(arguments, settings, &pipeline, judge, embedder);
+    let run_settings = run_settings(arguments, session.settings, &pipeline, judge, embedder);
     let work = Probe {
         pipeline: &pipeline,
         judge,
         embedder,
         options: SampleOptions {
             samples: arguments.samples.get(),
-            temperature: arguments.temperature.get(),
-            max_tokens: settings.max_tokens,
+            temperature: arguments.temperature.0,
+            max_tokens: session.settings.max_tokens,
         },
-        seed: settings.seed,
+        seed: session.settings.seed,
         correctness: arguments.correct,
         grouping: arguments.group,
         eigenscore: arguments.eigenscore,
     };
-    let probed = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
-        probe(&work, &questions, file, run)
-    })?;
-    records::report(&probed, &out, json, write_parquet, |table| {
+    let probed = records::resumed(
+        &out,
+        run_settings,
+        arguments.batch,
+        session.stop,
+        |file, run| probe(&work, &questions, file, run),
+    )?;
+    records::report(&probed, &out, session.json, write_parquet, |table| {
         show(&summarize_probe(&probed), &out, table)
     })
 }
@@ -60,15 +60,11 @@ pub(crate) fn run(
 /// be judged.
 fn judge(
     arguments: &ProbeArguments,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<Option<Arc<dyn LanguageModel>>> {
-    arguments
-        .judge
-        .as_ref()
-        .filter(|_| asks_judge(arguments))
-        .map(|reference| open::other_language_model(reference, settings, stop))
-        .transpose()
+    let judge = arguments.judge.as_ref().filter(|_| asks_judge(arguments));
+    let opened = judge.map(|reference| session.setup().other_language_model(reference));
+    Ok(opened.transpose()?)
 }
 
 fn asks_judge(arguments: &ProbeArguments) -> bool {
@@ -78,14 +74,13 @@ fn asks_judge(arguments: &ProbeArguments) -> bool {
 /// What tells meanings, where that is wanted and no corpus brings its embedder along.
 fn embedder(
     arguments: &ProbeArguments,
-    settings: &Settings,
     pipeline: &Pipeline,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<Option<Box<dyn Embedder>>> {
     let wanted = matches!(arguments.group, Grouping::Meaning { .. });
-    (wanted && pipeline.retriever().is_none())
-        .then(|| open::embedder(&settings.embedder, settings, stop))
-        .transpose()
+    let opened = (wanted && pipeline.retriever().is_none())
+        .then(|| session.setup().embedder(&session.settings.embedder));
+    Ok(opened.transpose()?)
 }
 
 /// All that the records depend on. A file of records is resumed under the same only.
@@ -96,12 +91,12 @@ fn run_settings(
     judge: &dyn LanguageModel,
     embedder: Option<&dyn Embedder>,
 ) -> ken_study::Settings {
-    let mut run = records::run_settings(pipeline, settings);
+    let mut run = settings.identity(pipeline);
     run.remove("policy");
     run.remove("verbalize");
     let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
     set("samples", arguments.samples.to_string());
-    set("temperature", arguments.temperature.get().to_string());
+    set("temperature", arguments.temperature.0.to_string());
     set("correct", arguments.correct.to_string());
     set("group", arguments.group.to_string());
     set("eigenscore", arguments.eigenscore.to_string());

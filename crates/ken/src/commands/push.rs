@@ -1,18 +1,16 @@
 //! `ken corpus push`: a corpus to a collection in Milvus.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, CorpusInfo};
 use ken_milvus::{IndexKind, MilvusAddress, Pushed, push};
 use serde::Serialize;
 
 use crate::commands::corpus_info::show_info;
-use crate::commands::trust;
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
+use crate::session::Session;
 
 /// What `--json` prints: what `ken corpus info` does, and what was done.
 #[derive(Serialize)]
@@ -30,19 +28,24 @@ pub(super) fn run(
     corpus: &Path,
     to: &MilvusAddress,
     index: Option<IndexKind>,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<()> {
     let corpus = Corpus::open(corpus)?;
-    let token = trust::milvus_token(to, settings)?;
+    let token = session.setup().milvus_token(to)?;
     let pushed = {
         let mut display = Display::new();
         let mut progress = |step: ken_milvus::Progress| {
             let total = Some(step.passages_total);
             display.show("pushing", Unit::Items, step.passages, total);
         };
-        push(&corpus, to, token.as_ref(), index, &mut progress, stop)?
+        push(
+            &corpus,
+            to,
+            token.as_ref(),
+            index,
+            &mut progress,
+            session.stop,
+        )?
     };
     let Pushed {
         info,
@@ -57,7 +60,7 @@ pub(super) fn run(
             .hinting("run the same command again to go on")
             .into());
     }
-    if json {
+    if session.json {
         return output::json(&Shown {
             info: &info,
             to: to.to_string(),
@@ -69,5 +72,5 @@ pub(super) fn run(
     output::line(format!(
         "{sent} passages sent, {deleted} deleted, {kept} kept: {to} holds"
     ))?;
-    show_info(&info, json)
+    show_info(&info, session.json)
 }

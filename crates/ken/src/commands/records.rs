@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{Pipeline, Retriever};
+use ken_answer::Pipeline;
+use ken_setup::Settings;
 use ken_study::run::RunRecord;
 use ken_study::{
     ExportError, Outcome, Question, Record, ResultsFile, Run, RunError, evaluate, read_questions,
@@ -14,7 +15,6 @@ use ken_study::{
 };
 use serde::Serialize;
 
-use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::Display;
@@ -156,62 +156,6 @@ pub(crate) fn report<L: Serialize>(
         true => records.iter().try_for_each(output::json),
         false => show(&table),
     }
-}
-
-/// All that the results depend on. A results file is resumed under the same only. The corpus
-/// counts by what it holds, not by where it lies.
-pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings {
-    let answering = pipeline.settings();
-    let searched = |retriever: &Retriever| {
-        let searched = retriever.back_end();
-        format!(
-            "generation {} of fingerprint {}",
-            searched.generation(),
-            searched.fingerprint()
-        )
-    };
-    let corpus = pipeline
-        .retriever()
-        .map_or_else(|| "none".to_owned(), searched);
-    let sources = pipeline.further().iter();
-    let sources = sources.map(|(name, retriever)| (format!("source {name}"), searched(retriever)));
-    let filters: Vec<String> = settings.filters.iter().map(ToString::to_string).collect();
-    let reranking = pipeline
-        .retriever()
-        .and_then(Retriever::reranking)
-        .map(|reranking| ("rerank", reranking.identity()));
-    let signal = answering.policy.signal();
-    let samples = signal
-        .filter(|signal| signal.is_of_samples())
-        .map(|_| ("samples", answering.samples.to_string()));
-    let decider = signal.and_then(|signal| {
-        let model = signal.told_by?;
-        let by = pipeline.routing_models().fingerprint(model)?;
-        Some((model.setting(), by.to_owned()))
-    });
-    let pairs = [
-        ("policy", answering.policy.to_string()),
-        ("model", pipeline.model().fingerprint().to_owned()),
-        ("precision", settings.precision.to_string()),
-        ("device", settings.device.to_string()),
-        ("corpus", corpus),
-        ("filters", filters.join(" ")),
-        ("mode", answering.mode.to_string()),
-        ("k", answering.k.to_string()),
-        ("evidence_tokens", answering.evidence_tokens.to_string()),
-        ("max_tokens", answering.max_tokens.to_string()),
-        ("temperature", settings.temperature.to_string()),
-        ("seed", settings.seed.to_string()),
-    ];
-    pairs
-        .into_iter()
-        .chain(reranking)
-        .chain(answering.verbalize.then(|| ("verbalize", true.to_string())))
-        .chain(samples)
-        .chain(decider)
-        .map(|(name, value)| (name.to_owned(), value))
-        .chain(sources)
-        .collect()
 }
 
 /// A share, or a dash where there is none.

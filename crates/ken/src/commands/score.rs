@@ -1,17 +1,20 @@
 //! `ken model score` and `ken model embed`: what a model computes, for looking at it and for
 //! holding it against other implementations.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_hub::ModelReference;
 use ken_language::Role;
 use ken_model::Precision;
-use ken_model::decoder::LoadOptions;
+use ken_model::decoder::{Decoder, LoadOptions};
+use ken_model::encoder::Encoder;
+use ken_setup::fetched;
 use serde_json::json;
 
-use crate::commands::open;
 use crate::failure::Result;
 use crate::output;
+use crate::session::fetch_progress;
 
 /// Prints the natural-log probability of each token of `continuation` after `prompt`. Special
 /// tokens written in either are read as such.
@@ -20,9 +23,12 @@ pub(crate) fn score(
     prompt: &str,
     continuation: &str,
     json: bool,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<()> {
-    let model = open::decoder(model, &LoadOptions::default(), stop)?;
+    let model = Decoder::load(
+        &fetched(model, &fetch_progress, stop)?,
+        &LoadOptions::default(),
+    )?;
     let prompt = model.raw_prompt(prompt)?;
     for score in model.score(&prompt, &[continuation])? {
         if json {
@@ -46,9 +52,9 @@ pub(crate) fn embed(
     model: &ModelReference,
     text: &str,
     json: bool,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<()> {
-    let model = open::encoder(model, Precision::Auto, stop)?;
+    let model = Encoder::load(&fetched(model, &fetch_progress, stop)?, Precision::Auto)?;
     for embedding in model.embed(&[text], Role::Passage)? {
         if json {
             output::json(&json!({ "embedding": embedding }))?;

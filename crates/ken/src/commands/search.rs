@@ -1,17 +1,14 @@
 //! `ken search`: the passages that fit a query, or each of many queries; their chunks where they are
 //! reranked.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use ken_answer::Finding;
 use serde_json::json;
 
 use crate::arguments::SearchArguments;
-use crate::commands::{open, rerank};
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::interrupt;
 use crate::output;
+use crate::session::Session;
 
 /// Passages shown where nobody says how many.
 const HITS_SHOWN: usize = 10;
@@ -20,19 +17,12 @@ const HITS_SHOWN: usize = 10;
 const FROM_STDIN: &str = "-";
 
 /// Runs `ken search`.
-pub(crate) fn run(
-    arguments: &SearchArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let retriever = open::retriever(settings, stop)?;
-    let model = || open::language_model(settings, stop);
-    let retriever = rerank::added(retriever, settings, model, stop)?;
-    let k = settings.k(HITS_SHOWN);
+pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<()> {
+    let retriever = session.setup().retriever()?;
+    let k = session.settings.k(HITS_SHOWN);
     let search = |query: &str| -> Result<()> {
-        let hits = retriever.search(query, settings.mode, k)?;
-        if json {
+        let hits = retriever.search(query, session.settings.mode, k)?;
+        if session.json {
             show_json(query, &hits)
         } else {
             show(&hits)
@@ -42,13 +32,13 @@ pub(crate) fn run(
         return search(&arguments.query);
     }
     while let Some(query) = interrupt::next_line()? {
-        if stop.load(Ordering::Relaxed) {
+        if session.is_stopped() {
             return Err(Refusal::new("interrupted", "stopped before the last query").into());
         }
         if query.trim().is_empty() {
             continue;
         }
-        if !json {
+        if !session.json {
             output::line(&query)?;
         }
         search(&query)?;

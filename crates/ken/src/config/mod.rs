@@ -1,176 +1,225 @@
-//! Settings, each defined by one line of the table in `settings`. What holds for a run is read in this
-//! order, the later winning: the defaults, `ken.toml`, `KEN_*` variables, flags. It opens no corpus
-//! and no model.
+//! The settings as flags: which there are for a verb, how each is shown, and what was given. What they
+//! are is defined by the table in `ken-setup`.
 
-mod address;
-mod define;
-mod keys;
-mod settings;
-mod source;
 mod values;
 
-pub(crate) use address::CorpusAddress;
-pub(crate) use keys::KeySource;
-pub(crate) use settings::{ADVANCED, DECIDING, FINDING, Key, MODEL, Settings, advanced, flags};
-pub(crate) use source::CorpusSource;
-pub(crate) use values::{SamplingTemperature, count, open_share, seed, share};
+use std::ffi::OsString;
 
-use std::num::NonZeroU32;
-use std::path::Path;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
-use clap::ArgMatches;
-use ken_corpus::Active;
+pub(crate) use ken_setup::{Key, Settings, count, seed};
+pub(crate) use values::{SamplingTemperature, open_share, share};
 
-use define::Setting;
-use keys::Keys;
-use settings::SETTINGS;
+/// What the help calls flags that few need; `-h` leaves them out.
+pub(crate) const ADVANCED: &str = "Advanced";
 
-use crate::failure::Refusal;
+/// The settings that `-h` shows.
+const COMMON: &[Key] = &[
+    Key::adapter,
+    Key::corpus,
+    Key::datastore,
+    Key::embedder,
+    Key::filters,
+    Key::k,
+    Key::kbm,
+    Key::mode,
+    Key::model,
+    Key::policy,
+    Key::rerank,
+    Key::router,
+    Key::samples,
+    Key::segment,
+    Key::sources,
+];
 
-/// The file that is read where none is named.
-const DEFAULT_FILE: &str = "ken.toml";
+/// The settings of the language model.
+pub(crate) const MODEL: &[Key] = &[
+    Key::model,
+    Key::model_name,
+    Key::adapter,
+    Key::precision,
+    Key::device,
+    Key::max_tokens,
+    Key::seed,
+];
 
-/// The table of `ken.toml` that says where the keys of servers are.
-const KEY_TABLE: &str = "keys";
+/// The settings of how passages are found.
+pub(crate) const FINDING: &[Key] = &[
+    Key::mode,
+    Key::rerank,
+    Key::rerank_depth,
+    Key::rerank_chunk,
+    Key::scale,
+    Key::reverse,
+    Key::filters,
+    Key::moved_embedder,
+];
 
-/// What holds for this run. `arguments` is the whole command line, `file` the settings file that it
-/// names; without one a missing `ken.toml` says nothing.
-pub(crate) fn resolve(arguments: &ArgMatches, file: Option<&Path>) -> Result<Settings, Refusal> {
-    let mut settings = Settings::by_default().map_err(Refusal::config)?;
-    let path = file.unwrap_or(Path::new(DEFAULT_FILE));
-    match std::fs::read_to_string(path) {
-        Ok(text) => read_file(&mut settings, path, &text)?,
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && file.is_none() => {}
-        Err(cause) => {
-            let message = format!("cannot read the settings {}: {cause}", path.display());
-            return Err(Refusal::config(message).hinting("check the path after --config"));
+/// The settings of what policies decide by.
+pub(crate) const DECIDING: &[Key] = &[
+    Key::samples,
+    Key::router,
+    Key::kbm,
+    Key::kbm_model,
+    Key::datastore,
+];
+
+/// The flags of some settings.
+pub(crate) fn flags(keys: &[Key]) -> Vec<Arg> {
+    keys.iter().map(|key| key.flag()).collect()
+}
+
+/// The flags of some settings, all of them advanced.
+pub(crate) fn advanced(keys: &[Key]) -> Vec<Arg> {
+    let flags = flags(keys).into_iter();
+    flags.map(|flag| flag.help_heading(ADVANCED)).collect()
+}
+
+/// A setting as a flag.
+pub(crate) trait Flag: Copy {
+    /// The flag of the setting.
+    fn flag(self) -> Arg;
+
+    /// The flag of the setting, with what it is for if a verb has a use of its own for it. The short
+    /// help is the first sentence of that.
+    fn flag_for(self, help: &str) -> Arg;
+}
+
+impl Flag for Key {
+    fn flag(self) -> Arg {
+        self.flag_for(self.setting().help)
+    }
+
+    fn flag_for(self, help: &str) -> Arg {
+        let setting = self.setting();
+        let help = help.trim();
+        let default = match setting.default {
+            "" => String::new(),
+            default => format!(" [default: {}]", default.replace('`', "")),
+        };
+        let key = match setting.has_key() {
+            true => format!(" [setting: {}]", setting.key),
+            false => String::new(),
+        };
+        let facts = format!("{default}{key}");
+        let long = match facts.trim_start() {
+            "" => help.to_owned(),
+            facts => format!("{help}\n\n{facts}"),
+        };
+        let short = help.split(". ").next().unwrap_or_default();
+        let check = setting.check;
+        let flag = Arg::new(id(self))
+            .long(setting.only_flag.unwrap_or(setting.key).replace('_', "-"))
+            .help(format!("{short}{default}"))
+            .long_help(long)
+            .value_name(setting.value_name)
+            .value_parser(OsStringValueParser::new().try_map(move |given: OsString| check(&given)))
+            .allow_negative_numbers(true);
+        let flag = match setting.value_name {
+            "DIR" | "FILE" => flag.value_hint(ValueHint::AnyPath),
+            _ => flag,
+        };
+        let flag = match COMMON.contains(&self) {
+            true => flag,
+            false => flag.help_heading(ADVANCED),
+        };
+        match (setting.is_switch, setting.is_list) {
+            (true, _) => flag
+                .num_args(0..=1)
+                .require_equals(true)
+                .default_missing_value("true"),
+            (_, true) => flag.action(ArgAction::Append),
+            _ => flag,
         }
     }
-    read_environment(&mut settings, |name| std::env::var(name).ok())?;
-    read_flags(&mut settings, arguments)?;
-    if let Some(first) = settings.sources.first() {
-        settings.corpus = Some(first.address.clone());
-    }
-    settings.active = active(settings.scale, settings.reverse)?;
-    Ok(settings)
 }
 
-/// The settings that the file and the environment may name.
-fn keyed() -> impl Iterator<Item = &'static Setting<Settings>> {
-    SETTINGS.iter().filter(|setting| setting.has_key())
+/// What clap knows a setting by. Flags that are no settings may have its name.
+fn id(key: Key) -> String {
+    format!("setting {}", key.setting().key)
 }
 
-/// Takes what a file says. Relative paths in it are relative to the file.
-fn read_file(settings: &mut Settings, path: &Path, text: &str) -> Result<(), Refusal> {
-    let table: toml::Table =
-        toml::from_str(text).map_err(|cause| Refusal::config(not_toml(path, text, &cause)))?;
-    for (key, value) in &table {
-        let place = path.display();
-        if key == KEY_TABLE {
-            settings.keys = Keys::read(value)
-                .map_err(|reason| Refusal::config(format!("`{key}` in {place}: {reason}")))?;
-            continue;
-        }
-        let Some(setting) = keyed().find(|setting| setting.key == key) else {
-            return Err(unknown_key(key, path));
-        };
-        let value = match value {
-            toml::Value::String(text) => text.clone(),
-            toml::Value::Integer(number) => number.to_string(),
-            toml::Value::Float(number) => number.to_string(),
-            toml::Value::Boolean(yes) if setting.is_truth => yes.to_string(),
-            other => {
-                return Err(Refusal::config(format!(
-                    "`{key}` in {place} is of type {}; a text or a number is expected",
-                    other.type_str()
-                )));
-            }
-        };
-        (setting.put)(settings, value.as_ref(), path.parent()).map_err(|reason| {
-            let value = shown(&value);
-            Refusal::config(format!("`{key} = {value}` in {place}: {reason}"))
-        })?;
-    }
-    Ok(())
-}
-
-/// Takes what variables say, asked by name; an empty value counts as none.
-fn read_environment(
-    settings: &mut Settings,
-    get: impl Fn(&str) -> Option<String>,
-) -> Result<(), Refusal> {
-    for setting in keyed() {
-        let name = format!("KEN_{}", setting.key.to_ascii_uppercase());
-        let Some(value) = get(&name).filter(|value| !value.is_empty()) else {
-            continue;
-        };
-        (setting.put)(settings, value.as_ref(), None).map_err(|reason| {
-            let value = shown(&value);
-            Refusal::config(format!("the variable {name}={value}: {reason}"))
-        })?;
-    }
-    Ok(())
-}
-
-/// Takes what the flags of the innermost verb say, among which are the global ones.
-fn read_flags(settings: &mut Settings, arguments: &ArgMatches) -> Result<(), Refusal> {
+/// What the flags of the innermost verb say, among which are the global ones.
+pub(crate) fn given(arguments: &ArgMatches) -> Vec<(Key, OsString)> {
     let mut verb = arguments;
     while let Some((_, inner)) = verb.subcommand() {
         verb = inner;
     }
-    for setting in SETTINGS {
-        let given = verb.try_get_raw(setting.id).ok().flatten();
-        for value in given.into_iter().flatten() {
-            (setting.put)(settings, value, None).map_err(Refusal::config)?;
-        }
+    let mut all = Vec::new();
+    for &key in Key::ALL {
+        let values = verb.try_get_raw(&id(key)).ok().flatten();
+        all.extend(
+            values
+                .into_iter()
+                .flatten()
+                .map(|value| (key, value.to_owned())),
+        );
     }
-    Ok(())
-}
-
-/// What a message shows of a value: of one that is like a URL, nothing that could be a password.
-fn shown(value: &str) -> &str {
-    match value.contains("://") {
-        true => ken_http::without_secrets(value),
-        false => value,
-    }
-}
-
-/// Where the file is no TOML, and why. The line itself is not shown: it may hold a key.
-fn not_toml(path: &Path, text: &str, cause: &toml::de::Error) -> String {
-    let before = cause.span().and_then(|span| text.get(..span.start));
-    let line = before.map_or(1, |before| before.matches('\n').count() + 1);
-    let reason = cause.message();
-    format!("{} is not TOML: {reason}, at line {line}", path.display())
-}
-
-fn unknown_key(key: &str, path: &Path) -> Refusal {
-    let known: Vec<&str> = keyed().map(|setting| setting.key).collect();
-    let near = known
-        .iter()
-        .filter(|known| strsim::levenshtein(key, known) <= 2);
-    let near: Vec<String> = near.map(|known| format!("`{known}`")).collect();
-    let hint = match near.as_slice() {
-        [] => format!(
-            "the keys are {}, and the table is [{KEY_TABLE}]",
-            known.join(", ")
-        ),
-        near => format!("did you mean {}?", near.join(" or ")),
-    };
-    Refusal::config(format!("unknown key `{key}` in {}", path.display())).hinting(hint)
-}
-
-fn active(scale: Option<NonZeroU32>, reverse: bool) -> Result<Active, Refusal> {
-    match (scale.map(NonZeroU32::get), reverse) {
-        (None, false) => Ok(Active::All),
-        (Some(scale), false) => Ok(Active::First(scale)),
-        (Some(scale), true) => Ok(Active::Last(scale)),
-        (None, true) => Err(Refusal::new(
-            "scale_not_named",
-            "--reverse takes the last shards, but not how many is said",
-        )
-        .hinting("add --scale N")),
-    }
+    all
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::path::Path;
+
+    use clap::Command;
+
+    use super::*;
+
+    /// A verb within a verb that takes all settings.
+    fn command() -> Command {
+        let of = |switch: bool| {
+            let keys = Key::ALL.iter();
+            keys.filter(move |key| key.setting().is_switch == switch)
+        };
+        let global = of(true).map(|key| key.flag().global(true));
+        let own = of(false).filter(|key| **key != Key::moved_embedder);
+        let inner = Command::new("inner").args(own.map(|key| key.flag()));
+        Command::new("ken").args(global).subcommand(inner)
+    }
+
+    fn resolved(file: &Path, flags: &[&str]) -> Result<Settings, clap::Error> {
+        let words = [&["ken", "--verbalize", "inner"], flags].concat();
+        let matches = command().try_get_matches_from(words)?;
+        Ok(Settings::resolve(Some(file), given(&matches)).unwrap())
+    }
+
+    #[test]
+    fn flags_are_read_wherever_they_stand_and_win() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ken.toml");
+        std::fs::write(&file, "allow_plaintext_keys = true\nk = 1\nmax_tokens = 7").unwrap();
+        let flags = [
+            "--corpora=w=c",
+            "--corpora",
+            "b",
+            "--filter",
+            "a=1",
+            "--filter",
+            "b=2",
+            "--k",
+            "3",
+            "--temperature=1",
+            "--scale=2",
+            "--reverse",
+            "--allow-plaintext-keys=false",
+        ];
+        let settings = resolved(&file, &flags).unwrap();
+        assert_eq!((settings.k, settings.max_tokens), (Some(3), 7));
+        assert_eq!(settings.folder().unwrap(), Path::new("c"));
+        assert_eq!((settings.filters.len(), settings.sources.len()), (2, 2));
+        assert!(settings.verbalize && settings.reverse && !settings.allow_plaintext_keys);
+        for bad in [
+            ["--k", "0"],
+            ["--k", "-1"],
+            ["--mode", "deep"],
+            ["--adapter", ""],
+        ] {
+            let error = resolved(&file, &bad).unwrap_err();
+            let told = format!("invalid value '{}' for '{} <", bad[1], bad[0]);
+            assert!(error.to_string().contains(&told), "{error}");
+        }
+        assert!(resolved(&file, &["--k", "1", "--k", "2"]).is_err());
+    }
+}

@@ -1,230 +1,26 @@
-//! How values of settings are read, and the values that only the command line has. All others are
-//! parsed by the crates that they belong to.
+//! Values that only flags have.
 
-use std::ffi::OsStr;
-use std::fmt;
-use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use ken_answer::Policy;
-use ken_answer::Rerank;
-use ken_corpus::{Filter, Segmentation};
-use ken_hub::ModelReference;
-use ken_index::Mode;
-use ken_ingest::Cut;
-use ken_model::Precision;
-use ken_model::decoder::Device;
-use serde::Serialize;
-
-/// The type of a setting.
-pub(super) trait Value: Sized {
-    /// Whether it is true or false, and its flag alone says that it is true.
-    const IS_TRUTH: bool = false;
-    /// Whether its flag may be repeated.
-    const IS_LIST: bool = false;
-
-    /// Reads what a person gave.
-    fn read(given: &OsStr) -> Result<Self, String>;
-
-    /// What holds where nobody says. `words` is what the documentation calls it.
-    fn by_default(words: &str) -> Result<Self, String> {
-        Self::read(words.as_ref())
-    }
-
-    /// The same, where it is a relative path taken as relative to `folder`.
-    fn below(self, _folder: &Path) -> Self {
-        self
-    }
-
-    /// Puts a value in the place of this one.
-    fn put(&mut self, value: Self) {
-        *self = value;
-    }
-}
-
-impl<T: Value> Value for Option<T> {
-    const IS_TRUTH: bool = T::IS_TRUTH;
-
-    fn read(given: &OsStr) -> Result<Self, String> {
-        T::read(given).map(Some)
-    }
-
-    fn by_default(_words: &str) -> Result<Self, String> {
-        Ok(None)
-    }
-
-    fn below(self, folder: &Path) -> Self {
-        self.map(|value| value.below(folder))
-    }
-}
-
-impl<T: Value> Value for Vec<T> {
-    const IS_LIST: bool = true;
-
-    fn read(given: &OsStr) -> Result<Self, String> {
-        Ok(vec![T::read(given)?])
-    }
-
-    fn by_default(_words: &str) -> Result<Self, String> {
-        Ok(Self::new())
-    }
-
-    fn put(&mut self, value: Self) {
-        self.extend(value);
-    }
-}
-
-impl Value for PathBuf {
-    fn read(given: &OsStr) -> Result<Self, String> {
-        match given.is_empty() {
-            true => Err("a path is expected".to_owned()),
-            false => Ok(given.into()),
-        }
-    }
-
-    fn below(self, folder: &Path) -> Self {
-        folder.join(self)
-    }
-}
-
-/// Types whose values are read by a function of their text.
-macro_rules! read_by {
-    ($($type:ty: $read:expr),+ $(,)?) => {
-        $(impl Value for $type {
-            fn read(given: &OsStr) -> Result<Self, String> {
-                $read(given.to_str().ok_or("it is not UTF-8")?)
-            }
-        })+
-    };
-}
-
-read_by!(
-    NonZeroU32: count,
-    NonZeroUsize: count,
-    usize: |text| count(text).map(NonZeroUsize::get),
-    u64: seed,
-    Bytes: parsed,
-    Cut: parsed,
-    Device: parsed,
-    Filter: parsed,
-    Mode: parsed,
-    ModelReference: parsed,
-    Policy: parsed,
-    Precision: parsed,
-    Rerank: parsed,
-    Segmentation: parsed,
-    String: parsed,
-    Temperature: parsed,
-);
-
-impl Value for bool {
-    const IS_TRUTH: bool = true;
-
-    fn read(given: &OsStr) -> Result<Self, String> {
-        match given.to_str() {
-            Some("true") => Ok(true),
-            Some("false") => Ok(false),
-            _ => Err("it must be true or false".to_owned()),
-        }
-    }
-}
-
-/// Reads what knows itself how it is written.
-fn parsed<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|reason: T::Err| reason.to_string())
-}
-
-/// A number of things, of which there has to be one.
-pub(crate) fn count<N: FromStr>(text: &str) -> Result<N, String> {
-    text.parse()
-        .map_err(|_| "it must be a whole number, at least 1".to_owned())
-}
-
-/// What begins all that is random.
-pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    text.parse()
-        .map_err(|_| "a seed is a whole number from 0 up".to_owned())
-}
-
-/// A share, from 0 to 1.
+/// Reads a share, from 0 to 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("a number from 0 to 1 is wanted".to_owned()),
+        _ => Err("a number from 0 to 1 is expected".to_owned()),
     }
 }
 
-/// A share that is neither nothing nor all.
+/// Reads a share that is neither 0 nor 1.
 pub(crate) fn open_share(text: &str) -> Result<f64, String> {
     match share(text)? {
         share if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err("a number between 0 and 1 is wanted, neither of them".to_owned()),
+        _ => Err("a number between 0 and 1 is expected, neither of them".to_owned()),
     }
 }
 
-/// A number of bytes, at least 1; written with K, M or G behind it, of 1024 times as many each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Bytes(pub(crate) u64);
-
-impl FromStr for Bytes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (number, shift) = match text.as_bytes().last() {
-            Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
-            Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
-            Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
-            _ => (text, 0),
-        };
-        number
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(1 << shift))
-            .filter(|&bytes| bytes > 0)
-            .map(Self)
-            .ok_or_else(|| {
-                "it must be a number of bytes, at least 1, such as 500K, 64M or 2G".to_owned()
-            })
-    }
-}
-
-/// The temperature of sampling: 0 is greedy. Finite and not negative.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub(crate) struct Temperature(f64);
-
-impl Temperature {
-    pub(crate) fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl fmt::Display for Temperature {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-impl FromStr for Temperature {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() && value >= 0.0 => Ok(Self(value)),
-            _ => Err("a temperature is a number from 0 up".to_owned()),
-        }
-    }
-}
-
-/// The temperature of sampling that has to vary: finite and above 0.
+/// The temperature of samples that have to differ: finite and above 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SamplingTemperature(f32);
-
-impl SamplingTemperature {
-    pub(crate) fn get(self) -> f32 {
-        self.0
-    }
-}
+pub(crate) struct SamplingTemperature(pub(crate) f32);
 
 impl FromStr for SamplingTemperature {
     type Err = String;
@@ -239,56 +35,13 @@ impl FromStr for SamplingTemperature {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroUsize;
-
     use super::*;
 
     #[test]
-    fn counts_begin_at_one_and_seeds_at_zero() {
-        assert_eq!(count::<NonZeroUsize>("1").map(NonZeroUsize::get), Ok(1));
-        assert_eq!(seed("0"), Ok(0));
-        for bad in ["0", "-1", "many", ""] {
-            let reason = count::<NonZeroUsize>(bad).unwrap_err();
-            assert!(reason.contains("at least 1"), "{bad}: {reason}");
-        }
-        for bad in ["-1", "0.5", "now"] {
-            assert!(seed(bad).unwrap_err().contains("from 0 up"), "{bad}");
-        }
-    }
-
-    #[test]
-    fn bytes_have_units() {
-        for (text, bytes) in [
-            ("7", 7),
-            ("500K", 500 << 10),
-            ("64m", 64 << 20),
-            ("2G", 2 << 30),
-        ] {
-            assert_eq!(text.parse(), Ok(Bytes(bytes)));
-        }
-        for bad in [
-            "",
-            "0",
-            "0M",
-            "M",
-            "-1",
-            "1.5G",
-            "64 MB",
-            "99999999999G",
-            "ö",
-        ] {
-            let reason = bad.parse::<Bytes>().unwrap_err();
-            assert!(reason.contains("64M"), "{bad}: {reason}");
-        }
-    }
-
-    #[test]
-    fn a_temperature_is_a_number_from_zero_up() {
-        assert_eq!("0.7".parse::<Temperature>().unwrap().get(), 0.7);
-        for bad in ["-1", "nan", "inf", "warm", ""] {
-            assert!(bad.parse::<Temperature>().is_err(), "{bad}");
+    fn samples_need_a_temperature_above_zero() {
+        assert_eq!("0.7".parse(), Ok(SamplingTemperature(0.7)));
+        for bad in ["0", "-1", "nan", "inf", "warm", ""] {
             assert!(bad.parse::<SamplingTemperature>().is_err(), "{bad}");
         }
-        assert!("0".parse::<SamplingTemperature>().is_err());
     }
 }

@@ -28,11 +28,15 @@ fn command(action: &Action) -> String {
         Action::PullModel(reference) => return format!("ken model pull {reference}"),
         Action::RemoveModel(reference) => return format!("ken model remove {reference}"),
         Action::Calibrate(policy) => return format!("ken calibrate RECORDS --policy {policy}"),
+        Action::MergeAdapter(adapter) => {
+            return format!("ken model export --adapter {adapter} --out merged");
+        }
         Action::IngestShard => "ken ingest --shards N --only-shard I",
         Action::VerifyCorpus => "ken corpus verify",
         Action::ExportCorpus => "ken corpus export",
         Action::Search => "ken search",
         Action::VerifyModel => "ken model verify REF",
+        Action::ExportModel => "ken model export",
         Action::ListModels => "ken model list",
         Action::BuildForCuda => "cargo install --path crates/ken --features cuda",
         Action::Evaluate => "ken eval",

@@ -9,14 +9,13 @@ mod speed;
 use std::path::PathBuf;
 
 use ken_hub::{Environment, ModelCache, ModelReference};
+use ken_setup::{NamedBy, Settings, Setup};
 use serde::Serialize;
 
 use crate::arguments::DoctorArguments;
-use crate::commands::open;
-use crate::commands::trust::NamedBy;
-use crate::config::Settings;
 use crate::failure::{self, Refusal, Result};
 use crate::output;
+use crate::session::Session;
 
 /// Everything that `ken doctor` finds out.
 #[derive(Debug, Serialize)]
@@ -70,11 +69,16 @@ struct CachedModel {
 }
 
 /// Runs `ken doctor`.
-pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings, json: bool) -> Result<()> {
+pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<()> {
+    let settings = session.settings;
     let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let (model, embedder) = (
-        ready(&settings.model, settings.model_name.clone(), settings),
-        ready(&settings.embedder, None, settings),
+        ready(
+            &settings.model,
+            settings.model_name.clone(),
+            session.setup(),
+        ),
+        ready(&settings.embedder, None, session.setup()),
     );
     let bench = match (&model.path, &embedder.path) {
         _ if !arguments.bench => None,
@@ -98,7 +102,7 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &Settings, json: bool) 
         embedder,
         settings,
     };
-    if json {
+    if session.json {
         return output::json(&findings);
     }
     output::table(&rows(&findings))
@@ -154,12 +158,10 @@ fn cache() -> Cache {
 }
 
 /// Whether a model can be used; `name` says which of an endpoint's.
-fn ready(reference: &ModelReference, name: Option<String>, settings: &Settings) -> Ready {
+fn ready(reference: &ModelReference, name: Option<String>, setup: Setup<'_>) -> Ready {
     let (path, problem) = match reference {
         ModelReference::Remote { url } => {
-            let (url, named) = open::named_endpoint(url);
-            let name = name.or(named);
-            let endpoint = open::endpoint(url, name, NamedBy::Person, settings);
+            let endpoint = setup.endpoint(url, name, NamedBy::Person);
             let reached = endpoint.and_then(|endpoint| Ok(endpoint.reach()?));
             (None, reached.err().map(|error| error.to_string()))
         }

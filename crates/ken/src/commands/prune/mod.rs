@@ -6,12 +6,12 @@ mod pruned;
 mod report;
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::Rerank;
 use ken_corpus::{Active, CorpusInfo, PlaceMark, Writer};
 use ken_index::Mode;
 use ken_language::Role;
+use ken_setup::Settings;
 use ken_study::Question;
 use ken_study::pruning::{self, Asked, Guarantee, Kept, LEAST_RATIO, largest_ratio};
 use serde_json::json;
@@ -21,26 +21,21 @@ use self::marks::read_marks;
 use self::pruned::Pruned;
 use crate::arguments::{PruneApplyArguments, PruneBasis, PruneVerb};
 use crate::commands::corpus_info::show_info;
-use crate::commands::{open, records};
-use crate::config::Settings;
+use crate::commands::records;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::Display;
+use crate::session::Session;
 
 /// Runs a verb of `ken prune`.
-pub(crate) fn run(
-    verb: &PruneVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let folder = settings.folder()?;
+pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
+    let folder = session.settings.folder()?;
     if let PruneVerb::Apply(PruneApplyArguments { ids: Some(ids), .. }) = verb {
         let marks = read_marks(ids)?;
         Writer::open(folder)?.prune(marks)?;
-        return show_info(&CorpusInfo::read(folder)?, json);
+        return show_info(&CorpusInfo::read(folder)?, session.json);
     }
-    if settings.active != Active::All || !settings.filters.is_empty() {
+    if session.settings.active != Active::All || !session.settings.filters.is_empty() {
         return Err(Refusal::new(
             "part_of_corpus",
             "a ratio is one of the whole corpus, not of some shards or documents",
@@ -49,23 +44,17 @@ pub(crate) fn run(
         .into());
     }
     match verb {
-        PruneVerb::Apply(arguments) => apply(arguments, folder, settings, json, stop),
-        PruneVerb::Report(arguments) => report::run(arguments, settings, json, stop),
+        PruneVerb::Apply(arguments) => apply(arguments, folder, session),
+        PruneVerb::Report(arguments) => report::run(arguments, session),
         PruneVerb::Undo => {
             Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
-            show_info(&CorpusInfo::read(folder)?, json)
+            show_info(&CorpusInfo::read(folder)?, session.json)
         }
     }
 }
 
 /// Runs `ken prune apply` by a method.
-fn apply(
-    arguments: &PruneApplyArguments,
-    folder: &Path,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) -> Result<()> {
     let basis = Basis::read(&arguments.basis)?;
     let [method] = arguments.basis.method[..] else {
         return Err(Refusal::new(
@@ -86,13 +75,13 @@ fn apply(
         false => Some(Writer::open(folder)?),
     };
     let reader = match basis.has_passages_read() {
-        true => Some(open::language_model(settings, stop)?),
+        true => Some(session.setup().language_model()?),
         false => None,
     };
-    let pruned = Pruned::new(folder, method, &basis, reader.as_deref(), settings, stop)?;
+    let pruned = Pruned::new(folder, method, &basis, reader.as_deref(), session)?;
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {
-            let kept = guaranteed(&pruned, max_loss, arguments, settings, stop)?;
+            let kept = guaranteed(&pruned, max_loss, arguments, session)?;
             (kept.ratio.unwrap_or(0.0), Some(kept))
         }
         (ratio, _) => (ratio.unwrap_or(0.0), None),
@@ -109,7 +98,7 @@ fn apply(
         kept.as_ref(),
         generation,
         arguments.dry_run,
-        json,
+        session.json,
     )
 }
 
@@ -134,10 +123,9 @@ fn guaranteed(
     pruned: &Pruned,
     max_loss: f64,
     arguments: &PruneApplyArguments,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<Kept> {
-    if settings.rerank != Rerank::None {
+    if session.settings.rerank != Rerank::None {
         let message = "what is guaranteed is guaranteed of passages as they are found, not as they are reranked";
         return Err(Refusal::new("rerank_promised", message)
             .hinting("add --rerank none, or see what a ratio does with it: `ken prune report`")
@@ -145,15 +133,15 @@ fn guaranteed(
     }
     // Where not even the smallest ratio can go, that is why none is found.
     pruned.marks(LEAST_RATIO)?;
-    let questions = questions(&arguments.basis, settings)?;
+    let questions = questions(&arguments.basis, session.settings)?;
     let texts: Vec<&str> = questions
         .iter()
         .map(|question| question.question.trim())
         .collect();
-    let vectors = match settings.mode {
+    let vectors = match session.settings.mode {
         Mode::Lexical => vec![None; texts.len()],
         Mode::Dense | Mode::Hybrid => {
-            let retriever = open::retriever(settings, stop)?;
+            let retriever = session.setup().retriever()?;
             let vectors = retriever.embedder().embed(&texts, Role::Query)?;
             vectors.into_iter().map(Some).collect()
         }
@@ -170,8 +158,8 @@ fn guaranteed(
     let guarantee = Guarantee {
         max_loss,
         confidence: arguments.confidence,
-        mode: settings.mode,
-        k: open::answering(settings).k,
+        mode: session.settings.mode,
+        k: session.settings.answering().k,
         most: pruned.most,
     };
     let kept = {
@@ -186,7 +174,7 @@ fn guaranteed(
             &asked,
             guarantee,
             &mut progress,
-            stop,
+            session.stop,
         )?
         .ok_or_else(stopped)?
     };

@@ -1,7 +1,6 @@
 //! The passages of a corpus in the order in which they go.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, PlaceMark, Selection};
 use ken_index::Index;
@@ -11,9 +10,9 @@ use ken_study::pruning::{self, Method, Scored, Work, candidates, count, measured
 use super::basis::Basis;
 use super::stopped;
 use crate::arguments::PruneMethod;
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::progress::Display;
+use crate::session::Session;
 
 /// The passages of a corpus in the order in which they go.
 pub(super) struct Pruned {
@@ -37,8 +36,7 @@ impl Pruned {
         by: PruneMethod,
         basis: &Basis,
         reader: Option<&dyn LanguageModel>,
-        settings: &Settings,
-        stop: &AtomicBool,
+        session: &Session<'_>,
     ) -> Result<Self> {
         let index = Index::open(Corpus::open(folder)?.into())?;
         let candidates = candidates(index.corpus())?;
@@ -48,7 +46,7 @@ impl Pruned {
             (PruneMethod::Measured, _) => Method::Measured,
             (PruneMethod::NearDuplicates, _) => Method::NearDuplicates,
             (PruneMethod::Random | PruneMethod::Pruner, _) => Method::Random {
-                seed: settings.seed,
+                seed: session.settings.seed,
             },
         };
         let work = Work {
@@ -59,7 +57,7 @@ impl Pruned {
             let mut display = Display::new();
             let total = candidates.total();
             let mut progress = |done| display.show_items("scored", done, total);
-            pruning::scored(method, work, &mut progress, stop)?.ok_or_else(stopped)?
+            pruning::scored(method, work, &mut progress, session.stop)?.ok_or_else(stopped)?
         };
         let mut most = scored.len();
         if let Some(labels) = &basis.labels

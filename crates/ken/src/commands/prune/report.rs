@@ -6,12 +6,12 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{CorpusInfo, PlaceMark, Writer, join};
 use ken_ingest::compact;
 use ken_language::LanguageModel;
 use ken_route::digest_of;
+use ken_setup::{CorpusAddress, Settings, Setup};
 use ken_study::pruning;
 use ken_study::{Question, Summary, summarize};
 use serde::Serialize;
@@ -21,11 +21,11 @@ use super::basis::Basis;
 use super::pruned::Pruned;
 use super::{questions, stopped};
 use crate::arguments::PruneReportArguments;
-use crate::commands::{open, records};
-use crate::config::{CorpusAddress, Settings};
+use crate::commands::records;
 use crate::failure::{Context, Result};
 use crate::output;
 use crate::progress::Display;
+use crate::session::Session;
 
 /// What is measured at one ratio. Values are `None` where no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -70,21 +70,16 @@ impl Drop for Copy {
 }
 
 /// Runs `ken prune report`.
-pub(super) fn run(
-    arguments: &PruneReportArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let corpus = settings.folder()?;
+pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Result<()> {
+    let corpus = session.settings.folder()?;
     let basis = &Basis::read(&arguments.basis)?;
-    let questions = questions(&arguments.basis, settings)?;
+    let questions = questions(&arguments.basis, session.settings)?;
     let out = records::out(arguments.out.as_ref(), corpus, "prune-report");
     ken_storage::create_dir_all(&out)?;
     // All methods and ratios are of one state, whoever changes the corpus meanwhile.
     let whole = Copy::new(corpus, out.join("whole"))?;
     let corpus = whole.0.as_path();
-    let model = open::language_model(settings, stop)?;
+    let model = session.setup().language_model()?;
     basis.check(model.fingerprint())?;
     let measuring = Measuring {
         corpus,
@@ -92,12 +87,11 @@ pub(super) fn run(
         questions: &questions,
         model: &model,
         batch: arguments.batch,
-        settings,
-        stop,
+        session,
     };
     let mut rows: Vec<Row> = Vec::new();
     for &method in &arguments.basis.method {
-        let pruned = Pruned::new(corpus, method, basis, Some(model.as_ref()), settings, stop)?;
+        let pruned = Pruned::new(corpus, method, basis, Some(model.as_ref()), session)?;
         for &ratio in &arguments.ratios {
             // Without pruning all methods are the same.
             let known = rows.iter().find(|row| ratio == 0.0 && row.pruned == 0);
@@ -111,13 +105,13 @@ pub(super) fn run(
             rows.push(row);
         }
     }
-    if json {
-        let answering = open::answering(settings);
+    if session.json {
+        let answering = session.settings.answering();
         return output::json(&json!({
             "n": questions.len(),
             "k": answering.k,
             "mode": answering.mode.to_string(),
-            "policy": settings.policy.to_string(),
+            "policy": session.settings.policy.to_string(),
             "rows": rows,
         }));
     }
@@ -131,8 +125,7 @@ struct Measuring<'a> {
     questions: &'a [Question],
     model: &'a Arc<dyn LanguageModel>,
     batch: NonZeroUsize,
-    settings: &'a Settings,
-    stop: &'a AtomicBool,
+    session: &'a Session<'a>,
 }
 
 impl Measuring<'_> {
@@ -148,7 +141,7 @@ impl Measuring<'_> {
             let mut progress = |step: ken_ingest::CompactProgress| {
                 display.show_items(&label, step.passages, step.passages_total);
             };
-            let (_, interrupted) = compact(&mut writer, &mut progress, self.stop)?;
+            let (_, interrupted) = compact(&mut writer, &mut progress, self.session.stop)?;
             if interrupted {
                 return Err(stopped());
             }
@@ -175,13 +168,17 @@ impl Measuring<'_> {
     fn answered(&self, copy: &Path, name: &str, identity: &str) -> Result<Summary> {
         let settings = Settings {
             corpus: Some(CorpusAddress::Folder(copy.to_owned())),
-            ..self.settings.clone()
+            ..self.session.settings.clone()
         };
-        let pipeline = open::pipeline_by(Arc::clone(self.model), &settings, self.stop)?;
+        let setup = Setup {
+            settings: &settings,
+            ..self.session.setup()
+        };
+        let pipeline = setup.pipeline_by(Arc::clone(self.model))?;
         let path = self.out.join(format!("{name}.jsonl"));
-        let mut run_settings = records::run_settings(&pipeline, &settings);
+        let mut run_settings = settings.identity(&pipeline);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
-        let (batch, stop) = (self.batch, self.stop);
+        let (batch, stop) = (self.batch, self.session.stop);
         let outcome =
             records::answers(&pipeline, self.questions, &path, run_settings, batch, stop)?;
         let answered = records::finished(outcome, &path)?.records;

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_model::decoder::Checkpoint;
 use ken_train::{Objective, Preference, Sequence};
@@ -10,9 +9,8 @@ use serde::Deserialize;
 
 use super::fit::{Curriculum, Stage, check, fit};
 use crate::arguments::TrainExamplesArguments;
-use crate::commands::open;
-use crate::config::Settings;
 use crate::failure::{Context, Refusal, Result};
+use crate::session::Session;
 
 /// What is wanted of the file.
 const LINES: &str =
@@ -33,14 +31,9 @@ enum Line {
     },
 }
 
-pub(crate) fn run(
-    arguments: &TrainExamplesArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    check(&arguments.tuning, settings, stop)?;
-    let checkpoint = open::checkpoint(settings, stop)?;
+pub(crate) fn run(arguments: &TrainExamplesArguments, session: &Session<'_>) -> Result<()> {
+    check(&arguments.tuning, session)?;
+    let checkpoint = session.setup().checkpoint()?;
     let all = read(&arguments.examples, &checkpoint, arguments.beta)?;
     // Lines have no id; every so manieth one validates.
     let share = arguments.tuning.validation;
@@ -59,14 +52,7 @@ pub(crate) fn run(
         validation.into_iter().map(|(_, example)| example).collect(),
     );
     let training_examples = Curriculum::new("examples", checkpoint.prompt_form(), vec![stage]);
-    fit(
-        &checkpoint,
-        &training_examples,
-        &arguments.tuning,
-        settings,
-        json,
-        stop,
-    )
+    fit(&checkpoint, &training_examples, &arguments.tuning, session)
 }
 
 fn read(path: &Path, checkpoint: &Checkpoint, beta: f64) -> Result<Vec<Objective>> {

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_model::decoder::{
     Checkpoint, LearnedBoundary, Origin, PromptForm, SETTINGS_FILE, SourceTokens, StoredAs,
@@ -20,11 +19,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::arguments::TuningFlags;
-use crate::commands::fetch::fetched;
-use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
+use crate::session::Session;
 
 /// What a training goes on from, in the folder that it writes.
 pub(crate) const CHECKPOINT: &str = "training.safetensors";
@@ -140,8 +138,8 @@ pub(super) fn objectives(
 }
 
 /// Refuses a training whose result could not be opened, or would be written over what it is made from.
-pub(super) fn check(flags: &TuningFlags, settings: &Settings, stop: &AtomicBool) -> Result<()> {
-    if let (Some(adapter), false) = (&settings.adapter, flags.full) {
+pub(super) fn check(flags: &TuningFlags, session: &Session<'_>) -> Result<()> {
+    if let (Some(adapter), false) = (&session.settings.adapter, flags.full) {
         let message = format!(
             "an adapter cannot stand on another one, as it would on {}",
             adapter.display()
@@ -158,12 +156,12 @@ pub(super) fn check(flags: &TuningFlags, settings: &Settings, stop: &AtomicBool)
         // What is not there holds nothing.
         return Ok(());
     };
-    let model = fetched(&settings.model, stop)?;
+    let model = session.setup().fetched(&session.settings.model)?;
     let holds = |path: &Path| {
         path.canonicalize()
             .is_ok_and(|path| path == out || path.is_file() && path.parent() == Some(&out))
     };
-    if holds(&model) || settings.adapter.as_deref().is_some_and(holds) {
+    if holds(&model) || session.settings.adapter.as_deref().is_some_and(holds) {
         let message = format!("{} holds what is to be trained", flags.out.display());
         return Err(Refusal::new("out_is_source", message)
             .hinting("name another folder by --out")
@@ -177,11 +175,9 @@ pub(super) fn fit(
     checkpoint: &Checkpoint,
     curriculum: &Curriculum,
     flags: &TuningFlags,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<()> {
-    let settings_of = |stage| training(stage, flags, curriculum.mean_over, settings.seed);
+    let settings_of = |stage| training(stage, flags, curriculum.mean_over, session.settings.seed);
     // A stage that could not begin is not found out behind the ones before it.
     for stage in &curriculum.stages {
         settings_of(stage).check()?;
@@ -198,7 +194,12 @@ pub(super) fn fit(
             tokens: curriculum.tokens.clone(),
         })
     };
-    let model = Trainable::new(checkpoint, tuning, settings.device, settings.seed)?;
+    let model = Trainable::new(
+        checkpoint,
+        tuning,
+        session.settings.device,
+        session.settings.seed,
+    )?;
     for (token, others) in &curriculum.begin {
         model.begin_like(*token, others)?;
     }
@@ -216,7 +217,7 @@ pub(super) fn fit(
             Some(&flags.out.join(state)),
             &mut |progress| {
                 show(&mut display, &progress, &mut last);
-                if stop.load(Ordering::Relaxed) {
+                if session.is_stopped() {
                     ControlFlow::Break(())
                 } else {
                     ControlFlow::Continue(())
@@ -257,12 +258,17 @@ pub(super) fn fit(
         let learned = learned.collect();
         checkpoint.write_trained(&flags.out, StoredAs::F32, &learned, Some(&origin))?;
     } else {
-        ken_train::write_adapter(&model, &settings.model.to_string(), &origin, &flags.out)?;
+        ken_train::write_adapter(
+            &model,
+            &session.settings.model.to_string(),
+            &origin,
+            &flags.out,
+        )?;
     }
     // The model is on the disk, and only now is it all that there is.
     forget(&flags.out)?;
     let told = [&history, &last_stage];
-    report(&model, outcome, told, curriculum, flags, json)
+    report(&model, outcome, told, curriculum, flags, session.json)
 }
 
 fn training(stage: &Stage, flags: &TuningFlags, mean_over: MeanOver, seed: u64) -> TrainSettings {

@@ -2,7 +2,6 @@
 //! it says of recorded ones.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::{QuestionPrompt, Signal, prompt};
 use ken_model::decoder::LearnedBoundary;
@@ -16,27 +15,21 @@ use ken_train::Objective;
 use super::fit::{Curriculum, Stage, check, counted, fit, objectives};
 use crate::arguments::{KbmExampleFlags, TrainKbmArguments};
 use crate::commands::batches::in_batches;
-use crate::commands::open;
-use crate::config::Settings;
 use crate::failure::Result;
+use crate::session::Session;
 
 /// Questions between two looks at whether to stop.
 const BATCH: usize = 32;
 
-pub(super) fn run(
-    arguments: &TrainKbmArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    check(&arguments.tuning, settings, stop)?;
+pub(super) fn run(arguments: &TrainKbmArguments, session: &Session<'_>) -> Result<()> {
+    check(&arguments.tuning, session)?;
     let share = arguments.tuning.validation;
     let labels = match arguments.soft {
         true => Labels::Soft,
         false => arguments.examples.labels(),
     };
-    let taught = taught(&arguments.examples, labels, share, settings, stop)?;
-    let checkpoint = open::checkpoint(settings, stop)?;
+    let taught = taught(&arguments.examples, labels, share, session)?;
+    let checkpoint = session.setup().checkpoint()?;
     let form = arguments.examples.form.prompt;
     let training = objectives(&checkpoint, form, &taught.training)?;
     // A model may never have written these before.
@@ -50,14 +43,7 @@ pub(super) fn run(
         tokens,
         ..Curriculum::new("kbm", form, vec![stage])
     };
-    fit(
-        &checkpoint,
-        &examples,
-        &arguments.tuning,
-        settings,
-        json,
-        stop,
-    )
+    fit(&checkpoint, &examples, &arguments.tuning, session)
 }
 
 /// The tokens that the model is to write, each once.
@@ -92,19 +78,18 @@ pub(crate) fn taught(
     flags: &KbmExampleFlags,
     labels: Labels,
     validation: f64,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<Taught> {
     let mut records: Vec<ProbeRecord> = read_results(&flags.records)?;
     let held_out = flags.held_out;
     records.retain(|record| place_in_split(&record.question) >= held_out);
-    let retriever = match settings.corpus {
-        Some(_) => Some(open::reranked_retriever(settings, stop)?),
+    let retriever = match session.settings.corpus {
+        Some(_) => Some(session.setup().retriever()?),
         None => None,
     };
     let making = BoundaryExamples {
         retriever: retriever.as_ref(),
-        mode: settings.mode,
+        mode: session.settings.mode,
         labels,
     };
     let taught = boundary_examples(&records, making)?;
@@ -138,10 +123,9 @@ pub(crate) fn taught(
 pub(crate) fn scores(
     records: &[ProbeRecord],
     signal: Signal,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<Vec<Option<f64>>> {
-    let (assessor, held_out) = open::assessor(settings, stop)?;
+    let (assessor, held_out) = session.setup().assessor()?;
     let indicator = match signal == Signal::CERTITUDE {
         true => prompt::Indicator::Certainty,
         false => prompt::Indicator::Mastery,
@@ -152,7 +136,7 @@ pub(crate) fn scores(
     if let Some(&first) = unknown.first() {
         assessor.check(&records[first].fingerprint.model)?;
     }
-    let needs = in_batches(&unknown, BATCH, "assessed", stop, |batch| {
+    let needs = in_batches(&unknown, BATCH, "assessed", session.stop, |batch| {
         let questions: Vec<&str> = batch
             .iter()
             .map(|&at| records[at].question.as_str())

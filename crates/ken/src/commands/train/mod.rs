@@ -12,32 +12,28 @@ mod vectors;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_setup::Settings;
 use ken_study::LearnOptions;
 use ken_train::heads::{HeadOptions, Watch};
 
 use crate::arguments::{HeadFlags, TrainVerb};
 use crate::commands::export;
-use crate::config::Settings;
 use crate::failure::Result;
 use crate::progress::Display;
+use crate::session::Session;
 
 /// Runs a verb of `ken train`.
-pub(crate) fn run(
-    verb: &TrainVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    if let Some(exported) = export::exported(verb, settings, json, stop) {
+pub(crate) fn run(verb: &TrainVerb, session: &Session<'_>) -> Result<()> {
+    if let Some(exported) = export::exported(verb, session) {
         return exported;
     }
     match verb {
-        TrainVerb::Examples(arguments) => examples::run(arguments, settings, json, stop),
-        TrainVerb::NoiseTolerant(arguments) => noise_tolerant::run(arguments, settings, json, stop),
-        TrainVerb::Kbm(arguments) => kbm::run(arguments, settings, json, stop),
-        TrainVerb::SelfRoute(arguments) => self_route::run(arguments, settings, json, stop),
-        TrainVerb::Router(arguments) => router::run(arguments, settings, json, stop),
-        TrainVerb::Pruner(arguments) => pruner::run(arguments, settings, json, stop),
+        TrainVerb::Examples(arguments) => examples::run(arguments, session),
+        TrainVerb::NoiseTolerant(arguments) => noise_tolerant::run(arguments, session),
+        TrainVerb::Kbm(arguments) => kbm::run(arguments, session),
+        TrainVerb::SelfRoute(arguments) => self_route::run(arguments, session),
+        TrainVerb::Router(arguments) => router::run(arguments, session),
+        TrainVerb::Pruner(arguments) => pruner::run(arguments, session),
     }
 }
 

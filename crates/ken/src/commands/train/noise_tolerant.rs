@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt;
 use ken_study::{
@@ -12,22 +11,17 @@ use ken_study::{
 
 use super::fit::{Curriculum, Stage, check, counted, fit, objectives};
 use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
-use crate::commands::{open, records};
-use crate::config::Settings;
+use crate::commands::records;
 use crate::failure::{Refusal, Result};
 use crate::progress::Display;
+use crate::session::Session;
 
-pub(super) fn run(
-    arguments: &TrainNoiseTolerantArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    check(&arguments.tuning, settings, stop)?;
-    let checkpoint = open::checkpoint(settings, stop)?;
+pub(super) fn run(arguments: &TrainNoiseTolerantArguments, session: &Session<'_>) -> Result<()> {
+    check(&arguments.tuning, session)?;
+    let checkpoint = session.setup().checkpoint()?;
     let share = arguments.tuning.validation;
     let model = || Ok(checkpoint.fingerprint().to_owned());
-    let (training, validation) = taught(&arguments.examples, share, model, settings, stop)?;
+    let (training, validation) = taught(&arguments.examples, share, model, session)?;
     let form = arguments.examples.form.prompt;
     let stage = Stage::of(
         &arguments.tuning,
@@ -38,14 +32,7 @@ pub(super) fn run(
         kinds: counted(&training),
         ..Curriculum::new("noise-tolerant", form, vec![stage])
     };
-    fit(
-        &checkpoint,
-        &examples,
-        &arguments.tuning,
-        settings,
-        json,
-        stop,
-    )
+    fit(&checkpoint, &examples, &arguments.tuning, session)
 }
 
 /// The ids of the questions that `model` answered right from memory at least half of the time.
@@ -100,10 +87,9 @@ pub(crate) fn taught(
     flags: &NoiseTolerantFlags,
     validation: f64,
     model: impl FnOnce() -> Result<String>,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<(Vec<TrainingExample>, Vec<TrainingExample>)> {
-    let mut questions = records::questions(&flags.questions, flags.limit, settings)?;
+    let mut questions = records::questions(&flags.questions, flags.limit, session.settings)?;
     let held_out = flags.held_out;
     questions.retain(|question| place_in_split(&question.question) >= held_out);
     let border = held_out + validation * (1.0 - held_out);
@@ -117,14 +103,14 @@ pub(crate) fn taught(
         }
         None => None,
     };
-    let retriever = open::reranked_retriever(settings, stop)?;
+    let retriever = session.setup().retriever()?;
     let making = NoiseTolerant {
-        mode: settings.mode,
+        mode: session.settings.mode,
         k: flags.k.get(),
         depth: flags.depth.get(),
         random: flags.random,
         known,
-        seed: settings.seed,
+        seed: session.settings.seed,
     };
     let mut display = Display::new();
     let total = training.len() + validation.len();

@@ -1,7 +1,6 @@
 //! `ken train pruner`: which passages say what the language model knows.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::PassageView;
 use ken_corpus::Corpus;
@@ -13,25 +12,19 @@ use serde_json::json;
 use super::vectors::{layers, looks_at, losses};
 use super::{learning, options, with_interval};
 use crate::arguments::{PassageSource, TrainPrunerArguments};
-use crate::commands::open;
 use crate::commands::records::share;
-use crate::config::Settings;
 use crate::failure::Result;
 use crate::output;
+use crate::session::Session;
 
 /// Runs `ken train pruner`.
-pub(super) fn run(
-    arguments: &TrainPrunerArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    let corpus = Corpus::open(settings.folder()?)?;
+pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Result<()> {
+    let corpus = Corpus::open(session.settings.folder()?)?;
     let records: Vec<MasteryRecord> = read_results(&arguments.labels)?;
     let labels = pruner_labels(&records)?;
-    let options = options(&arguments.head, settings);
+    let options = options(&arguments.head, session.settings);
     let learn = |vectors: &[PassageVectors<'_>]| {
-        learning(stop, |watch| {
+        learning(session.stop, |watch| {
             learn_pruner(&labels, &corpus, vectors, options, watch)
         })
     };
@@ -40,7 +33,7 @@ pub(super) fn run(
             learn(&[PassageVectors::Stored(StoredVectors::open(&corpus)?)])?
         }
         PassageSource::Hidden | PassageSource::Likelihood => {
-            let model = open::language_model(settings, stop)?;
+            let model = session.setup().language_model()?;
             let model = model.as_ref();
             let views = match arguments.from {
                 PassageSource::Likelihood => vec![PassageView::Likelihood],
@@ -56,7 +49,7 @@ pub(super) fn run(
         }
     };
     head.write(&arguments.out)?;
-    if json {
+    if session.json {
         return output::json(&json!({ "pruner": arguments.out, "report": report }));
     }
     show(&report, &arguments.out)

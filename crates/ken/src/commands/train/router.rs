@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{Assessor, Representation, fits, prompt, represent};
 use ken_language::{Embedder, LanguageModel};
 use ken_route::{Head, Input, MeasuredOn};
+use ken_setup::{Settings, Setup};
 use ken_study::learn::router::{
     Candidate, RouterLabels, RouterReport, learn_router, router_labels,
 };
@@ -16,42 +17,36 @@ use super::vectors::{layers, looks_at, losses};
 use super::{learning, options, with_interval};
 use crate::arguments::{LayerChoice, TrainRouterArguments, VectorSource};
 use crate::commands::batches::in_batches;
-use crate::commands::open;
 use crate::commands::records::share;
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
+use crate::session::Session;
 
 /// Questions between two looks at whether to stop.
 const BATCH: usize = 32;
 
 /// Runs `ken train router`.
-pub(super) fn run(
-    arguments: &TrainRouterArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
     let mut labels = router_labels(&records)?;
     if labels.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }
     let assessor = match arguments.from {
-        VectorSource::FirstTokenAndKbm => Some(untaught(&mut labels, settings, stop)?),
+        VectorSource::FirstTokenAndKbm => Some(untaught(&mut labels, session)?),
         _ => None,
     };
-    let options = options(&arguments.head, settings);
+    let options = options(&arguments.head, session.settings);
     let learn = |candidates: &[Candidate], beside: MeasuredOn| {
-        learning(stop, |watch| {
+        learning(session.stop, |watch| {
             learn_router(&labels, candidates, beside, options, watch)
         })
     };
     let (head, report) = match arguments.from {
-        VectorSource::Embedding => with_embedder(settings, stop, |embedder| {
+        VectorSource::Embedding => with_embedder(session.setup(), |embedder| {
             let input = Input::QuestionEmbedding;
             let by = Representation::Embedding(embedder);
-            let vectors = vectors(by, "embedded", &questions(&labels), stop)?;
+            let vectors = vectors(by, "embedded", &questions(&labels), session.stop)?;
             let beside = MeasuredOn {
                 embedder: Some(embedder.fingerprint().to_owned()),
                 ..MeasuredOn::default()
@@ -59,7 +54,7 @@ pub(super) fn run(
             Ok(learn(&[Candidate { input, vectors }], beside)?)
         })?,
         VectorSource::Hidden | VectorSource::FirstToken | VectorSource::FirstTokenAndKbm => {
-            let model = open::language_model(settings, stop)?;
+            let model = session.setup().language_model()?;
             if !ken_storage::same_fingerprint(model.fingerprint(), &labels.model) {
                 return Err(LearnError::OtherModel {
                     expected: labels.model.clone(),
@@ -71,13 +66,13 @@ pub(super) fn run(
             let questions = questions(&labels);
             let alone = |input| -> Result<Vec<Candidate>> {
                 let by = Representation::of(input, model, None, assessor.as_ref())?;
-                let vectors = vectors(by, "read", &questions, stop)?;
+                let vectors = vectors(by, "read", &questions, session.stop)?;
                 Ok(vec![Candidate { input, vectors }])
             };
             let candidates = match arguments.from {
                 VectorSource::FirstToken => alone(Input::FirstToken)?,
                 VectorSource::FirstTokenAndKbm => alone(Input::FirstTokenAndMastery)?,
-                _ => states(model, arguments.layer, &questions, stop)?,
+                _ => states(model, arguments.layer, &questions, session.stop)?,
             };
             let beside = MeasuredOn {
                 assessor: assessor.map(|assessor| assessor.fingerprint().to_owned()),
@@ -87,16 +82,16 @@ pub(super) fn run(
         }
     };
     head.write(&arguments.out)?;
-    if json {
+    if session.json {
         return output::json(&json!({ "router": arguments.out, "report": report }));
     }
-    show(&report, &arguments.out, settings)
+    show(&report, &arguments.out, session.settings)
 }
 
 /// The model of `--kbm`, and of the labels those alone that it was not taught: of the others it says
 /// what it learned by heart.
-fn untaught(labels: &mut RouterLabels, settings: &Settings, stop: &AtomicBool) -> Result<Assessor> {
-    let (assessor, held_out) = open::assessor(settings, stop)?;
+fn untaught(labels: &mut RouterLabels, session: &Session<'_>) -> Result<Assessor> {
+    let (assessor, held_out) = session.setup().assessor()?;
     assessor.check(&labels.model)?;
     let all = labels.labels.len();
     labels
@@ -148,28 +143,20 @@ fn vectors(
 }
 
 /// Works with the embedder of the corpus, or, where none is named, with that of the settings.
-fn with_embedder<T>(
-    settings: &Settings,
-    stop: &AtomicBool,
-    work: impl FnOnce(&dyn Embedder) -> Result<T>,
-) -> Result<T> {
-    match settings.corpus {
-        Some(_) => work(open::retriever(settings, stop)?.embedder()),
-        None => work(open::embedder(&settings.embedder, settings, stop)?.as_ref()),
+fn with_embedder<T>(setup: Setup<'_>, work: impl FnOnce(&dyn Embedder) -> Result<T>) -> Result<T> {
+    match &setup.settings.corpus {
+        Some(corpus) => work(setup.retriever_of(corpus)?.embedder()),
+        None => work(setup.embedder(&setup.settings.embedder)?.as_ref()),
     }
 }
 
 /// What the router of the settings says of each recorded question: `[records]`; `None` of those that
 /// it was learned from, and of those that the model of `--kbm` was taught, where it looks at that.
-pub(crate) fn scores(
-    records: &[ProbeRecord],
-    settings: &Settings,
-    stop: &AtomicBool,
-) -> Result<Vec<Option<f64>>> {
-    let head = open::router(settings)?;
+pub(crate) fn scores(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
+    let head = session.setup().router()?;
     let labels = router_labels(records)?;
     let assessor = match head.input {
-        Input::FirstTokenAndMastery => Some(open::assessor(settings, stop)?),
+        Input::FirstTokenAndMastery => Some(session.setup().assessor()?),
         _ => None,
     };
     let taught = |question: &str| {
@@ -188,21 +175,21 @@ pub(crate) fn scores(
         .collect();
     let found = match head.input {
         Input::HiddenState { .. } | Input::FirstToken | Input::FirstTokenAndMastery => {
-            let model = open::language_model(settings, stop)?;
+            let model = session.setup().language_model()?;
             let assessor = assessor.as_ref().map(|(assessor, _)| assessor);
             let by = assessor.map(Assessor::fingerprint);
             fits(&head, &labels.model, None, by)?;
             fits(&head, model.fingerprint(), None, by)?;
             let by = Representation::of(head.input, model.as_ref(), None, assessor)?;
-            vectors(by, "read", &questions, stop)?
+            vectors(by, "read", &questions, session.stop)?
         }
-        _ => with_embedder(settings, stop, |embedder| {
+        _ => with_embedder(session.setup(), |embedder| {
             fits(&head, &labels.model, Some(embedder.fingerprint()), None)?;
             vectors(
                 Representation::Embedding(embedder),
                 "embedded",
                 &questions,
-                stop,
+                session.stop,
             )
         })?,
     };

@@ -2,12 +2,12 @@
 //! what it knows, and to answer from either, from labelled sources.
 
 use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt::{from_memory, verbalize};
 use ken_answer::{Datastore, Measurements, Policy, QuestionPrompt, Signal};
 use ken_language::Prompt;
 use ken_model::decoder::{Checkpoint, Origin, SourceTokens};
+use ken_setup::Settings;
 use ken_study::training_examples::{Routing, TextExample};
 use ken_study::{
     LearnError, ProbeRecord, RoutingExample, RoutingStage, SourceRecord, place_in_split,
@@ -18,20 +18,13 @@ use ken_train::{MeanOver, Objective};
 use super::fit::{Curriculum, Stage, check, fit};
 use crate::arguments::{SelfRouteExampleFlags, TrainSelfRouteArguments};
 use crate::commands::batches::in_batches;
-use crate::commands::fetch::fetched;
-use crate::commands::open;
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
+use crate::session::Session;
 
-pub(super) fn run(
-    arguments: &TrainSelfRouteArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
-    check(&arguments.tuning, settings, stop)?;
+pub(super) fn run(arguments: &TrainSelfRouteArguments, session: &Session<'_>) -> Result<()> {
+    check(&arguments.tuning, session)?;
     let examples = &arguments.examples;
-    let (checkpoint, routing, tokens) = taught(examples, settings, stop)?;
+    let (checkpoint, routing, tokens) = taught(examples, session)?;
     let border = examples.held_out + arguments.tuning.validation * (1.0 - examples.held_out);
     let (validation, training): (Vec<_>, Vec<_>) = routing
         .examples
@@ -82,18 +75,17 @@ pub(super) fn run(
         begin: beginnings(&checkpoint, &tokens)?,
         ..Curriculum::new("self-route", checkpoint.prompt_form(), stages)
     };
-    fit(&checkpoint, &taught, tuning, settings, json, stop)
+    fit(&checkpoint, &taught, tuning, session)
 }
 
 /// The model, the training examples of the questions that are not held out, and the tokens that mark sources.
 fn taught(
     flags: &SelfRouteExampleFlags,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<(Checkpoint, Routing, SourceTokens)> {
     let mut records: Vec<SourceRecord> = read_results(&flags.labels)?;
     records.retain(|record| place_in_split(&record.question) >= flags.held_out);
-    let checkpoint = open::checkpoint(settings, stop)?;
+    let checkpoint = session.setup().checkpoint()?;
     let routing = routing_examples(&records, flags.rule, checkpoint.fingerprint())?;
     let corpora: Vec<&str> = routing.corpora.iter().map(String::as_str).collect();
     let tokens = checkpoint.source_tokens(&corpora)?;
@@ -104,10 +96,9 @@ fn taught(
 pub(crate) fn texts(
     flags: &SelfRouteExampleFlags,
     preferences: bool,
-    settings: &Settings,
-    stop: &AtomicBool,
+    session: &Session<'_>,
 ) -> Result<Vec<TextExample>> {
-    let (checkpoint, routing, tokens) = taught(flags, settings, stop)?;
+    let (checkpoint, routing, tokens) = taught(flags, session)?;
     let stage = match preferences {
         true => RoutingStage::Prefer { beta: flags.beta },
         false => RoutingStage::Imitate,
@@ -127,13 +118,9 @@ pub(crate) fn texts(
 
 /// What the model of the settings makes of each recorded question: `[records]`; `None` of those that it
 /// was taught, and of entries of the datastore, which would vote for themselves.
-pub(crate) fn scores(
-    records: &[ProbeRecord],
-    settings: &Settings,
-    stop: &AtomicBool,
-) -> Result<Vec<Option<f64>>> {
+pub(crate) fn scores(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
     let policy = Policy::measured(Signal::SELF_ROUTE);
-    let pipeline = open::routed_pipeline(false, &[policy], settings, stop)?;
+    let pipeline = session.setup().pipeline_for(false, &[policy])?;
     let received = pipeline.model().fingerprint();
     if let Some(record) = records
         .iter()
@@ -145,15 +132,15 @@ pub(crate) fn scores(
         }
         .into());
     }
-    let held_out = held_out(settings, stop)?;
-    let entries = entries(settings)?;
+    let held_out = held_out(session)?;
+    let entries = entries(session.settings)?;
     let unknown: Vec<usize> = (0..records.len())
         .filter(|&at| {
             let question = &records[at].question;
             place_in_split(question) < held_out && !entries.contains(&words(question))
         })
         .collect();
-    let needs = in_batches(&unknown, BATCH, "chosen", stop, |batch| {
+    let needs = in_batches(&unknown, BATCH, "chosen", session.stop, |batch| {
         let questions = batch.iter().map(|&at| records[at].question.trim());
         let questions: Vec<&str> = questions.collect();
         let nothing = vec![Measurements::default(); batch.len()];
@@ -169,10 +156,10 @@ pub(crate) fn scores(
 }
 
 /// The share of questions of which the model of the settings was not taught the source.
-fn held_out(settings: &Settings, stop: &AtomicBool) -> Result<f64> {
-    let folder = match &settings.adapter {
+fn held_out(session: &Session<'_>) -> Result<f64> {
+    let folder = match &session.settings.adapter {
         Some(adapter) => adapter.clone(),
-        None => fetched(&settings.model, stop)?,
+        None => session.setup().fetched(&session.settings.model)?,
     };
     let held_out = Origin::read(&folder)?.and_then(|origin| origin.held_out);
     held_out.ok_or_else(|| {

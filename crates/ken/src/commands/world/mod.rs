@@ -15,26 +15,20 @@ use serde_json::json;
 use crate::arguments::{
     WorldMakeArguments, WorldMixArguments, WorldModelArguments, WorldTruthArguments, WorldVerb,
 };
-use crate::commands::open;
 use crate::commands::records::share;
-use crate::config::Settings;
 use crate::failure::{Failure, Refusal, Result};
 use crate::output;
 use crate::progress::Display;
+use crate::session::Session;
 
 /// Runs `ken world`.
-pub(crate) fn run(
-    verb: &WorldVerb,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(crate) fn run(verb: &WorldVerb, session: &Session<'_>) -> Result<()> {
     match verb {
-        WorldVerb::Make(arguments) => make(arguments, settings.seed, json),
-        WorldVerb::Mix(arguments) => mix(arguments, json, stop),
-        WorldVerb::Model(arguments) => model(arguments, json),
-        WorldVerb::Train(arguments) => train::run(arguments, settings, json, stop),
-        WorldVerb::Truth(arguments) => truth(arguments, settings, json, stop),
+        WorldVerb::Make(arguments) => make(arguments, session.settings.seed, session.json),
+        WorldVerb::Mix(arguments) => mix(arguments, session.json, session.stop),
+        WorldVerb::Model(arguments) => model(arguments, session.json),
+        WorldVerb::Train(arguments) => train::run(arguments, session),
+        WorldVerb::Truth(arguments) => truth(arguments, session),
     }
 }
 
@@ -110,22 +104,23 @@ fn model(arguments: &WorldModelArguments, json: bool) -> Result<()> {
     }
 }
 
-fn truth(
-    arguments: &WorldTruthArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
     let world = read_world(&arguments.world)?;
     let mut questions = world_questions(&world);
     if let Some(limit) = arguments.limit {
         questions = sample(questions, limit, world.settings().seed);
     }
-    let model = open::language_model(settings, stop)?;
+    let model = session.setup().language_model()?;
     let records = {
         let mut display = Display::new();
         let mut progress = |done| display.show_items("measured", done, questions.len());
-        measure_truth(model.as_ref(), &world, &questions, &mut progress, stop)?
+        measure_truth(
+            model.as_ref(),
+            &world,
+            &questions,
+            &mut progress,
+            session.stop,
+        )?
     };
     if records.len() < questions.len() {
         let message = format!(
@@ -138,7 +133,7 @@ fn truth(
     if let Some(out) = &arguments.out {
         write_records(&records, out)?;
     }
-    match json {
+    match session.json {
         true => records.iter().try_for_each(output::json),
         false => show_truth(&truth_table(&records, world.settings().people)),
     }

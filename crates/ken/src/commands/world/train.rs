@@ -15,10 +15,10 @@ use serde_json::json;
 
 use crate::arguments::WorldTrainArguments;
 use crate::commands::train::fit;
-use crate::config::Settings;
 use crate::failure::{Refusal, Result};
 use crate::output;
 use crate::progress::Display;
+use crate::session::Session;
 
 /// What the model was before it learned anything, in its folder.
 const UNTRAINED_FOLDER: &str = "untrained";
@@ -30,12 +30,7 @@ const FLOOR: f64 = 0.05;
 const WEIGHT_DECAY: f64 = 0.01;
 
 /// Trains a member and writes it.
-pub(super) fn run(
-    arguments: &WorldTrainArguments,
-    settings: &Settings,
-    json: bool,
-    stop: &AtomicBool,
-) -> Result<()> {
+pub(super) fn run(arguments: &WorldTrainArguments, session: &Session<'_>) -> Result<()> {
     let world = read_world(&arguments.world)?;
     let out = &arguments.out;
     // With a checkpoint it may be half a model, of a training that was killed at its end.
@@ -49,8 +44,8 @@ pub(super) fn run(
     write_untrained(&world, arguments.size, &untrained)?;
     let base = Checkpoint::open(&untrained, None)?;
     let seed = world.settings().seed;
-    let model = Trainable::new(&base, Tuning::Full, settings.device, seed)?;
-    let (outcome, history) = learn(arguments, &world, &base, &model, stop)?;
+    let model = Trainable::new(&base, Tuning::Full, session.settings.device, seed)?;
+    let (outcome, history) = learn(arguments, &world, &base, &model, session.stop)?;
     if outcome == Outcome::Stopped {
         return Err(fit::stopped(&history, out, false));
     }
@@ -61,7 +56,7 @@ pub(super) fn run(
     // What is left to do is done; what it took is not needed any more.
     remove(&untrained)?;
     remove(&out.join(fit::CHECKPOINT))?;
-    show(&model, &history, out, json)
+    show(&model, &history, out, session.json)
 }
 
 fn learn(

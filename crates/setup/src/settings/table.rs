@@ -5,13 +5,11 @@ use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use clap::Arg;
 use ken_answer::Policy;
 use ken_answer::Rerank;
-use ken_corpus::{Active, Filter, Segmentation};
+use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::Mode;
-use ken_ingest::Cut;
 use ken_model::Precision;
 use ken_model::decoder::Device;
 use serde::{Serialize, Serializer};
@@ -21,7 +19,7 @@ use super::define::{Setting, settings};
 use super::keys::Keys;
 use super::source::CorpusSource;
 use super::values::{Bytes, Temperature, Value};
-use crate::failure::Refusal;
+use crate::error::SetupError;
 
 settings! {
     /// LoRA adapter to merge into the model, as `ken train` and PEFT write it
@@ -152,117 +150,35 @@ settings! {
 /// The chunks kept where nobody says how many, as in "Less LLM, More Documents".
 const CHUNKS_KEPT: usize = 8;
 
-impl Key {
-    /// The flag of the setting.
-    pub(crate) fn flag(self) -> Arg {
-        self.flag_for(SETTINGS[self as usize].help)
-    }
-
-    /// The flag of the setting, with what it is for where a verb has a use of its own for it.
-    pub(crate) fn flag_for(self, help: &str) -> Arg {
-        let flag = SETTINGS[self as usize].flag(help);
-        match COMMON.contains(&self) {
-            true => flag,
-            false => flag.help_heading(ADVANCED),
-        }
-    }
-}
-
-/// What the help calls flags that few need; `-h` leaves them out.
-pub(crate) const ADVANCED: &str = "Advanced";
-
-/// The settings that `-h` shows.
-const COMMON: &[Key] = &[
-    Key::adapter,
-    Key::corpus,
-    Key::datastore,
-    Key::embedder,
-    Key::filters,
-    Key::k,
-    Key::kbm,
-    Key::mode,
-    Key::model,
-    Key::policy,
-    Key::rerank,
-    Key::router,
-    Key::samples,
-    Key::segment,
-    Key::sources,
-];
-
-/// The flags of some settings, all of them advanced.
-pub(crate) fn advanced(keys: &[Key]) -> Vec<Arg> {
-    let flags = flags(keys).into_iter();
-    flags.map(|flag| flag.help_heading(ADVANCED)).collect()
-}
-
-/// The flags of some settings.
-pub(crate) fn flags(keys: &[Key]) -> Vec<Arg> {
-    keys.iter().map(|key| key.flag()).collect()
-}
-
-/// The settings of the language model.
-pub(crate) const MODEL: &[Key] = &[
-    Key::model,
-    Key::model_name,
-    Key::adapter,
-    Key::precision,
-    Key::device,
-    Key::max_tokens,
-    Key::seed,
-];
-
-/// The settings of how passages are found.
-pub(crate) const FINDING: &[Key] = &[
-    Key::mode,
-    Key::rerank,
-    Key::rerank_depth,
-    Key::rerank_chunk,
-    Key::scale,
-    Key::reverse,
-    Key::filters,
-    Key::moved_embedder,
-];
-
-/// The settings of what policies decide by.
-pub(crate) const DECIDING: &[Key] = &[
-    Key::samples,
-    Key::router,
-    Key::kbm,
-    Key::kbm_model,
-    Key::datastore,
-];
-
 fn as_text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 
 impl Settings {
-    /// The corpus, or the error that says how to name one.
-    pub(crate) fn corpus(&self) -> Result<&CorpusAddress, Refusal> {
-        self.corpus.as_ref().ok_or_else(|| {
-            Refusal::new("corpus_not_named", "no corpus is named".to_owned())
-                .hinting("give --corpus DIR, set KEN_CORPUS, or write corpus = \"DIR\" to ken.toml")
-        })
+    /// The corpus.
+    ///
+    /// # Errors
+    /// [`SetupError::CorpusNotNamed`].
+    pub fn corpus(&self) -> Result<&CorpusAddress, SetupError> {
+        self.corpus.as_ref().ok_or(SetupError::CorpusNotNamed)
     }
 
-    /// The corpus, if it lies in a folder, for what can be done there only.
-    pub(crate) fn folder(&self) -> Result<&Path, Refusal> {
+    /// The corpus's folder, for what can be done with a folder only.
+    ///
+    /// # Errors
+    /// No corpus, or one in Milvus.
+    pub fn folder(&self) -> Result<&Path, SetupError> {
         match self.corpus()? {
             CorpusAddress::Folder(path) => Ok(path),
-            CorpusAddress::Milvus(address) => Err(Refusal::new(
-                "corpus_in_milvus",
-                format!("this cannot be done with a corpus in Milvus, as {address} is"),
-            )
-            .hinting(format!(
-                "do it with the corpus's folder, and bring the result there by `ken corpus push --corpus DIR --to {address}`"
-            ))),
+            CorpusAddress::Milvus(address) => Err(SetupError::CorpusInMilvus {
+                address: address.to_string(),
+            }),
         }
     }
 
-    /// How many passages are wanted, by default `passages`; where they are reranked, how many
-    /// chunks.
-    pub(crate) fn k(&self, passages: usize) -> usize {
+    /// How many passages to retrieve, by default `passages`; with reranking, how many chunks to keep.
+    #[must_use]
+    pub fn k(&self, passages: usize) -> usize {
         self.k.unwrap_or(match self.rerank {
             Rerank::None => passages,
             _ => CHUNKS_KEPT,

@@ -1,6 +1,5 @@
 //! Tests of the settings' precedence and messages.
 
-use clap::Command;
 use ken_answer::Policy;
 use ken_answer::Rerank;
 use ken_corpus::Segmentation;
@@ -11,94 +10,46 @@ use ken_model::Precision;
 use ken_model::decoder::Device;
 use std::num::NonZeroUsize;
 
-use super::values::Bytes;
 use super::*;
 
-fn file(text: &str) -> Result<Settings, Refusal> {
+fn file(text: &str) -> Result<Settings, SetupError> {
     let mut settings = Settings::by_default().unwrap();
-    read_file(&mut settings, Path::new("shelf/ken.toml"), text)?;
+    settings.read_file(Path::new("shelf/ken.toml"), text)?;
     Ok(settings)
 }
 
-fn environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, Refusal> {
+fn environment(get: impl Fn(&str) -> Option<String>) -> Result<Settings, SetupError> {
     let mut settings = Settings::by_default().unwrap();
-    read_environment(&mut settings, get)?;
+    settings.read_environment(get)?;
     Ok(settings)
 }
 
 fn message(text: &str) -> String {
-    let refusal = file(text).unwrap_err();
-    format!("{refusal} | {}", refusal.hint().unwrap_or("no hint"))
-}
-
-/// A verb within a verb that takes all settings.
-fn command() -> Command {
-    let of = |truth: bool| {
-        SETTINGS
-            .iter()
-            .filter(move |setting| setting.is_truth == truth)
-    };
-    let global = of(true).map(|setting| setting.flag("").global(true));
-    let own = of(false).filter(|setting| setting.key != "moved_embedder");
-    let inner = Command::new("inner").args(own.map(|setting| setting.flag("")));
-    Command::new("ken").args(global).subcommand(inner)
-}
-
-fn flags_over(settings: &mut Settings, flags: &[&str]) -> Result<(), clap::Error> {
-    let words = [&["ken", "--verbalize", "inner"], flags].concat();
-    let matches = command().try_get_matches_from(words)?;
-    read_flags(settings, &matches).unwrap();
-    Ok(())
+    let error = file(text).unwrap_err();
+    let remedy = error
+        .remedy()
+        .map_or("no remedy".to_owned(), |remedy| remedy.to_string());
+    format!("{error} | {remedy}")
 }
 
 #[test]
-fn flags_win_over_variables_and_those_over_the_file() {
+fn what_was_given_wins_over_variables_and_those_over_the_file() {
     let mut settings = file("k = 1\nseed = 1\nmax_tokens = 1").unwrap();
     let variables = |name: &str| match name {
         "KEN_K" | "KEN_SEED" => Some("2".to_owned()),
         "KEN_MODE" => Some(String::new()),
         _ => None,
     };
-    read_environment(&mut settings, variables).unwrap();
-    flags_over(&mut settings, &["--k", "3"]).unwrap();
+    settings.read_environment(variables).unwrap();
+    let setting = Key::k.setting();
+    settings
+        .put(setting, "3".as_ref(), None, String::new)
+        .unwrap();
     assert_eq!(
         (settings.k, settings.seed, settings.max_tokens),
         (Some(3), 2, 1)
     );
     assert_eq!(settings.mode, Mode::Hybrid);
-}
-
-#[test]
-fn flags_are_read_wherever_they_stand() {
-    let mut settings = Settings::by_default().unwrap();
-    let flags = [
-        "--corpus=c",
-        "--filter",
-        "a=1",
-        "--filter",
-        "b=2",
-        "--corpora",
-        "w=x",
-        "--temperature=1",
-        "--reverse",
-        "--allow-plaintext-keys=false",
-    ];
-    settings.allow_plaintext_keys = true;
-    flags_over(&mut settings, &flags).unwrap();
-    assert_eq!(settings.folder().unwrap(), Path::new("c"));
-    assert_eq!((settings.filters.len(), settings.sources.len()), (2, 1));
-    assert!(settings.verbalize && settings.reverse && !settings.allow_plaintext_keys);
-    for bad in [
-        ["--k", "0"],
-        ["--k", "-1"],
-        ["--mode", "deep"],
-        ["--adapter", ""],
-    ] {
-        let error = flags_over(&mut settings, &bad).unwrap_err();
-        let told = format!("invalid value '{}' for '{} <", bad[1], bad[0]);
-        assert!(error.to_string().contains(&told), "{error}");
-    }
-    assert!(flags_over(&mut settings, &["--k", "1", "--k", "2"]).is_err());
 }
 
 #[test]
@@ -123,9 +74,9 @@ fn the_settings_are_documented() {
     let document = std::fs::read_to_string(&path).unwrap();
     let mut table = "| key | default | what it is |\n|---|---|---|\n".to_owned();
     for setting in keyed() {
-        let more = match setting.more {
+        let more = match setting.see {
             "" => String::new(),
-            more => format!("; see {more}"),
+            see => format!("; see {see}"),
         };
         let default = match setting.default {
             "" => "none",
@@ -172,7 +123,9 @@ fn every_key_is_read_and_stands_over_a_lower_layer() {
         Some(lower.to_owned())
     })
     .unwrap();
-    read_file(&mut settings, Path::new("shelf/ken.toml"), text).unwrap();
+    settings
+        .read_file(Path::new("shelf/ken.toml"), text)
+        .unwrap();
     assert_eq!(settings, file(text).unwrap());
     settings.active = active(settings.scale, settings.reverse).unwrap();
     assert_eq!(settings.folder().unwrap(), Path::new("shelf/c"));

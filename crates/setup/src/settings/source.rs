@@ -7,14 +7,16 @@ use super::values::Value;
 
 /// A corpus under the name by which labels and models know it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CorpusSource {
-    pub(crate) name: String,
-    pub(crate) address: CorpusAddress,
+pub struct CorpusSource {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub address: CorpusAddress,
 }
 
 impl CorpusSource {
     /// Under the name of its folder or collection.
-    pub(crate) fn unnamed(address: CorpusAddress) -> Self {
+    pub fn unnamed(address: CorpusAddress) -> Self {
         let name = match &address {
             CorpusAddress::Folder(path) => path.file_stem().map_or_else(
                 || "corpus".to_owned(),

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_corpus::{Document, Segmentation, SegmentationError};
+use crate::document::Document;
+use crate::segment::{Segmentation, SegmentationError};
 
 /// How documents are cut into passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ const NO_KEY: &str = "none";
 
 /// From where a server's key is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum KeySource {
+pub enum KeySource {
     /// From the variable of this name.
     Variable(String),
     /// It gets none, whatever `KEN_API_KEY` and `KEN_MILVUS_TOKEN` say.
@@ -40,11 +40,11 @@ impl Serialize for KeySource {
 /// Servers with their keys, by origin: scheme, host and port.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub(crate) struct Keys(BTreeMap<String, KeySource>);
+pub struct Keys(BTreeMap<String, KeySource>);
 
 impl Keys {
     /// From where the key of a server is, where the table says.
-    pub(crate) fn of(&self, origin: &str) -> Option<&KeySource> {
+    pub fn of(&self, origin: &str) -> Option<&KeySource> {
         self.0.get(origin)
     }
 

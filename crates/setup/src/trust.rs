@@ -9,12 +9,14 @@ use ken_hub::{ModelCache, ModelReference, short_names};
 use ken_milvus::{MilvusAddress, Token};
 use ken_model::remote::{ApiKey, origin};
 
-use crate::config::{KeySource, Settings};
-use crate::failure::{Refusal, Result};
+use crate::error::SetupError;
+use crate::settings::{KeySource, Settings};
+
+type Result<T> = std::result::Result<T, SetupError>;
 
 /// Who named a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NamedBy {
+pub enum NamedBy {
     /// Somebody, by a flag, a variable or the settings file.
     Person,
     /// A corpus.
@@ -46,19 +48,16 @@ fn secret(
     for_all: &str,
     named_by: NamedBy,
     settings: &Settings,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<String>> {
     let of_variable = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
     match (settings.keys.of(origin), named_by) {
         (Some(KeySource::NoKey), _) => Ok(None),
         (Some(KeySource::Variable(name)), _) => match of_variable(name) {
             Some(key) => Ok(Some(key)),
-            None => Err(Refusal::new(
-                "key_not_set",
-                format!("the variable {name}, which holds the key for {origin}, is not set"),
-            )
-            .hinting(format!(
-                "set {name}, or take {origin} out of [keys] in ken.toml"
-            ))),
+            None => Err(SetupError::KeyNotSet {
+                variable: name.clone(),
+                origin: origin.to_owned(),
+            }),
         },
         (None, NamedBy::Person) => Ok(of_variable(for_all)),
         (None, NamedBy::Data) => Ok(None),
@@ -85,17 +84,11 @@ pub(crate) fn consent(
         ModelReference::Local { .. } => "lies on another machine",
         _ => "would be fetched",
     };
-    let message = format!(
-        "the corpus {} names the embedder {reference}, which {what}: nothing was asked of it",
-        corpus.display()
-    );
-    Err(Refusal::new("embedder_not_trusted", message)
-        // Without the reference, which is a stranger's text: hints are copied into shells.
-        .hinting(
-            "if you trust it, name it yourself by --embedder REF or as `embedder` in ken.toml, or take \
-             whatever corpora name by --trust-corpus-embedder",
-        )
-        .into())
+    Err(SetupError::EmbedderNotTrusted {
+        corpus: corpus.to_owned(),
+        reference: reference.to_string(),
+        what,
+    })
 }
 
 fn is_harmless(reference: &ModelReference) -> Result<bool> {

@@ -12,7 +12,7 @@ use super::values::Value;
 
 /// Where a corpus is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum CorpusAddress {
+pub enum CorpusAddress {
     /// A folder on this machine.
     Folder(PathBuf),
     /// A collection, `milvus://HOST:PORT/COLLECTION`.

@@ -1,0 +1,39 @@
+//! What every verb is called with: the settings, how it shows its outcome, and what stops it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ken_setup::{FetchProgress, Settings, Setup};
+
+use crate::progress::Display;
+
+/// One call of a verb.
+#[derive(Clone, Copy)]
+pub(crate) struct Session<'a> {
+    pub(crate) settings: &'a Settings,
+    /// Whether the outcome is shown as JSON.
+    pub(crate) json: bool,
+    /// Raised by Ctrl-C.
+    pub(crate) stop: &'a Arc<AtomicBool>,
+}
+
+impl<'a> Session<'a> {
+    /// Opens what the settings name, and shows models being fetched.
+    pub(crate) fn setup(&self) -> Setup<'a> {
+        Setup {
+            settings: self.settings,
+            stop: self.stop,
+            watch: &fetch_progress,
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Draws how far a model is fetched.
+pub(crate) fn fetch_progress() -> FetchProgress {
+    let mut display = Display::new();
+    Box::new(move |step| display.show_hub(&step))
+}

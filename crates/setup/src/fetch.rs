@@ -1,0 +1,50 @@
+//! What opening takes, and the files of models, fetched if they are not yet here.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ken_hub::{ModelCache, ModelReference};
+
+use crate::error::SetupError;
+use crate::settings::Settings;
+
+/// Watches one model being fetched. It is dropped when that ends.
+pub type FetchProgress = Box<dyn FnMut(ken_hub::Progress)>;
+
+/// Opens what settings name.
+#[derive(Clone, Copy)]
+pub struct Setup<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// Raised to stop fetching and waiting for endpoints, for models that are open as well.
+    pub stop: &'a Arc<AtomicBool>,
+    /// Called before a model is fetched.
+    pub watch: &'a dyn Fn() -> FetchProgress,
+}
+
+impl Setup<'_> {
+    /// The folder or file of a model, fetched first if it is not cached.
+    ///
+    /// # Errors
+    /// As those of the cache.
+    pub fn fetched(&self, reference: &ModelReference) -> Result<PathBuf, SetupError> {
+        fetched(reference, self.watch, self.stop)
+    }
+}
+
+/// The folder or file of a model, fetched first if it is not cached; needs no settings.
+///
+/// # Errors
+/// As those of the cache.
+pub fn fetched(
+    reference: &ModelReference,
+    watch: &dyn Fn() -> FetchProgress,
+    stop: &AtomicBool,
+) -> Result<PathBuf, SetupError> {
+    let cache = ModelCache::of_user()?;
+    if !matches!(reference, ModelReference::Local { .. }) {
+        cache.pull(reference, &mut watch(), stop)?;
+    }
+    Ok(cache.resolve(reference)?)
+}

@@ -1,0 +1,69 @@
+//! What results depend on: records of a run are resumed only under the same.
+
+use std::collections::BTreeMap;
+
+use ken_answer::{Pipeline, Retriever};
+
+use crate::settings::Settings;
+
+impl Settings {
+    /// All that the answers of a pipeline depend on, by name. A corpus counts by what it holds, not by
+    /// where it is.
+    #[must_use]
+    pub fn identity(&self, pipeline: &Pipeline) -> BTreeMap<String, String> {
+        let answering = pipeline.settings();
+        let searched = |retriever: &Retriever| {
+            let searched = retriever.back_end();
+            format!(
+                "generation {} of fingerprint {}",
+                searched.generation(),
+                searched.fingerprint()
+            )
+        };
+        let retriever = pipeline.retriever();
+        let signal = answering.policy.signal();
+        let decider = signal.and_then(|signal| {
+            let model = signal.told_by?;
+            let by = pipeline.routing_models().fingerprint(model)?;
+            Some((model.setting(), by.to_owned()))
+        });
+        let always = [
+            ("policy", answering.policy.to_string()),
+            ("model", pipeline.model().fingerprint().to_owned()),
+            ("precision", self.precision.to_string()),
+            ("device", self.device.to_string()),
+            (
+                "corpus",
+                retriever.map_or_else(|| "none".to_owned(), searched),
+            ),
+            ("filters", self.filters_in_words()),
+            ("mode", answering.mode.to_string()),
+            ("k", answering.k.to_string()),
+            ("evidence_tokens", answering.evidence_tokens.to_string()),
+            ("max_tokens", answering.max_tokens.to_string()),
+            ("temperature", self.temperature.to_string()),
+            ("seed", self.seed.to_string()),
+        ];
+        let reranking = retriever.and_then(Retriever::reranking);
+        let sampled = signal.filter(|signal| signal.is_of_samples());
+        let sometimes = [
+            reranking.map(|reranking| ("rerank", reranking.identity())),
+            answering.verbalize.then(|| ("verbalize", true.to_string())),
+            sampled.map(|_| ("samples", answering.samples.to_string())),
+            decider,
+        ];
+        let named = always.into_iter().chain(sometimes.into_iter().flatten());
+        let sources = pipeline.further().iter();
+        named
+            .map(|(name, value)| (name.to_owned(), value))
+            .chain(sources.map(|(name, corpus)| (format!("source {name}"), searched(corpus))))
+            .collect()
+    }
+
+    /// The filters of documents, as a person writes them.
+    #[must_use]
+    pub fn filters_in_words(&self) -> String {
+        let filters: Vec<String> = self.filters.iter().map(ToString::to_string).collect();
+        filters.join(" ")
+    }
+}

@@ -1,0 +1,20 @@
+//! From settings to what they name: models, corpora, rerankers, policies and pipelines, opened alike
+//! for the command line, a server and Python. Whoever calls says what was given ([`Settings::resolve`]),
+//! watches models being fetched, and may stop it ([`Setup`]); nothing is printed or drawn here.
+
+mod error;
+mod fetch;
+mod identity;
+mod models;
+mod pipeline;
+mod retrieval;
+mod settings;
+mod trust;
+
+pub use error::SetupError;
+pub use fetch::{FetchProgress, Setup, fetched};
+pub use settings::{
+    Bytes, CorpusAddress, CorpusSource, Key, KeySource, Keys, Setting, Settings, Temperature,
+    count, seed,
+};
+pub use trust::NamedBy;

@@ -1,0 +1,143 @@
+//! Opening models: language models and embedders, on this machine or behind endpoints.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ken_hub::{ModelCache, ModelReference};
+use ken_language::Embedder;
+use ken_language::LanguageModel;
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
+use ken_model::encoder::Encoder;
+use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};
+
+use crate::error::SetupError;
+use crate::fetch::Setup;
+use crate::trust::{self, NamedBy};
+
+impl Setup<'_> {
+    /// The language model that answers.
+    ///
+    /// # Errors
+    /// Files or an endpoint that cannot be used; an adapter for an endpoint.
+    pub fn language_model(&self) -> Result<Arc<dyn LanguageModel>, SetupError> {
+        match (&self.settings.model, &self.settings.adapter) {
+            (ModelReference::Remote { .. }, Some(_)) => Err(SetupError::AdapterOfEndpoint),
+            (ModelReference::Remote { url }, None) => {
+                self.remote_model(url, self.settings.model_name.clone())
+            }
+            (here, adapter) => self.local_model(here, adapter.clone()),
+        }
+    }
+
+    /// Another language model; that of an endpoint may be named after a `#` of its URL.
+    ///
+    /// # Errors
+    /// Files or an endpoint that cannot be used.
+    pub fn other_language_model(
+        &self,
+        reference: &ModelReference,
+    ) -> Result<Arc<dyn LanguageModel>, SetupError> {
+        match reference {
+            ModelReference::Remote { url } => self.remote_model(url, None),
+            here => self.local_model(here, None),
+        }
+    }
+
+    fn remote_model(
+        &self,
+        url: &str,
+        name: Option<String>,
+    ) -> Result<Arc<dyn LanguageModel>, SetupError> {
+        let endpoint = self.endpoint(url, name, NamedBy::Person)?;
+        Ok(Arc::new(RemoteModel::connect(endpoint)?))
+    }
+
+    pub(crate) fn local_model(
+        &self,
+        reference: &ModelReference,
+        adapter: Option<PathBuf>,
+    ) -> Result<Arc<dyn LanguageModel>, SetupError> {
+        let options = LoadOptions {
+            adapter,
+            precision: self.settings.precision,
+            device: self.settings.device,
+            ..LoadOptions::default()
+        };
+        Ok(Arc::new(Decoder::load(
+            &self.fetched(reference)?,
+            &options,
+        )?))
+    }
+
+    /// An endpoint with the key that is meant for it. Which of its models is `name`, or else what the
+    /// URL has after a `#`.
+    ///
+    /// # Errors
+    /// A URL that is none, a key that is not set or is none.
+    pub fn endpoint(
+        &self,
+        url: &str,
+        name: Option<String>,
+        named_by: NamedBy,
+    ) -> Result<Endpoint, SetupError> {
+        let (url, named) = match url.split_once('#') {
+            Some((url, named)) => (url, Some(named.to_owned())),
+            None => (url, None),
+        };
+        Ok(Endpoint {
+            model: name.or(named),
+            key: trust::key_of(url, named_by, self.settings)?,
+            stop: Arc::clone(self.stop),
+            ..Endpoint::new(url)
+        })
+    }
+
+    /// An embedder; that of an endpoint may be named after a `#` of its URL.
+    ///
+    /// # Errors
+    /// Files or an endpoint that cannot be used.
+    pub fn embedder(&self, reference: &ModelReference) -> Result<Box<dyn Embedder>, SetupError> {
+        self.embedder_named_by(NamedBy::Person, reference)
+    }
+
+    pub(crate) fn embedder_named_by(
+        &self,
+        named_by: NamedBy,
+        reference: &ModelReference,
+    ) -> Result<Box<dyn Embedder>, SetupError> {
+        Ok(match reference {
+            ModelReference::Remote { url } => Box::new(RemoteEmbedder::connect(
+                self.endpoint(url, None, named_by)?,
+            )?),
+            here => Box::new(Encoder::load(
+                &self.fetched(here)?,
+                self.settings.precision,
+            )?),
+        })
+    }
+
+    /// What a new corpus calls the embedder of the settings: a path is made absolute, so that the
+    /// embedder is found from any folder.
+    ///
+    /// # Errors
+    /// A path where no model is.
+    pub fn embedder_name(&self) -> Result<String, SetupError> {
+        Ok(match &self.settings.embedder {
+            ModelReference::Local { .. } => {
+                let path = ModelCache::of_user()?.resolve(&self.settings.embedder)?;
+                let path = std::path::absolute(path)?;
+                ModelReference::Local { path }.to_string()
+            }
+            fetched => fetched.to_string(),
+        })
+    }
+
+    /// The weights of the language model, to be trained or written, with the adapter merged in.
+    ///
+    /// # Errors
+    /// Files that cannot be used, or an endpoint.
+    pub fn checkpoint(&self) -> Result<Checkpoint, SetupError> {
+        let path = self.fetched(&self.settings.model)?;
+        Ok(Checkpoint::open(&path, self.settings.adapter.as_deref())?)
+    }
+}

@@ -1,0 +1,170 @@
+//! Opening everything that answering takes: the model, the corpora, and what the policies decide by.
+
+use std::sync::Arc;
+
+use ken_answer::{AnswerError, Assessor, Boundary, Datastore, Pipeline, Policy, RoutingModel};
+use ken_hub::ModelReference;
+use ken_language::{LanguageModel, Sampling};
+use ken_model::decoder::Origin;
+use ken_route::{Head, Input, Purpose};
+
+use crate::error::SetupError;
+use crate::fetch::Setup;
+use crate::settings::Settings;
+
+/// Passages retrieved for an answer if the settings do not say how many.
+const PASSAGES_READ: usize = 3;
+
+impl Setup<'_> {
+    /// Everything that answering under the policy of the settings takes.
+    ///
+    /// # Errors
+    /// A policy that cannot choose; models, corpora or files that cannot be used.
+    pub fn pipeline(&self) -> Result<Pipeline, SetupError> {
+        let policy = self.settings.policy;
+        policy.check().map_err(AnswerError::from)?;
+        let needs_corpus = policy != Policy::Never || self.settings.corpus.is_some();
+        self.pipeline_for(needs_corpus, &[policy])
+    }
+
+    /// As [`Setup::pipeline`], with the corpus and a language model that is open already.
+    ///
+    /// # Errors
+    /// As [`Setup::pipeline`].
+    pub fn pipeline_by(&self, model: Arc<dyn LanguageModel>) -> Result<Pipeline, SetupError> {
+        self.settings.policy.check().map_err(AnswerError::from)?;
+        self.assembled(Some(model), true, &[self.settings.policy])
+    }
+
+    /// Everything that answering under some policies takes, with the corpus or without.
+    ///
+    /// # Errors
+    /// Models, corpora or files that cannot be used.
+    pub fn pipeline_for(
+        &self,
+        needs_corpus: bool,
+        policies: &[Policy],
+    ) -> Result<Pipeline, SetupError> {
+        self.assembled(None, needs_corpus, policies)
+    }
+
+    fn assembled(
+        &self,
+        model: Option<Arc<dyn LanguageModel>>,
+        needs_corpus: bool,
+        policies: &[Policy],
+    ) -> Result<Pipeline, SetupError> {
+        let settings = self.settings;
+        let decides = |model| {
+            let mut signals = policies.iter().filter_map(|policy| policy.signal());
+            signals.any(|signal| signal.told_by == Some(model))
+        };
+        let router = decides(RoutingModel::Router)
+            .then(|| self.router())
+            .transpose()?;
+        let reads_verdicts = router
+            .as_ref()
+            .is_some_and(|router| router.input == Input::FirstTokenAndMastery);
+        let assessor = match reads_verdicts || decides(RoutingModel::Assessor) {
+            true => Some(self.assessor()?.0),
+            false => None,
+        };
+        let retriever = match needs_corpus {
+            true => Some(self.retriever_of(settings.corpus()?)?),
+            false => None,
+        };
+        let model = model.map_or_else(|| self.language_model(), Ok)?;
+        let reranked = |retriever| self.reranked(retriever, || Ok(Arc::clone(&model)));
+        let retriever = retriever.map(reranked).transpose()?;
+        let mut pipeline = Pipeline::new(model, retriever, settings.answering());
+        if let Some(assessor) = assessor {
+            pipeline = pipeline.with_assessor(assessor)?;
+        }
+        if let Some(router) = router {
+            pipeline = pipeline.with_router(router)?;
+        }
+        if let Some(folder) = &settings.datastore
+            && decides(RoutingModel::Datastore)
+        {
+            pipeline = pipeline.with_datastore(Datastore::open(folder)?)?;
+        }
+        // The first is that of the pipeline.
+        if let [_, extra @ ..] = settings.sources.as_slice()
+            && !extra.is_empty()
+        {
+            let extra = self.named_retrievers(extra, pipeline.shared_model())?;
+            pipeline = pipeline.with_further(extra.into_iter().collect());
+        }
+        Ok(pipeline)
+    }
+
+    /// The model of the policy `kbm`, and the share of questions that it was not trained on.
+    ///
+    /// # Errors
+    /// None is named; a model that was not trained for it, or files that cannot be used.
+    pub fn assessor(&self) -> Result<(Assessor, f64), SetupError> {
+        let folder = self.settings.kbm.as_ref().ok_or(AnswerError::NoAssessor)?;
+        let Some(boundary) = Origin::read(folder)?.and_then(|origin| origin.boundary) else {
+            let folder = folder.clone();
+            return Err(SetupError::NotKbm { folder });
+        };
+        // All weights of a model, or an adapter on top of one.
+        let model = match folder.join("config.json").exists() {
+            true => {
+                let path = folder.clone();
+                self.local_model(&ModelReference::Local { path }, None)?
+            }
+            false => {
+                let base = self
+                    .settings
+                    .kbm_model
+                    .as_ref()
+                    .unwrap_or(&self.settings.model);
+                self.local_model(base, Some(folder.clone()))?
+            }
+        };
+        let known = Boundary {
+            model: boundary.model,
+            prompt: boundary.prompt,
+        };
+        Ok((Assessor::new(model, known), boundary.held_out))
+    }
+
+    /// The router.
+    ///
+    /// # Errors
+    /// None is named, or its file cannot be read.
+    pub fn router(&self) -> Result<Head, SetupError> {
+        let path = self.settings.router.as_ref().ok_or(AnswerError::NoRouter)?;
+        Ok(Head::read(path, Purpose::Router)?)
+    }
+}
+
+impl Settings {
+    /// How a pipeline answers.
+    #[must_use]
+    pub fn answering(&self) -> ken_answer::Settings {
+        let temperature = self.temperature.get() as f32;
+        let sampling = if temperature > 0.0 {
+            Sampling::Random {
+                temperature,
+                top_k: None,
+                top_p: None,
+                seed: self.seed,
+            }
+        } else {
+            Sampling::Greedy
+        };
+        ken_answer::Settings {
+            policy: self.policy,
+            mode: self.mode,
+            k: self.k(PASSAGES_READ),
+            evidence_tokens: self.evidence_tokens,
+            max_tokens: self.max_tokens,
+            sampling,
+            verbalize: self.verbalize,
+            samples: self.samples,
+            seed: self.seed,
+        }
+    }
+}

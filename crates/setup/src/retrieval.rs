@@ -1,0 +1,153 @@
+//! Opening corpora, with the embedder that each was made with and what passages are reranked by.
+
+use std::sync::Arc;
+
+use ken_answer::{BackEnd, Rerank, Reranker, Reranking, Retriever};
+use ken_corpus::{Active, Corpus};
+use ken_hub::{HubError, ModelReference};
+use ken_index::Index;
+use ken_language::Embedder;
+use ken_language::LanguageModel;
+use ken_milvus::{Collection, MilvusAddress, Token};
+use ken_model::encoder::CrossEncoder;
+
+use crate::error::SetupError;
+use crate::fetch::Setup;
+use crate::settings::{CorpusAddress, CorpusSource};
+use crate::trust;
+
+impl Setup<'_> {
+    /// The corpus with its index, the embedder that it was made with, and the reranking of the settings,
+    /// for work that has no language model at hand.
+    ///
+    /// # Errors
+    /// No corpus, or one that cannot be opened; an embedder or reranker that cannot be used.
+    pub fn retriever(&self) -> Result<Retriever, SetupError> {
+        self.retriever_by(|| self.language_model())
+    }
+
+    /// As [`Setup::retriever`]. `model` gives the language model, if reranking needs one.
+    ///
+    /// # Errors
+    /// As [`Setup::retriever`], and those of `model`.
+    pub fn retriever_by(
+        &self,
+        model: impl FnOnce() -> Result<Arc<dyn LanguageModel>, SetupError>,
+    ) -> Result<Retriever, SetupError> {
+        self.reranked(self.retriever_of(self.settings.corpus()?)?, model)
+    }
+
+    /// Some corpora, each under its name and reranked where the settings say so.
+    ///
+    /// # Errors
+    /// As [`Setup::retriever`].
+    pub fn named_retrievers(
+        &self,
+        sources: &[CorpusSource],
+        model: &Arc<dyn LanguageModel>,
+    ) -> Result<Vec<(String, Retriever)>, SetupError> {
+        let each = sources.iter().map(|source| {
+            let retriever = self.retriever_of(&source.address)?;
+            let retriever = self.reranked(retriever, || Ok(Arc::clone(model)))?;
+            Ok((source.name.clone(), retriever))
+        });
+        each.collect()
+    }
+
+    /// A corpus with its index and the embedder that it was made with, not reranked.
+    ///
+    /// # Errors
+    /// A corpus or an embedder that cannot be used.
+    pub fn retriever_of(&self, corpus: &CorpusAddress) -> Result<Retriever, SetupError> {
+        let active = self.settings.active;
+        let back_end: BackEnd = match corpus {
+            CorpusAddress::Folder(path) => {
+                Index::open(Arc::new(Corpus::open_shards(path, active)?))?.into()
+            }
+            CorpusAddress::Milvus(address) => self.collection(address, active)?.into(),
+        };
+        let embedder = match &self.settings.moved_embedder {
+            Some(moved) => self.moved_embedder(&back_end, moved)?,
+            None => self.own_embedder(&back_end)?,
+        };
+        Ok(Retriever::new(back_end, embedder)?.within(&self.settings.filters)?)
+    }
+
+    /// The retriever with the reranking of the settings. `model` gives the language model, if
+    /// reranking needs one.
+    ///
+    /// # Errors
+    /// A cross-encoder that cannot be used, and those of `model`.
+    pub fn reranked(
+        &self,
+        retriever: Retriever,
+        model: impl FnOnce() -> Result<Arc<dyn LanguageModel>, SetupError>,
+    ) -> Result<Retriever, SetupError> {
+        let settings = self.settings;
+        let by = match &settings.rerank {
+            Rerank::None => return Ok(retriever),
+            Rerank::CrossEncoder(reference) => {
+                let folder = self.fetched(reference)?;
+                Reranker::CrossEncoder(Box::new(CrossEncoder::load(&folder, settings.precision)?))
+            }
+            Rerank::Likelihood => Reranker::Likelihood(model()?),
+            Rerank::Embedder => Reranker::Embedder,
+        };
+        let reranking = Reranking::new(by, settings.rerank_depth, settings.rerank_chunk);
+        Ok(retriever.reranked(reranking))
+    }
+
+    /// A corpus in Milvus.
+    ///
+    /// # Errors
+    /// A key that is not set, a server or collection that cannot be used.
+    pub fn collection(
+        &self,
+        address: &MilvusAddress,
+        active: Active,
+    ) -> Result<Collection, SetupError> {
+        let token = self.milvus_token(address)?;
+        Ok(Collection::open(address, token.as_ref(), active)?)
+    }
+
+    /// The token that a Milvus server gets.
+    ///
+    /// # Errors
+    /// A variable that is not set.
+    pub fn milvus_token(&self, address: &MilvusAddress) -> Result<Option<Token>, SetupError> {
+        trust::milvus_token(address, self.settings)
+    }
+
+    /// The embedder from where the corpus says that it is, if that may be followed.
+    fn own_embedder(&self, corpus: &BackEnd) -> Result<Box<dyn Embedder>, SetupError> {
+        let reference = &corpus.embedder().reference;
+        let parsed: ModelReference = reference.parse()?;
+        let named_by = trust::consent(&parsed, &corpus.place(), self.settings)?;
+        let opened = self.embedder_named_by(named_by, &parsed);
+        opened.map_err(|error| match error {
+            SetupError::Hub(HubError::LocalMissing { .. }) => SetupError::EmbedderMissing {
+                corpus: corpus.place(),
+                reference: reference.clone(),
+            },
+            _ => error,
+        })
+    }
+
+    /// The embedder of the corpus from another place.
+    fn moved_embedder(
+        &self,
+        corpus: &BackEnd,
+        moved: &ModelReference,
+    ) -> Result<Box<dyn Embedder>, SetupError> {
+        let made_with = corpus.embedder();
+        let embedder = self.embedder(moved)?;
+        match ken_storage::same_fingerprint(embedder.fingerprint(), &made_with.fingerprint) {
+            true => Ok(embedder),
+            false => Err(SetupError::OtherEmbedder {
+                corpus: corpus.place(),
+                named: moved.to_string(),
+                made_with: made_with.reference.clone(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Settings, each defined by one line of the table in `table`. What holds for a run is read in this
+//! order, the later winning: the defaults, `ken.toml`, `KEN_*` variables, what the caller was given. It
+//! opens no corpus and no model.
+
+mod address;
+mod define;
+mod keys;
+mod source;
+mod table;
+mod values;
+
+use std::ffi::{OsStr, OsString};
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use ken_corpus::Active;
+
+pub use address::CorpusAddress;
+pub use define::Setting;
+pub use keys::{KeySource, Keys};
+pub use source::CorpusSource;
+pub use table::{Key, Settings};
+pub use values::{Bytes, Temperature, count, seed};
+
+use crate::error::SetupError;
+use table::SETTINGS;
+
+/// The file that is read if none is named.
+const DEFAULT_FILE: &str = "ken.toml";
+
+/// The table of `ken.toml` that says where the keys of servers are.
+const KEY_TABLE: &str = "keys";
+
+impl Settings {
+    /// What holds for a run that was given these values. `file` is the settings file; without one, a
+    /// missing `ken.toml` is no error.
+    ///
+    /// # Errors
+    /// A file that cannot be read, an unknown key, a value that cannot be taken.
+    pub fn resolve(
+        file: Option<&Path>,
+        given: impl IntoIterator<Item = (Key, OsString)>,
+    ) -> Result<Self, SetupError> {
+        let mut settings = Self::by_default()?;
+        let path = file.unwrap_or(Path::new(DEFAULT_FILE));
+        match std::fs::read_to_string(path) {
+            Ok(text) => settings.read_file(path, &text)?,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound && file.is_none() => {}
+            Err(source) => {
+                let path = path.to_owned();
+                return Err(SetupError::SettingsUnreadable { path, source });
+            }
+        }
+        settings.read_environment(|name| std::env::var(name).ok())?;
+        for (key, value) in given {
+            settings.put(key.setting(), &value, None, || key.setting().key.to_owned())?;
+        }
+        if let Some(first) = settings.sources.first() {
+            settings.corpus = Some(first.address.clone());
+        }
+        settings.active = active(settings.scale, settings.reverse)?;
+        Ok(settings)
+    }
+
+    /// Takes what a file says. Relative paths in it are relative to the file.
+    fn read_file(&mut self, path: &Path, text: &str) -> Result<(), SetupError> {
+        let table: toml::Table =
+            toml::from_str(text).map_err(|cause| not_toml(path, text, &cause))?;
+        let place = path.display();
+        for (key, value) in &table {
+            if key == KEY_TABLE {
+                self.keys = Keys::read(value).map_err(|reason| {
+                    let given = format!("`{key}` in {place}");
+                    SetupError::BadValue { given, reason }
+                })?;
+                continue;
+            }
+            let Some(setting) = keyed().find(|setting| setting.key == key) else {
+                return Err(unknown_key(key, path));
+            };
+            let value = match value {
+                toml::Value::String(text) => text.clone(),
+                toml::Value::Integer(number) => number.to_string(),
+                toml::Value::Float(number) => number.to_string(),
+                toml::Value::Boolean(yes) if setting.is_switch => yes.to_string(),
+                other => {
+                    return Err(SetupError::WrongType {
+                        key: key.clone(),
+                        path: path.to_owned(),
+                        found: other.type_str(),
+                    });
+                }
+            };
+            self.put(setting, value.as_ref(), path.parent(), || {
+                format!("`{key} = {}` in {place}", shown(&value))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Takes what variables say, asked by name; an empty value counts as none.
+    fn read_environment(&mut self, get: impl Fn(&str) -> Option<String>) -> Result<(), SetupError> {
+        for setting in keyed() {
+            let name = format!("KEN_{}", setting.key.to_ascii_uppercase());
+            if let Some(value) = get(&name).filter(|value| !value.is_empty()) {
+                self.put(setting, value.as_ref(), None, || {
+                    format!("the variable {name}={}", shown(&value))
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a value; `given` words where it stands.
+    fn put(
+        &mut self,
+        setting: &Setting<Self>,
+        value: &OsStr,
+        folder: Option<&Path>,
+        given: impl FnOnce() -> String,
+    ) -> Result<(), SetupError> {
+        (setting.put)(self, value, folder).map_err(|reason| SetupError::BadValue {
+            given: given(),
+            reason,
+        })
+    }
+}
+
+/// The settings that the file and the environment may name.
+fn keyed() -> impl Iterator<Item = &'static Setting<Settings>> {
+    SETTINGS.iter().filter(|setting| setting.has_key())
+}
+
+/// What a message shows of a value: of one that is like a URL, nothing that could be a password.
+fn shown(value: &str) -> &str {
+    match value.contains("://") {
+        true => ken_http::without_secrets(value),
+        false => value,
+    }
+}
+
+/// Where the file is no TOML, and why. The line itself is not shown: it may hold a key.
+fn not_toml(path: &Path, text: &str, cause: &toml::de::Error) -> SetupError {
+    let before = cause.span().and_then(|span| text.get(..span.start));
+    SetupError::NotToml {
+        path: path.to_owned(),
+        reason: cause.message().to_owned(),
+        line: before.map_or(1, |before| before.matches('\n').count() + 1),
+    }
+}
+
+fn unknown_key(key: &str, path: &Path) -> SetupError {
+    let known: Vec<&str> = keyed().map(|setting| setting.key).collect();
+    let near = known
+        .iter()
+        .filter(|known| strsim::levenshtein(key, known) <= 2);
+    let near: Vec<String> = near.map(|known| format!("`{known}`")).collect();
+    let remedy = match near.as_slice() {
+        [] => format!(
+            "the keys are {}, and the table is [{KEY_TABLE}]",
+            known.join(", ")
+        ),
+        near => format!("did you mean {}?", near.join(" or ")),
+    };
+    SetupError::UnknownKey {
+        key: key.to_owned(),
+        path: path.to_owned(),
+        remedy,
+    }
+}
+
+fn active(scale: Option<NonZeroU32>, reverse: bool) -> Result<Active, SetupError> {
+    match (scale.map(NonZeroU32::get), reverse) {
+        (None, false) => Ok(Active::All),
+        (Some(scale), false) => Ok(Active::First(scale)),
+        (Some(scale), true) => Ok(Active::Last(scale)),
+        (None, true) => Err(SetupError::ScaleNotNamed),
+    }
+}
+
+#[cfg(test)]
+mod tests;
