@@ -1,4 +1,4 @@
-//! Text to token ids, and back to the places in the text. It adds no prefixes and pads nothing.
+//! Tokenization, and the spans of tokens in a text. It adds no prefixes and pads nothing.
 
 use std::ops::Range;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::tokenizing::tokenizing;
 pub(super) struct Sequence {
     /// Token ids, special ones included.
     pub(super) ids: Vec<u32>,
-    /// One token type an id, which tells the two texts of a pair apart.
+    /// One token type per id, which distinguishes the two texts of a pair.
     pub(super) types: Vec<u32>,
 }
 
@@ -27,8 +27,8 @@ impl Sequence {
 /// A tokenizer with the model's limit on the length of its input.
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
-    /// The most tokens of a text that fit beside the special ones.
-    room: usize,
+    /// The most tokens of a text, without the special ones.
+    text_tokens: usize,
 }
 
 impl Tokens {
@@ -39,17 +39,19 @@ impl Tokens {
         max_tokens: usize,
     ) -> Result<Self, EncoderError> {
         let tokenizer = read(path, content)?;
-        let room = room(path, &tokenizer, max_tokens, false)?;
-        Ok(Self { tokenizer, room })
+        Ok(Self {
+            text_tokens: text_tokens(path, &tokenizer, max_tokens, false)?,
+            tokenizer,
+        })
     }
 
-    /// The model's input for a text: its token ids between the special tokens, cut at the end to
-    /// the model's limit.
+    /// The model's input for a text: its token ids between the special tokens, truncated to the
+    /// model's limit.
     pub(super) fn sequence(&self, text: &str) -> Result<Sequence, EncoderError> {
         let encoding = tokenizing(|| {
             let mut encoding = self.tokenizer.encode_fast(text, false)?;
-            encoding.truncate(self.room, 0, TruncationDirection::Right);
-            // The parts cut off would be given special tokens too.
+            encoding.truncate(self.text_tokens, 0, TruncationDirection::Right);
+            // The truncated parts would get special tokens too.
             encoding.take_overflowing();
             self.tokenizer.post_process(encoding, None, true)
         })
@@ -60,18 +62,16 @@ impl Tokens {
         })
     }
 
-    /// The bytes of `text` that each token stands for, in order, without special tokens and
-    /// without a limit. Spans start and end between characters.
+    /// The bytes of `text` that each token covers, in order, without special tokens or limit. Spans
+    /// start and end between characters.
     pub(super) fn spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
         let encoding = tokenizing(|| self.tokenizer.encode(text, false))
             .map_err(|reason| failure(text, reason))?;
-        let spans = encoding.get_offsets().iter();
-        Ok(spans
-            .map(|&(start, end)| whole_characters(text, start, end))
-            .collect())
+        let span = |&(start, end)| whole_characters(text, start, end);
+        Ok(encoding.get_offsets().iter().map(span).collect())
     }
 
-    /// The number of tokens of `text`, without special tokens and without a limit.
+    /// The number of tokens of `text`, without special tokens or limit.
     pub(super) fn count(&self, text: &str) -> Result<usize, EncoderError> {
         let encoding = tokenizing(|| self.tokenizer.encode_fast(text, false))
             .map_err(|reason| failure(text, reason))?;
@@ -79,7 +79,7 @@ impl Tokens {
     }
 }
 
-/// Reads a tokenizer from the content of its file at `path`, without limit and padding.
+/// Parses a tokenizer from the content of its file at `path`, without truncation and padding.
 pub(super) fn read(path: &Path, content: &[u8]) -> Result<Tokenizer, EncoderError> {
     let tokenizer = tokenizer_growth::check(content).and_then(|()| {
         tokenizing(|| {
@@ -94,9 +94,9 @@ pub(super) fn read(path: &Path, content: &[u8]) -> Result<Tokenizer, EncoderErro
     })
 }
 
-/// The tokens of a text, or of a pair of texts together, that fit beside the special ones; at least
-/// one a text.
-pub(super) fn room(
+/// The most tokens of a text, or of a pair of texts together, without the special ones; at least one
+/// per text.
+pub(super) fn text_tokens(
     path: &Path,
     tokenizer: &Tokenizer,
     max_tokens: usize,
@@ -105,8 +105,9 @@ pub(super) fn room(
     let special = tokenizer
         .get_post_processor()
         .map_or(0, |processor| processor.added_tokens(pair));
-    let room = max_tokens.checked_sub(special);
-    room.filter(|&room| room > usize::from(pair))
+    max_tokens
+        .checked_sub(special)
+        .filter(|&tokens| tokens > usize::from(pair))
         .ok_or_else(|| EncoderError::Tokenizer {
             path: path.to_owned(),
             message: format!("it adds {special} tokens, but the model reads at most {max_tokens}"),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use checkpoint::{Tensors, Tiny, config, ids, write_json, write_tensors};
 use ken_model::Precision;
-use ken_model::encoder::{Encoder, EncoderError, Prefixes, Role};
+use ken_model::encoder::{Encoder, EncoderError, Role};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -133,8 +133,8 @@ fn the_models_prompts_stand_before_the_text() {
     );
     assert_ne!(prompted.fingerprint(), plain.fingerprint());
 
-    let none =
-        Encoder::load_with_prefixes(dir.path(), Prefixes::default(), Precision::F32).unwrap();
+    std::fs::remove_file(dir.path().join("config_sentence_transformers.json")).unwrap();
+    let none = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(none.fingerprint(), plain.fingerprint());
     assert_eq!(
         none.embed(&["w9"], Role::Query).unwrap(),

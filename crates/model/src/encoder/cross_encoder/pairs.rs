@@ -1,4 +1,4 @@
-//! A query and a passage to one input of the network. It pads nothing.
+//! Tokenization of a query and a passage as one input of the network. It pads nothing.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::tokenizing::tokenizing;
 pub(super) struct Pairs {
     tokenizer: Tokenizer,
     max_tokens: usize,
-    /// The most tokens of both texts together that fit beside the special ones.
-    room: usize,
+    /// The most tokens of both texts together, without the special ones.
+    text_tokens: usize,
     /// Whether the tokens of the second text have another type.
-    tell_apart: bool,
+    token_types: bool,
 }
 
 impl Pairs {
@@ -27,15 +27,14 @@ impl Pairs {
         path: &Path,
         content: &[u8],
         max_tokens: usize,
-        tell_apart: bool,
+        token_types: bool,
     ) -> Result<Self, EncoderError> {
         let tokenizer = tokens::read(path, content)?;
-        let room = tokens::room(path, &tokenizer, max_tokens, true)?;
         Ok(Self {
+            text_tokens: tokens::text_tokens(path, &tokenizer, max_tokens, true)?,
             tokenizer,
             max_tokens,
-            room,
-            tell_apart,
+            token_types,
         })
     }
 
@@ -44,8 +43,7 @@ impl Pairs {
     }
 
     /// The model's input for a pair: both texts with the special tokens between and around them.
-    /// What does not fit is cut as transformers does it by `longest_first`: from the end of the
-    /// longer text.
+    /// Truncated as transformers does by `longest_first`: from the end of the longer text.
     pub(super) fn sequence(&self, query: &str, passage: &str) -> Result<Sequence, EncoderError> {
         let encode = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
             let mut encoding = tokenizing(|| self.tokenizer.encode_fast(text, false))
@@ -56,14 +54,14 @@ impl Pairs {
         let failed = |reason: String| tokens::failure(passage, reason);
         let limit = TruncationParams {
             direction: TruncationDirection::Right,
-            max_length: self.room,
+            max_length: self.text_tokens,
             strategy: TruncationStrategy::LongestFirst,
             stride: 0,
         };
         let (first, second) = (encode(query, 0)?, encode(passage, 1)?);
         let (mut first, mut second) =
             tokenizing(|| truncate_encodings(first, Some(second), &limit)).map_err(failed)?;
-        // The parts cut off would be given special tokens too.
+        // The truncated parts would get special tokens too.
         first.take_overflowing();
         if let Some(second) = &mut second {
             second.take_overflowing();
@@ -73,7 +71,7 @@ impl Pairs {
         if encoding.is_empty() {
             return Err(failed("the pair has no tokens".to_owned()));
         }
-        let types = match self.tell_apart {
+        let types = match self.token_types {
             true => encoding.get_type_ids().to_vec(),
             false => vec![0; encoding.len()],
         };

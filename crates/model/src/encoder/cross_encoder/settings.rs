@@ -1,5 +1,5 @@
-//! Reads what a cross-encoder's folder says about itself: its network, its head and its longest
-//! input. It reads no weights and no tokenizer.
+//! Reads a cross-encoder's configuration files: its network, its head and its longest input. It reads
+//! no weights and no tokenizer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::encoder::error::EncoderError;
-use crate::encoder::settings::{Dimensions, network, optional, required};
+use crate::encoder::settings::{Dimensions, network, optional, required, unsupported};
 
-/// What stands on the network.
+/// The classification head on the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Head {
     /// That of `BertForSequenceClassification`.
@@ -43,8 +43,8 @@ impl Head {
         }
     }
 
-    /// Whether the network is told by token types which text a token is of.
-    pub(super) fn tells_texts_apart(self) -> bool {
+    /// Whether token types distinguish the two texts of a pair.
+    pub(super) fn uses_token_types(self) -> bool {
         self == Self::Bert
     }
 }
@@ -67,7 +67,7 @@ struct HeadConfig {
 
 #[derive(Deserialize)]
 struct LengthConfig {
-    /// A number beyond all measure where the tokenizer has no limit.
+    /// A huge number where the tokenizer has no limit.
     model_max_length: Option<f64>,
 }
 
@@ -88,18 +88,20 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     };
     let network = network(dir)?;
     if let Some(labels) = config.id2label.filter(|labels| labels.len() != 1) {
-        return Err(EncoderError::UnsupportedSetting {
-            path: network.path,
-            setting: "the number of labels",
-            value: labels.len().to_string(),
-            supported: "1",
-        });
+        let value = labels.len().to_string();
+        return Err(unsupported(
+            &network.path,
+            "the number of labels",
+            &value,
+            "1",
+        ));
     }
-    let longest = network.longest();
-    let wanted = optional::<LengthConfig>(&dir.join("tokenizer_config.json"))?
-        .and_then(|config| config.model_max_length);
+    let lengths: Option<LengthConfig> = optional(&dir.join("tokenizer_config.json"))?;
+    let max_tokens = lengths.and_then(|lengths| lengths.model_max_length);
     Ok(Settings {
-        max_tokens: wanted.map_or(longest, |wanted| longest.min(wanted as usize)),
+        max_tokens: max_tokens
+            .map_or(usize::MAX, |max| max as usize)
+            .min(network.max_tokens()),
         dimensions: network.dimensions,
         head,
     })
