@@ -49,7 +49,7 @@ impl Encoder {
         let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let hashed = file.clone();
         let (tokens, (of_weights, weights)) = rayon::join(
-            || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens),
+            || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, false),
             || {
                 rayon::join(
                     || weights::fingerprint(&hashed),

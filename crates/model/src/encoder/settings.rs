@@ -38,8 +38,6 @@ pub(super) struct Dimensions {
 
 /// What `config.json` says about a network, whatever its purpose.
 pub(super) struct Network {
-    /// The file.
-    pub(super) path: PathBuf,
     pub(super) dimensions: Dimensions,
     /// The name under which the model was published.
     name: Option<String>,
@@ -151,7 +149,6 @@ pub(super) fn network(dir: &Path) -> Result<Network, EncoderError> {
     Ok(Network {
         dimensions: dimensions(&path, &config, is_roberta)?,
         name: config.name,
-        path,
     })
 }
 
@@ -160,55 +157,56 @@ fn dimensions(
     config: &NetworkConfig,
     is_roberta: bool,
 ) -> Result<Dimensions, EncoderError> {
+    let check = |setting, value: &dyn ToString, is_supported, supported| match is_supported {
+        true => Ok(()),
+        false => Err(unsupported(path, setting, &value.to_string(), supported)),
+    };
+    let activation = config.hidden_act.as_deref().unwrap_or("gelu");
+    check("hidden_act", &activation, activation == "gelu", "gelu")?;
+    let kind = config.position_embedding_type.as_deref();
+    let kind = kind.unwrap_or("absolute");
+    check(
+        "position_embedding_type",
+        &kind,
+        kind == "absolute",
+        "absolute",
+    )?;
     let heads = config.num_attention_heads;
+    let divides = heads > 0 && config.hidden_size.is_multiple_of(heads);
+    check(
+        "num_attention_heads",
+        &heads,
+        divides,
+        "a divisor of hidden_size",
+    )?;
     let token_types = config.type_vocab_size.unwrap_or(1);
+    for (setting, value) in [
+        ("hidden_size", config.hidden_size),
+        ("intermediate_size", config.intermediate_size),
+        ("vocab_size", config.vocab_size),
+        ("type_vocab_size", token_types),
+    ] {
+        check(setting, &value, value > 0, "1 or more")?;
+    }
+    let positions = config.max_position_embeddings;
     let first_position = match is_roberta {
         true => config.pad_token_id.unwrap_or(1).saturating_add(1),
         false => 0,
     };
-    for (setting, value, supported) in [
-        ("hidden_act", &config.hidden_act, "gelu"),
-        (
-            "position_embedding_type",
-            &config.position_embedding_type,
-            "absolute",
-        ),
-    ] {
-        if let Some(value) = value.as_deref().filter(|&value| value != supported) {
-            return Err(unsupported(path, setting, value, supported));
-        }
-    }
-    let divides = heads > 0 && config.hidden_size.is_multiple_of(heads);
-    let positive = |setting, value: usize| (setting, value, value > 0, "1 or more");
-    for (setting, value, is_supported, supported) in [
-        (
-            "num_attention_heads",
-            heads,
-            divides,
-            "a divisor of hidden_size",
-        ),
-        positive("hidden_size", config.hidden_size),
-        positive("intermediate_size", config.intermediate_size),
-        positive("vocab_size", config.vocab_size),
-        positive("type_vocab_size", token_types),
-        (
-            "max_position_embeddings",
-            config.max_position_embeddings,
-            config.max_position_embeddings > first_position,
-            "more than the first position",
-        ),
-    ] {
-        if !is_supported {
-            return Err(unsupported(path, setting, &value.to_string(), supported));
-        }
-    }
+    let supported = "more than the first position";
+    check(
+        "max_position_embeddings",
+        &positions,
+        positions > first_position,
+        supported,
+    )?;
     Ok(Dimensions {
         hidden: config.hidden_size,
         layers: config.num_hidden_layers,
         heads,
         intermediate: config.intermediate_size,
         vocabulary: config.vocab_size,
-        positions: config.max_position_embeddings,
+        positions,
         token_types,
         first_position,
         epsilon: config.layer_norm_eps.unwrap_or(1e-12),

@@ -2,9 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-use ken_http::Failed;
+use std::time::Instant;
 
 use super::client::Client;
 use super::concurrent::for_each_concurrent;
@@ -14,7 +12,7 @@ use super::error::RemoteError;
 use super::response::{Choice, Usage, completions};
 use super::route::{CompletionRequest, Route, Unsupported, body, whole_text};
 use super::score::{self, Scorer, Scoring};
-use super::stream::stream;
+use super::stream::{Received, stream};
 use super::tokens;
 use crate::fingerprint;
 use crate::language::{
@@ -137,15 +135,10 @@ impl RemoteModel {
 
     /// A completion without a token, where none is allowed.
     fn empty_completion(&self, prompt: &Prompt) -> Result<Completion, RemoteError> {
-        let choice = Choice {
-            finish: Some(Finish::Length),
-            ..Choice::default()
-        };
-        let usage = Usage {
-            prompt: None,
-            completion: Some(0),
-        };
-        self.completion(prompt, choice, usage, Duration::ZERO, Duration::ZERO)
+        let mut received = Received::default();
+        received.choice.finish = Some(Finish::Length);
+        received.usage.completion = Some(0);
+        self.completion(prompt, received)
     }
 
     /// Generates `request.samples` completions: in one request if the endpoint can, else in requests
@@ -174,15 +167,19 @@ impl RemoteModel {
             if choices.len() < request.samples {
                 self.one_at_a_time.store(true, Ordering::Relaxed);
             }
-            let time = started.elapsed();
+            let write_time = started.elapsed();
             let usage = Usage {
                 completion: usage.completion.filter(|_| choices.len() == 1),
                 ..usage
             };
             for choice in choices {
-                let completion =
-                    self.completion(request.prompt, choice, usage, Duration::ZERO, time)?;
-                completions.push(completion);
+                let received = Received {
+                    choice,
+                    usage,
+                    write_time,
+                    ..Received::default()
+                };
+                completions.push(self.completion(request.prompt, received)?);
             }
             if let (true, Some(first)) = (greedy, completions.first()) {
                 completions.resize(samples, first.clone());
@@ -205,44 +202,31 @@ impl RemoteModel {
         if request.max_tokens == 0 {
             return self.empty_completion(request.prompt);
         }
-        let mut started = Instant::now();
-        let streamed = self.send(request, |body| {
+        let received = self.send(request, |body| {
             let body = body.to_string();
             self.client
-                .with_retries(|| -> Result<_, Failed<RemoteError>> {
-                    started = Instant::now();
-                    stream(&self.client, self.route, &body, on_piece)
-                })
+                .with_retries(|| stream(&self.client, self.route, &body, on_piece))
         })?;
-        let prompt_time = streamed.time_to_first;
-        let write_time = started.elapsed().saturating_sub(prompt_time);
-        let (choice, usage) = (streamed.choice, streamed.usage);
-        self.completion(request.prompt, choice, usage, prompt_time, write_time)
+        self.completion(request.prompt, received)
     }
 
     /// A completion with its tokens counted: by its log probabilities, by the endpoint, or else
     /// estimated by its length.
-    fn completion(
-        &self,
-        prompt: &Prompt,
-        choice: Choice,
-        usage: Usage,
-        prompt_time: Duration,
-        write_time: Duration,
-    ) -> Result<Completion, RemoteError> {
+    fn completion(&self, prompt: &Prompt, received: Received) -> Result<Completion, RemoteError> {
+        let Received { choice, usage, .. } = &received;
+        let tokens = match (choice.tokens.len(), usage.completion) {
+            (0, Some(tokens)) => tokens,
+            (0, None) => self.count(&choice.text, false)?,
+            (tokens, _) => tokens,
+        };
+        let prompt_tokens = match usage.prompt {
+            Some(tokens) => tokens,
+            None => self.count_prompt(prompt)?,
+        };
         Ok(Completion {
-            tokens: match (choice.tokens.len(), usage.completion) {
-                (0, Some(tokens)) => tokens,
-                (0, None) => self.count(&choice.text, false)?,
-                (tokens, _) => tokens,
-            },
-            prompt_tokens: match usage.prompt {
-                Some(tokens) => tokens,
-                None => self.count_prompt(prompt)?,
-            },
-            choice,
-            prompt_time,
-            write_time,
+            received,
+            tokens,
+            prompt_tokens,
         })
     }
 
@@ -340,6 +324,7 @@ impl RemoteModel {
                 let mut on_piece = |text: &str| emit(job.request, sample, text);
                 // A break is recorded in how the completion ended.
                 let _ = completion
+                    .received
                     .choice
                     .emit(&mut Emitted::default(), &mut on_piece);
                 generations[job.request][sample] = completion.into_generation();
@@ -381,46 +366,38 @@ struct Job {
     samples: usize,
 }
 
-/// A completion with its counts and times.
-#[derive(Clone)]
+/// A completion with its counts.
+#[derive(Clone, Default)]
 struct Completion {
-    choice: Choice,
+    received: Received,
     /// How many tokens were generated, where those of the choice do not show it.
     tokens: usize,
     prompt_tokens: usize,
-    prompt_time: Duration,
-    write_time: Duration,
 }
 
 impl Completion {
     /// What a stop leaves of a completion that was not generated.
     fn cancelled() -> Self {
-        Self {
-            choice: Choice {
-                finish: Some(Finish::Cancelled),
-                ..Choice::default()
-            },
-            tokens: 0,
-            prompt_tokens: 0,
-            prompt_time: Duration::ZERO,
-            write_time: Duration::ZERO,
-        }
+        let mut completion = Self::default();
+        completion.received.choice.finish = Some(Finish::Cancelled);
+        completion
     }
 
     fn into_generation(self) -> Generation {
+        let choice = self.received.choice;
         Generation {
-            tokens: match self.choice.tokens.len() {
+            tokens: match choice.tokens.len() {
                 0 => self.tokens,
                 tokens => tokens,
             },
-            logprobs: self.choice.logprobs(),
+            logprobs: choice.logprobs(),
             entropies: None,
-            margins: self.choice.margins(),
-            text: self.choice.text,
-            finish: self.choice.finish.unwrap_or(Finish::End),
+            margins: choice.margins(),
+            text: choice.text,
+            finish: choice.finish.unwrap_or(Finish::End),
             prompt_tokens: self.prompt_tokens,
-            prompt_time: self.prompt_time,
-            write_time: self.write_time,
+            prompt_time: self.received.prompt_time,
+            write_time: self.received.write_time,
         }
     }
 }

@@ -87,12 +87,9 @@ fn choices(response: &Value, route: Route) -> Option<Vec<Choice>> {
             Route::Completions => choice.get("text")?,
             Route::Chat => choice.pointer("/message/content")?,
         };
-        let text = text.as_str().or(text.is_null().then_some(""))?;
-        Some(Choice {
-            text: text.to_owned(),
-            tokens: tokens(choice),
-            finish: finish(choice).or(Some(Finish::End)),
-        })
+        let mut read = read(choice, text.as_str().or(text.is_null().then_some(""))?);
+        read.finish.get_or_insert(Finish::End);
+        Some(read)
     };
     choices.into_iter().map(whole).collect()
 }
@@ -106,8 +103,12 @@ pub(super) fn delta(event: &Value, route: Route) -> Choice {
         Route::Completions => choice.get("text"),
         Route::Chat => choice.pointer("/delta/content"),
     };
+    read(choice, text.and_then(Value::as_str).unwrap_or_default())
+}
+
+fn read(choice: &Value, text: &str) -> Choice {
     Choice {
-        text: text.and_then(Value::as_str).unwrap_or_default().to_owned(),
+        text: text.to_owned(),
         tokens: tokens(choice),
         finish: finish(choice),
     }

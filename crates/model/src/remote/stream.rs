@@ -16,12 +16,14 @@ use super::server_sent_events::{EventError, EventStream};
 use crate::language::Finish;
 
 /// A completion that was read to its end.
-#[derive(Default)]
-pub(super) struct Streamed {
+#[derive(Clone, Default)]
+pub(super) struct Received {
     pub(super) choice: Choice,
     pub(super) usage: Usage,
-    /// Time to the first piece.
-    pub(super) time_to_first: Duration,
+    /// Time to the first piece, if it was received.
+    pub(super) prompt_time: Duration,
+    /// Time from the first piece to the end.
+    pub(super) write_time: Duration,
 }
 
 /// Sends a request and emits its completion piece by piece. A break closes the connection.
@@ -34,7 +36,7 @@ pub(super) fn stream(
     route: Route,
     body: &str,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<Streamed, Failed<RemoteError>> {
+) -> Result<Received, Failed<RemoteError>> {
     let url = client.api_url(route.path());
     let started = Instant::now();
     let (media_type, body) = client.open(&url, body)?;
@@ -53,17 +55,17 @@ pub(super) fn read_events(
     body: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
-) -> Result<Streamed, Failed<RemoteError>> {
-    let mut streamed = Streamed::default();
+) -> Result<Received, Failed<RemoteError>> {
+    let mut received = Received::default();
     let mut emitted = Emitted::default();
     let mut events = EventStream::new(body);
     loop {
         client.check_stop()?;
-        let received = streamed.choice.text.len();
+        let read_bytes = received.choice.text.len();
         let data = match events.next() {
             Ok(Some(data)) => data,
             Ok(None) => break,
-            Err(_) if streamed.choice.finish.is_some() => break,
+            Err(_) if received.choice.finish.is_some() => break,
             Err(EventError::LongLine) => {
                 let detail = format!("a line of it has more than {MAX_LINE_BYTES} bytes");
                 return Err(client.too_large(detail).into());
@@ -71,8 +73,8 @@ pub(super) fn read_events(
             Err(EventError::Io(error)) => {
                 let failed = client.transport_failure(&error.into());
                 return Err(match failed.error {
-                    _ if received == 0 => failed,
-                    RemoteError::ConnectionLost { .. } => cut(url, received),
+                    _ if read_bytes == 0 => failed,
+                    RemoteError::ConnectionLost { .. } => cut(url, read_bytes),
                     error => error.into(),
                 });
             }
@@ -81,32 +83,33 @@ pub(super) fn read_events(
             continue;
         }
         if data == "[DONE]" {
-            streamed.choice.finish.get_or_insert(Finish::End);
+            received.choice.finish.get_or_insert(Finish::End);
             break;
         }
         let event = client.parse(url, &data)?;
         let counts = usage(client, &event)?;
-        streamed.usage.prompt = counts.prompt.or(streamed.usage.prompt);
-        streamed.usage.completion = counts.completion.or(streamed.usage.completion);
+        received.usage.prompt = counts.prompt.or(received.usage.prompt);
+        received.usage.completion = counts.completion.or(received.usage.completion);
         let new = delta(&event, route);
-        streamed.choice.finish = new.finish.or(streamed.choice.finish);
-        streamed.choice.tokens.extend(new.tokens);
-        if streamed.choice.tokens.len() > MAX_TOKENS {
+        received.choice.finish = new.finish.or(received.choice.finish);
+        received.choice.tokens.extend(new.tokens);
+        if received.choice.tokens.len() > MAX_TOKENS {
             let detail = format!("it has more than {MAX_TOKENS} tokens");
             return Err(client.too_large(detail).into());
         }
-        if received == 0 && !new.text.is_empty() {
-            streamed.time_to_first = started.elapsed();
+        if read_bytes == 0 && !new.text.is_empty() {
+            received.prompt_time = started.elapsed();
         }
-        streamed.choice.text.push_str(&new.text);
-        if streamed.choice.emit(&mut emitted, on_piece).is_break() {
+        received.choice.text.push_str(&new.text);
+        if received.choice.emit(&mut emitted, on_piece).is_break() {
             break;
         }
     }
-    if streamed.choice.finish.is_none() {
-        return Err(cut(url, streamed.choice.text.len()));
+    if received.choice.finish.is_none() {
+        return Err(cut(url, received.choice.text.len()));
     }
-    Ok(streamed)
+    received.write_time = started.elapsed().saturating_sub(received.prompt_time);
+    Ok(received)
 }
 
 /// A stream that ended too early: a retry loses nothing where no text had arrived.
@@ -129,15 +132,16 @@ fn read_whole(
     body: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
-) -> Result<Streamed, Failed<RemoteError>> {
+) -> Result<Received, Failed<RemoteError>> {
     let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
     let (choices, usage) = completions(client, url, &client.parse(url, &text)?, route)?;
     let mut choice = choices.into_iter().next().unwrap_or_default();
     // A break is recorded in how the completion ended.
     let _ = choice.emit(&mut Emitted::default(), on_piece);
-    Ok(Streamed {
+    Ok(Received {
         choice,
         usage,
-        time_to_first: started.elapsed(),
+        prompt_time: started.elapsed(),
+        write_time: Duration::ZERO,
     })
 }

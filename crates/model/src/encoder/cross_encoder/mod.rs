@@ -1,18 +1,17 @@
 //! Cross-encoders: networks that read a query and a passage together and score how well the passage
 //! answers the query. It ranks nothing, and truncates passages only at the network's limit.
 
-mod pairs;
 mod settings;
 
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use pairs::Pairs;
+use settings::Settings;
 
 use super::error::EncoderError;
-use super::settings::{Dimensions, read_file};
-use super::tokens::Sequence;
+use super::settings::read_file;
+use super::tokens::{Sequence, Tokens};
 use super::weights::{self, Linear, Weights};
 use super::{batches, fingerprint, forward};
 use crate::kernels::Precision;
@@ -22,8 +21,8 @@ use crate::small_file::MOST_TOKENIZER_BYTES;
 /// A cross-encoder of the BERT family with one output, loaded and ready. It can be shared between
 /// threads.
 pub struct CrossEncoder {
-    dimensions: Dimensions,
-    pairs: Pairs,
+    settings: Settings,
+    tokens: Tokens,
     weights: Weights,
     head: Head,
     fingerprint: String,
@@ -45,7 +44,7 @@ impl CrossEncoder {
     /// Files that are missing or broken, a model that is not a cross-encoder or has several outputs.
     pub fn load(dir: &Path, precision: Precision) -> Result<Self, EncoderError> {
         let settings = settings::read(dir)?;
-        let dimensions = settings.dimensions;
+        let dimensions = &settings.dimensions;
         let file = weights::open(&dir.join("model.safetensors"))?;
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
@@ -53,25 +52,20 @@ impl CrossEncoder {
             &weights::fingerprint(&file)?,
             &tokenizer,
             settings.max_tokens,
-            &dimensions,
+            dimensions,
         );
-        let pairs = Pairs::parse(
-            &tokenizer_path,
-            &tokenizer,
-            settings.max_tokens,
-            settings.head.uses_token_types(),
-        )?;
+        let tokens = Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, true)?;
         let linear = |name: &str, outputs: usize| {
             weights::read_linear(&file, name, dimensions.hidden, outputs)
         };
         let head = Head {
-            dense: linear(settings.head.dense(), dimensions.hidden)?,
-            out: linear(settings.head.out(), 1)?,
+            dense: linear(settings.head.dense, dimensions.hidden)?,
+            out: linear(settings.head.out, 1)?,
         };
         Ok(Self {
-            weights: weights::read(file, &dimensions, super::weight_format(precision))?,
-            dimensions,
-            pairs,
+            weights: weights::read(file, dimensions, super::weight_format(precision))?,
+            settings,
+            tokens,
             head,
             fingerprint,
         })
@@ -88,15 +82,16 @@ impl CrossEncoder {
     /// A text that the tokenizer refuses, tokens that the model does not have, results that are not
     /// finite.
     pub fn score(&self, pairs: &[(&str, &str)]) -> Result<Vec<f32>, EncoderError> {
+        let token_types = self.settings.head.token_types;
         let sequences: Vec<Sequence> = pairs
             .par_iter()
-            .map(|(query, passage)| self.pairs.sequence(query, passage))
+            .map(|(query, passage)| self.tokens.pair(query, passage, token_types))
             .collect::<Result<_, _>>()?;
         batches::compute_all(&sequences, |batch| self.score_batch(batch))
     }
 
     fn score_batch(&self, sequences: &[&Sequence]) -> Result<Vec<f32>, EncoderError> {
-        let states = forward::hidden_states(&self.weights, &self.dimensions, sequences)?;
+        let states = forward::hidden_states(&self.weights, &self.settings.dimensions, sequences)?;
         let mut firsts = vec![0];
         for sequence in sequences {
             firsts.push(firsts[firsts.len() - 1] + sequence.len());
@@ -109,7 +104,7 @@ impl CrossEncoder {
 
     /// The longest input in tokens, query, passage and special tokens together.
     pub fn max_tokens(&self) -> usize {
-        self.pairs.max_tokens()
+        self.settings.max_tokens
     }
 
     /// Differs from that of any cross-encoder that gives other scores, as

@@ -10,44 +10,40 @@ use serde::de::IgnoredAny;
 use crate::encoder::error::EncoderError;
 use crate::encoder::settings::{Dimensions, network, optional, required, unsupported};
 
-/// The classification head on the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Head {
-    /// That of `BertForSequenceClassification`.
-    Bert,
-    /// That of `RobertaForSequenceClassification` and `XLMRobertaForSequenceClassification`.
-    Roberta,
-}
-
-impl Head {
-    /// The classes with such heads, by the names that `config.json` has for them.
-    const CLASSES: [(&'static str, Self); 3] = [
-        ("BertForSequenceClassification", Self::Bert),
-        ("RobertaForSequenceClassification", Self::Roberta),
-        ("XLMRobertaForSequenceClassification", Self::Roberta),
-    ];
-
+/// A classification head on the network.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// The class in `config.json`.
+    class: &'static str,
     /// The name of the affine map before the tanh.
-    pub(super) fn dense(self) -> &'static str {
-        match self {
-            Self::Bert => "pooler.dense",
-            Self::Roberta => "classifier.dense",
-        }
-    }
-
+    pub(super) dense: &'static str,
     /// The name of the affine map to the score.
-    pub(super) fn out(self) -> &'static str {
-        match self {
-            Self::Bert => "classifier",
-            Self::Roberta => "classifier.out_proj",
-        }
-    }
-
+    pub(super) out: &'static str,
     /// Whether token types distinguish the two texts of a pair.
-    pub(super) fn uses_token_types(self) -> bool {
-        self == Self::Bert
-    }
+    pub(super) token_types: bool,
 }
+
+const ROBERTA: Head = Head {
+    class: "RobertaForSequenceClassification",
+    dense: "classifier.dense",
+    out: "classifier.out_proj",
+    token_types: false,
+};
+
+/// The supported heads.
+const HEADS: [Head; 3] = [
+    Head {
+        class: "BertForSequenceClassification",
+        dense: "pooler.dense",
+        out: "classifier",
+        token_types: true,
+    },
+    ROBERTA,
+    Head {
+        class: "XLMRobertaForSequenceClassification",
+        ..ROBERTA
+    },
+];
 
 /// Everything about a cross-encoder but its weights and its tokenizer.
 #[derive(Debug)]
@@ -76,25 +72,18 @@ pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let path = dir.join("config.json");
     let config: HeadConfig = required(&path)?;
     let class = config.architectures.into_iter().flatten().next();
-    let known = Head::CLASSES
-        .into_iter()
-        .find(|(name, _)| class.as_deref() == Some(name));
-    let Some((_, head)) = known else {
+    let mut heads = HEADS.into_iter();
+    let Some(head) = heads.find(|head| class.as_deref() == Some(head.class)) else {
         return Err(EncoderError::NotCrossEncoder {
             path,
             architecture: class.or(config.model_type).unwrap_or("(none)".to_owned()),
-            supported: Head::CLASSES.map(|(name, _)| name).join(", "),
+            supported: HEADS.map(|head| head.class).join(", "),
         });
     };
     let network = network(dir)?;
     if let Some(labels) = config.id2label.filter(|labels| labels.len() != 1) {
-        let value = labels.len().to_string();
-        return Err(unsupported(
-            &network.path,
-            "the number of labels",
-            &value,
-            "1",
-        ));
+        let labels = labels.len().to_string();
+        return Err(unsupported(&path, "the number of labels", &labels, "1"));
     }
     let lengths: Option<LengthConfig> = optional(&dir.join("tokenizer_config.json"))?;
     let max_tokens = lengths.and_then(|lengths| lengths.model_max_length);
