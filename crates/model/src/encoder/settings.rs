@@ -1,10 +1,11 @@
 //! Reads an encoder's configuration files: the dimensions of the network, and of a sentence embedder
 //! the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
 use super::error::EncoderError;
@@ -36,17 +37,10 @@ pub(super) struct Dimensions {
     pub(super) epsilon: f32,
 }
 
-/// What `config.json` says about a network, whatever its purpose.
-pub(super) struct Network {
-    pub(super) dimensions: Dimensions,
-    /// The name under which the model was published.
-    name: Option<String>,
-}
-
-impl Network {
-    /// The most tokens for which the network has position embeddings.
+impl Dimensions {
+    /// The most tokens for which there are position embeddings.
     pub(super) fn max_tokens(&self) -> usize {
-        self.dimensions.positions - self.dimensions.first_position
+        self.positions - self.first_position
     }
 }
 
@@ -78,11 +72,20 @@ struct NetworkConfig {
     name: Option<String>,
 }
 
-/// Read first, so that another family is refused by its name.
+/// What `config.json` says about a model of any family.
 #[derive(Deserialize)]
-struct FamilyConfig {
-    model_type: Option<String>,
+pub(super) struct FamilyConfig {
+    pub(super) model_type: Option<String>,
+    /// Classes of transformers.
     architectures: Option<Vec<String>>,
+    pub(super) id2label: Option<BTreeMap<String, IgnoredAny>>,
+}
+
+impl FamilyConfig {
+    /// The first class.
+    pub(super) fn class(&self) -> Option<&str> {
+        Some(self.architectures.as_ref()?.first()?.as_str())
+    }
 }
 
 #[derive(Deserialize)]
@@ -112,51 +115,44 @@ struct Prompts {
 /// Reads the settings of the embedder in `dir`. The prefixes are those of
 /// `config_sentence_transformers.json`, else those of the family that the model's name indicates.
 pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
-    let network = network(dir)?;
+    let path = dir.join("config.json");
+    let (dimensions, name) = network(&path, &required(&path)?)?;
     let (pooling, normalize) = read_modules(dir)?;
     let lengths: Option<LengthConfig> = optional(&dir.join("sentence_bert_config.json"))?;
     let max_tokens = lengths.and_then(|lengths| lengths.max_seq_length);
     let prefixes = read_prompts(dir)?
-        .or_else(|| network.name.as_deref().and_then(Prefixes::of_family))
+        .or_else(|| name.as_deref().and_then(Prefixes::of_family))
         .or_else(|| Prefixes::of_folder(dir))
         .unwrap_or_default();
     Ok(Settings {
         pooling,
         normalize,
-        max_tokens: max_tokens.unwrap_or(usize::MAX).min(network.max_tokens()),
+        max_tokens: max_tokens
+            .unwrap_or(usize::MAX)
+            .min(dimensions.max_tokens()),
         prefixes,
-        dimensions: network.dimensions,
+        dimensions,
     })
 }
 
-/// Reads `config.json` of the encoder in `dir`.
-pub(super) fn network(dir: &Path) -> Result<Network, EncoderError> {
-    let path = dir.join("config.json");
-    let family: FamilyConfig = required(&path)?;
+/// Reads the dimensions of a network from its `config.json`, and the name under which the model was
+/// published.
+pub(super) fn network(
+    path: &Path,
+    family: &FamilyConfig,
+) -> Result<(Dimensions, Option<String>), EncoderError> {
     let is_roberta = match family.model_type.as_deref() {
         Some("bert") => false,
         Some("roberta" | "xlm-roberta") => true,
-        _ => {
-            let class = family.architectures.into_iter().flatten().next();
-            let architecture = family.model_type.or(class);
+        other => {
             return Err(EncoderError::UnsupportedArchitecture {
-                path,
-                architecture: architecture.unwrap_or("(none)".to_owned()),
+                path: path.to_owned(),
+                architecture: other.or(family.class()).unwrap_or("(none)").to_owned(),
             });
         }
     };
-    let config: NetworkConfig = required(&path)?;
-    Ok(Network {
-        dimensions: dimensions(&path, &config, is_roberta)?,
-        name: config.name,
-    })
-}
-
-fn dimensions(
-    path: &Path,
-    config: &NetworkConfig,
-    is_roberta: bool,
-) -> Result<Dimensions, EncoderError> {
+    // Read only now, as other families lack its fields.
+    let config: NetworkConfig = required(path)?;
     let check = |setting, value: &dyn ToString, is_supported, supported| match is_supported {
         true => Ok(()),
         false => Err(unsupported(path, setting, &value.to_string(), supported)),
@@ -200,7 +196,7 @@ fn dimensions(
         positions > first_position,
         supported,
     )?;
-    Ok(Dimensions {
+    let dimensions = Dimensions {
         hidden: config.hidden_size,
         layers: config.num_hidden_layers,
         heads,
@@ -210,7 +206,8 @@ fn dimensions(
         token_types,
         first_position,
         epsilon: config.layer_norm_eps.unwrap_or(1e-12),
-    })
+    };
+    Ok((dimensions, config.name))
 }
 
 /// Pooling and normalization by `modules.json`; without one, the mean and no normalization, as

@@ -94,14 +94,12 @@ impl RemoteModel {
             max_tokens: 1,
             stop: Vec::new(),
         };
-        let (choices, _) = self.complete(&CompletionRequest {
+        let request = GenerateRequest {
             prompt: &prompt,
-            options: &options,
-            max_tokens: 1,
             samples: 1,
-            seed_offset: 0,
-            stream: false,
-        })?;
+            options: &options,
+        };
+        let (choices, _) = self.complete(&self.completion_request(&request, false)?)?;
         Ok(choices.iter().any(|choice| !choice.tokens.is_empty()))
     }
 

@@ -1,14 +1,14 @@
 //! Reads a cross-encoder's configuration files: its network, its head and its longest input. It reads
 //! no weights and no tokenizer.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::encoder::error::EncoderError;
-use crate::encoder::settings::{Dimensions, network, optional, required, unsupported};
+use crate::encoder::settings::{
+    Dimensions, FamilyConfig, network, optional, required, unsupported,
+};
 
 /// A classification head on the network.
 #[derive(Debug)]
@@ -55,13 +55,6 @@ pub(super) struct Settings {
 }
 
 #[derive(Deserialize)]
-struct HeadConfig {
-    architectures: Option<Vec<String>>,
-    model_type: Option<String>,
-    id2label: Option<BTreeMap<String, IgnoredAny>>,
-}
-
-#[derive(Deserialize)]
 struct LengthConfig {
     /// A huge number where the tokenizer has no limit.
     model_max_length: Option<f64>,
@@ -70,28 +63,27 @@ struct LengthConfig {
 /// Reads the settings of the cross-encoder in `dir`.
 pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let path = dir.join("config.json");
-    let config: HeadConfig = required(&path)?;
-    let class = config.architectures.into_iter().flatten().next();
-    let mut heads = HEADS.into_iter();
-    let Some(head) = heads.find(|head| class.as_deref() == Some(head.class)) else {
+    let config: FamilyConfig = required(&path)?;
+    let class = config.class();
+    let Some(head) = HEADS.into_iter().find(|head| class == Some(head.class)) else {
+        let architecture = class.or(config.model_type.as_deref()).unwrap_or("(none)");
         return Err(EncoderError::NotCrossEncoder {
-            path,
-            architecture: class.or(config.model_type).unwrap_or("(none)".to_owned()),
+            architecture: architecture.to_owned(),
             supported: HEADS.map(|head| head.class).join(", "),
+            path,
         });
     };
-    let network = network(dir)?;
+    let (dimensions, _) = network(&path, &config)?;
     if let Some(labels) = config.id2label.filter(|labels| labels.len() != 1) {
         let labels = labels.len().to_string();
         return Err(unsupported(&path, "the number of labels", &labels, "1"));
     }
     let lengths: Option<LengthConfig> = optional(&dir.join("tokenizer_config.json"))?;
     let max_tokens = lengths.and_then(|lengths| lengths.model_max_length);
+    let max_tokens = max_tokens.map_or(usize::MAX, |max| max as usize);
     Ok(Settings {
-        max_tokens: max_tokens
-            .map_or(usize::MAX, |max| max as usize)
-            .min(network.max_tokens()),
-        dimensions: network.dimensions,
+        max_tokens: max_tokens.min(dimensions.max_tokens()),
+        dimensions,
         head,
     })
 }
