@@ -3,7 +3,7 @@
 use ken_http::without_secrets;
 use url::Url;
 
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
 
 /// The origin of an endpoint's URL, to which its key belongs: scheme, host and port, without the
 /// scheme's default port.
@@ -16,10 +16,7 @@ pub fn origin(url: &str) -> Result<String, RemoteError> {
 }
 
 pub(super) fn parse_base_url(base: &str) -> Result<Url, RemoteError> {
-    let refused = |reason: &str| RemoteError::BadUrl {
-        url: without_secrets(base).to_owned(),
-        reason: reason.to_owned(),
-    };
+    let refused = |reason: &str| RemoteError::BadUrl(Failure::at(without_secrets(base), reason));
     // Programs differ in how they read a backslash, and so in which host they see.
     if base.contains('\\') {
         return Err(refused("a URL has no backslash"));

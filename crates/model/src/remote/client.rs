@@ -16,7 +16,7 @@ use ureq::{Body, RequestBuilder};
 use super::address::parse_base_url;
 use super::cancellable::{ResponseBody, send_cancellable};
 use super::endpoint::Endpoint;
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
 use super::json::{self, MAX_VALUES, ParseError};
 use super::limits::ERROR_BODY_BYTES;
 
@@ -37,9 +37,7 @@ pub(super) struct Client {
 impl Client {
     /// A client; nothing is sent yet.
     pub(super) fn new(mut endpoint: Endpoint) -> Result<Self, RemoteError> {
-        endpoint
-            .url
-            .truncate(endpoint.url.trim_end_matches('/').len());
+        endpoint.url = endpoint.url.trim_end_matches('/').to_owned();
         let url = parse_base_url(&endpoint.url)?;
         let settings = &endpoint.settings;
         let agent = ken_http::agent(&ken_http::Settings {
@@ -56,12 +54,8 @@ impl Client {
             None => name.to_owned(),
         };
         let private = url.scheme() == "https" || is_loopback(&url);
-        if !private
-            && endpoint
-                .key
-                .as_ref()
-                .is_some_and(|key| !key.plaintext_allowed)
-        {
+        let key = endpoint.key.as_ref();
+        if !private && key.is_some_and(|key| !key.plaintext_allowed) {
             return Err(RemoteError::KeyInPlainText(host));
         }
         Ok(Self {
@@ -151,48 +145,47 @@ impl Client {
     pub(super) fn transport_failure(&self, error: &ureq::Error) -> Failed<RemoteError> {
         use ureq::Timeout::{Connect, RecvBody, Resolve};
         let settings = &self.endpoint.settings;
-        let host = self.host.clone();
+        let unreachable = |detail| RemoteError::Unreachable(Failure::at(&self.host, detail));
+        let lost = |detail| RemoteError::ConnectionLost(Failure::at(&self.host, detail));
         let detail = explained(error);
-        match error {
+        let (error, passing) = match error {
             ureq::Error::Timeout(Connect | Resolve) => {
                 let seconds = settings.connect_timeout.as_secs_f32();
-                let detail = format!("no connection within {seconds} s");
-                Failed::passing(RemoteError::Unreachable { host, detail })
+                (
+                    unreachable(format!("no connection within {seconds} s")),
+                    true,
+                )
             }
             ureq::Error::Timeout(RecvBody) => {
                 let seconds = settings.answer_time.as_secs_f32();
                 let detail = format!("it goes on for longer than {seconds} s");
-                self.too_large(detail).into()
+                (self.too_large(detail), false)
             }
-            ureq::Error::BodyExceedsLimit(bytes) => self
-                .too_large(format!("it has more than {bytes} bytes"))
-                .into(),
-            ureq::Error::Timeout(_) => Failed::passing(RemoteError::Timeout {
-                host,
-                after: settings.read_timeout,
-            }),
+            ureq::Error::BodyExceedsLimit(bytes) => (
+                self.too_large(format!("it has more than {bytes} bytes")),
+                false,
+            ),
+            ureq::Error::Timeout(_) => {
+                let (host, after) = (self.host.clone(), settings.read_timeout);
+                (RemoteError::Timeout { host, after }, true)
+            }
             ureq::Error::HostNotFound | ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
-                RemoteError::Unreachable { host, detail }.into()
+                (unreachable(detail), false)
             }
-            ureq::Error::ConnectionFailed => {
-                Failed::passing(RemoteError::Unreachable { host, detail })
-            }
-            ureq::Error::Io(source) if is_unreachable(source) => {
-                Failed::passing(RemoteError::Unreachable { host, detail })
-            }
-            ureq::Error::Io(_) | ureq::Error::Protocol(_) => {
-                Failed::passing(RemoteError::ConnectionLost { host, detail })
-            }
-            _ => RemoteError::ConnectionLost { host, detail }.into(),
+            ureq::Error::ConnectionFailed => (unreachable(detail), true),
+            ureq::Error::Io(source) if is_unreachable(source) => (unreachable(detail), true),
+            ureq::Error::Io(_) | ureq::Error::Protocol(_) => (lost(detail), true),
+            _ => (lost(detail), false),
+        };
+        Failed {
+            passing,
+            ..error.into()
         }
     }
 
     /// A response that exceeds a limit.
     pub(super) fn too_large(&self, detail: String) -> RemoteError {
-        RemoteError::TooLarge {
-            host: self.host.clone(),
-            detail,
-        }
+        RemoteError::TooLarge(Failure::at(&self.host, detail))
     }
 
     /// Parses the JSON of a response. Where the endpoint repeats its key, that is redacted first, so
@@ -224,16 +217,12 @@ impl Client {
 
     /// What an error response means.
     pub(super) fn status_error(&self, url: &str, status: u16, text: &str) -> RemoteError {
-        let url = url.to_owned();
         let message = self.excerpt(&error_message(text));
         if matches!(status, 200 | 400 | 413 | 422) && is_about_context_length(&message) {
-            return RemoteError::ContextExceeded {
-                url,
-                detail: message,
-            };
+            return RemoteError::ContextExceeded(Failure::at(url, message));
         }
         RemoteError::Status {
-            url,
+            url: url.to_owned(),
             status,
             message,
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::concurrent::map_concurrent;
 use super::endpoint::Endpoint;
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
 use super::limits::MAX_DIMENSIONS;
 use crate::embedder::{Embedder, EmbedderError};
 use crate::encoder::{Prefixes, Role, normalize};
@@ -111,10 +111,7 @@ impl RemoteEmbedder {
             };
             match index.and_then(|index| embeddings.get_mut(index)) {
                 Some(slot @ None) => *slot = Some(self.vector(entry)?),
-                _ => {
-                    let detail = "their indexes are not those of the texts";
-                    return Err(self.unusable(detail.to_owned()));
-                }
+                _ => return Err(self.unusable("their indexes are not those of the texts")),
             }
         }
         Ok(embeddings.into_iter().flatten().collect())
@@ -126,7 +123,7 @@ impl RemoteEmbedder {
         let number = |value: &Value| Some(value.as_f64()? as f32);
         let mut vector: Vec<f32> = numbers
             .and_then(|numbers| numbers.iter().map(number).collect())
-            .ok_or_else(|| self.unusable("one is not a list of numbers".to_owned()))?;
+            .ok_or_else(|| self.unusable("one is not a list of numbers"))?;
         let (length, others) = (vector.len(), self.dimensions);
         if others > 0 && length != others {
             return Err(self.unusable(format!("one has {length} numbers, others {others}")));
@@ -137,16 +134,13 @@ impl RemoteEmbedder {
         }
         normalize(&mut vector);
         if vector.iter().any(|x| !x.is_finite()) {
-            return Err(self.unusable("one is not made of finite numbers".to_owned()));
+            return Err(self.unusable("one is not made of finite numbers"));
         }
         Ok(vector)
     }
 
-    fn unusable(&self, detail: String) -> RemoteError {
-        RemoteError::BadEmbeddings {
-            url: self.client.base_url().to_owned(),
-            detail,
-        }
+    fn unusable(&self, detail: impl Into<String>) -> RemoteError {
+        RemoteError::BadEmbeddings(Failure::at(self.client.base_url(), detail))
     }
 }
 

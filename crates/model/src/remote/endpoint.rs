@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::Value;
 
 use super::client::Client;
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
 use super::limits::{MAX_COUNT, MAX_NAME_BYTES};
 use super::settings::{ApiKey, RemoteSettings};
 
@@ -89,12 +89,7 @@ pub(super) fn select_model(
     let found = match (name, models.as_slice()) {
         (_, [only]) => Some(only),
         (Some(name), _) => models.iter().find(|(id, _)| *id == name),
-        (None, []) => {
-            return Err(unknown_model(
-                client,
-                "its list of models is empty".to_owned(),
-            ));
-        }
+        (None, []) => return Err(unknown_model(client, "its list of models is empty")),
         (None, several) => {
             return Err(RemoteError::SeveralModels {
                 url: client.base_url().to_owned(),
@@ -111,11 +106,8 @@ pub(super) fn select_model(
     })
 }
 
-fn unknown_model(client: &Client, detail: String) -> RemoteError {
-    RemoteError::UnknownModel {
-        url: client.base_url().to_owned(),
-        detail,
-    }
+fn unknown_model(client: &Client, detail: impl Into<String>) -> RemoteError {
+    RemoteError::UnknownModel(Failure::at(client.base_url(), detail))
 }
 
 /// The context length of a listed model, as vLLM, the larger services and llama-server state it. Some

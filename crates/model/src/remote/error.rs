@@ -5,21 +5,34 @@ use std::time::Duration;
 use ken_diagnostic::{Remedy, remedy};
 use ken_http::{BadCertificates, Failed};
 
+/// What failed, and where.
+#[derive(Debug)]
+pub struct Failure {
+    /// The endpoint by a URL, or by host and port.
+    pub endpoint: String,
+    /// What happened.
+    pub detail: String,
+}
+
+impl Failure {
+    pub(super) fn at(endpoint: &str, detail: impl Into<String>) -> Self {
+        Self {
+            endpoint: endpoint.to_owned(),
+            detail: detail.into(),
+        }
+    }
+}
+
 /// Why a request to an endpoint failed. No message holds the API key.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum RemoteError {
     /// The base URL cannot be used.
-    #[error("`{url}` is not an endpoint: {reason}")]
+    #[error("`{}` is not an endpoint: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "bad_endpoint",
         remedy = "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
     )]
-    BadUrl {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BadUrl(Failure),
     /// The API key cannot be sent in a header.
     #[error("the API key holds characters that no HTTP header can carry")]
     #[diagnostic(
@@ -37,17 +50,12 @@ pub enum RemoteError {
     #[error(transparent)]
     Certificates(#[from] BadCertificates),
     /// No connection was made.
-    #[error("cannot reach {host}: {detail}")]
+    #[error("cannot reach {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "endpoint_unreachable",
         remedy = "check that the endpoint runs, its address, and the proxy"
     )]
-    Unreachable {
-        /// Host and port.
-        host: String,
-        /// The reason.
-        detail: String,
-    },
+    Unreachable(Failure),
     /// The endpoint stayed silent for too long.
     #[error("{host} did not answer within {} s", after.as_secs_f32())]
     #[diagnostic(
@@ -61,17 +69,12 @@ pub enum RemoteError {
         after: Duration,
     },
     /// The connection was lost in the middle of a response.
-    #[error("the connection to {host} was lost: {detail}")]
+    #[error("the connection to {} was lost: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "endpoint_connection_lost",
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
-    ConnectionLost {
-        /// Host and port.
-        host: String,
-        /// The reason.
-        detail: String,
-    },
+    ConnectionLost(Failure),
     /// An error response.
     #[error("{url} answered with HTTP status {status}: {message}")]
     #[diagnostic(kind = "endpoint_status", remedy = after_status(*status))]
@@ -84,14 +87,9 @@ pub enum RemoteError {
         message: String,
     },
     /// The prompt with its completion does not fit into the model's context.
-    #[error("the prompt does not fit into the context of the model at {url}: {detail}")]
+    #[error("the prompt does not fit into the context of the model at {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "shorten the text, or serve the model with a longer context")]
-    ContextExceeded {
-        /// The URL.
-        url: String,
-        /// The numbers, or the endpoint's message.
-        detail: String,
-    },
+    ContextExceeded(Failure),
     /// A web page instead of data, from this URL.
     #[error("{0} answered with a web page instead of JSON")]
     #[diagnostic(kind = "endpoint_web_page", remedy = not_an_endpoint())]
@@ -117,14 +115,9 @@ pub enum RemoteError {
         field: &'static str,
     },
     /// The response exceeds a limit.
-    #[error("the answer of {host} is not taken: {detail}")]
+    #[error("the response of {} is rejected: {}", .0.endpoint, .0.detail)]
     #[diagnostic(kind = "endpoint_answer_too_large", remedy = not_an_endpoint())]
-    TooLarge {
-        /// Host and port.
-        host: String,
-        /// Which limit it exceeds.
-        detail: String,
-    },
+    TooLarge(Failure),
     /// The stream ended before the completion did.
     #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
     #[diagnostic(
@@ -147,25 +140,15 @@ pub enum RemoteError {
         names: Vec<String>,
     },
     /// The endpoint does not list its models, and none was named.
-    #[error("{url} does not say which model it serves: {detail}")]
+    #[error("{} does not say which model it serves: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
-    UnknownModel {
-        /// The URL.
-        url: String,
-        /// What it returned instead.
-        detail: String,
-    },
+    UnknownModel(Failure),
     /// The endpoint does not return log probabilities of a given text.
-    #[error("{url} cannot score: {lacks}")]
+    #[error("{} cannot score: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         remedy = "use an endpoint that returns the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
     )]
-    CannotScore {
-        /// The URL.
-        url: String,
-        /// What it lacks.
-        lacks: &'static str,
-    },
+    CannotScore(Failure),
     /// No endpoint exposes hidden states, and neither does the one at this URL.
     #[error("{0} does not expose the hidden states of its model")]
     #[diagnostic(remedy = "use a model on this machine")]
@@ -175,14 +158,9 @@ pub enum RemoteError {
     #[diagnostic(remedy = "cut by words or sentences, or embed with a model on this machine")]
     CannotShowTokens(String),
     /// Embeddings that do not fit the texts or each other.
-    #[error("the embeddings of {url} cannot be used: {detail}")]
+    #[error("the embeddings of {} cannot be used: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "check that the endpoint serves an embedding model")]
-    BadEmbeddings {
-        /// The URL.
-        url: String,
-        /// What is wrong with them.
-        detail: String,
-    },
+    BadEmbeddings(Failure),
     /// A request for no samples.
     #[error("at least one sample must be asked for")]
     NoSamples,
@@ -216,7 +194,7 @@ impl RemoteError {
     /// Whether the prompt is at fault, and the endpoint could still answer another one.
     #[must_use]
     pub fn concerns_prompt(&self) -> bool {
-        matches!(self, Self::ContextExceeded { .. })
+        matches!(self, Self::ContextExceeded(_))
     }
 
     /// Whether the endpoint says that it does not support the request, so that retrying is useless.

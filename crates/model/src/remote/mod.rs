@@ -27,6 +27,6 @@ pub mod untrusted;
 pub use address::origin;
 pub use embedder::RemoteEmbedder;
 pub use endpoint::Endpoint;
-pub use error::RemoteError;
+pub use error::{Failure, RemoteError};
 pub use model::RemoteModel;
 pub use settings::{ApiKey, RemoteSettings};

@@ -8,7 +8,7 @@ use super::client::Client;
 use super::concurrent::for_each_concurrent;
 use super::detokenize::Emitted;
 use super::endpoint::Endpoint;
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
 use super::response::{Choice, Usage, completions};
 use super::route::{CompletionRequest, Route, Unsupported, body, whole_text};
 use super::score::{self, Scorer, Scoring};
@@ -260,10 +260,9 @@ impl RemoteModel {
         }
         let received = self.count_prompt(prompt)?;
         if received >= context {
-            return Err(RemoteError::ContextExceeded {
-                url: self.client.base_url().to_owned(),
-                detail: format!("it has {received} tokens, the context {context}"),
-            });
+            let detail = format!("it has {received} tokens, the context {context}");
+            let failure = Failure::at(self.client.base_url(), detail);
+            return Err(RemoteError::ContextExceeded(failure));
         }
         Ok(max_tokens.min(context - received))
     }
@@ -441,17 +440,15 @@ impl LanguageModel for RemoteModel {
         requests: &[ScoreRequest<'_, Prompt>],
     ) -> Result<Vec<Vec<Score>>, LanguageError> {
         let Some(scoring) = self.scoring else {
-            return Err(RemoteError::CannotScore {
-                url: self.client.base_url().to_owned(),
-                lacks: match self.route {
-                    Route::Completions => {
-                        "it returns the log probabilities of a prompt neither by \
-                         `prompt_logprobs` nor by `echo`"
-                    }
-                    Route::Chat => "it has no /completions to continue text with",
-                },
-            }
-            .into());
+            let reason = match self.route {
+                Route::Completions => {
+                    "it returns the log probabilities of a prompt neither by `prompt_logprobs` nor \
+                     by `echo`"
+                }
+                Route::Chat => "it has no /completions to continue text with",
+            };
+            let failure = Failure::at(self.client.base_url(), reason);
+            return Err(RemoteError::CannotScore(failure).into());
         };
         let scorer = Scorer {
             client: &self.client,

@@ -74,7 +74,7 @@ pub(super) fn read_events(
                 let failed = client.transport_failure(&error.into());
                 return Err(match failed.error {
                     _ if read_bytes == 0 => failed,
-                    RemoteError::ConnectionLost { .. } => cut(url, read_bytes),
+                    RemoteError::ConnectionLost(_) => cut(url, read_bytes),
                     error => error.into(),
                 });
             }

@@ -11,7 +11,7 @@ use super::client::{self, Client};
 use super::detokenize::Emitted;
 use super::embedder::RemoteEmbedder;
 use super::endpoint::{self, Endpoint};
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
 use super::response::completions;
 use super::route::Route;
 use super::score::{self, Scoring};
@@ -55,10 +55,8 @@ fn embedder() -> Result<&'static RemoteEmbedder, RemoteError> {
         let client = Client::new(Endpoint::new(URL))?;
         Ok(RemoteEmbedder::unconnected(client, String::new()))
     });
-    EMBEDDER.as_ref().map_err(|error| RemoteError::BadUrl {
-        url: URL.to_owned(),
-        reason: error.to_string(),
-    })
+    let embedder = EMBEDDER.as_ref();
+    embedder.map_err(|error| RemoteError::BadUrl(Failure::at(URL, error.to_string())))
 }
 
 /// Reads a stream of server-sent events, and returns the pieces that were emitted.
