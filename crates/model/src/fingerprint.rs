@@ -1,10 +1,10 @@
-//! Telling models apart: by all bytes of their weights, or by their names.
+//! Fingerprints that identify models: by all bytes of their weights, or by their names.
 //!
 //! A fingerprint of files is a text of two halves, `SAMPLED-WHOLE`. The first is a hash of the
-//! sizes and of samples; corpora, records and heads of earlier versions hold that alone, and it
-//! would miss a change between the samples. The second is a hash of all bytes. Fingerprints are
-//! compared by [`ken_storage::same_fingerprint`], for which one without the second half goes by the
-//! first.
+//! sizes and of samples; corpora, records and heads of earlier versions hold only this half, which
+//! misses a change between the samples. The second is a hash of all bytes.
+//! [`ken_storage::same_fingerprint`] compares fingerprints, by the first half where one lacks the
+//! second.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ const SAMPLES: u64 = 64;
 /// Bytes of a sample.
 const SAMPLE_BYTES: u64 = 16 * 1024;
 /// Bytes that one thread hashes at a time.
-const PIECE_BYTES: u64 = 1 << 20;
+const CHUNK_BYTES: u64 = 1 << 20;
 
 /// A fingerprint of files, in both its halves.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl fmt::Display for Fingerprint {
 }
 
 impl Fingerprint {
-    /// Of several files together, in the order given. Uses all threads.
+    /// Of several files in this order. Uses all threads.
     ///
     /// # Errors
     /// A file that cannot be read.
@@ -42,10 +42,10 @@ impl Fingerprint {
         Self::of_files_among(files, files)
     }
 
-    /// As [`Fingerprint::of_files`], of which the first half samples other files.
+    /// As [`Fingerprint::of_files`], with the first half from samples of other files.
     ///
     /// # Errors
-    /// As there.
+    /// A file that cannot be read.
     pub(crate) fn of_files_among(
         files: &[&ReadAt],
         sampled_files: &[&ReadAt],
@@ -64,7 +64,7 @@ impl Fingerprint {
         })
     }
 
-    /// Of the same with further texts, in both halves.
+    /// Extended by texts in both halves.
     pub(crate) fn and(&self, texts: &[&str]) -> Self {
         let with = |half: &str| fingerprint_of_texts(&[&[half], texts].concat());
         Self {
@@ -73,7 +73,7 @@ impl Fingerprint {
         }
     }
 
-    /// Of the same with something that has a fingerprint of its own.
+    /// Combined with the fingerprint of something else.
     pub(crate) fn and_of(&self, other: &Self) -> Self {
         Self {
             sampled: fingerprint_of_texts(&[&self.sampled, &other.sampled]),
@@ -81,7 +81,7 @@ impl Fingerprint {
         }
     }
 
-    /// Of the same with what the first half has always left out.
+    /// Extended in the second half by what the first one has always left out.
     pub(crate) fn and_whole(self, parts: &[&[u8]]) -> Self {
         let mut hash = blake3::Hasher::new();
         for bytes in [&[self.whole.as_bytes()], parts].concat() {
@@ -95,7 +95,7 @@ impl Fingerprint {
     }
 }
 
-/// Adds a file's size and evenly spread samples, first and last bytes included.
+/// Hashes a file's size and evenly spaced samples, first and last bytes included.
 fn sample(file: &ReadAt, hash: &mut Sha256) -> Result<(), StorageError> {
     let bytes = file.length();
     hash.update(bytes.to_le_bytes());
@@ -109,32 +109,32 @@ fn sample(file: &ReadAt, hash: &mut Sha256) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Adds all bytes of a file: its length and the hashes of its pieces.
+/// Hashes all bytes of a file: its length and the hashes of its chunks.
 fn digest(file: &ReadAt, hash: &mut blake3::Hasher) -> Result<(), StorageError> {
     let length = file.length();
     hash.update(&length.to_le_bytes());
-    let pieces: Vec<blake3::Hash> = (0..length.div_ceil(PIECE_BYTES))
+    let chunks: Vec<blake3::Hash> = (0..length.div_ceil(CHUNK_BYTES))
         .into_par_iter()
-        .map_init(Vec::new, |bytes, piece| {
-            let start = piece * PIECE_BYTES;
-            bytes.resize(PIECE_BYTES.min(length - start) as usize, 0);
+        .map_init(Vec::new, |bytes, chunk| {
+            let start = chunk * CHUNK_BYTES;
+            bytes.resize(CHUNK_BYTES.min(length - start) as usize, 0);
             file.read_into(start, bytes)?;
             Ok(blake3::hash(bytes))
         })
         .collect::<Result<_, StorageError>>()?;
-    for piece in pieces {
-        hash.update(piece.as_bytes());
+    for chunk in chunks {
+        hash.update(chunk.as_bytes());
     }
     Ok(())
 }
 
-/// Adds one part with its length, so that no two lists of parts look alike.
+/// Hashes one part with its length, so that no two lists of parts look alike.
 pub(crate) fn part(hash: &mut Sha256, bytes: &[u8]) {
     hash.update((bytes.len() as u64).to_le_bytes());
     hash.update(bytes);
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -1,21 +1,21 @@
-//! Files that are read whole (settings, tokenizers, templates), each with a bound, so that what
-//! stands in a model's folder cannot take all memory.
+//! Files that are read whole (settings, tokenizers, templates), each up to a limit, so that no file in
+//! a model's folder can exhaust memory.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 
-/// Settings and lists of files in JSON; those of the largest models have a few hundred kilobytes.
+/// Settings and indexes in JSON; those of the largest models have a few hundred kilobytes.
 pub(crate) const MOST_SETTINGS_BYTES: u64 = 32 << 20;
 /// A `tokenizer.json`; those of the largest vocabularies have some 35 MB.
 pub(crate) const MOST_TOKENIZER_BYTES: u64 = 256 << 20;
 /// A chat template; the longest have some tens of kilobytes.
 pub(crate) const MOST_TEMPLATE_BYTES: u64 = 256 << 10;
 
-/// The bytes of a file of at most so many.
+/// The bytes of a file of at most `most` bytes.
 ///
 /// # Errors
-/// What the system says; [`ErrorKind::FileTooLarge`] where there are more.
+/// I/O errors; [`ErrorKind::FileTooLarge`] for a longer file.
 pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
@@ -28,10 +28,10 @@ pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// As [`bytes`], as a text.
+/// The text of a file of at most `most` bytes.
 ///
 /// # Errors
-/// As there; [`ErrorKind::InvalidData`] where it is not UTF-8.
+/// As [`bytes`]; [`ErrorKind::InvalidData`] if it is not UTF-8.
 pub(crate) fn text(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(bytes(path, most)?).map_err(|error| Error::new(ErrorKind::InvalidData, error))
 }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_read_up_to_its_bound() {
+    fn a_file_is_read_up_to_its_limit() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("config.json");
         std::fs::write(&path, "12345").unwrap();

@@ -1,5 +1,6 @@
-//! A safetensors file, read tensor by tensor by position: nothing is mapped, so a file that another
-//! program cuts short makes a read fail and does no more. It knows no names and converts nothing.
+//! A safetensors file, read tensor by tensor with positioned reads: nothing is memory-mapped, so if
+//! another program truncates the file, a read fails and nothing worse happens. It knows no tensor names
+//! and converts nothing.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -7,18 +8,18 @@ use std::path::Path;
 use ken_storage::{ReadAt, StorageError};
 use safetensors::tensor::{Metadata, TensorInfo};
 
-/// Bytes that a header may have. Those of the largest models have a few hundred kilobytes.
+/// The longest header. Those of the largest models have a few hundred kilobytes.
 const MOST_HEADER_BYTES: u64 = 100_000_000;
-/// Before the header stands its length, in so many bytes.
+/// Bytes of the header's length, which precedes it.
 const LENGTH_BYTES: u64 = 8;
 
 /// Why a file of tensors cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TensorFileError {
-    /// The system's answer.
+    /// Reading it failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// What is wrong with the contents.
+    /// Its contents are invalid, for this reason.
     #[error("{0}")]
     Broken(String),
 }
@@ -27,7 +28,7 @@ pub(crate) enum TensorFileError {
 #[derive(Debug)]
 pub(crate) struct TensorFile {
     file: ReadAt,
-    /// Where the tensors begin.
+    /// The offset of the first tensor.
     start: u64,
     metadata: Metadata,
 }
@@ -38,35 +39,37 @@ impl TensorFile {
     /// # Errors
     /// A file that cannot be read, or whose header is broken or does not fit the file's length.
     pub(crate) fn open(path: &Path) -> Result<Self, TensorFileError> {
-        let broken = |reason: String| TensorFileError::Broken(reason);
+        let broken = |reason| Err(TensorFileError::Broken(reason));
         let file = ReadAt::open(path, None)?;
         let length = file.length();
         let mut header_bytes = [0; LENGTH_BYTES as usize];
         if length < LENGTH_BYTES {
-            return Err(broken("it is too short for a header".to_owned()));
+            return broken("it is too short for a header".to_owned());
         }
         file.read_into(0, &mut header_bytes)?;
         let header_bytes = u64::from_le_bytes(header_bytes);
         if header_bytes > MOST_HEADER_BYTES {
-            return Err(broken(format!(
+            return broken(format!(
                 "its header states {header_bytes} bytes for itself, more than {MOST_HEADER_BYTES}"
-            )));
+            ));
         }
         let start = LENGTH_BYTES + header_bytes;
         let Some(header) = file.bytes(LENGTH_BYTES..start)? else {
-            return Err(broken(format!(
+            return broken(format!(
                 "its header has {header_bytes} bytes, and the file {length}"
-            )));
+            ));
         };
-        // This checks that the tensors lie one behind the other and are as long as their shapes say.
-        let metadata: Metadata = serde_json::from_slice(&header)
-            .map_err(|error| broken(format!("its header cannot be read: {error}")))?;
+        // This checks that the tensors are contiguous and as long as their shapes say.
+        let metadata: Metadata = match serde_json::from_slice(&header) {
+            Ok(metadata) => metadata,
+            Err(error) => return broken(format!("its header cannot be read: {error}")),
+        };
         drop(header);
         let expected = start.saturating_add(metadata.data_len() as u64);
         if expected != length {
-            return Err(broken(format!(
+            return broken(format!(
                 "its tensors end at byte {expected}, and the file has {length}"
-            )));
+            ));
         }
         Ok(Self {
             file,
@@ -80,7 +83,7 @@ impl TensorFile {
         &self.file
     }
 
-    /// The type, shape and place of a tensor; `None` where there is none of that name.
+    /// The type, shape and offsets of a tensor; `None` if there is none of that name.
     pub(crate) fn info(&self, name: &str) -> Option<&TensorInfo> {
         self.metadata.info(name)
     }
@@ -90,7 +93,7 @@ impl TensorFile {
         self.metadata.offset_keys()
     }
 
-    /// The place in the file of a tensor's first byte.
+    /// The offset of a tensor's first byte in the file.
     pub(crate) fn place(&self, info: &TensorInfo) -> u64 {
         self.start + info.data_offsets.0 as u64
     }
@@ -104,7 +107,7 @@ impl TensorFile {
         let range = self.start + from as u64..self.start + to as u64;
         self.file
             .bytes(range)?
-            .ok_or_else(|| TensorFileError::Broken("a tensor ends behind the file".to_owned()))
+            .ok_or_else(|| TensorFileError::Broken("a tensor ends past the file".to_owned()))
     }
 }
 

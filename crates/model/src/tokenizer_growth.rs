@@ -1,16 +1,16 @@
-//! Refuses a `tokenizer.json` that would make much text of little: steps that replace one letter by
-//! two, forty times over, ask for more memory than there is. The tokenizers crate follows any.
+//! Refuses a `tokenizer.json` that would blow up texts: forty steps that each replace one letter by two
+//! exhaust memory. The tokenizers crate runs any.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How many times as long all steps together may make a text. Those of models triple it at most, where a
-/// space becomes `▁`.
+/// By how much all steps together may multiply the length of a text. Those of real models triple it at
+/// most, where a space becomes `▁`.
 const MOST_GROWTH: u64 = 256;
-/// Pieces of a template that puts special tokens around texts, and the tokens of these.
+/// Pieces of a template that puts special tokens around texts, with the tokens of these.
 const MOST_PIECES: usize = 1024;
 
-/// The parts of the file that change texts and sequences of tokens.
+/// The parts of the file that transform texts and token sequences.
 #[derive(Deserialize)]
 struct Steps {
     #[serde(default)]
@@ -21,10 +21,10 @@ struct Steps {
     post_processor: Value,
 }
 
-/// Looks at the content of a file. What cannot be understood is left to the reader.
+/// Checks the content of a file. One that cannot be parsed is left to the tokenizers crate.
 ///
 /// # Errors
-/// In words, what would grow.
+/// A message that says what would grow.
 pub(crate) fn check(content: &[u8]) -> Result<(), String> {
     let Ok(steps) = serde_json::from_slice::<Steps>(content) else {
         return Ok(());
@@ -47,15 +47,15 @@ pub(crate) fn check(content: &[u8]) -> Result<(), String> {
     }
 }
 
-/// The steps within a step.
-fn within(step: &Value) -> impl Iterator<Item = &Value> {
+/// The steps of a composite step.
+fn nested(step: &Value) -> impl Iterator<Item = &Value> {
     ["normalizers", "decoders", "processors"]
         .into_iter()
         .filter_map(|name| step.get(name)?.as_array())
         .flatten()
 }
 
-/// How many times as long a step can make a text.
+/// By how much a step can multiply the length of a text.
 fn growth(step: &Value) -> u64 {
     let length = |text: &Value| text.as_str().map_or(0, str::len) as u64;
     let content = step.get("content").map_or(0, length);
@@ -70,10 +70,10 @@ fn growth(step: &Value) -> u64 {
         }
         None => 1,
     };
-    within(step).fold(own, |all, step| all.saturating_mul(growth(step)))
+    nested(step).fold(own, |all, step| all.saturating_mul(growth(step)))
 }
 
-/// The pieces that a step puts together, special tokens among them.
+/// The pieces that a step joins, special tokens included.
 fn pieces(step: &Value) -> usize {
     let count = |value: Option<&Value>| value.and_then(Value::as_array).map_or(0, Vec::len);
     let tokens = step.get("special_tokens").and_then(Value::as_object);
@@ -81,7 +81,7 @@ fn pieces(step: &Value) -> usize {
     let own = count(step.get("single"))
         + count(step.get("pair"))
         + tokens.map(|token| count(token.get("ids"))).sum::<usize>();
-    own + within(step).map(pieces).sum::<usize>()
+    own + nested(step).map(pieces).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_models_have_is_let_pass() {
+    fn tokenizers_of_real_models_pass() {
         let space = json!({"type": "Replace", "pattern": {"String": " "}, "content": "▁"});
         let prepend = json!({"type": "Prepend", "prepend": "▁"});
         let file = json!({

@@ -1,8 +1,8 @@
-//! Calls into the tokenizers crate, which panics on some files.
+//! Calls into the tokenizers crate, which panics on some files and texts.
 
 use ken_storage::contained;
 
-/// What `call` returns, or its error or panic in words.
+/// What `call` returns; its error or panic as a message.
 pub(crate) fn tokenizing<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> Result<T, String> {
     contained(call)?.map_err(|error| error.to_string())
 }

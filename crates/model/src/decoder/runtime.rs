@@ -11,7 +11,7 @@ use super::options::{Device, LoadOptions};
 use super::tensors::Tensors;
 use super::weights::Weights;
 use crate::kernels::Precision;
-use crate::kernels::matrix::Weighing;
+use crate::kernels::matrix::WeightFormat;
 
 /// From so many parameters on, weights are held in 8 bits where nobody says otherwise: in 32 they
 /// would not fit into the memory of most machines.
@@ -70,13 +70,13 @@ impl Engines {
             });
         }
         let large = config.parameters() > LARGE;
-        let weighing = match options.precision {
-            Precision::Int8 => Weighing::Int8,
-            Precision::Auto if large => Weighing::Int8,
-            Precision::Auto | Precision::F32 => Weighing::F32,
+        let weight_format = match options.precision {
+            Precision::Int8 => WeightFormat::Int8,
+            Precision::Auto if large => WeightFormat::Int8,
+            Precision::Auto | Precision::F32 => WeightFormat::F32,
         };
         Ok(Self {
-            exact: on_cpu(config, &weights, cache_bytes, weighing)?,
+            exact: on_cpu(config, &weights, cache_bytes, weight_format)?,
             drawing: (options.precision == Precision::Auto && !large).then(|| Drawing {
                 config: config.clone(),
                 weights,
@@ -125,7 +125,7 @@ impl Drawing {
             &self.config,
             &self.weights,
             self.cache_bytes,
-            Weighing::Int8,
+            WeightFormat::Int8,
         )?;
         // Whoever else made one meanwhile made the same.
         Ok(self.runtime.get_or_init(|| made))
@@ -136,9 +136,9 @@ fn on_cpu(
     config: &DecoderConfig,
     weights: &Weights,
     cache_bytes: usize,
-    weighing: Weighing,
+    weight_format: WeightFormat,
 ) -> Result<Runtime, DecoderError> {
-    let graph = Graph::load(config, weights, Cpu { weighing })?;
+    let graph = Graph::load(config, weights, Cpu { weight_format })?;
     weights.check_unchanged()?;
     Ok(Runtime::Cpu(Box::new(Engine::new(
         graph,

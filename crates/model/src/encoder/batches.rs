@@ -1,15 +1,15 @@
-//! Which sequences are computed together, and their computation on all threads.
+//! Batches of sequences, and their computation on all threads.
 
 use rayon::prelude::*;
 
 use super::error::EncoderError;
 use super::tokens::Sequence;
 
-/// The tokens from which on a batch is full. Matrix products gain nothing from more than about 64
-/// rows; this many also hide the work between them and still load the threads evenly.
+/// A batch with this many tokens is full. Matrix products gain nothing from more than about 64 rows;
+/// this many also amortize the work between them and still load the threads evenly.
 const FULL_TOKENS: usize = 256;
 
-/// Computes sequences in batches on all threads of rayon's pool: `compute` gives one result for each
+/// Computes sequences in batches on all threads of rayon's pool: `compute` returns one result for each
 /// sequence of a batch. The results are in the order of the sequences.
 pub(super) fn compute_all<T: Send>(
     sequences: &[Sequence],
@@ -33,7 +33,7 @@ pub(super) fn compute_all<T: Send>(
 
 /// Groups the sequences of the given lengths into batches of similar length, the longest first, so
 /// that no thread is left with a long one at the end. Few tokens are spread over the threads.
-/// Returns the positions of the sequences in `lengths`; each occurs once.
+/// Returns indices into `lengths`; each occurs once.
 fn plan(lengths: &[usize], threads: usize) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..lengths.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(lengths[at]));

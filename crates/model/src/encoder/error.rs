@@ -1,5 +1,4 @@
-//! What can go wrong when an encoder is loaded or run. It holds no recovery: each error names the
-//! file, tensor or value, and `remedy` says what to do about it.
+//! Failures to load or to run an encoder.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +10,10 @@ use thiserror::Error;
 /// [`CrossEncoder`](super::CrossEncoder).
 #[derive(Debug, Error, Diagnostic)]
 pub enum EncoderError {
-    /// A file that every encoder needs is not in the model's folder.
-    #[error("{} is missing", path.display())]
-    #[diagnostic(kind = "encoder_file_missing", remedy = lacking(path))]
-    Missing {
-        /// The file that was looked for.
-        path: PathBuf,
-    },
+    /// A file that every encoder needs is missing from the model's folder.
+    #[error("{} is missing", .0.display())]
+    #[diagnostic(kind = "encoder_file_missing", remedy = lacking(_0))]
+    Missing(PathBuf),
     /// A file exists but could not be read.
     #[error("cannot read {}: {source}", path.display())]
     #[diagnostic(
@@ -43,7 +39,7 @@ pub enum EncoderError {
         /// Where and why parsing failed.
         source: serde_json::Error,
     },
-    /// The model is of a family that this encoder does not compute.
+    /// The model is of an unsupported family.
     #[error("{} names the architecture \"{architecture}\", which is not a BERT-family encoder", path.display())]
     #[diagnostic(
         kind = "encoder_architecture_unsupported",
@@ -55,7 +51,7 @@ pub enum EncoderError {
         /// The `model_type` it names.
         architecture: String,
     },
-    /// The model is no cross-encoder of a family that is computed here.
+    /// The model is not a supported cross-encoder.
     #[error("{} names the architecture \"{architecture}\", which is not a cross-encoder that is known here ({supported})", path.display())]
     #[diagnostic(
         kind = "not_a_cross_encoder",
@@ -64,12 +60,12 @@ pub enum EncoderError {
     NotCrossEncoder {
         /// The configuration file.
         path: PathBuf,
-        /// The class or the `model_type` that it names.
+        /// The class or the `model_type` it names.
         architecture: String,
-        /// The classes that are known.
+        /// The supported classes.
         supported: String,
     },
-    /// The family is known, but one of its settings is not computed here.
+    /// The family is supported, but one of its settings is not.
     #[error("{} sets {setting} to \"{value}\"; supported: {supported}", path.display())]
     #[diagnostic(kind = "encoder_setting_unsupported", remedy = "use another model")]
     UnsupportedSetting {
@@ -79,7 +75,7 @@ pub enum EncoderError {
         setting: &'static str,
         /// Its value.
         value: String,
-        /// What would be accepted.
+        /// The supported values.
         supported: &'static str,
     },
     /// The weights file is truncated, or is not a safetensors file.
@@ -91,7 +87,7 @@ pub enum EncoderError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The weights file lacks a tensor that the configuration calls for.
+    /// The weights file lacks a tensor that the configuration requires.
     #[error("{} has no tensor \"{name}\"", path.display())]
     #[diagnostic(kind = "encoder_tensor_missing", remedy = check_files())]
     MissingTensor {
@@ -100,7 +96,7 @@ pub enum EncoderError {
         /// The name of the tensor, without the family's prefix.
         name: String,
     },
-    /// A tensor does not have the shape that the configuration calls for.
+    /// A tensor does not have the shape that the configuration requires.
     #[error("tensor \"{name}\" in {} has shape {found:?}; config.json calls for {expected:?}", path.display())]
     #[diagnostic(kind = "encoder_tensor_shape", remedy = check_files())]
     TensorShape {
@@ -108,12 +104,12 @@ pub enum EncoderError {
         path: PathBuf,
         /// The name of the tensor.
         name: String,
-        /// The shape by the configuration.
+        /// The shape in the configuration.
         expected: Vec<usize>,
         /// The shape in the file.
         found: Vec<usize>,
     },
-    /// A tensor holds numbers of a type that is not read.
+    /// A tensor holds numbers of an unsupported type.
     #[error("tensor \"{name}\" in {} holds {dtype}; supported: F32, F16, BF16", path.display())]
     #[diagnostic(
         kind = "encoder_tensor_type",
@@ -145,7 +141,7 @@ pub enum EncoderError {
         /// What the tokenizer library said.
         message: String,
     },
-    /// The tokenizer gave a token for which the model has no embedding.
+    /// The tokenizer produced a token for which the model has no embedding.
     #[error("the tokenizer gives token {id}, but the model has {vocabulary} token embeddings")]
     #[diagnostic(kind = "encoder_token_unknown", remedy = check_files())]
     UnknownToken {
@@ -154,7 +150,7 @@ pub enum EncoderError {
         /// The size of the model's vocabulary.
         vocabulary: usize,
     },
-    /// The tokenizer gave a token type for which the model has no embedding.
+    /// The tokenizer produced a token type for which the model has no embedding.
     #[error("the tokenizer gives token type {token_type}, but the model has {types}")]
     #[diagnostic(kind = "encoder_token_type_unknown", remedy = check_files())]
     UnknownTokenType {
@@ -163,13 +159,10 @@ pub enum EncoderError {
         /// How many types the model has.
         types: usize,
     },
-    /// The model computed an embedding or a score that is not made of finite numbers.
-    #[error("{} gives numbers that are not finite", path.display())]
+    /// With the weights in this file, the model computed numbers that are not finite.
+    #[error("{} gives numbers that are not finite", .0.display())]
     #[diagnostic(kind = "encoder_embedding_not_finite", remedy = check_files())]
-    NotFinite {
-        /// The weights file.
-        path: PathBuf,
-    },
+    NotFinite(PathBuf),
 }
 
 impl From<EncoderError> for ModelError {

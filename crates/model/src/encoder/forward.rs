@@ -1,7 +1,6 @@
-//! The forward pass of a BERT-family network over several sequences at once. The sequences lie one
-//! after the other as rows of one matrix, so nothing is padded or masked: the linear layers see all
-//! rows together, and attention sees each sequence by itself. It does no tokenization and no
-//! pooling.
+//! The forward pass of a BERT-family network over a batch of sequences. The sequences are concatenated
+//! as rows of one matrix, so nothing is padded or masked: the linear layers process all rows together,
+//! and attention each sequence by itself. It does no tokenization and no pooling.
 
 use super::error::EncoderError;
 use super::settings::Dimensions;
@@ -14,10 +13,10 @@ use crate::kernels::rows::Rows;
 
 type Result<T> = std::result::Result<T, EncoderError>;
 
-/// Queries that are worked on together; their scores stay in the second-level cache.
-const QUERIES: usize = 48;
+/// Queries that are processed together; their scores stay in the L2 cache.
+const QUERY_TILE: usize = 48;
 
-/// The final hidden states of the sequences, one after the other.
+/// The final hidden states of the sequences, concatenated.
 ///
 /// # Shapes
 /// `sequences`: none longer than the model's positions; the result: `[sum of the lengths, hidden]`.
@@ -107,7 +106,7 @@ fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
                 offset: 0,
                 length,
             }];
-            for queries in queries.chunks(QUERIES) {
+            for queries in queries.chunks(QUERY_TILE) {
                 attention::attend(queries, &keys, width, &mut scratch, &mut out.numbers);
             }
         }
@@ -125,7 +124,7 @@ pub(super) fn affine(linear: &Linear, x: &Rows) -> Result<Rows> {
     Ok(out)
 }
 
-/// The residual and the normalization of each row, in place.
+/// The residual connection and the normalization of each row, in place.
 fn add_and_norm(states: &mut Rows, update: &Rows, norm: &Norm, epsilon: f32) {
     let width = states.width;
     let updates = update.numbers.chunks_exact(width);

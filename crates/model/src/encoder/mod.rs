@@ -1,6 +1,6 @@
-//! Encoders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the processor: sentence embedders, text
-//! in and one vector a text out, and cross-encoders ([`CrossEncoder`]), a pair of texts in and one
-//! score out. It reads a model's folder; it does not fetch models and stores no vectors.
+//! Encoders of the BERT family (BERT, RoBERTa, XLM-RoBERTa) on the CPU: sentence embedders, which map a
+//! text to a vector, and cross-encoders ([`CrossEncoder`]), which map a pair of texts to a score. It
+//! reads a model's folder; it does not download models and stores no vectors.
 
 mod batches;
 mod cross_encoder;
@@ -13,7 +13,7 @@ mod tokens;
 mod weights;
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ken_language::{Embedder, ModelError, Role};
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ use tokens::{Sequence, Tokens};
 use weights::Weights;
 
 use crate::kernels::Precision;
-use crate::kernels::matrix::Weighing;
+use crate::kernels::matrix::WeightFormat;
 use crate::small_file::MOST_TOKENIZER_BYTES;
 
 /// A sentence embedder, loaded and ready. It can be shared between threads.
@@ -34,7 +34,6 @@ pub struct Encoder {
     settings: Settings,
     tokens: Tokens,
     weights: Weights,
-    weights_path: PathBuf,
     fingerprint: String,
 }
 
@@ -43,60 +42,36 @@ impl Encoder {
     /// `model.safetensors` and, where present, the files of sentence-transformers (`modules.json`,
     /// the pooling's `config.json`, `sentence_bert_config.json`,
     /// `config_sentence_transformers.json`). The prefixes are those that the model states, else
-    /// those of the family that its name tells, else none. `auto` is 32 bits.
+    /// those of the family that its name indicates, else none. `auto` is 32 bits.
     pub fn load(dir: &Path, precision: Precision) -> Result<Self, EncoderError> {
-        Self::from_settings(dir, settings::read(dir)?, precision)
-    }
-
-    /// As [`Encoder::load`], with these prefixes instead of the model's.
-    pub fn load_with_prefixes(
-        dir: &Path,
-        prefixes: Prefixes,
-        precision: Precision,
-    ) -> Result<Self, EncoderError> {
-        let settings = Settings {
-            prefixes,
-            ..settings::read(dir)?
-        };
-        Self::from_settings(dir, settings, precision)
-    }
-
-    fn from_settings(
-        dir: &Path,
-        settings: Settings,
-        precision: Precision,
-    ) -> Result<Self, EncoderError> {
-        let weighing = weighing(precision);
-        let weights_path = dir.join("model.safetensors");
-        let file = weights::open(&weights_path)?;
+        let settings = settings::read(dir)?;
+        let file = weights::open(&dir.join("model.safetensors"))?;
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = settings::read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let hashed = file.clone();
         let (tokens, (of_weights, weights)) = rayon::join(
-            || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens),
+            || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, false),
             || {
                 rayon::join(
                     || weights::fingerprint(&hashed),
-                    || weights::read(file, &settings.dimensions, weighing),
+                    || weights::read(file, &settings.dimensions, weight_format(precision)),
                 )
             },
         );
-        let fingerprint = fingerprint::of(&of_weights?, &tokenizer, &settings);
+        let fingerprint = fingerprint::of_embedder(&of_weights?, &tokenizer, &settings);
         Ok(Self {
             tokens: tokens?,
             weights: weights?,
             settings,
-            weights_path,
             fingerprint,
         })
     }
 
     /// The embeddings of `texts`, in their order, each of [`Encoder::dimensions`] numbers; of
-    /// length 1 if [`Encoder::is_normalized`]. The prefix of `role` is put before each text, and
-    /// what exceeds [`Encoder::max_tokens`] is left out. An empty text has an embedding too.
+    /// length 1 if the model normalizes. Each text gets the prefix of `role` and is truncated to
+    /// [`Encoder::max_tokens`]. An empty text has an embedding too.
     ///
-    /// Uses all threads of rayon's pool. A text's embedding depends on the other texts by rounding
-    /// only.
+    /// Uses all threads of rayon's pool. The other texts affect a text's embedding only by rounding.
     pub fn embed(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, EncoderError> {
         let prefix = self.settings.prefixes.of_role(role);
         let sequences: Vec<Sequence> = texts
@@ -121,16 +96,12 @@ impl Encoder {
                 Pooling::Cls => own.iter().take(hidden).copied().collect(),
                 Pooling::Mean => mean_of_rows(own, hidden),
             };
-            // A text without tokens, from a tokenizer that adds none, has the zero vector.
+            // A text without tokens, by a tokenizer that adds none, has the zero vector.
             embedding.resize(hidden, 0.0);
             if self.settings.normalize {
                 normalize(&mut embedding);
             }
-            if embedding.iter().any(|x| !x.is_finite()) {
-                return Err(EncoderError::NotFinite {
-                    path: self.weights_path.clone(),
-                });
-            }
+            self.weights.check_finite(&embedding)?;
             embeddings.push(embedding);
         }
         Ok(embeddings)
@@ -141,25 +112,19 @@ impl Encoder {
         self.settings.dimensions.hidden
     }
 
-    /// The longest input in tokens, prefix and special tokens included; the rest of a longer text
-    /// is left out.
+    /// The longest input in tokens, prefix and special tokens included; longer texts are truncated.
     pub fn max_tokens(&self) -> usize {
         self.settings.max_tokens
     }
 
-    /// Whether the model itself scales its embeddings to length 1.
-    pub fn is_normalized(&self) -> bool {
-        self.settings.normalize
-    }
-
-    /// The prefixes that [`Encoder::embed`] puts before queries and passages.
+    /// The prefixes of queries and passages.
     pub fn prefixes(&self) -> &Prefixes {
         &self.settings.prefixes
     }
 
-    /// Tells this embedder from any other that gives different vectors: hashes in hexadecimal of
-    /// the weights, the tokenizer, the pooling, the prefixes and the longest input. To be compared
-    /// by [`ken_storage::same_fingerprint`]. The precision counts as rounding.
+    /// Differs from that of any embedder that gives other vectors: hashes in hexadecimal of the
+    /// weights, the tokenizer, the pooling, the prefixes and the longest input. Compare them by
+    /// [`ken_storage::same_fingerprint`]. The precision counts as rounding.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -169,8 +134,8 @@ impl Encoder {
         self.tokens.count(text)
     }
 
-    /// The bytes of `text` that each of its tokens stands for, in order, without special tokens,
-    /// prefix or limit. Spans start and end between characters.
+    /// The bytes of `text` that each of its tokens covers, in order, without special tokens, prefix or
+    /// limit. Spans start and end between characters.
     pub fn token_spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
         self.tokens.spans(text)
     }
@@ -198,11 +163,11 @@ impl Embedder for Encoder {
     }
 }
 
-/// How an encoder holds its weights; `auto` is 32 bits.
-fn weighing(precision: Precision) -> Weighing {
+/// How an encoder stores its weights; `auto` is 32 bits.
+fn weight_format(precision: Precision) -> WeightFormat {
     match precision {
-        Precision::Auto | Precision::F32 => Weighing::F32,
-        Precision::Int8 => Weighing::Int8,
+        Precision::Auto | Precision::F32 => WeightFormat::F32,
+        Precision::Int8 => WeightFormat::Int8,
     }
 }
 

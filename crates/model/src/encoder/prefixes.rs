@@ -1,11 +1,11 @@
-//! The words that some embedders want before a query and before a passage. It knows the E5 and BGE
-//! families by name; it does not read files and does not add the words to any text.
+//! The prefixes that some embedders expect on queries and passages. It knows the E5 and BGE families
+//! by name; it reads no files and prefixes no text.
 
 use std::path::Path;
 
 use ken_language::Role;
 
-/// The text put before a query and before a passage; empty where the model wants none.
+/// The prefixes of queries and passages; empty where the model expects none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prefixes {
     /// Put before every query.
@@ -16,7 +16,7 @@ pub struct Prefixes {
 
 impl Prefixes {
     /// The prefixes of a family of embedders, recognized by a model's name or path, such as
-    /// `intfloat/e5-base-v2` or `BAAI/bge-small-en-v1.5`. `None` where the name tells nothing.
+    /// `intfloat/e5-base-v2` or `BAAI/bge-small-en-v1.5`. `None` for an unknown family.
     pub fn of_family(name: &str) -> Option<Self> {
         let name = name.to_lowercase().replace("--", "/");
         name.split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '.'))

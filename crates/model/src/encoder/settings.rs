@@ -1,10 +1,12 @@
-//! Reads what an encoder's folder says about itself: the dimensions of the network, and of a sentence
-//! embedder the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
+//! Reads an encoder's configuration files: the dimensions of the network, and of a sentence embedder
+//! the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value};
 
 use super::error::EncoderError;
 use super::prefixes::Prefixes;
@@ -35,19 +37,10 @@ pub(super) struct Dimensions {
     pub(super) epsilon: f32,
 }
 
-/// What `config.json` says of a network, whatever it is for.
-pub(super) struct Network {
-    /// The file.
-    pub(super) path: PathBuf,
-    pub(super) dimensions: Dimensions,
-    /// The name under which the model was published.
-    name: Option<String>,
-}
-
-impl Network {
-    /// The most tokens that the network tells apart by their positions.
-    pub(super) fn longest(&self) -> usize {
-        self.dimensions.positions - self.dimensions.first_position
+impl Dimensions {
+    /// The most tokens for which there are position embeddings.
+    pub(super) fn max_tokens(&self) -> usize {
+        self.positions - self.first_position
     }
 }
 
@@ -70,35 +63,29 @@ struct NetworkConfig {
     intermediate_size: usize,
     vocab_size: usize,
     max_position_embeddings: usize,
-    #[serde(default = "one")]
-    type_vocab_size: usize,
-    #[serde(default = "default_epsilon")]
-    layer_norm_eps: f32,
-    #[serde(default = "gelu")]
-    hidden_act: String,
+    type_vocab_size: Option<usize>,
+    layer_norm_eps: Option<f32>,
+    hidden_act: Option<String>,
     position_embedding_type: Option<String>,
     pad_token_id: Option<usize>,
     #[serde(rename = "_name_or_path")]
     name: Option<String>,
 }
 
-/// `model_type` alone, read first so that another family is refused by its name.
+/// What `config.json` says about a model of any family.
 #[derive(Deserialize)]
-struct FamilyConfig {
-    model_type: Option<String>,
+pub(super) struct FamilyConfig {
+    pub(super) model_type: Option<String>,
+    /// Classes of transformers.
     architectures: Option<Vec<String>>,
+    pub(super) id2label: Option<BTreeMap<String, IgnoredAny>>,
 }
 
-fn one() -> usize {
-    1
-}
-
-fn default_epsilon() -> f32 {
-    1e-12
-}
-
-fn gelu() -> String {
-    "gelu".to_owned()
+impl FamilyConfig {
+    /// The first class.
+    pub(super) fn class(&self) -> Option<&str> {
+        Some(self.architectures.as_ref()?.first()?.as_str())
+    }
 }
 
 #[derive(Deserialize)]
@@ -108,27 +95,11 @@ struct Module {
 }
 
 #[derive(Deserialize)]
-struct PoolingConfig {
-    #[serde(default)]
-    pooling_mode_cls_token: bool,
-    #[serde(default)]
-    pooling_mode_mean_tokens: bool,
-    #[serde(default)]
-    pooling_mode_max_tokens: bool,
-    #[serde(default)]
-    pooling_mode_mean_sqrt_len_tokens: bool,
-    #[serde(default)]
-    pooling_mode_weightedmean_tokens: bool,
-    #[serde(default)]
-    pooling_mode_lasttoken: bool,
-}
-
-#[derive(Deserialize)]
 struct LengthConfig {
     max_seq_length: Option<usize>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct PromptConfig {
     #[serde(default)]
     prompts: Prompts,
@@ -142,133 +113,105 @@ struct Prompts {
 }
 
 /// Reads the settings of the embedder in `dir`. The prefixes are those of
-/// `config_sentence_transformers.json`, else those of the family that the model's name tells.
+/// `config_sentence_transformers.json`, else those of the family that the model's name indicates.
 pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
-    let network = network(dir)?;
+    let path = dir.join("config.json");
+    let (dimensions, name) = network(&path, &required(&path)?)?;
     let (pooling, normalize) = read_modules(dir)?;
-
-    let longest = network.longest();
-    let path = dir.join("sentence_bert_config.json");
-    let wanted = optional::<LengthConfig>(&path)?.and_then(|config| config.max_seq_length);
-
+    let lengths: Option<LengthConfig> = optional(&dir.join("sentence_bert_config.json"))?;
+    let max_tokens = lengths.and_then(|lengths| lengths.max_seq_length);
     let prefixes = read_prompts(dir)?
-        .or_else(|| network.name.as_deref().and_then(Prefixes::of_family))
+        .or_else(|| name.as_deref().and_then(Prefixes::of_family))
         .or_else(|| Prefixes::of_folder(dir))
         .unwrap_or_default();
-    let max_tokens = wanted.unwrap_or(longest).min(longest);
     Ok(Settings {
-        dimensions: network.dimensions,
         pooling,
         normalize,
-        max_tokens,
+        max_tokens: max_tokens
+            .unwrap_or(usize::MAX)
+            .min(dimensions.max_tokens()),
         prefixes,
+        dimensions,
     })
 }
 
-/// Reads `config.json` of the encoder in `dir`.
-pub(super) fn network(dir: &Path) -> Result<Network, EncoderError> {
-    let path = dir.join("config.json");
-    let family: FamilyConfig = required(&path)?;
-    let roberta = is_roberta(&path, &family)?;
-    let config: NetworkConfig = required(&path)?;
-    Ok(Network {
-        dimensions: dimensions(&path, &config, roberta)?,
-        name: config.name,
-        path,
-    })
-}
-
-/// Whether the family numbers its positions as RoBERTa does; an error for a family not computed.
-fn is_roberta(path: &Path, family: &FamilyConfig) -> Result<bool, EncoderError> {
-    match family.model_type.as_deref() {
-        Some("bert") => Ok(false),
-        Some("roberta" | "xlm-roberta") => Ok(true),
-        other => {
-            let class = family
-                .architectures
-                .as_ref()
-                .and_then(|names| names.first());
-            let architecture = other
-                .or(class.map(String::as_str))
-                .unwrap_or("(none)")
-                .to_owned();
-            Err(EncoderError::UnsupportedArchitecture {
-                path: path.to_owned(),
-                architecture,
-            })
-        }
-    }
-}
-
-fn dimensions(
+/// Reads the dimensions of a network from its `config.json`, and the name under which the model was
+/// published.
+pub(super) fn network(
     path: &Path,
-    config: &NetworkConfig,
-    roberta: bool,
-) -> Result<Dimensions, EncoderError> {
-    let refuse = |setting, value: String, supported| {
-        Err(EncoderError::UnsupportedSetting {
-            path: path.to_owned(),
-            setting,
-            value,
-            supported,
-        })
+    family: &FamilyConfig,
+) -> Result<(Dimensions, Option<String>), EncoderError> {
+    let is_roberta = match family.model_type.as_deref() {
+        Some("bert") => false,
+        Some("roberta" | "xlm-roberta") => true,
+        other => {
+            return Err(EncoderError::UnsupportedArchitecture {
+                path: path.to_owned(),
+                architecture: other.or(family.class()).unwrap_or("(none)").to_owned(),
+            });
+        }
     };
-    if config.hidden_act != "gelu" {
-        return refuse("hidden_act", config.hidden_act.clone(), "gelu");
-    }
-    if let Some(kind) = config
-        .position_embedding_type
-        .as_deref()
-        .filter(|&kind| kind != "absolute")
-    {
-        return refuse("position_embedding_type", kind.to_owned(), "absolute");
-    }
+    // Read only now, as other families lack its fields.
+    let config: NetworkConfig = required(path)?;
+    let check = |setting, value: &dyn ToString, is_supported, supported| match is_supported {
+        true => Ok(()),
+        false => Err(unsupported(path, setting, &value.to_string(), supported)),
+    };
+    let activation = config.hidden_act.as_deref().unwrap_or("gelu");
+    check("hidden_act", &activation, activation == "gelu", "gelu")?;
+    let kind = config.position_embedding_type.as_deref();
+    let kind = kind.unwrap_or("absolute");
+    check(
+        "position_embedding_type",
+        &kind,
+        kind == "absolute",
+        "absolute",
+    )?;
     let heads = config.num_attention_heads;
-    if heads == 0 || !config.hidden_size.is_multiple_of(heads) {
-        return refuse(
-            "num_attention_heads",
-            heads.to_string(),
-            "a divisor of hidden_size",
-        );
-    }
+    let divides = heads > 0 && config.hidden_size.is_multiple_of(heads);
+    check(
+        "num_attention_heads",
+        &heads,
+        divides,
+        "a divisor of hidden_size",
+    )?;
+    let token_types = config.type_vocab_size.unwrap_or(1);
     for (setting, value) in [
         ("hidden_size", config.hidden_size),
         ("intermediate_size", config.intermediate_size),
         ("vocab_size", config.vocab_size),
-        ("type_vocab_size", config.type_vocab_size),
+        ("type_vocab_size", token_types),
     ] {
-        if value == 0 {
-            return refuse(setting, "0".to_owned(), "1 or more");
-        }
+        check(setting, &value, value > 0, "1 or more")?;
     }
-    let first_position = if roberta {
-        config.pad_token_id.unwrap_or(1).saturating_add(1)
-    } else {
-        0
+    let positions = config.max_position_embeddings;
+    let first_position = match is_roberta {
+        true => config.pad_token_id.unwrap_or(1).saturating_add(1),
+        false => 0,
     };
-    if config.max_position_embeddings <= first_position {
-        let value = config.max_position_embeddings.to_string();
-        return refuse(
-            "max_position_embeddings",
-            value,
-            "more than the first position",
-        );
-    }
-    Ok(Dimensions {
+    let supported = "more than the first position";
+    check(
+        "max_position_embeddings",
+        &positions,
+        positions > first_position,
+        supported,
+    )?;
+    let dimensions = Dimensions {
         hidden: config.hidden_size,
         layers: config.num_hidden_layers,
         heads,
         intermediate: config.intermediate_size,
         vocabulary: config.vocab_size,
-        positions: config.max_position_embeddings,
-        token_types: config.type_vocab_size,
+        positions,
+        token_types,
         first_position,
-        epsilon: config.layer_norm_eps,
-    })
+        epsilon: config.layer_norm_eps.unwrap_or(1e-12),
+    };
+    Ok((dimensions, config.name))
 }
 
 /// Pooling and normalization by `modules.json`; without one, the mean and no normalization, as
-/// sentence-transformers has it.
+/// sentence-transformers defaults to.
 fn read_modules(dir: &Path) -> Result<(Pooling, bool), EncoderError> {
     let path = dir.join("modules.json");
     let mut pooling = Pooling::Mean;
@@ -277,91 +220,99 @@ fn read_modules(dir: &Path) -> Result<(Pooling, bool), EncoderError> {
         match module.r#type.rsplit('.').next().unwrap_or_default() {
             "Transformer" => {}
             "Pooling" if !stays_within(&module.path) => {
-                return Err(EncoderError::UnsupportedSetting {
-                    path,
-                    setting: "a module's path",
-                    value: module.path,
-                    supported: "a folder below the model's",
-                });
+                let supported = "a folder below the model's";
+                return Err(unsupported(
+                    &path,
+                    "a module's path",
+                    &module.path,
+                    supported,
+                ));
             }
             "Pooling" => pooling = read_pooling(&dir.join(module.path).join("config.json"))?,
             "Normalize" => normalize = true,
             _ => {
-                return Err(EncoderError::UnsupportedSetting {
-                    path,
-                    setting: "a module's type",
-                    value: module.r#type,
-                    supported: "Transformer, Pooling, Normalize",
-                });
+                let supported = "Transformer, Pooling, Normalize";
+                return Err(unsupported(
+                    &path,
+                    "a module's type",
+                    &module.r#type,
+                    supported,
+                ));
             }
         }
     }
     Ok((pooling, normalize))
 }
 
-/// Whether a path leads from a folder to what lies below it.
+/// Whether a relative path stays below the folder that it starts from.
 fn stays_within(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 fn read_pooling(path: &Path) -> Result<Pooling, EncoderError> {
-    let config: PoolingConfig = required(path)?;
-    let modes = [
-        ("cls", config.pooling_mode_cls_token),
-        ("mean", config.pooling_mode_mean_tokens),
-        ("max", config.pooling_mode_max_tokens),
-        ("mean_sqrt_len", config.pooling_mode_mean_sqrt_len_tokens),
-        ("weightedmean", config.pooling_mode_weightedmean_tokens),
-        ("lasttoken", config.pooling_mode_lasttoken),
-    ];
-    let chosen: Vec<&str> = modes
-        .iter()
-        .filter(|mode| mode.1)
-        .map(|mode| mode.0)
-        .collect();
+    let config: Map<String, Value> = required(path)?;
+    let chosen: Vec<&str> = [
+        ("cls", "pooling_mode_cls_token"),
+        ("mean", "pooling_mode_mean_tokens"),
+        ("max", "pooling_mode_max_tokens"),
+        ("mean_sqrt_len", "pooling_mode_mean_sqrt_len_tokens"),
+        ("weightedmean", "pooling_mode_weightedmean_tokens"),
+        ("lasttoken", "pooling_mode_lasttoken"),
+    ]
+    .into_iter()
+    .filter(|(_, setting)| config.get(*setting) == Some(&Value::Bool(true)))
+    .map(|(mode, _)| mode)
+    .collect();
     match chosen.as_slice() {
         ["cls"] => Ok(Pooling::Cls),
         ["mean"] => Ok(Pooling::Mean),
-        _ => Err(EncoderError::UnsupportedSetting {
-            path: path.to_owned(),
-            setting: "the pooling mode",
-            value: chosen.join(" + "),
-            supported: "cls, mean",
-        }),
+        _ => Err(unsupported(
+            path,
+            "the pooling mode",
+            &chosen.join(" + "),
+            "cls, mean",
+        )),
     }
 }
 
-/// The prompts that the model states, or `None` where it states none (some files list empty ones).
+/// The model's own prompts; `None` where it states none (some files list empty ones).
 fn read_prompts(dir: &Path) -> Result<Option<Prefixes>, EncoderError> {
-    let Some(config) = optional::<PromptConfig>(&dir.join("config_sentence_transformers.json"))?
-    else {
-        return Ok(None);
-    };
-    let passage = config
-        .prompts
-        .passage
-        .or(config.prompts.document)
-        .unwrap_or_default();
+    let config: Option<PromptConfig> = optional(&dir.join("config_sentence_transformers.json"))?;
+    let prompts = config.unwrap_or_default().prompts;
     let prefixes = Prefixes {
-        query: config.prompts.query.unwrap_or_default(),
-        passage,
+        query: prompts.query.unwrap_or_default(),
+        passage: prompts.passage.or(prompts.document).unwrap_or_default(),
     };
     Ok((prefixes != Prefixes::default()).then_some(prefixes))
 }
 
-/// Reads a whole file of at most so many bytes; one that does not exist is [`EncoderError::Missing`].
-pub(super) fn read_file(path: &Path, most: u64) -> Result<Vec<u8>, EncoderError> {
-    small_file::bytes(path, most).map_err(|source| file_error(path.to_owned(), source))
+/// A setting of a file that is not supported.
+pub(super) fn unsupported(
+    path: &Path,
+    setting: &'static str,
+    value: &str,
+    supported: &'static str,
+) -> EncoderError {
+    EncoderError::UnsupportedSetting {
+        path: path.to_owned(),
+        setting,
+        value: value.to_owned(),
+        supported,
+    }
 }
 
-/// Tells a missing file, as in what is no folder, from an unreadable one.
+/// Reads a whole file of at most `limit` bytes; one that does not exist is [`EncoderError::Missing`].
+pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, EncoderError> {
+    small_file::bytes(path, limit).map_err(|source| file_error(path.to_owned(), source))
+}
+
+/// Distinguishes a missing file, as in what is no folder, from an unreadable one.
 pub(super) fn file_error(path: PathBuf, source: std::io::Error) -> EncoderError {
     use std::io::ErrorKind::{NotADirectory, NotFound};
-    if matches!(source.kind(), NotFound | NotADirectory) {
-        EncoderError::Missing { path }
-    } else {
-        EncoderError::Read { path, source }
+    match source.kind() {
+        NotFound | NotADirectory => EncoderError::Missing(path),
+        _ => EncoderError::Read { path, source },
     }
 }
 
@@ -375,8 +326,7 @@ pub(super) fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EncoderErr
 
 pub(super) fn optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EncoderError> {
     match required(path) {
-        Ok(value) => Ok(Some(value)),
-        Err(EncoderError::Missing { .. }) => Ok(None),
-        Err(error) => Err(error),
+        Err(EncoderError::Missing(_)) => Ok(None),
+        value => value.map(Some),
     }
 }

@@ -1,9 +1,12 @@
-//! Text to token ids, and back to the places in the text. It adds no prefixes and pads nothing.
+//! Tokenization, and the spans of tokens in a text. It adds no prefixes and pads nothing.
 
 use std::ops::Range;
 use std::path::Path;
 
-use tokenizers::{PostProcessor, Tokenizer, TruncationDirection};
+use tokenizers::utils::truncation::{
+    TruncationDirection, TruncationParams, TruncationStrategy, truncate_encodings,
+};
+use tokenizers::{Encoding, PostProcessor, Tokenizer};
 
 use super::error::EncoderError;
 use crate::tokenizer_growth;
@@ -14,7 +17,7 @@ use crate::tokenizing::tokenizing;
 pub(super) struct Sequence {
     /// Token ids, special ones included.
     pub(super) ids: Vec<u32>,
-    /// One token type an id, which tells the two texts of a pair apart.
+    /// One token type per id, which distinguishes the two texts of a pair.
     pub(super) types: Vec<u32>,
 }
 
@@ -24,100 +27,130 @@ impl Sequence {
     }
 }
 
-/// A tokenizer with the model's limit on the length of its input.
+/// A tokenizer of texts, or of pairs of texts, with the model's limit on the length of its input.
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
-    /// The most tokens of a text that fit beside the special ones.
-    room: usize,
+    /// The most tokens of a text, or of a pair together, without the special ones; at least one per
+    /// text.
+    text_tokens: usize,
 }
 
 impl Tokens {
-    /// Reads `tokenizer.json` from its content. `max_tokens` counts the special tokens too.
+    /// Parses the content of `tokenizer.json` at `path`. `max_tokens` counts the special tokens too.
     pub(super) fn parse(
         path: &Path,
         content: &[u8],
         max_tokens: usize,
+        pairs: bool,
     ) -> Result<Self, EncoderError> {
-        let tokenizer = read(path, content)?;
-        let room = room(path, &tokenizer, max_tokens, false)?;
-        Ok(Self { tokenizer, room })
+        let invalid = |message| EncoderError::Tokenizer {
+            path: path.to_owned(),
+            message,
+        };
+        tokenizer_growth::check(content).map_err(invalid)?;
+        let parse = || {
+            let mut tokenizer = Tokenizer::from_bytes(content)?;
+            tokenizer.with_padding(None).with_truncation(None)?;
+            Ok(tokenizer)
+        };
+        let tokenizer = tokenizing(parse).map_err(invalid)?;
+        let processor = tokenizer.get_post_processor();
+        let special = processor.map_or(0, |processor| processor.added_tokens(pairs));
+        let text_tokens = max_tokens
+            .checked_sub(special)
+            .filter(|&tokens| tokens > usize::from(pairs))
+            .ok_or_else(|| {
+                invalid(format!(
+                    "it adds {special} tokens, but the model reads at most {max_tokens}"
+                ))
+            })?;
+        Ok(Self {
+            tokenizer,
+            text_tokens,
+        })
     }
 
-    /// The model's input for a text: its token ids between the special tokens, cut at the end to
-    /// the model's limit.
+    /// The model's input for a text: its token ids between the special tokens, truncated to the
+    /// model's limit.
     pub(super) fn sequence(&self, text: &str) -> Result<Sequence, EncoderError> {
-        let encoding = tokenizing(|| {
+        let encoding = encode(text, || {
             let mut encoding = self.tokenizer.encode_fast(text, false)?;
-            encoding.truncate(self.room, 0, TruncationDirection::Right);
-            // The parts cut off would be given special tokens too.
+            encoding.truncate(self.text_tokens, 0, TruncationDirection::Right);
+            // The truncated parts would get special tokens too.
             encoding.take_overflowing();
             self.tokenizer.post_process(encoding, None, true)
-        })
-        .map_err(|reason| failure(text, reason))?;
+        })?;
         Ok(Sequence {
             ids: encoding.get_ids().to_vec(),
             types: vec![0; encoding.len()],
         })
     }
 
-    /// The bytes of `text` that each token stands for, in order, without special tokens and
-    /// without a limit. Spans start and end between characters.
+    /// The model's input for a pair: both texts with the special tokens between and around them.
+    /// Truncated as transformers does by `longest_first`: from the end of the longer text.
+    /// `token_types` gives the tokens of the second text another type.
+    pub(super) fn pair(
+        &self,
+        query: &str,
+        passage: &str,
+        token_types: bool,
+    ) -> Result<Sequence, EncoderError> {
+        let one = |text: &str, kind: u32| {
+            let mut encoding = encode(text, || self.tokenizer.encode_fast(text, false))?;
+            encoding.set_type_ids(vec![kind; encoding.len()]);
+            Ok(encoding)
+        };
+        let (first, second) = (one(query, 0)?, one(passage, 1)?);
+        let limit = TruncationParams {
+            direction: TruncationDirection::Right,
+            max_length: self.text_tokens,
+            strategy: TruncationStrategy::LongestFirst,
+            stride: 0,
+        };
+        let encoding = encode(passage, || {
+            let (mut first, mut second) = truncate_encodings(first, Some(second), &limit)?;
+            // The truncated parts would get special tokens too.
+            first.take_overflowing();
+            if let Some(second) = &mut second {
+                second.take_overflowing();
+            }
+            match self.tokenizer.post_process(first, second, true)? {
+                empty if empty.is_empty() => Err("the pair has no tokens".into()),
+                encoding => Ok(encoding),
+            }
+        })?;
+        Ok(Sequence {
+            ids: encoding.get_ids().to_vec(),
+            types: match token_types {
+                true => encoding.get_type_ids().to_vec(),
+                false => vec![0; encoding.len()],
+            },
+        })
+    }
+
+    /// The bytes of `text` that each token covers, in order, without special tokens or limit. Spans
+    /// start and end between characters.
     pub(super) fn spans(&self, text: &str) -> Result<Vec<Range<usize>>, EncoderError> {
-        let encoding = tokenizing(|| self.tokenizer.encode(text, false))
-            .map_err(|reason| failure(text, reason))?;
-        let spans = encoding.get_offsets().iter();
-        Ok(spans
-            .map(|&(start, end)| whole_characters(text, start, end))
-            .collect())
+        let encoding = encode(text, || self.tokenizer.encode(text, false))?;
+        let span = |&(start, end)| whole_characters(text, start, end);
+        Ok(encoding.get_offsets().iter().map(span).collect())
     }
 
-    /// The number of tokens of `text`, without special tokens and without a limit.
+    /// The number of tokens of `text`, without special tokens or limit.
     pub(super) fn count(&self, text: &str) -> Result<usize, EncoderError> {
-        let encoding = tokenizing(|| self.tokenizer.encode_fast(text, false))
-            .map_err(|reason| failure(text, reason))?;
-        Ok(encoding.len())
+        Ok(encode(text, || self.tokenizer.encode_fast(text, false))?.len())
     }
 }
 
-/// Reads a tokenizer from the content of its file at `path`, without limit and padding.
-pub(super) fn read(path: &Path, content: &[u8]) -> Result<Tokenizer, EncoderError> {
-    let tokenizer = tokenizer_growth::check(content).and_then(|()| {
-        tokenizing(|| {
-            let mut tokenizer = Tokenizer::from_bytes(content)?;
-            tokenizer.with_padding(None).with_truncation(None)?;
-            Ok(tokenizer)
-        })
-    });
-    tokenizer.map_err(|message| EncoderError::Tokenizer {
-        path: path.to_owned(),
-        message,
-    })
-}
-
-/// The tokens of a text, or of a pair of texts together, that fit beside the special ones; at least
-/// one a text.
-pub(super) fn room(
-    path: &Path,
-    tokenizer: &Tokenizer,
-    max_tokens: usize,
-    pair: bool,
-) -> Result<usize, EncoderError> {
-    let special = tokenizer
-        .get_post_processor()
-        .map_or(0, |processor| processor.added_tokens(pair));
-    let room = max_tokens.checked_sub(special);
-    room.filter(|&room| room > usize::from(pair))
-        .ok_or_else(|| EncoderError::Tokenizer {
-            path: path.to_owned(),
-            message: format!("it adds {special} tokens, but the model reads at most {max_tokens}"),
-        })
-}
-
-pub(super) fn failure(text: &str, message: String) -> EncoderError {
-    EncoderError::Tokenize {
+/// The encoding of a text, or the reason why the tokenizer refused it.
+fn encode(
+    text: &str,
+    call: impl FnOnce() -> tokenizers::Result<Encoding>,
+) -> Result<Encoding, EncoderError> {
+    tokenizing(call).map_err(|message| EncoderError::Tokenize {
         bytes: text.len(),
         message,
-    }
+    })
 }
 
 /// Widens a span to whole characters: a tokenizer that works on bytes may split one.

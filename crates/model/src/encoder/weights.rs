@@ -1,5 +1,4 @@
 //! The weights of a BERT-family network, read from safetensors and laid out for the forward pass.
-//! It computes nothing but that layout.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,10 +11,10 @@ use safetensors::tensor::{Dtype, TensorInfo};
 use super::error::EncoderError;
 use super::settings::{Dimensions, file_error};
 use crate::fingerprint::Fingerprint;
-use crate::kernels::matrix::{Matrix, Weighing};
+use crate::kernels::matrix::{Matrix, WeightFormat};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
-/// The prefixes under which checkpoints store the same tensors.
+/// The name prefixes under which checkpoints store the same tensors.
 const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "0.auto_model."];
 
 /// An affine map.
@@ -33,7 +32,7 @@ pub(super) struct Norm {
 
 /// One transformer block.
 pub(super) struct Layer {
-    /// Query, key and value, one behind the other.
+    /// Query, key and value, concatenated.
     pub(super) attention: Linear,
     pub(super) attention_out: Linear,
     pub(super) attention_norm: Norm,
@@ -62,8 +61,22 @@ pub(super) struct WordEmbeddings {
     columns: usize,
 }
 
+impl Weights {
+    /// Refuses results that are not finite numbers.
+    pub(super) fn check_finite(&self, results: &[f32]) -> Result<(), EncoderError> {
+        match results.iter().all(|x| x.is_finite()) {
+            true => Ok(()),
+            false => Err(EncoderError::NotFinite(self.words.path().to_owned())),
+        }
+    }
+}
+
 impl WordEmbeddings {
-    /// Writes the embedding of token `id` to `out`, `[hidden]`. `bytes` is room to read it into.
+    fn path(&self) -> &Path {
+        self.file.file().path()
+    }
+
+    /// Writes the embedding of token `id` to `out`, `[hidden]`. `bytes` is a buffer to read into.
     pub(super) fn row(
         &self,
         id: u32,
@@ -83,7 +96,7 @@ impl WordEmbeddings {
             .file()
             .read_into(start, bytes)
             .map_err(TensorFileError::from)
-            .map_err(|error| refusal(self.file.file().path(), error))?;
+            .map_err(|error| refusal(self.path(), error))?;
         decode(bytes, self.dtype, out);
         Ok(())
     }
@@ -91,7 +104,7 @@ impl WordEmbeddings {
     /// Refuses a file that was written to since it was opened.
     pub(super) fn check_unchanged(&self) -> Result<(), EncoderError> {
         let unchanged = self.file.file().check_unchanged();
-        unchanged.map_err(|error| refusal(self.file.file().path(), error.into()))
+        unchanged.map_err(|error| refusal(self.path(), error.into()))
     }
 }
 
@@ -120,28 +133,19 @@ fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
 pub(super) fn read(
     file: Arc<TensorFile>,
     dim: &Dimensions,
-    weighing: Weighing,
+    format: WeightFormat,
 ) -> Result<Weights, EncoderError> {
     let tensors = Tensors {
         file: &file,
-        weighing,
+        format,
     };
     let hidden = dim.hidden;
 
-    let words = tensors.info(
-        "embeddings.word_embeddings.weight",
-        &[dim.vocabulary, hidden],
-    )?;
+    let embeddings = |kind: &str| format!("embeddings.{kind}_embeddings.weight");
+    let words = tensors.info(&embeddings("word"), &[dim.vocabulary, hidden])?;
     let (start, dtype) = (file.place(words), words.dtype);
-
-    let positions = tensors.read(
-        "embeddings.position_embeddings.weight",
-        &[dim.positions, hidden],
-    )?;
-    let types = tensors.read(
-        "embeddings.token_type_embeddings.weight",
-        &[dim.token_types, hidden],
-    )?;
+    let positions = tensors.read(&embeddings("position"), &[dim.positions, hidden])?;
+    let types = tensors.read(&embeddings("token_type"), &[dim.token_types, hidden])?;
     let norm = tensors.norm("embeddings.LayerNorm", hidden)?;
     let layers = (0..dim.layers)
         .into_par_iter()
@@ -173,20 +177,20 @@ pub(super) fn read_linear(
 ) -> Result<Linear, EncoderError> {
     let tensors = Tensors {
         file,
-        weighing: Weighing::F32,
+        format: WeightFormat::F32,
     };
     tensors.linear(&[name.to_owned()], inputs, outputs)
 }
 
-/// The tensors of one file, under whichever prefix it stores them.
+/// The tensors of one file, whichever name prefix it uses.
 struct Tensors<'a> {
     file: &'a TensorFile,
-    /// How projections are held.
-    weighing: Weighing,
+    /// How projections are stored.
+    format: WeightFormat,
 }
 
 impl<'a> Tensors<'a> {
-    /// The tensor `name`, of the given shape and a type that can be read.
+    /// The tensor `name`, of this shape and a supported type.
     fn info(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo, EncoderError> {
         let found = PREFIXES
             .iter()
@@ -230,8 +234,7 @@ impl<'a> Tensors<'a> {
         })
     }
 
-    /// The affine maps of the given names, all of one shape, as one: their outputs one behind the
-    /// other.
+    /// The affine maps of these names, all of one shape, as one with concatenated outputs.
     fn linear(
         &self,
         names: &[String],
@@ -243,7 +246,7 @@ impl<'a> Tensors<'a> {
             weight.extend(self.read(&format!("{name}.weight"), &[outputs, inputs])?);
             bias.extend(self.read(&format!("{name}.bias"), &[outputs])?);
         }
-        let weight = Matrix::new(&weight, bias.len(), inputs, self.weighing);
+        let weight = Matrix::new(&weight, bias.len(), inputs, self.format);
         Ok(Linear { weight, bias })
     }
 
@@ -264,7 +267,7 @@ impl<'a> Tensors<'a> {
     }
 }
 
-/// The bytes of one number; 0 for a type that is not read.
+/// Bytes of one number; 0 for an unsupported type.
 fn width(dtype: Dtype) -> usize {
     match dtype {
         Dtype::F32 => 4,
@@ -275,21 +278,15 @@ fn width(dtype: Dtype) -> usize {
 
 /// Reads little-endian numbers of a type of which [`width`] is not 0.
 fn decode(bytes: &[u8], dtype: Dtype, out: &mut [f32]) {
-    let pairs = || bytes.chunks_exact(2).map(|pair| [pair[0], pair[1]]);
-    match dtype {
-        Dtype::F16 => out
-            .iter_mut()
-            .zip(pairs())
-            .for_each(|(x, b)| *x = f16::from_le_bytes(b).to_f32()),
-        Dtype::BF16 => out
-            .iter_mut()
-            .zip(pairs())
-            .for_each(|(x, b)| *x = bf16::from_le_bytes(b).to_f32()),
-        _ => {
-            for (x, b) in out.iter_mut().zip(bytes.chunks_exact(4)) {
-                *x = f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
-            }
+    fn each<const WIDTH: usize>(bytes: &[u8], out: &mut [f32], number: fn([u8; WIDTH]) -> f32) {
+        for (x, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+            *x = number(*bytes);
         }
+    }
+    match dtype {
+        Dtype::F16 => each(bytes, out, |bytes| f16::from_le_bytes(bytes).to_f32()),
+        Dtype::BF16 => each(bytes, out, |bytes| bf16::from_le_bytes(bytes).to_f32()),
+        _ => each(bytes, out, f32::from_le_bytes),
     }
 }
 

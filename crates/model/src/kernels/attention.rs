@@ -1,7 +1,7 @@
-//! Attention of rows of queries that read the same keys and values.
+//! Attention of query rows that share their keys and values.
 //!
-//! Six rows of queries against two vectors of keys, and six rows of weights against two vectors of
-//! values, stand in registers at once.
+//! Register tiles are six rows of queries by two vectors of keys, and six rows of weights by two
+//! vectors of values.
 
 use std::ops::Range;
 
@@ -10,26 +10,26 @@ use pulp::{Arch, Simd, WithSimd};
 use super::elementwise::softmax_inlined;
 use super::wide::LANES;
 
-/// Rows of queries that stand in registers at once.
+/// Query rows of a register tile.
 const TILE: usize = 6;
 
-/// Keys, or values, that all queries are held against before the next ones: as many as stay in the
-/// first-level cache.
-const NEAR: usize = 4 * LANES;
+/// Keys, or values, that all queries are multiplied with before the next ones: as many as stay in the
+/// L1 cache.
+const KEY_TILE: usize = 4 * LANES;
 
-/// The keys and values of one head, laid out as attention reads them. What lies behind the tokens
-/// written is zero or left over, and never counts.
+/// The KV cache of one attention head, in the layout that attention reads. What follows the tokens
+/// written is zero or left over, and never used.
 #[derive(Clone)]
 pub(crate) struct HeadCache {
     width: usize,
-    /// In blocks of as many keys as there are lanes, each transposed: `[blocks, width, lanes]`.
+    /// In blocks of [`LANES`] keys, each transposed: `[blocks, width, lanes]`.
     keys: Vec<f32>,
-    /// `[capacity, stride]`, where the stride is the width rounded up to whole lanes.
+    /// `[capacity, stride]`; the stride is the width rounded up to whole lanes.
     values: Vec<f32>,
 }
 
 impl HeadCache {
-    /// Room for some tokens, each with a key and a value of `width` numbers.
+    /// A cache for `tokens` tokens, each with a key and a value of `width` numbers.
     pub(crate) fn new(width: usize, tokens: usize) -> Self {
         let mut cache = Self {
             width,
@@ -40,7 +40,7 @@ impl HeadCache {
         cache
     }
 
-    /// Makes room for some tokens in all.
+    /// Changes the capacity to `tokens` tokens in all.
     pub(crate) fn resize(&mut self, tokens: usize) {
         let capacity = tokens.next_multiple_of(LANES);
         self.keys.resize(capacity * self.width, 0.0);
@@ -48,27 +48,27 @@ impl HeadCache {
             .resize(capacity * self.width.next_multiple_of(LANES), 0.0);
     }
 
-    /// Writes a token's key and value.
-    pub(crate) fn write(&mut self, place: usize, key: &[f32], value: &[f32]) {
-        let block = &mut self.keys[place / LANES * LANES * self.width..];
+    /// Writes the key and value of the token at `position`.
+    pub(crate) fn write(&mut self, position: usize, key: &[f32], value: &[f32]) {
+        let block = &mut self.keys[position / LANES * LANES * self.width..];
         for (row, &number) in block.chunks_mut(LANES).zip(key) {
-            row[place % LANES] = number;
+            row[position % LANES] = number;
         }
         let stride = self.width.next_multiple_of(LANES);
-        self.values[place * stride..][..value.len()].copy_from_slice(value);
+        self.values[position * stride..][..value.len()].copy_from_slice(value);
     }
 }
 
-/// A row of queries: the row, its place in the output, and how far it sees.
+/// A query row: its numbers, its offset in the output, and the positions that it attends to.
 pub(crate) struct Query<'a> {
     pub(crate) numbers: &'a [f32],
     pub(crate) out: usize,
-    /// The positions that it sees.
+    /// The positions that it attends to, `from..to`.
     pub(crate) from: usize,
     pub(crate) to: usize,
 }
 
-/// Tokens that follow one another, of a sequence that may have several such segments.
+/// A segment of consecutive tokens; a sequence may have several.
 pub(crate) struct Keys<'a> {
     pub(crate) cache: &'a HeadCache,
     /// The position of the first token.
@@ -76,20 +76,20 @@ pub(crate) struct Keys<'a> {
     pub(crate) length: usize,
 }
 
-/// Memory to work in, kept from pass to pass.
+/// Buffers that are reused between passes.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// `[queries, stride]`, a row as long as the sequence.
+    /// `[queries, stride]`; a row spans the sequence.
     scores: Vec<f32>,
-    /// The queries' numbers in tiles: `[tiles, width, rows of the tile]`.
+    /// The queries packed in tiles: `[tiles, width, rows of the tile]`.
     packed: Vec<f32>,
 }
 
-/// Lets queries attend to what they see of the segments: the softmax of their products with the
-/// keys over the root of the width, by which the values are weighed.
+/// Scaled dot-product attention of queries over segments: values weighted by
+/// `softmax(query · keys / sqrt(width))`.
 ///
 /// # Shapes
-/// Each query writes `[width]` to its place in `out`.
+/// Each query writes `[width]` at its offset in `out`.
 pub(crate) fn attend(
     queries: &[Query<'_>],
     segments: &[Keys<'_>],
@@ -99,7 +99,7 @@ pub(crate) fn attend(
 ) {
     let Scratch { scores, packed } = scratch;
     let end = queries.iter().map(|query| query.to).max().unwrap_or(0);
-    // Blocks of keys are computed whole, so the last may reach behind the end.
+    // Blocks of keys are computed whole, so the last may reach past the end.
     let stride = (end + LANES).next_multiple_of(LANES);
     scores.resize(scores.len().max(queries.len() * stride), 0.0);
     packed.clear();
@@ -119,16 +119,16 @@ pub(crate) fn attend(
     });
 }
 
-/// What is done with the keys or values near one another.
+/// What is done with a tile of keys or values.
 #[derive(Clone, Copy)]
 enum Step {
-    /// Keys to scores.
+    /// Computes scores from keys.
     Score,
-    /// Values, by the weights that scores became, to the output.
-    Collect,
+    /// Adds values, weighted by the softmax of the scores, to the output.
+    Accumulate,
 }
 
-/// What [`attend`] runs in the widest vectors.
+/// The part of [`attend`] that runs with the widest vector instructions.
 struct HeadPass<'a> {
     queries: &'a [Query<'a>],
     packed: &'a [f32],
@@ -147,37 +147,37 @@ impl WithSimd for HeadPass<'_> {
         let from = self.queries.iter().map(|q| q.from).min().unwrap_or(0);
         let to = self.queries.iter().map(|q| q.to).max().unwrap_or(0);
         self.walk(simd, from..to, Step::Score);
-        self.weigh(from, to);
+        self.softmax(from, to);
         for query in self.queries {
             self.out[query.out..][..self.width].fill(0.0);
         }
-        self.walk(simd, from..to, Step::Collect);
+        self.walk(simd, from..to, Step::Accumulate);
     }
 }
 
 impl HeadPass<'_> {
-    /// Takes a step for all queries and all that they see, tile by tile, near by near.
+    /// Takes a step for all queries and all positions that they attend to, tile by tile.
     #[inline(always)]
-    fn walk<S: Simd>(&mut self, simd: S, seen: Range<usize>, step: Step) {
+    fn walk<S: Simd>(&mut self, simd: S, attended: Range<usize>, step: Step) {
         for segment in self.segments {
             let within =
                 |position: usize| position.saturating_sub(segment.offset).min(segment.length);
-            let (first, to) = (within(seen.start), within(seen.end));
+            let (first, to) = (within(attended.start), within(attended.end));
             let from = match step {
                 Step::Score => first / LANES * LANES,
-                Step::Collect => first,
+                Step::Accumulate => first,
             };
-            for near in (from..to).step_by(NEAR) {
-                let near = near..to.min(near + NEAR);
+            for positions in (from..to).step_by(KEY_TILE) {
+                let positions = positions..to.min(positions + KEY_TILE);
                 for tile in (0..self.queries.len()).step_by(TILE) {
-                    let near = near.clone();
+                    let positions = positions.clone();
                     match self.queries.len() - tile {
-                        1 => self.step::<S, 1>(simd, segment, near, tile, step),
-                        2 => self.step::<S, 2>(simd, segment, near, tile, step),
-                        3 => self.step::<S, 3>(simd, segment, near, tile, step),
-                        4 => self.step::<S, 4>(simd, segment, near, tile, step),
-                        5 => self.step::<S, 5>(simd, segment, near, tile, step),
-                        _ => self.step::<S, TILE>(simd, segment, near, tile, step),
+                        1 => self.step::<S, 1>(simd, segment, positions, tile, step),
+                        2 => self.step::<S, 2>(simd, segment, positions, tile, step),
+                        3 => self.step::<S, 3>(simd, segment, positions, tile, step),
+                        4 => self.step::<S, 4>(simd, segment, positions, tile, step),
+                        5 => self.step::<S, 5>(simd, segment, positions, tile, step),
+                        _ => self.step::<S, TILE>(simd, segment, positions, tile, step),
                     }
                 }
             }
@@ -189,29 +189,29 @@ impl HeadPass<'_> {
         &mut self,
         simd: S,
         segment: &Keys<'_>,
-        near: Range<usize>,
+        positions: Range<usize>,
         tile: usize,
         step: Step,
     ) {
         match step {
-            Step::Score => self.score::<S, ROWS>(simd, segment, near, tile),
-            Step::Collect => self.collect::<S, ROWS>(simd, segment, near, tile),
+            Step::Score => self.score::<S, ROWS>(simd, segment, positions, tile),
+            Step::Accumulate => self.accumulate::<S, ROWS>(simd, segment, positions, tile),
         }
     }
 
-    /// The products of some queries and some keys. A block that reaches behind its segment is
+    /// The products of a tile of queries and a tile of keys. A block that reaches past its segment is
     /// overwritten by the next segment.
     #[inline(always)]
     fn score<S: Simd, const ROWS: usize>(
         &mut self,
         simd: S,
         segment: &Keys<'_>,
-        near: Range<usize>,
+        positions: Range<usize>,
         tile: usize,
     ) {
         let (queries, _) =
             self.packed[tile * self.width..][..ROWS * self.width].as_chunks::<ROWS>();
-        for start in near.step_by(LANES) {
+        for start in positions.step_by(LANES) {
             let block = &segment.cache.keys[start * self.width..][..LANES * self.width];
             let (block, _) = block.as_chunks::<LANES>();
             for pair in 0..LANES / (2 * S::F32_LANES) {
@@ -235,9 +235,9 @@ impl HeadPass<'_> {
         }
     }
 
-    /// Scores to weights.
+    /// Replaces scores by their softmax.
     #[inline(always)]
-    fn weigh(&mut self, from: usize, to: usize) {
+    fn softmax(&mut self, from: usize, to: usize) {
         let scale = 1.0 / (self.width as f32).sqrt();
         for (row, query) in self.queries.iter().enumerate() {
             let scores = &mut self.scores[row * self.stride..][..to];
@@ -247,23 +247,26 @@ impl HeadPass<'_> {
         }
     }
 
-    /// Adds some values by their weights to the output.
+    /// Adds a tile of weighted values to the output.
     #[inline(always)]
-    fn collect<S: Simd, const ROWS: usize>(
+    fn accumulate<S: Simd, const ROWS: usize>(
         &mut self,
         simd: S,
         segment: &Keys<'_>,
-        near: Range<usize>,
+        positions: Range<usize>,
         tile: usize,
     ) {
         let queries = &self.queries[tile..tile + ROWS];
         let vectors = 2 * S::F32_LANES;
         let padded = self.width.next_multiple_of(LANES);
-        let values = &segment.cache.values[near.start * padded..near.end * padded];
-        let mut weights = [[0.0; ROWS]; NEAR];
+        let values = &segment.cache.values[positions.start * padded..positions.end * padded];
+        let mut weights = [[0.0; ROWS]; KEY_TILE];
         for row in 0..ROWS {
-            let at = (tile + row) * self.stride + segment.offset + near.start;
-            for (weights, &weight) in weights.iter_mut().zip(&self.scores[at..][..near.len()]) {
+            let at = (tile + row) * self.stride + segment.offset + positions.start;
+            for (weights, &weight) in weights
+                .iter_mut()
+                .zip(&self.scores[at..][..positions.len()])
+            {
                 weights[row] = weight;
             }
         }

@@ -1,22 +1,22 @@
-//! 8-bit weights in blocks of outputs, in the order in which few rows read them.
+//! 8-bit weights packed in blocks of outputs, in the order in which a single row reads them.
 
 use rayon::prelude::*;
 
 use super::wide::widest;
 
-/// Outputs of a block: their sums fill half of the processor's vector registers, and a block's
-/// weights for one input are one line of its cache.
+/// Outputs of a block: their sums fill half of the vector registers, and a block's weights for one
+/// input are one cache line.
 const BLOCK: usize = 64;
 
-/// Inputs whose products with bytes are summed up in 32-bit floats without an error:
+/// Inputs whose products with bytes are summed exactly in 32-bit floats:
 /// 512 * 255 * 127 < 2^24.
 const EXACT: usize = 512;
 
-/// Weights that are worth a task of their own.
+/// Weights that are worth a task.
 const TASK_WEIGHTS: usize = 1 << 17;
 
-/// The weights `[outputs, inputs]` of a projection, laid out as `[blocks, inputs, BLOCK]`. Where
-/// the last block has no more outputs, there are zeros.
+/// The weights `[outputs, inputs]` of a projection, packed as `[blocks, inputs, BLOCK]`. The last
+/// block is padded with zeros.
 pub(super) struct WeightBlocks {
     bytes: Vec<i8>,
     inputs: usize,
@@ -32,21 +32,21 @@ impl WeightBlocks {
             .par_chunks_mut(inputs * BLOCK)
             .zip(weights.par_chunks(inputs * BLOCK))
             .for_each(|(block, weights)| {
-                for (place, weights) in weights.chunks(inputs).enumerate() {
+                for (output, weights) in weights.chunks(inputs).enumerate() {
                     for (lines, &weight) in block.chunks_mut(BLOCK).zip(weights) {
-                        lines[place] = weight;
+                        lines[output] = weight;
                     }
                 }
             });
         Self { bytes, inputs }
     }
 
-    /// The integer products of a single row: what a matrix product gives too, which would compute
-    /// several rows in the same time.
+    /// The integer products of a single row, equal to those of a matrix product, which would take as
+    /// long as for several rows.
     ///
     /// # Shapes
     /// `row`: `[inputs]`; `products`: `[outputs]`.
-    pub(super) fn product_of_one(&self, row: &[u8], products: &mut [i32]) {
+    pub(super) fn row_product(&self, row: &[u8], products: &mut [i32]) {
         let row: Vec<f32> = row.iter().copied().map(f32::from).collect();
         products
             .par_chunks_mut(BLOCK)
@@ -72,13 +72,13 @@ impl WeightBlocks {
             });
     }
 
-    /// The products of the weights and a row of which only some inputs, given by place and value,
-    /// are not zero.
+    /// The products of the weights and a sparse row, given by the indices and values of its nonzero
+    /// inputs.
     ///
     /// # Shapes
     /// `products`: `[outputs]`.
     #[inline(always)]
-    pub(super) fn product_of_few(&self, inputs: &[(usize, f32)], products: &mut [f32]) {
+    pub(super) fn sparse_product(&self, inputs: &[(usize, f32)], products: &mut [f32]) {
         let blocks = self.bytes.chunks(self.inputs * BLOCK);
         for (products, block) in products.chunks_mut(BLOCK).zip(blocks) {
             let mut sums = [0.0; BLOCK];
@@ -90,7 +90,7 @@ impl WeightBlocks {
     }
 }
 
-/// Adds the products of one input and its weights in a block.
+/// Adds the products of one input with its weights in a block.
 #[inline(always)]
 fn add_line(line: &[i8], x: f32, sums: &mut [f32; BLOCK]) {
     for (sum, &weight) in sums.iter_mut().zip(line) {

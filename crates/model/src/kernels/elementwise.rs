@@ -1,4 +1,4 @@
-//! What happens to a row between two products: additions, activations, the softmax.
+//! Elementwise operations between matrix products: additions, activations, softmax.
 
 use super::wide::{exp_of_nonpositive, greatest, sum, widest};
 
@@ -17,7 +17,7 @@ pub(crate) fn add(x: &mut [f32], y: &[f32]) {
 /// The gated activation of a feed-forward layer: `silu(gate) * up`.
 ///
 /// # Shapes
-/// `gate_and_up`: `[2 * width]`, the gate in front; `out`: `[width]`.
+/// `gate_and_up`: `[2 * width]`, the gate first; `out`: `[width]`.
 pub fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
     widest(
         #[inline(always)]
@@ -33,8 +33,8 @@ pub fn gated_silu(gate_and_up: &[f32], out: &mut [f32]) {
     );
 }
 
-/// Replaces each x by x * Phi(x), where Phi is the distribution function of the normal distribution:
-/// the exact GELU, not its approximation by tanh. Absolute error below 1e-6 per unit of |x|.
+/// Replaces each x by x * Phi(x), where Phi is the cumulative distribution function of the standard
+/// normal: the exact GELU, not its approximation by tanh. Absolute error below 1e-6 per unit of |x|.
 pub(crate) fn gelu(values: &mut [f32]) {
     widest(
         #[inline(always)]
@@ -55,7 +55,7 @@ pub(crate) fn gelu(values: &mut [f32]) {
     );
 }
 
-/// The softmax of `scale * values`, in place; for code compiled for the widest vectors.
+/// The softmax of `scale * values`, in place; for code that runs with the widest vector instructions.
 #[inline(always)]
 pub(crate) fn softmax_inlined(values: &mut [f32], scale: f32) {
     let top = greatest(values) * scale;
@@ -101,7 +101,6 @@ mod tests {
                 prop_assert!((f64::from(y) - exact).abs() <= 1e-6 * x.abs().max(1.0), "{x}: {y} {exact}");
             }
         }
-
 
         #[test]
         fn softmax_agrees_with_the_definition(values in prop::collection::vec(-30.0f32..30.0, 1..70)) {

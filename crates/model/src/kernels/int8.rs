@@ -1,5 +1,5 @@
-//! Projections with 8-bit weights: one scale an output; activations are quantized to 8 bits as they
-//! come, but for the outliers of each row, which are multiplied as they are.
+//! Projections with 8-bit weights, one scale per output. Activations are quantized to 8 bits on the fly,
+//! except for the outliers of each row, which are multiplied in 32 bits.
 
 use rayon::prelude::*;
 use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
@@ -10,21 +10,21 @@ use super::quantize::{QuantizedRow, quantize_row, quantize_weights};
 use super::rows::{Rows, task_rows};
 use super::wide::widest;
 
-/// The greatest quantized activation where the processor adds pairs of products in 16 bits, which
-/// must not overflow: 2 * 127 * 127 < 2^15.
+/// The greatest quantized activation on a CPU that adds pairs of products in 16 bits, which must not
+/// overflow: 2 * 127 * 127 < 2^15.
 const NARROW_LIMIT: f32 = 127.0;
-/// The same where it adds them in 32 bits.
+/// The same on a CPU that adds them in 32 bits.
 const WIDE_LIMIT: f32 = 255.0;
 
 /// A projection with 8-bit weights.
 pub(crate) struct Int8Matrix {
     packed: PackedBMatrix<i8>,
-    /// The same weights in an order that suits a single row, and outliers.
+    /// The same weights, packed for single rows and outliers.
     blocks: WeightBlocks,
-    /// One scale an output.
+    /// One scale per output.
     scales: Vec<f32>,
-    /// The sum of each output's weights, by which zero points are taken off again. `rten-gemm`'s own
-    /// zero points are not used: with several in one product, rows came to depend on their place.
+    /// The sum of each output's weights, by which zero points are subtracted again. `rten-gemm`'s own
+    /// zero points are not used: with several in one product, rows depended on their position.
     sums: Vec<i32>,
     activation_limit: f32,
 }
@@ -71,7 +71,7 @@ impl Int8Matrix {
         let outputs = self.scales.len();
         let mut products = vec![0i32; rows * outputs];
         if rows == 1 {
-            self.blocks.product_of_one(&bytes, &mut products);
+            self.blocks.row_product(&bytes, &mut products);
         } else {
             Executor::new().gemm(
                 &mut products,
@@ -88,19 +88,19 @@ impl Int8Matrix {
                 || vec![0.0; outputs],
                 |exact, (products, row)| self.finish(products, row, exact),
             );
-        // What lies there are the bits of floats by now.
+        // By now these are the bits of floats.
         Ok(Rows::new(bytemuck::cast_vec(products), outputs))
     }
 
     /// Replaces a row's integer products by the bits of the outputs.
     ///
     /// # Shapes
-    /// `products`: `[outputs]`; `exact`: the same, to work in.
+    /// `products`: `[outputs]`; `exact`: a buffer of the same shape.
     fn finish(&self, products: &mut [i32], row: &QuantizedRow, exact: &mut [f32]) {
         widest(
             #[inline(always)]
             || {
-                self.blocks.product_of_few(&row.outliers, exact);
+                self.blocks.sparse_product(&row.outliers, exact);
                 let weights = self.scales.iter().zip(&self.sums);
                 for ((product, &exact), (scale, sum)) in
                     products.iter_mut().zip(&*exact).zip(weights)
@@ -120,7 +120,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_product_is_near_the_exact_one(
+        fn the_product_is_close_to_the_exact_one(
             weights in prop::collection::vec(-2.0f32..2.0, 24 * 40),
             numbers in prop::collection::vec(-9.0f32..9.0, 3 * 40),
         ) {
@@ -143,7 +143,7 @@ mod tests {
         }
 
         #[test]
-        fn rows_do_not_depend_on_their_company(
+        fn rows_do_not_depend_on_the_batch(
             (rows, inputs, outputs) in (1usize..30, 1usize..1200, 1usize..150),
             seed in any::<u32>(),
         ) {

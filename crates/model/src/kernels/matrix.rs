@@ -1,4 +1,4 @@
-//! Projections, laid out once in the order in which the matrix product reads them.
+//! Projections, packed once in the order in which the matrix product reads them.
 
 use rten_gemm::{GemmError, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
 use rten_tensor::NdTensorView;
@@ -6,12 +6,12 @@ use rten_tensor::NdTensorView;
 use super::int8::Int8Matrix;
 use super::rows::Rows;
 
-/// How the weights of projections are held.
+/// How the weights of projections are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weighing {
-    /// As 32-bit floating-point numbers.
+pub(crate) enum WeightFormat {
+    /// As 32-bit floats.
     F32,
-    /// As bytes with one scale an output.
+    /// As 8-bit integers with one scale per output.
     Int8,
 }
 
@@ -29,16 +29,21 @@ pub(crate) enum Matrix {
 impl Matrix {
     /// # Shapes
     /// `weights`: `[outputs, inputs]`.
-    pub(crate) fn new(weights: &[f32], outputs: usize, inputs: usize, weighing: Weighing) -> Self {
-        match weighing {
-            Weighing::F32 => {
+    pub(crate) fn new(
+        weights: &[f32],
+        outputs: usize,
+        inputs: usize,
+        weight_format: WeightFormat,
+    ) -> Self {
+        match weight_format {
+            WeightFormat::F32 => {
                 let view = NdTensorView::from_data([outputs, inputs], weights);
                 Self::F32 {
                     packed: GemmExecutor::<f32>::new().prepack_b(view.transposed()),
                     outputs,
                 }
             }
-            Weighing::Int8 => Self::Int8(Int8Matrix::new(weights, outputs, inputs)),
+            WeightFormat::Int8 => Self::Int8(Int8Matrix::new(weights, outputs, inputs)),
         }
     }
 

@@ -1,8 +1,8 @@
-//! Arithmetic on the processor that decoders and encoders share: products with projections in 32 and
-//! 8 bits, attention, norms, activations. Knows nothing of layers, files or texts.
+//! CPU kernels that decoders and encoders share: matrix products in 32 and 8 bits, attention, norms,
+//! activations. They know nothing of layers, files or texts.
 //!
-//! Each row is computed by the same operations in the same order whatever stands beside it, so
-//! results are equal to the last bit in any batch.
+//! Each row is computed by the same operations in the same order whatever the rest of the batch, so
+//! results are bit-identical in any batch.
 
 pub(crate) mod attention;
 mod blocks;

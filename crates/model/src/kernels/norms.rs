@@ -1,8 +1,8 @@
-//! Norms of rows.
+//! RMS norm and layer norm of rows.
 
 use super::wide::{sum, widest};
 
-/// Divides a row by its root mean square and multiplies it by the norm's weight.
+/// Divides a row by its root mean square and multiplies it by the weight.
 pub fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) {
     widest(
         #[inline(always)]
@@ -10,7 +10,7 @@ pub fn rms_norm(row: &mut [f32], weight: &[f32], epsilon: f32) {
     );
 }
 
-/// As [`rms_norm`], for code that is already compiled for the widest vectors.
+/// [`rms_norm`] for code that already runs with the widest vector instructions.
 #[inline(always)]
 pub(crate) fn rms_norm_inlined(row: &mut [f32], weight: &[f32], epsilon: f32) {
     let squares = sum(row, |value| value * value);

@@ -1,19 +1,19 @@
-//! What a caller may choose about how models compute on the processor.
+//! The precision of models on the CPU.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How the weights of projections are held on the CPU.
+/// The precision in which models compute on the CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
-    /// A decoder draws samples in 8 bits and does all else in 32; one of more than two billion
-    /// parameters does everything in 8. An embedder computes in 32.
+    /// A decoder generates samples in 8 bits and does everything else in 32; one of more than two
+    /// billion parameters does everything in 8. An embedder computes in 32.
     #[default]
     Auto,
     /// 32 bits everywhere.
     F32,
-    /// 8 bits everywhere: one scale an output for weights, one a row for activations, but for the
-    /// outliers of each row, which stay as they are.
+    /// 8 bits everywhere: one scale per output for weights, one per row for activations, except for
+    /// the outliers of each row, which stay in 32 bits.
     Int8,
 }
 
@@ -39,7 +39,7 @@ impl FromStr for Precision {
     }
 }
 
-/// A name that nothing of its kind has.
+/// A name that is not one of the known values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} `{name}` ({known} are known)")]
 pub struct UnknownName {

@@ -1,26 +1,25 @@
-//! Numbers in 8 bits.
+//! Quantization to 8 bits.
 
 use super::wide::{LANES, greatest_of, lane_maxima, sum, widest};
 
 /// The greatest quantized weight.
 const WEIGHT_LIMIT: f32 = 127.0;
 
-/// Lanes of a row whose greatest number counts as an outlier. Few inputs of a language model's
-/// projections are many times greater than all others (Dettmers et al. 2022, LLM.int8()); one scale
-/// for all would leave the others hardly any steps.
+/// Lanes of a row whose greatest number counts as an outlier. A few inputs of a language model's
+/// projections are many times greater than all others (Dettmers et al. 2022, LLM.int8()); with one
+/// scale for all, the others would get hardly any steps.
 const OUTLIERS: usize = 12;
 
-/// What there is to know of a row beside its bytes: `value = scale * (byte - zero_point)`, but for
-/// the outliers, whose bytes stand for zero.
+/// The parameters of a quantized row: `value = scale * (byte - zero_point)`, except for the outliers,
+/// whose bytes encode zero.
 pub(crate) struct QuantizedRow {
     pub(crate) scale: f32,
     pub(crate) zero_point: i32,
-    /// Places and values.
+    /// Indices and values.
     pub(crate) outliers: Vec<(usize, f32)>,
 }
 
-/// Quantizes a row to `0..=limit`, with zero in the middle. A NaN makes the scale NaN, so that it is
-/// not lost.
+/// Quantizes a row to `0..=limit`, with zero in the middle. A NaN propagates to the scale.
 pub(crate) fn quantize_row(row: &[f32], bytes: &mut [u8], limit: f32) -> QuantizedRow {
     /// Added, it makes the last bits of a float an integer, rounded to the nearest.
     const ROUNDER: f32 = 12_582_912.0;
@@ -40,28 +39,28 @@ pub(crate) fn quantize_row(row: &[f32], bytes: &mut [u8], limit: f32) -> Quantiz
                 let value = if value.abs() > bound { 0.0 } else { value };
                 *byte = (value * inverse + zero_point + ROUNDER).to_bits() as u8;
             }
-            // Zero, unless there is a number that is none.
+            // Zero, unless the row holds NaN or infinity.
             let trace = sum(row, |value| value * 0.0);
             QuantizedRow {
                 scale: scale + trace,
                 zero_point: zero_point as i32,
-                outliers: beyond(row, bound, maxima),
+                outliers: outliers(row, bound, maxima),
             }
         },
     )
 }
 
-/// The magnitude beyond which a number of a row is an outlier: that of the lane whose greatest
-/// number comes next after the [`OUTLIERS`] greatest.
+/// The magnitude above which a number of a row is an outlier: the maximum of the lane that ranks next
+/// after the [`OUTLIERS`] greatest.
 #[inline(always)]
 fn bound(mut maxima: [f32; LANES]) -> f32 {
     let (_, bound, _) = maxima.select_nth_unstable_by(OUTLIERS, |a, b| b.total_cmp(a));
     bound.max(0.0)
 }
 
-/// The numbers of greater magnitude than `bound`, with their places.
+/// The numbers of greater magnitude than `bound`, with their indices.
 #[inline(always)]
-fn beyond(row: &[f32], bound: f32, maxima: [f32; LANES]) -> Vec<(usize, f32)> {
+fn outliers(row: &[f32], bound: f32, maxima: [f32; LANES]) -> Vec<(usize, f32)> {
     let mut found = Vec::with_capacity(2 * OUTLIERS);
     for (lane, _) in maxima.iter().enumerate().filter(|&(_, &most)| most > bound) {
         let mut place = lane;
@@ -75,8 +74,8 @@ fn beyond(row: &[f32], bound: f32, maxima: [f32; LANES]) -> Vec<(usize, f32)> {
     found
 }
 
-/// Quantizes an output's weights: `weight = scale * byte`. Returns the scale and the bytes' sum. A
-/// weight that is no number makes the scale NaN, so that it is not lost.
+/// Quantizes an output's weights: `weight = scale * byte`. Returns the scale and the bytes' sum. A NaN
+/// or infinity propagates to the scale.
 pub(crate) fn quantize_weights(row: &[f32], bytes: &mut [i8]) -> (f32, i32) {
     let most = greatest_of(row, f32::abs).max(0.0);
     let scale = if most > 0.0 { most / WEIGHT_LIMIT } else { 1.0 };

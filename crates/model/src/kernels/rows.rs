@@ -1,4 +1,4 @@
-//! Activations: rows of numbers, one row a token.
+//! Activations: row-major matrices, one row per token.
 
 /// A row-major matrix.
 #[derive(Clone)]
@@ -34,9 +34,9 @@ impl Rows {
     }
 }
 
-/// Rows of a width that are worth a task of their own.
+/// Rows of this width that are worth a task.
 pub(crate) fn task_rows(width: usize) -> usize {
-    /// Numbers whose pass takes longer than handing it to another thread.
+    /// Numbers whose processing takes longer than handing them to another thread.
     const NUMBERS: usize = 1 << 14;
     NUMBERS.div_ceil(width)
 }

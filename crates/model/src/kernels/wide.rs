@@ -1,16 +1,16 @@
-//! Running plain code with the widest vector instructions that the processor has.
+//! Plain code compiled for the widest vector instructions of the CPU.
 
-/// Runs code compiled for the widest vectors at hand. Loops in it are vectorized by the compiler,
-/// so all that it calls has to be inlined into it.
+/// Runs code compiled for the widest vector instructions available. The compiler vectorizes its loops,
+/// so everything that it calls must be inlined.
 #[inline]
 pub fn widest<R>(code: impl FnOnce() -> R) -> R {
     pulp::Arch::new().dispatch(code)
 }
 
-/// Numbers that are worked on together: two registers of AVX-512, four of AVX2.
+/// Numbers that are processed together: two registers of AVX-512, four of AVX2.
 pub(crate) const LANES: usize = 32;
 
-/// The sum of `f` over all indices, in lanes, so that compilers can vectorize it.
+/// The sum of `f` over all values, in lanes, so that compilers can vectorize it.
 #[inline(always)]
 pub fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0f32; LANES];
@@ -27,7 +27,7 @@ pub fn sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum()
 }
 
-/// The greatest of some values; negative infinity where there is none. A NaN is passed over.
+/// The greatest of some values; negative infinity for none. NaN is ignored.
 #[inline(always)]
 pub fn greatest(values: &[f32]) -> f32 {
     greatest_of(values, |value| value)
@@ -41,8 +41,8 @@ pub(crate) fn greatest_of(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
         .fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// The greatest of `f` over every [`LANES`]th value, beginning with each of the first; negative
-/// infinity where there is none. A NaN is passed over.
+/// The greatest of `f` over every [`LANES`]th value, starting at each lane; negative infinity for none.
+/// NaN is ignored.
 #[inline(always)]
 pub(crate) fn lane_maxima(values: &[f32], f: impl Fn(f32) -> f32) -> [f32; LANES] {
     let mut lanes = [f32::NEG_INFINITY; LANES];
@@ -66,8 +66,8 @@ pub fn exp_of_nonpositive(x: f32) -> f32 {
     /// Added, it makes the last bits of a float an integer, rounded to the nearest; subtracted
     /// again, it leaves that integer.
     const ROUNDER: f32 = 12_582_912.0;
-    // Below this the result is less than the smallest normal number. `max` also drops NaN,
-    // which is wanted back at the end.
+    // Below this the result is less than the smallest normal number. `max` also drops NaN, which is
+    // restored at the end.
     let clamped = x.max(-87.0);
     let shifted = clamped * std::f32::consts::LOG2_E + ROUNDER;
     let n = shifted - ROUNDER;

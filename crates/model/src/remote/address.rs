@@ -1,27 +1,23 @@
-//! Addresses of endpoints: what can be one, to whom it belongs, and what of it may be shown.
+//! Base URLs of endpoints: which are valid, and their origin.
 
 use ken_http::without_secrets;
 use url::Url;
 
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
 
-/// The origin of an endpoint's URL, for which a key is given: scheme, host and port, without the
-/// port that goes without saying.
+/// The origin of an endpoint's URL, to which its key belongs: scheme, host and port, without the
+/// scheme's default port.
 ///
 /// # Errors
-/// A URL that is no endpoint's.
+/// A URL that no endpoint can have.
 pub fn origin(url: &str) -> Result<String, RemoteError> {
     let base = url.split_once('#').map_or(url, |(base, _)| base);
-    Ok(parsed(base)?.origin().ascii_serialization())
+    Ok(parse_base_url(base)?.origin().ascii_serialization())
 }
 
-/// A base URL that can be used.
-pub(super) fn parsed(base: &str) -> Result<Url, RemoteError> {
-    let refused = |reason: &str| RemoteError::BadUrl {
-        url: without_secrets(base).to_owned(),
-        reason: reason.to_owned(),
-    };
-    // Programs read this letter in two ways, and so disagree on which host is meant.
+pub(super) fn parse_base_url(base: &str) -> Result<Url, RemoteError> {
+    let refused = |reason: &str| RemoteError::BadUrl(Failure::at(without_secrets(base), reason));
+    // Programs differ in how they read a backslash, and so in which host they see.
     if base.contains('\\') {
         return Err(refused("a URL has no backslash"));
     }

@@ -1,49 +1,45 @@
-//! Requests to one endpoint, repeated where a failure may pass. It knows neither prompts nor answers.
+//! Requests to one endpoint, retried after transient failures. It knows neither prompts nor
+//! completions.
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::io::{self, ErrorKind, Read};
+use std::sync::atomic::Ordering;
 
-use ken_http::{Failed, certificates_of, explained, is_loopback, is_passing, requested_wait};
+use ken_http::{
+    Failed, Retry, certificates_of, explained, is_loopback, is_passing, requested_wait,
+};
 use serde_json::Value;
 use ureq::http::Response;
+use ureq::{Body, RequestBuilder};
 
-use super::address::parsed;
-use super::bounds::{Absurd, LARGEST_COUNT, REFUSAL_BYTES};
-use super::error::RemoteError;
-use super::exchange::{Incoming, exchange};
-use super::json::{self, MOST_VALUES, Unread};
-use super::settings::{ApiKey, RemoteSettings};
+use super::address::parse_base_url;
+use super::cancellable::{ResponseBody, send_cancellable};
+use super::endpoint::Endpoint;
+use super::error::{Failure, RemoteError};
+use super::json::{self, MAX_VALUES, ParseError};
+use super::limits::ERROR_BODY_BYTES;
 
-/// Characters of an answer that an error message shows.
+/// Characters of a response that an error message shows.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// An endpoint and how it is spoken to.
+/// Sends requests to an endpoint.
 pub(super) struct Client {
     agent: ureq::Agent,
-    /// As it was given, without a slash at its end.
-    base: String,
-    /// Where requests go: the base as it was understood, so that host and port are those for which
-    /// the key was given.
+    /// Its URL has no trailing slash.
+    endpoint: Endpoint,
+    /// Where requests go: the base URL as it was parsed, so that host and port are those to which the
+    /// key belongs.
     address: String,
     host: String,
-    key: Option<ApiKey>,
-    settings: RemoteSettings,
-    stop: Arc<AtomicBool>,
 }
 
 impl Client {
-    /// An endpoint at a base URL; nothing is sent yet.
-    pub(super) fn new(
-        base: &str,
-        key: Option<ApiKey>,
-        settings: RemoteSettings,
-        stop: Arc<AtomicBool>,
-    ) -> Result<Self, RemoteError> {
-        let base = base.trim_end_matches('/');
-        let url = parsed(base)?;
+    /// A client; nothing is sent yet.
+    pub(super) fn new(mut endpoint: Endpoint) -> Result<Self, RemoteError> {
+        endpoint.url = endpoint.url.trim_end_matches('/').to_owned();
+        let url = parse_base_url(&endpoint.url)?;
+        let settings = &endpoint.settings;
         let agent = ken_http::agent(&ken_http::Settings {
             certificates: certificates_of(|name| std::env::var(name).ok()),
             through_proxy: !is_loopback(&url),
@@ -57,239 +53,219 @@ impl Client {
             Some(port) => format!("{name}:{port}"),
             None => name.to_owned(),
         };
-        let encrypted = url.scheme() == "https" || is_loopback(&url);
-        if key
-            .as_ref()
-            .is_some_and(|key| !encrypted && !key.is_allowed_in_plain_text())
-        {
-            return Err(RemoteError::KeyInPlainText { host });
+        let private = url.scheme() == "https" || is_loopback(&url);
+        let key = endpoint.key.as_ref();
+        if !private && key.is_some_and(|key| !key.plaintext_allowed) {
+            return Err(RemoteError::KeyInPlainText(host));
         }
         Ok(Self {
             agent,
-            base: base.to_owned(),
+            endpoint,
             address: url.as_str().trim_end_matches('/').to_owned(),
             host,
-            key,
-            settings,
-            stop,
         })
     }
 
     /// Most requests in flight at a time.
     pub(super) fn concurrency(&self) -> usize {
-        self.settings.concurrency.max(1)
+        self.endpoint.settings.concurrency.max(1)
     }
 
-    /// The base URL.
-    pub(super) fn base(&self) -> &str {
-        &self.base
+    /// The base URL as it was given.
+    pub(super) fn base_url(&self) -> &str {
+        &self.endpoint.url
     }
 
-    /// The address of a route of the API.
-    pub(super) fn api(&self, route: &str) -> String {
+    /// The URL of a route of the API.
+    pub(super) fn api_url(&self, route: &str) -> String {
         format!("{}/{route}", self.address)
     }
 
-    /// The address of a route beside the API.
-    pub(super) fn beside(&self, route: &str) -> String {
+    /// The URL of a route outside the versioned API.
+    pub(super) fn root_url(&self, route: &str) -> String {
         let root = self.address.strip_suffix("/v1").unwrap_or(&self.address);
         format!("{root}/{route}")
     }
 
-    /// The JSON at an address.
+    /// The JSON at a URL.
     pub(super) fn get(&self, url: &str) -> Result<Value, RemoteError> {
-        self.persist(|| {
+        self.with_retries(|| {
             let request = self.authorized(self.agent.get(url));
-            self.json(url, self.carried(move || request.call()))
+            self.json(url, self.send(move || request.call()))
         })
     }
 
-    /// The JSON that answers a request.
+    /// The JSON response to a request.
     pub(super) fn post(&self, url: &str, body: &Value) -> Result<Value, RemoteError> {
         let body = body.to_string();
-        self.persist(|| self.json(url, self.sent(url, &body)))
+        self.with_retries(|| self.json(url, self.send_post(url, &body)))
     }
 
-    /// Sends a request once and returns the answer's media type and its still unread body.
+    /// Sends a request once and returns the response's media type and its still unread body.
     pub(super) fn open(
         &self,
         url: &str,
         body: &str,
     ) -> Result<(Option<String>, impl Read + use<>), Failed<RemoteError>> {
-        let response = self.accepted(url, self.sent(url, body))?;
-        let media = header(&response, "content-type").map(str::to_owned);
-        Ok((media, response.into_body()))
+        let response = self.check_status(url, self.send_post(url, body))?;
+        let media_type = response.headers().get("content-type");
+        let media_type = media_type.and_then(|media| Some(media.to_str().ok()?.to_owned()));
+        Ok((media_type, response.into_body()))
     }
 
-    /// Tries again while failures may pass, as often as the settings say.
-    pub(super) fn persist<T>(
+    /// Retries after transient failures, as often as the settings say.
+    pub(super) fn with_retries<T>(
         &self,
         mut attempt: impl FnMut() -> Result<T, Failed<RemoteError>>,
     ) -> Result<T, RemoteError> {
-        self.settings.retry().persist(&self.stop, || {
-            self.check().map_err(Failed::lasting)?;
-            attempt().map_err(|failed| match self.check() {
+        let retry = Retry {
+            retries: self.endpoint.settings.retries,
+            backoff: self.endpoint.settings.backoff,
+        };
+        retry.persist(&self.endpoint.stop, || {
+            self.check_stop()?;
+            attempt().map_err(|failed| match self.check_stop() {
                 Ok(()) => failed,
-                Err(stopped) => Failed::lasting(stopped),
+                Err(stopped) => stopped.into(),
             })
         })
     }
 
-    /// An error once the caller has stopped it. What is in flight is broken off, so that no endpoint
-    /// works on for nobody.
-    pub(super) fn check(&self) -> Result<(), RemoteError> {
-        if self.stop.load(Ordering::Relaxed) {
+    /// An error once the caller has stopped the client. Requests in flight are aborted, so that no
+    /// endpoint keeps generating for nobody.
+    pub(super) fn check_stop(&self) -> Result<(), RemoteError> {
+        if self.endpoint.stop.load(Ordering::Relaxed) {
             self.agent.clone().shutdown();
-            return Err(RemoteError::Interrupted {
-                host: self.host.clone(),
-            });
+            return Err(RemoteError::Interrupted(self.host.clone()));
         }
         Ok(())
     }
 
-    /// What a broken connection means.
-    pub(super) fn broken(&self, error: &ureq::Error) -> Failed<RemoteError> {
-        use std::io::ErrorKind::{
-            AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable,
-        };
-        use ureq::Timeout::{Connect, Resolve};
-        let host = self.host.clone();
+    /// What a failed exchange means.
+    pub(super) fn transport_failure(&self, error: &ureq::Error) -> Failed<RemoteError> {
+        use ureq::Timeout::{Connect, RecvBody, Resolve};
+        let settings = &self.endpoint.settings;
+        let unreachable = |detail| RemoteError::Unreachable(Failure::at(&self.host, detail));
+        let lost = |detail| RemoteError::ConnectionLost(Failure::at(&self.host, detail));
         let detail = explained(error);
-        match error {
-            ureq::Error::Timeout(Connect | Resolve) => Failed::passing(RemoteError::Unreachable {
-                host,
-                detail: format!(
-                    "no connection within {} s",
-                    self.settings.connect_timeout.as_secs_f32()
-                ),
-            }),
-            ureq::Error::Timeout(ureq::Timeout::RecvBody) => {
-                let seconds = self.settings.answer_time.as_secs_f32();
-                Failed::lasting(self.too_large(format!("it goes on for longer than {seconds} s")))
+        let (error, passing) = match error {
+            ureq::Error::Timeout(Connect | Resolve) => {
+                let seconds = settings.connect_timeout.as_secs_f32();
+                (
+                    unreachable(format!("no connection within {seconds} s")),
+                    true,
+                )
             }
-            ureq::Error::BodyExceedsLimit(bytes) => {
-                Failed::lasting(self.too_large(format!("it has more than {bytes} bytes")))
+            ureq::Error::Timeout(RecvBody) => {
+                let seconds = settings.answer_time.as_secs_f32();
+                let detail = format!("it goes on for longer than {seconds} s");
+                (self.too_large(detail), false)
             }
-            ureq::Error::Timeout(_) => Failed::passing(RemoteError::Timeout {
-                host,
-                after: self.settings.read_timeout,
-            }),
+            ureq::Error::BodyExceedsLimit(bytes) => (
+                self.too_large(format!("it has more than {bytes} bytes")),
+                false,
+            ),
+            ureq::Error::Timeout(_) => {
+                let (host, after) = (self.host.clone(), settings.read_timeout);
+                (RemoteError::Timeout { host, after }, true)
+            }
             ureq::Error::HostNotFound | ureq::Error::Tls(_) | ureq::Error::Rustls(_) => {
-                Failed::lasting(RemoteError::Unreachable { host, detail })
+                (unreachable(detail), false)
             }
-            ureq::Error::Io(source)
-                if matches!(
-                    source.kind(),
-                    ConnectionRefused | HostUnreachable | NetworkUnreachable | AddrNotAvailable
-                ) =>
-            {
-                Failed::passing(RemoteError::Unreachable { host, detail })
-            }
-            ureq::Error::ConnectionFailed => {
-                Failed::passing(RemoteError::Unreachable { host, detail })
-            }
-            ureq::Error::Io(_) | ureq::Error::Protocol(_) => {
-                Failed::passing(RemoteError::ConnectionLost { host, detail })
-            }
-            _ => Failed::lasting(RemoteError::ConnectionLost { host, detail }),
+            ureq::Error::ConnectionFailed => (unreachable(detail), true),
+            ureq::Error::Io(source) if is_unreachable(source) => (unreachable(detail), true),
+            ureq::Error::Io(_) | ureq::Error::Protocol(_) => (lost(detail), true),
+            _ => (lost(detail), false),
+        };
+        Failed {
+            passing,
+            ..error.into()
         }
     }
 
-    /// An answer that goes beyond all bounds.
+    /// A response that exceeds a limit.
     pub(super) fn too_large(&self, detail: String) -> RemoteError {
-        RemoteError::TooLarge {
-            host: self.host.clone(),
-            detail,
-        }
+        RemoteError::TooLarge(Failure::at(&self.host, detail))
     }
 
-    /// The same, of a count that it tells.
-    pub(super) fn absurd(&self, absurd: &Absurd) -> RemoteError {
-        let Absurd { field, count } = absurd;
-        self.too_large(format!(
-            "its `{field}` is {count}, and {LARGEST_COUNT} is the most"
-        ))
-    }
-
-    /// The JSON of a text that an address gave. Where the endpoint repeats its key, that is blotted
-    /// out first, so that no answer, name or record can hold it.
-    pub(super) fn parsed(&self, url: &str, text: &str) -> Result<Value, RemoteError> {
+    /// Parses the JSON of a response. Where the endpoint repeats its key, that is redacted first, so
+    /// that it gets into no text, name or record.
+    pub(super) fn parse(&self, url: &str, text: &str) -> Result<Value, RemoteError> {
         let url = url.to_owned();
-        let text = match &self.key {
-            Some(key) if key.is_secret() => &*key.blotted(text),
+        let text = match &self.endpoint.key {
+            Some(key) if key.is_secret() => &*key.redact(text),
             _ => text,
         };
         if text.trim_start().starts_with('<') {
-            return Err(RemoteError::WebPage { url });
+            return Err(RemoteError::WebPage(url));
         }
-        let value = json::parse(text).map_err(|unread| match unread {
-            Unread::TooMany => self.too_large(format!("it holds more than {MOST_VALUES} values")),
-            Unread::NotJson(error) => RemoteError::BadJson {
-                url: url.clone(),
+        match json::parse(text) {
+            Ok(value) if value.get("error").is_some_and(|error| !error.is_null()) => {
+                Err(self.status_error(&url, 200, text))
+            }
+            Ok(value) => Ok(value),
+            Err(ParseError::TooMany) => {
+                Err(self.too_large(format!("it holds more than {MAX_VALUES} values")))
+            }
+            Err(ParseError::NotJson(error)) => Err(RemoteError::BadJson {
+                url,
                 detail: error.to_string(),
-                beginning: self.shown(text),
-            },
-        })?;
-        match value.get("error").filter(|error| !error.is_null()) {
-            Some(_) => Err(self.refusal(&url, 200, text)),
-            None => Ok(value),
+                excerpt: self.excerpt(text),
+            }),
         }
     }
 
-    /// What a refusal means.
-    pub(super) fn refusal(&self, url: &str, status: u16, text: &str) -> RemoteError {
-        let url = url.to_owned();
-        let message = self.shown(&message_of(text));
-        if matches!(status, 200 | 400 | 413 | 422) && speaks_of_context(&message) {
-            return RemoteError::ContextExceeded {
-                url,
-                detail: message,
-            };
+    /// What an error response means.
+    pub(super) fn status_error(&self, url: &str, status: u16, text: &str) -> RemoteError {
+        let message = self.excerpt(&error_message(text));
+        if matches!(status, 200 | 400 | 413 | 422) && is_about_context_length(&message) {
+            return RemoteError::ContextExceeded(Failure::at(url, message));
         }
         RemoteError::Status {
-            url,
+            url: url.to_owned(),
             status,
             message,
         }
     }
 
-    fn authorized<B>(&self, request: ureq::RequestBuilder<B>) -> ureq::RequestBuilder<B> {
-        match &self.key {
+    fn authorized<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.endpoint.key {
             Some(key) => request.header("Authorization", key.header()),
             None => request,
         }
     }
 
-    fn sent(&self, url: &str, body: &str) -> Result<Response<Incoming>, ureq::Error> {
+    fn send_post(&self, url: &str, body: &str) -> Result<Response<ResponseBody>, ureq::Error> {
         let request = self
             .authorized(self.agent.post(url))
             .content_type("application/json");
         let body = body.to_owned();
-        self.carried(move || request.send(body))
+        self.send(move || request.send(body))
     }
 
-    fn carried(
+    fn send(
         &self,
-        send: impl FnOnce() -> Result<Response<ureq::Body>, ureq::Error> + Send + 'static,
-    ) -> Result<Response<Incoming>, ureq::Error> {
-        exchange(send, self.settings.answer_bytes, self.stop.clone())
+        send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
+    ) -> Result<Response<ResponseBody>, ureq::Error> {
+        let Endpoint { settings, stop, .. } = &self.endpoint;
+        send_cancellable(send, settings.answer_bytes, stop.clone())
     }
 
-    /// The response, unless it is a refusal.
-    fn accepted(
+    /// The response, unless it is an error.
+    fn check_status(
         &self,
         url: &str,
-        response: Result<Response<Incoming>, ureq::Error>,
-    ) -> Result<Response<Incoming>, Failed<RemoteError>> {
-        let response = response.map_err(|error| self.broken(&error))?;
-        let status = response.status().as_u16();
-        if (200..300).contains(&status) {
+        response: Result<Response<ResponseBody>, ureq::Error>,
+    ) -> Result<Response<ResponseBody>, Failed<RemoteError>> {
+        let response = response.map_err(|error| self.transport_failure(&error))?;
+        if response.status().is_success() {
             return Ok(response);
         }
+        let status = response.status().as_u16();
         let wait = requested_wait(response.headers());
-        let text = text(response.into_body().take(REFUSAL_BYTES)).unwrap_or_default();
+        let text = text(response.into_body().take(ERROR_BODY_BYTES)).unwrap_or_default();
         Err(Failed {
-            error: self.refusal(url, status, &text),
+            error: self.status_error(url, status, &text),
             passing: is_passing(status),
             wait,
         })
@@ -298,18 +274,22 @@ impl Client {
     fn json(
         &self,
         url: &str,
-        response: Result<Response<Incoming>, ureq::Error>,
+        response: Result<Response<ResponseBody>, ureq::Error>,
     ) -> Result<Value, Failed<RemoteError>> {
-        let response = self.accepted(url, response)?;
-        let text = text(response.into_body()).map_err(|error| self.broken(&error))?;
-        self.parsed(url, &text).map_err(Failed::lasting)
+        let response = self.check_status(url, response)?;
+        let text = text(response.into_body()).map_err(|error| self.transport_failure(&error))?;
+        Ok(self.parse(url, &text)?)
     }
 
-    /// The beginning of what the endpoint said, on one line and without the key.
-    fn shown(&self, text: &str) -> String {
+    /// The start of a response, on one line and without the key.
+    fn excerpt(&self, text: &str) -> String {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        // Others, such as those that colour a terminal, could hide what stands there.
-        let line = self.blotted(&line).replace(char::is_control, "\u{fffd}");
+        let line = match &self.endpoint.key {
+            Some(key) => key.redact(&line),
+            None => Cow::Borrowed(&*line),
+        };
+        // Control characters, such as those that color a terminal, could hide text.
+        let line = line.replace(char::is_control, "\u{fffd}");
         match line.char_indices().nth(SHOWN_CHARACTERS) {
             Some((end, _)) => format!("{}…", &line[..end]),
             None => line,
@@ -317,62 +297,51 @@ impl Client {
     }
 }
 
-impl Client {
-    fn blotted<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match &self.key {
-            Some(key) => key.blotted(text),
-            None => Cow::Borrowed(text),
-        }
-    }
-}
-
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("base", &self.base)
-            .field("settings", &self.settings)
+        let mut client = f.debug_struct("Client");
+        client
+            .field("endpoint", &self.endpoint)
             .finish_non_exhaustive()
     }
 }
 
-/// The header of an answer, where it has one that is text.
-fn header<'a>(response: &'a Response<Incoming>, name: &str) -> Option<&'a str> {
-    response.headers().get(name)?.to_str().ok()
-}
-
-/// The body of an answer to its end.
+/// The whole body of a response.
 pub(super) fn text(mut body: impl Read) -> Result<String, ureq::Error> {
     let mut bytes = Vec::new();
     body.read_to_end(&mut bytes)?;
-    Ok(match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    })
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The endpoint's words in the body of a refusal.
-fn message_of(text: &str) -> String {
+fn is_unreachable(error: &io::Error) -> bool {
+    use ErrorKind::{AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable};
+    matches!(
+        error.kind(),
+        AddrNotAvailable | ConnectionRefused | HostUnreachable | NetworkUnreachable
+    )
+}
+
+/// The message in the body of an error response.
+fn error_message(text: &str) -> String {
     if text.trim().is_empty() {
         return "(it does not say why)".to_owned();
     }
     if text.trim_start().starts_with('<') {
         return "(a web page)".to_owned();
     }
-    let Ok(value) = serde_json::from_str::<Value>(text) else {
-        return text.to_owned();
-    };
-    let words = ["/error/message", "/error", "/message", "/detail"]
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let message = ["/error/message", "/error", "/message", "/detail"]
         .iter()
         .find_map(|path| value.pointer(path).filter(|found| !found.is_null()));
-    match words {
-        Some(Value::String(words)) => words.clone(),
+    match message {
+        Some(Value::String(message)) => message.clone(),
         Some(other) => other.to_string(),
         None => text.to_owned(),
     }
 }
 
-/// Whether a refusal is because of the length of the prompt.
-fn speaks_of_context(message: &str) -> bool {
+/// Whether an error is because of the length of the prompt.
+fn is_about_context_length(message: &str) -> bool {
     let message = message.to_lowercase();
     [
         "context length",
@@ -388,18 +357,27 @@ fn speaks_of_context(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::remote::settings::ApiKey;
 
     fn client(base: &str) -> Result<Client, RemoteError> {
-        let key = ApiKey::new("sk-secret")?;
-        let stop = Arc::new(AtomicBool::new(false));
-        Client::new(base, Some(key), RemoteSettings::default(), stop)
+        client_with(base, Some(ApiKey::new("sk-secret")?))
+    }
+
+    fn client_with(base: &str, key: Option<ApiKey>) -> Result<Client, RemoteError> {
+        Client::new(Endpoint {
+            key,
+            ..Endpoint::new(base)
+        })
     }
 
     #[test]
     fn addresses_are_made_from_the_base() {
         let client = client("http://localhost:8000/v1/").unwrap();
-        assert_eq!(client.api("models"), "http://localhost:8000/v1/models");
-        assert_eq!(client.beside("tokenize"), "http://localhost:8000/tokenize");
+        assert_eq!(client.api_url("models"), "http://localhost:8000/v1/models");
+        assert_eq!(
+            client.root_url("tokenize"),
+            "http://localhost:8000/tokenize"
+        );
     }
 
     #[test]
@@ -412,12 +390,9 @@ mod tests {
             let error = client(base).unwrap_err();
             assert_eq!(error.kind(), "key_in_plain_text", "{base}");
             assert!(!error.to_string().contains("sk-secret"));
-            let key = ApiKey::new("sk-secret")
-                .unwrap()
-                .allowed_in_plain_text(true);
-            let settings = RemoteSettings::default();
-            assert!(Client::new(base, Some(key), settings.clone(), Arc::default()).is_ok());
-            assert!(Client::new(base, None, settings, Arc::default()).is_ok());
+            let key = ApiKey::new("sk-secret").unwrap();
+            assert!(client_with(base, Some(key.allowed_in_plain_text(true))).is_ok());
+            assert!(client_with(base, None).is_ok());
         }
         for base in ["https://h/v1", "http://127.0.0.1:1/v1", "http://[::1]/v1"] {
             assert!(client(base).is_ok(), "{base}");
@@ -425,33 +400,29 @@ mod tests {
     }
 
     #[test]
-    fn requests_go_to_the_host_that_was_understood() {
+    fn requests_go_to_the_host_that_was_parsed() {
         let client = client("https://EXAMPLE.org:443/a/../v1/").unwrap();
-        assert_eq!(client.base(), "https://EXAMPLE.org:443/a/../v1");
-        assert_eq!(client.api("models"), "https://example.org/v1/models");
+        assert_eq!(client.base_url(), "https://EXAMPLE.org:443/a/../v1");
+        assert_eq!(client.api_url("models"), "https://example.org/v1/models");
     }
 
     #[test]
-    fn a_key_that_an_endpoint_repeats_is_blotted_out_of_its_answer() {
-        let with = |key: &str| {
-            let key = ApiKey::new(key).unwrap();
-            let settings = RemoteSettings::default();
-            Client::new("https://h/v1", Some(key), settings, Arc::default()).unwrap()
-        };
+    fn a_key_that_an_endpoint_repeats_is_redacted() {
+        let with = |key| client_with("https://h/v1", Some(ApiKey::new(key).unwrap())).unwrap();
         let url = "https://h/v1/x";
         let client = with("sk-secret-of-somebody");
-        let answer = client.parsed(url, r#"{"text": "got sk-secret-of-somebody"}"#);
+        let answer = client.parse(url, r#"{"text": "got sk-secret-of-somebody"}"#);
         assert_eq!(answer.unwrap()["text"], "got (API key)");
-        let error = client.parsed(url, "sk-secret-of-somebody\u{1b}[8m");
+        let error = client.parse(url, "sk-secret-of-somebody\u{1b}[8m");
         let error = error.unwrap_err().to_string();
         assert!(error.ends_with("`(API key)\u{fffd}[8m`"), "{error}");
-        // What stands for no key is no secret, and may be a word of the answer.
-        let answer = with("EMPTY").parsed(url, r#"{"text": "EMPTY"}"#);
+        // A placeholder is no secret, and may be a word of the response.
+        let answer = with("EMPTY").parse(url, r#"{"text": "EMPTY"}"#);
         assert_eq!(answer.unwrap()["text"], "EMPTY");
     }
 
     #[test]
-    fn what_is_no_base_is_refused_without_its_password() {
+    fn an_invalid_base_url_is_refused_without_its_password() {
         for base in [
             "8000",
             "ftp://a/v1",
@@ -472,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_a_refusal_are_found_wherever_they_stand() {
+    fn the_message_of_an_error_response_is_found() {
         let client = client("https://h/v1").unwrap();
         for (body, words) in [
             (
@@ -492,12 +463,12 @@ mod tests {
             ("<html>", "(a web page)"),
             ("", "(it does not say why)"),
         ] {
-            let error = client.refusal("https://h/v1/x", 400, body);
+            let error = client.status_error("https://h/v1/x", 400, body);
             let expected = format!("https://h/v1/x answered with HTTP status 400: {words}");
             assert_eq!(error.to_string(), expected);
         }
         let long = r#"{"error": {"message": "This model's maximum context length is 8 tokens"}}"#;
-        let error = ken_language::ModelError::from(client.refusal("https://h", 400, long));
-        assert!(error.concerns_input());
+        let error = client.status_error("https://h", 400, long);
+        assert!(ken_language::ModelError::from(error).concerns_input());
     }
 }

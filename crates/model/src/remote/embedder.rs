@@ -1,148 +1,106 @@
-//! An embedder behind an endpoint.
+//! Embedders behind endpoints.
 
 use std::ops::Range;
 
 use ken_language::{Embedder, ModelError, Role, fingerprint_of_texts};
 use serde_json::{Value, json};
 
-use super::bounds::MOST_DIMENSIONS;
 use super::client::Client;
+use super::concurrent::map_concurrent;
 use super::endpoint::Endpoint;
-use super::error::RemoteError;
-use super::flight::in_flight;
+use super::error::{Failure, RemoteError};
+use super::limits::MAX_DIMENSIONS;
 use crate::encoder::{Prefixes, normalize};
 
 /// Texts in one request.
-const BATCH_TEXTS: usize = 64;
+const BATCH_SIZE: usize = 64;
 
-/// An embedder behind an OpenAI-compatible endpoint.
+/// An embedder behind an OpenAI-compatible endpoint. Its prefixes are those of the family that the
+/// model's name indicates, else none.
 #[derive(Debug)]
 pub struct RemoteEmbedder {
-    client: Client,
+    pub(super) client: Client,
     name: String,
     prefixes: Prefixes,
     fingerprint: String,
+    /// 0 until it is known.
     dimensions: usize,
 }
 
 impl RemoteEmbedder {
-    /// Connects, and finds out the length of the embeddings by one. The prefixes are those of the
-    /// family that the model's name tells, else none.
+    /// Connects, and embeds a text to learn the length of the embeddings.
     ///
     /// # Errors
     /// As [`RemoteModel::connect`](super::RemoteModel::connect), and an endpoint that does not
     /// embed.
     pub fn connect(endpoint: Endpoint) -> Result<Self, RemoteError> {
-        let (client, listed) = endpoint.connect()?;
-        let prefixes = Prefixes::of_family(&listed.name).unwrap_or_default();
-        Self::probed(client, listed.name, prefixes)
+        let (client, model) = endpoint.connect()?;
+        let mut embedder = Self::unconnected(client, model.name);
+        let example = embedder.request(&["The sky is blue.".to_owned()])?;
+        embedder.dimensions = example.first().map_or(0, Vec::len);
+        match embedder.dimensions {
+            0 => Err(embedder.unusable("an embedding has no numbers".to_owned())),
+            _ => Ok(embedder),
+        }
     }
 
-    /// As [`RemoteEmbedder::connect`], with these prefixes.
-    ///
-    /// # Errors
-    /// As [`RemoteEmbedder::connect`].
-    pub fn connect_with_prefixes(
-        endpoint: Endpoint,
-        prefixes: Prefixes,
-    ) -> Result<Self, RemoteError> {
-        let (client, listed) = endpoint.connect()?;
-        Self::probed(client, listed.name, prefixes)
-    }
-
-    fn probed(client: Client, name: String, prefixes: Prefixes) -> Result<Self, RemoteError> {
+    /// An embedder of a name, to which nothing has been sent yet.
+    pub(super) fn unconnected(client: Client, name: String) -> Self {
+        let prefixes = Prefixes::of_family(&name).unwrap_or_default();
         let fingerprint = fingerprint_of_texts(&[
             "endpoint",
-            client.base(),
+            client.base_url(),
             &name,
             &prefixes.query,
             &prefixes.passage,
         ]);
-        let mut embedder = Self {
+        Self {
             client,
             name,
             prefixes,
             fingerprint,
             dimensions: 0,
-        };
-        let example = embedder.request(&["The sky is blue.".to_owned()])?;
-        embedder.dimensions = example.first().map_or(0, Vec::len);
-        if embedder.dimensions == 0 {
-            return Err(embedder.unusable("an embedding has no numbers".to_owned()));
         }
-        Ok(embedder)
-    }
-
-    /// One that was not connected to.
-    pub(super) fn unconnected(client: Client) -> Self {
-        Self {
-            client,
-            name: String::new(),
-            prefixes: Prefixes::default(),
-            fingerprint: String::new(),
-            dimensions: 0,
-        }
-    }
-
-    /// The model's name at its endpoint.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The prefixes put before queries and passages.
-    #[must_use]
-    pub fn prefixes(&self) -> &Prefixes {
-        &self.prefixes
     }
 
     /// The embeddings of texts, several batches at a time.
     fn embed_all(&self, texts: &[&str], role: Role) -> Result<Vec<Vec<f32>>, RemoteError> {
         let prefix = self.prefixes.of_role(role);
-        let batches: Vec<&[&str]> = texts.chunks(BATCH_TEXTS).collect();
-        let mut embedded: Vec<Vec<Vec<f32>>> = batches.iter().map(|_| Vec::new()).collect();
+        let batches: Vec<&[&str]> = texts.chunks(BATCH_SIZE).collect();
         let work = |batch: usize| {
             let texts: Vec<String> = batches[batch]
                 .iter()
                 .map(|text| match format!("{prefix}{text}") {
-                    // Endpoints refuse an empty text.
+                    // Endpoints reject an empty text.
                     empty if empty.is_empty() => " ".to_owned(),
                     text => text,
                 })
                 .collect();
             self.request(&texts)
         };
-        in_flight(
-            self.client.concurrency(),
-            batches.len(),
-            &work,
-            &mut |batch, embeddings| embedded[batch] = embeddings,
-        )?;
-        Ok(embedded.into_iter().flatten().collect())
+        let embeddings = map_concurrent(self.client.concurrency(), batches.len(), work)?;
+        Ok(embeddings.flatten().collect())
     }
 
     /// The embeddings of one batch, of length 1.
     fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, RemoteError> {
-        let url = self.client.api("embeddings");
+        let url = self.client.api_url("embeddings");
         let body = json!({"model": self.name, "input": texts, "encoding_format": "float"});
-        let answer = self.client.post(&url, &body)?;
-        self.vectors(url, &answer, texts.len())
+        let response = self.client.post(&url, &body)?;
+        self.vectors(&url, &response, texts.len())
     }
 
-    /// The embeddings of an answer.
+    /// The embeddings in a response.
     pub(super) fn vectors(
         &self,
-        url: String,
-        answer: &Value,
+        url: &str,
+        response: &Value,
         texts: usize,
     ) -> Result<Vec<Vec<f32>>, RemoteError> {
-        let data = answer
-            .get("data")
-            .and_then(Value::as_array)
-            .ok_or(RemoteError::MissingField { url, field: "data" })?;
+        let data = response.get("data").and_then(Value::as_array);
+        let data = data.ok_or_else(|| RemoteError::missing(url, "data"))?;
         if data.len() != texts {
-            let detail = format!("{} came for {texts} texts", data.len());
-            return Err(self.unusable(detail));
+            return Err(self.unusable(format!("{} came for {texts} texts", data.len())));
         }
         let mut embeddings = vec![None; texts];
         for (place, entry) in data.iter().enumerate() {
@@ -150,13 +108,9 @@ impl RemoteEmbedder {
                 Some(index) => index.as_u64().map(|index| index as usize),
                 None => Some(place),
             };
-            let slot = index.and_then(|index| embeddings.get_mut(index));
-            match slot {
+            match index.and_then(|index| embeddings.get_mut(index)) {
                 Some(slot @ None) => *slot = Some(self.vector(entry)?),
-                _ => {
-                    let detail = "their indexes are not those of the texts".to_owned();
-                    return Err(self.unusable(detail));
-                }
+                _ => return Err(self.unusable("their indexes are not those of the texts")),
             }
         }
         Ok(embeddings.into_iter().flatten().collect())
@@ -164,42 +118,28 @@ impl RemoteEmbedder {
 
     /// One embedding, of length 1.
     fn vector(&self, entry: &Value) -> Result<Vec<f32>, RemoteError> {
-        let numbers: Option<Vec<f32>> =
-            entry
-                .get("embedding")
-                .and_then(Value::as_array)
-                .and_then(|numbers| {
-                    let number = |value: &Value| Some(value.as_f64()? as f32);
-                    numbers.iter().map(number).collect()
-                });
-        let mut vector =
-            numbers.ok_or_else(|| self.unusable("one is not a list of numbers".to_owned()))?;
-        // The first tells the length of all.
-        if self.dimensions > 0 && vector.len() != self.dimensions {
-            return Err(self.unusable(format!(
-                "one has {} numbers, others {}",
-                vector.len(),
-                self.dimensions
-            )));
+        let numbers = entry.get("embedding").and_then(Value::as_array);
+        let number = |value: &Value| Some(value.as_f64()? as f32);
+        let mut vector: Vec<f32> = numbers
+            .and_then(|numbers| numbers.iter().map(number).collect())
+            .ok_or_else(|| self.unusable("one is not a list of numbers"))?;
+        let (length, others) = (vector.len(), self.dimensions);
+        if others > 0 && length != others {
+            return Err(self.unusable(format!("one has {length} numbers, others {others}")));
         }
-        if vector.len() > MOST_DIMENSIONS {
-            return Err(self.unusable(format!(
-                "one has {} numbers, and {MOST_DIMENSIONS} is the most",
-                vector.len()
-            )));
+        if length > MAX_DIMENSIONS {
+            let detail = format!("one has {length} numbers, and {MAX_DIMENSIONS} is the most");
+            return Err(self.unusable(detail));
         }
         normalize(&mut vector);
         if vector.iter().any(|x| !x.is_finite()) {
-            return Err(self.unusable("one is not made of finite numbers".to_owned()));
+            return Err(self.unusable("one is not made of finite numbers"));
         }
         Ok(vector)
     }
 
-    fn unusable(&self, detail: String) -> RemoteError {
-        RemoteError::BadEmbeddings {
-            url: self.client.base().to_owned(),
-            detail,
-        }
+    fn unusable(&self, detail: impl Into<String>) -> RemoteError {
+        RemoteError::BadEmbeddings(Failure::at(self.client.base_url(), detail))
     }
 }
 
@@ -221,9 +161,6 @@ impl Embedder for RemoteEmbedder {
     }
 
     fn token_spans(&self, _text: &str) -> Result<Vec<Range<usize>>, ModelError> {
-        Err(RemoteError::CannotShowTokens {
-            url: self.client.base().to_owned(),
-        }
-        .into())
+        Err(RemoteError::CannotShowTokens(self.client.base_url().to_owned()).into())
     }
 }

@@ -1,13 +1,13 @@
-//! Where a model is served, and which of its models is meant.
+//! Where a model is served, and under which name.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 
-use super::bounds::{LARGEST_COUNT, NAME_BYTES};
 use super::client::Client;
-use super::error::RemoteError;
+use super::error::{Failure, RemoteError};
+use super::limits::{MAX_COUNT, MAX_NAME_BYTES};
 use super::settings::{ApiKey, RemoteSettings};
 
 /// An OpenAI-compatible endpoint: vLLM, llama-server, Ollama, OpenAI and others.
@@ -17,12 +17,12 @@ pub struct Endpoint {
     pub url: String,
     /// The model's name; `None` for the only one that the endpoint lists.
     pub model: Option<String>,
-    /// The key that it asks for.
+    /// The API key, where it needs one.
     pub key: Option<ApiKey>,
-    /// How it is spoken to.
+    /// Timeouts, retries and limits.
     pub settings: RemoteSettings,
-    /// Set by the caller to give up for good: whatever is waited for fails within a moment, and
-    /// connections are closed.
+    /// Set by the caller to cancel for good: pending calls fail within a moment, and connections are
+    /// closed.
     pub stop: Arc<AtomicBool>,
 }
 
@@ -39,7 +39,7 @@ impl Endpoint {
         }
     }
 
-    /// Asks for the list of models, to see whether the endpoint answers.
+    /// Requests the list of models, to see whether the endpoint responds.
     ///
     /// # Errors
     /// As connecting to a model of it.
@@ -47,94 +47,72 @@ impl Endpoint {
         self.connect().map(|_| ())
     }
 
-    /// A client, and the model that is meant.
-    pub(super) fn connect(self) -> Result<(Client, Listed), RemoteError> {
-        let client = Client::new(&self.url, self.key, self.settings, self.stop)?;
-        let listed = listed(&client, self.model.as_deref())?;
-        Ok((client, listed))
+    /// A client, and the model to use. A named model need not be listed: not every endpoint lists
+    /// models, or lists them by the names that it accepts.
+    pub(super) fn connect(mut self) -> Result<(Client, ListedModel), RemoteError> {
+        let name = self.model.take();
+        let client = Client::new(self)?;
+        let model = match client.get(&client.api_url("models")) {
+            Ok(list) => select_model(&client, &list, name.as_deref())?,
+            Err(error) if error.is_refusal() => ListedModel {
+                name: name.ok_or_else(|| unknown_model(&client, error.to_string()))?,
+                context: None,
+            },
+            Err(error) => return Err(error),
+        };
+        Ok((client, model))
     }
 }
 
 /// A model as its endpoint lists it.
-pub(super) struct Listed {
+pub(super) struct ListedModel {
     pub(super) name: String,
-    /// Tokens of its context, where the endpoint tells.
+    /// Tokens of its context, where the endpoint states them.
     pub(super) context: Option<usize>,
 }
 
-/// The model named `wanted`, or else the only one. A named model need not be listed: not every
-/// endpoint lists models, or lists them by the names that it accepts.
-fn listed(client: &Client, wanted: Option<&str>) -> Result<Listed, RemoteError> {
-    let url = client.api("models");
-    let list = match client.get(&url) {
-        Ok(list) => list,
-        Err(error) if error.is_refusal() => match wanted {
-            Some(name) => {
-                return Ok(Listed {
-                    name: name.to_owned(),
-                    context: None,
-                });
-            }
-            None => {
-                return Err(RemoteError::UnknownModel {
-                    url: client.base().to_owned(),
-                    detail: error.to_string(),
-                });
-            }
-        },
-        Err(error) => return Err(error),
-    };
-    named(client, &list, wanted)
-}
-
-/// The model that is meant, of a list.
-pub(super) fn named(
+/// The model of this name, or else the only one of a list.
+pub(super) fn select_model(
     client: &Client,
     list: &Value,
-    wanted: Option<&str>,
-) -> Result<Listed, RemoteError> {
+    name: Option<&str>,
+) -> Result<ListedModel, RemoteError> {
     let models: Vec<(&str, &Value)> = list
         .get("data")
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
         .filter_map(|model| Some((model.get("id")?.as_str()?, model)))
-        // It stands in messages and records.
-        .filter(|(id, _)| id.len() <= NAME_BYTES && !id.contains(char::is_control))
+        // It is shown in messages and kept in records.
+        .filter(|(id, _)| id.len() <= MAX_NAME_BYTES && !id.contains(char::is_control))
         .collect();
-    let found = match wanted {
-        Some(name) => models
-            .iter()
-            .find(|(id, _)| *id == name)
-            .or(match models.as_slice() {
-                [only] => Some(only),
-                _ => None,
-            }),
-        None => models.first(),
-    };
-    let context = found.and_then(|(_, model)| context_of(model));
-    let name = match (wanted, models.as_slice()) {
-        (Some(name), _) => name.to_owned(),
-        (None, [(name, _)]) => (*name).to_owned(),
-        (None, []) => {
-            return Err(RemoteError::UnknownModel {
-                url: client.base().to_owned(),
-                detail: "its list of models is empty".to_owned(),
-            });
-        }
+    let found = match (name, models.as_slice()) {
+        (_, [only]) => Some(only),
+        (Some(name), _) => models.iter().find(|(id, _)| *id == name),
+        (None, []) => return Err(unknown_model(client, "its list of models is empty")),
         (None, several) => {
             return Err(RemoteError::SeveralModels {
-                url: client.base().to_owned(),
+                url: client.base_url().to_owned(),
                 names: several.iter().map(|(id, _)| (*id).to_owned()).collect(),
             });
         }
     };
-    Ok(Listed { name, context })
+    Ok(ListedModel {
+        name: name
+            .or(found.map(|(id, _)| *id))
+            .unwrap_or_default()
+            .to_owned(),
+        context: found.and_then(|(_, model)| context_length(model)),
+    })
 }
 
-/// The context of a listed model, as vLLM, the larger services and llama-server tell it. Some tell a
-/// huge number where there is no limit.
-fn context_of(model: &Value) -> Option<usize> {
+fn unknown_model(client: &Client, detail: impl Into<String>) -> RemoteError {
+    RemoteError::UnknownModel(Failure::at(client.base_url(), detail))
+}
+
+/// The context length of a listed model, as vLLM, the larger services and llama-server state it. Some
+/// state a huge number where there is no limit.
+fn context_length(model: &Value) -> Option<usize> {
     [
         "/max_model_len",
         "/context_length",
@@ -145,5 +123,5 @@ fn context_of(model: &Value) -> Option<usize> {
     .iter()
     .find_map(|path| model.pointer(path)?.as_u64())
     .filter(|&tokens| tokens > 0)
-    .map(|tokens| usize::try_from(tokens).map_or(LARGEST_COUNT, |tokens| tokens.min(LARGEST_COUNT)))
+    .map(|tokens| usize::try_from(tokens).map_or(MAX_COUNT, |tokens| tokens.min(MAX_COUNT)))
 }

@@ -1,26 +1,39 @@
-//! What can go wrong with a model behind an endpoint.
+//! Failures of models behind endpoints.
 
-use ken_diagnostic::{Remedy, remedy};
 use std::time::Duration;
 
-use ken_http::BadCertificates;
+use ken_diagnostic::{Remedy, remedy};
+use ken_http::{BadCertificates, Failed};
 use ken_language::ModelError;
 
-/// Why an endpoint did not do what it was asked. No message holds the API key.
+/// What failed, and where.
+#[derive(Debug)]
+pub struct Failure {
+    /// The endpoint by a URL, or by host and port.
+    pub endpoint: String,
+    /// What happened.
+    pub detail: String,
+}
+
+impl Failure {
+    pub(super) fn at(endpoint: &str, detail: impl Into<String>) -> Self {
+        Self {
+            endpoint: endpoint.to_owned(),
+            detail: detail.into(),
+        }
+    }
+}
+
+/// Why a request to an endpoint failed. No message holds the API key.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum RemoteError {
     /// The base URL cannot be used.
-    #[error("`{url}` is not an endpoint: {reason}")]
+    #[error("`{}` is not an endpoint: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "bad_endpoint",
         remedy = "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
     )]
-    BadUrl {
-        /// What was given.
-        url: String,
-        /// What is wrong with it.
-        reason: String,
-    },
+    BadUrl(Failure),
     /// The API key cannot be sent in a header.
     #[error("the API key holds characters that no HTTP header can carry")]
     #[diagnostic(
@@ -28,30 +41,22 @@ pub enum RemoteError {
         remedy = "check <api_key>, or the variable that <keys> names, for line breaks and spaces"
     )]
     BadKey,
-    /// The API key would be sent where others can read it.
-    #[error("the API key is not sent to {host}: the connection is not encrypted")]
+    /// The API key would be sent where others can read it, to this host and port.
+    #[error("the API key is not sent to {0}: the connection is not encrypted")]
     #[diagnostic(
         remedy = "use https://, or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
     )]
-    KeyInPlainText {
-        /// Host and port.
-        host: String,
-    },
+    KeyInPlainText(String),
     /// The certificates that the environment names cannot be used.
     #[error(transparent)]
     Certificates(#[from] BadCertificates),
-    /// No connection came about.
-    #[error("cannot reach {host}: {detail}")]
+    /// No connection was made.
+    #[error("cannot reach {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "endpoint_unreachable",
         remedy = "check that the endpoint runs, its address, and the proxy"
     )]
-    Unreachable {
-        /// Host and port.
-        host: String,
-        /// The reason.
-        detail: String,
-    },
+    Unreachable(Failure),
     /// The endpoint stayed silent for too long.
     #[error("{host} did not answer within {} s", after.as_secs_f32())]
     #[diagnostic(
@@ -61,181 +66,140 @@ pub enum RemoteError {
     Timeout {
         /// Host and port.
         host: String,
-        /// How long was waited.
+        /// The timeout.
         after: Duration,
     },
-    /// The connection broke in the middle of an answer.
-    #[error("the connection to {host} was lost: {detail}")]
+    /// The connection was lost in the middle of a response.
+    #[error("the connection to {} was lost: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "endpoint_connection_lost",
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
-    ConnectionLost {
-        /// Host and port.
-        host: String,
-        /// The reason.
-        detail: String,
-    },
-    /// The endpoint refused.
+    ConnectionLost(Failure),
+    /// An error response.
     #[error("{url} answered with HTTP status {status}: {message}")]
     #[diagnostic(kind = "endpoint_status", remedy = after_status(*status))]
     Status {
-        /// The address.
+        /// The URL.
         url: String,
         /// The HTTP status.
         status: u16,
-        /// The endpoint's words.
+        /// The endpoint's message.
         message: String,
     },
-    /// The prompt, with its answer, does not fit into the model's context.
-    #[error("the prompt does not fit into the context of the model at {url}: {detail}")]
+    /// The prompt with its completion does not fit into the model's context.
+    #[error("the prompt does not fit into the context of the model at {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "shorten the text, or serve the model with a longer context")]
-    ContextExceeded {
-        /// The address.
-        url: String,
-        /// The numbers, or the endpoint's words.
-        detail: String,
-    },
-    /// A web page came instead of data.
-    #[error("{url} answered with a web page instead of JSON")]
+    ContextExceeded(Failure),
+    /// A web page instead of data, from this URL.
+    #[error("{0} answered with a web page instead of JSON")]
     #[diagnostic(kind = "endpoint_web_page", remedy = not_an_endpoint())]
-    WebPage {
-        /// The address.
-        url: String,
-    },
-    /// What came is not JSON.
-    #[error("{url} answered with what is not JSON ({detail}): `{beginning}`")]
+    WebPage(String),
+    /// The response is not JSON.
+    #[error("{url} answered with what is not JSON ({detail}): `{excerpt}`")]
     #[diagnostic(kind = "endpoint_bad_json", remedy = not_an_endpoint())]
     BadJson {
-        /// The address.
+        /// The URL.
         url: String,
         /// Where and why parsing failed.
         detail: String,
-        /// The first characters of the answer.
-        beginning: String,
+        /// The first characters of the response.
+        excerpt: String,
     },
-    /// The answer lacks what it must have.
+    /// The response lacks a field.
     #[error("the answer of {url} has no usable `{field}`")]
     #[diagnostic(kind = "endpoint_missing_field", remedy = not_an_endpoint())]
     MissingField {
-        /// The address.
+        /// The URL.
         url: String,
-        /// What is missing.
+        /// The field.
         field: &'static str,
     },
-    /// The answer goes beyond all bounds.
-    #[error("the answer of {host} is not taken: {detail}")]
+    /// The response exceeds a limit.
+    #[error("the response of {} is rejected: {}", .0.endpoint, .0.detail)]
     #[diagnostic(kind = "endpoint_answer_too_large", remedy = not_an_endpoint())]
-    TooLarge {
-        /// Host and port.
-        host: String,
-        /// Which bound it exceeds.
-        detail: String,
-    },
-    /// The stream of an answer ended before the answer did.
+    TooLarge(Failure),
+    /// The stream ended before the completion did.
     #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
     #[diagnostic(
         kind = "endpoint_stream_cut",
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
     StreamCut {
-        /// The address.
+        /// The URL.
         url: String,
-        /// Length of the text that had come.
+        /// Length of the text that had arrived.
         bytes: usize,
     },
-    /// The endpoint offers several models and none was named.
+    /// The endpoint serves several models and none was named.
     #[error("{url} offers several models: {}", listing(names))]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
     SeveralModels {
-        /// The address.
+        /// The URL.
         url: String,
         /// Their names.
         names: Vec<String>,
     },
-    /// The endpoint does not tell which models it offers, and none was named.
-    #[error("{url} does not tell which model it offers: {detail}")]
+    /// The endpoint does not list its models, and none was named.
+    #[error("{} does not say which model it serves: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
-    UnknownModel {
-        /// The address.
-        url: String,
-        /// What it said instead.
-        detail: String,
-    },
-    /// The endpoint does not tell how likely a given text is.
-    #[error("{url} cannot score: {lacks}")]
+    UnknownModel(Failure),
+    /// The endpoint does not return log probabilities of a given text.
+    #[error("{} cannot score: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
-        remedy = "use an endpoint that tells the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
+        remedy = "use an endpoint that returns the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
     )]
-    CannotScore {
-        /// The address.
-        url: String,
-        /// What it lacks.
-        lacks: &'static str,
-    },
-    /// No endpoint shows the hidden states of its model.
-    #[error("{url} does not show the hidden states of its model")]
+    CannotScore(Failure),
+    /// No endpoint exposes hidden states, and neither does the one at this URL.
+    #[error("{0} does not expose the hidden states of its model")]
     #[diagnostic(remedy = "use a model on this machine")]
-    CannotShowHidden {
-        /// The address.
-        url: String,
-    },
-    /// The endpoint keeps its tokenizer to itself.
-    #[error("{url} does not show where the tokens of a text begin and end")]
+    CannotShowHidden(String),
+    /// The endpoint at this URL does not expose the boundaries of tokens.
+    #[error("{0} does not expose where the tokens of a text begin and end")]
     #[diagnostic(remedy = "cut by words or sentences, or embed with a model on this machine")]
-    CannotShowTokens {
-        /// The address.
-        url: String,
-    },
+    CannotShowTokens(String),
     /// Embeddings that do not fit the texts or each other.
-    #[error("the embeddings of {url} cannot be used: {detail}")]
+    #[error("the embeddings of {} cannot be used: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "check that the endpoint serves an embedding model")]
-    BadEmbeddings {
-        /// The address.
-        url: String,
-        /// What is wrong with them.
-        detail: String,
-    },
-    /// A request for no sample.
+    BadEmbeddings(Failure),
+    /// A request for no samples.
     #[error("at least one sample must be asked for")]
     NoSamples,
     /// A continuation to be scored that is empty.
     #[error("an empty continuation has no probability")]
     EmptyContinuation,
-    /// Stopped by the caller.
-    #[error("stopped while waiting for {host}")]
-    Interrupted {
-        /// Host and port.
-        host: String,
-    },
+    /// Stopped by the caller while waiting for this host and port.
+    #[error("stopped while waiting for {0}")]
+    Interrupted(String),
 }
 
-/// Names as a message shows them: the first ones, where there are many.
+/// The first of many names.
 fn listing(names: &[String]) -> String {
     const SHOWN: usize = 20;
-    let shown = names.iter().take(SHOWN).map(String::as_str);
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    match names.len().checked_sub(SHOWN) {
-        None | Some(0) => shown,
-        Some(more) => format!("{shown} and {more} more"),
+    match names.split_at_checked(SHOWN) {
+        Some((shown, more)) if !more.is_empty() => {
+            format!("{} and {} more", shown.join(", "), more.len())
+        }
+        _ => names.join(", "),
     }
 }
 
 impl RemoteError {
-    /// Whether the endpoint says of itself that it does not do what it was asked, so that there is
-    /// no use in asking again.
-    pub(super) fn is_refusal(&self) -> bool {
-        matches!(
-            self,
-            Self::Status {
-                status: 400 | 404 | 405 | 415 | 422 | 501,
-                ..
-            }
-        )
+    pub(super) fn missing(url: &str, field: &'static str) -> Self {
+        Self::MissingField {
+            url: url.to_owned(),
+            field,
+        }
     }
 
-    /// Whether the endpoint refused a request because of the parameter `name`.
-    pub(super) fn refuses(&self, name: &str) -> bool {
+    /// Whether the endpoint says that it does not support the request, so that retrying is useless.
+    pub(super) fn is_refusal(&self) -> bool {
+        let refusals = [400, 404, 405, 415, 422, 501];
+        matches!(self, Self::Status { status, .. } if refusals.contains(status))
+    }
+
+    /// Whether the endpoint rejected a request because of the parameter `name`.
+    pub(super) fn rejects(&self, name: &str) -> bool {
         match self {
             Self::Status {
                 status: 400 | 422,
@@ -249,9 +213,16 @@ impl RemoteError {
     }
 }
 
+/// A failure that a retry would meet again.
+impl From<RemoteError> for Failed<RemoteError> {
+    fn from(error: RemoteError) -> Self {
+        Self::lasting(error)
+    }
+}
+
 impl From<RemoteError> for ModelError {
     fn from(error: RemoteError) -> Self {
-        let concerns_input = matches!(error, RemoteError::ContextExceeded { .. });
+        let concerns_input = matches!(error, RemoteError::ContextExceeded(_));
         Self::new(error).concerning_input(concerns_input)
     }
 }
@@ -266,8 +237,11 @@ fn after_status(status: u16) -> Option<Remedy> {
             "set <api_key> to a key that the endpoint accepts; where a corpus names the endpoint, name it yourself too, or give its key in <keys>"
         ),
         404 => "check the model's name and the base URL, which usually ends in /v1".into(),
-        429 => "the endpoint is asked too often: try again later, or lower the concurrency".into(),
-        300..=399 => "the endpoint is elsewhere: give the base URL that it redirects to".into(),
+        429 => {
+            "the endpoint limits the rate of requests: try again later, or lower the concurrency"
+                .into()
+        }
+        300..=399 => "the endpoint has moved: give the base URL that it redirects to".into(),
         500..=599 => "look at the endpoint's log, or try again later".into(),
         _ => return None,
     })

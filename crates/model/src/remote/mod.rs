@@ -1,24 +1,23 @@
 //! Models behind OpenAI-compatible endpoints: vLLM, llama-server, Ollama, OpenAI and others.
 //!
-//! An endpoint is asked once, when it is connected, what it can do; nothing is asked of it later
-//! that it was found not to take. It reads no files and no environment but the proxy's and the
-//! certificates'.
+//! Capabilities are probed once, on connect; what an endpoint was found not to support is not
+//! requested again. It reads no files, and of the environment only the proxy and the certificates.
 
 mod address;
-mod answer;
-mod bounds;
+mod cancellable;
 mod client;
+mod concurrent;
+mod detokenize;
 mod embedder;
 mod endpoint;
 mod error;
-mod events;
-mod exchange;
-mod flight;
-mod hand_out;
 mod json;
+mod limits;
 mod model;
+mod response;
 mod route;
 mod score;
+mod server_sent_events;
 mod settings;
 mod stream;
 mod tokens;
@@ -28,6 +27,6 @@ pub mod untrusted;
 pub use address::origin;
 pub use embedder::RemoteEmbedder;
 pub use endpoint::Endpoint;
-pub use error::RemoteError;
-pub use model::{DEFAULT_CONTEXT_TOKENS, RemoteModel};
+pub use error::{Failure, RemoteError};
+pub use model::RemoteModel;
 pub use settings::{ApiKey, RemoteSettings};

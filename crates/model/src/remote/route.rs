@@ -1,4 +1,4 @@
-//! The two ways in which endpoints are asked to write, and the requests of each.
+//! The two routes of the API that generate text, and the bodies of their requests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::error::RemoteError;
 
-/// Where an endpoint is asked to write.
+/// Which route generates text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Route {
     /// `/completions`: the prompt is text that is continued.
@@ -26,57 +26,42 @@ impl Route {
     }
 }
 
-/// What of a request's parameters not every endpoint takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Optional {
-    /// The log probabilities of the two most likely tokens. Requests for completions ask for them by
-    /// the number that stands for `logprobs`.
-    RunnerUp,
-    Logprobs,
-    TopK,
-    MinP,
-    Seed,
-    StreamOptions,
-    /// Newer services want the limit of a conversation by another name.
-    MaxTokens,
-}
-
-/// All of them with their names in requests.
-const OPTIONAL: [(Optional, &str); 7] = [
-    (Optional::RunnerUp, "top_logprobs"),
-    (Optional::Logprobs, "logprobs"),
-    (Optional::TopK, "top_k"),
-    (Optional::MinP, "min_p"),
-    (Optional::Seed, "seed"),
-    (Optional::StreamOptions, "stream_options"),
-    (Optional::MaxTokens, "max_tokens"),
+/// Parameters that not every endpoint supports. `top_logprobs` stands for the log probability of the
+/// runner-up, which requests for completions ask for by the number in `logprobs`; newer services want
+/// `max_tokens` of a chat completion under another name.
+const OPTIONAL: [&str; 7] = [
+    "top_logprobs",
+    "logprobs",
+    "top_k",
+    "min_p",
+    "seed",
+    "stream_options",
+    "max_tokens",
 ];
 
-/// The parameters that an endpoint was found not to take.
+/// The parameters that an endpoint has been found not to support.
 #[derive(Debug, Default)]
-pub(super) struct Refused([AtomicBool; OPTIONAL.len()]);
+pub(super) struct Unsupported([AtomicBool; OPTIONAL.len()]);
 
-impl Refused {
-    fn has(&self, parameter: Optional) -> bool {
-        self.0[parameter as usize].load(Ordering::Relaxed)
+impl Unsupported {
+    fn has(&self, parameter: &str) -> bool {
+        let mut known = OPTIONAL.iter().zip(&self.0);
+        known.any(|(name, unsupported)| *name == parameter && unsupported.load(Ordering::Relaxed))
     }
 
-    /// Takes note of the parameter because of which the endpoint refused `body`. Returns whether
-    /// there is one without which the same can be asked again.
-    pub(super) fn learn(&self, error: &RemoteError, body: &Value) -> bool {
-        for (parameter, name) in OPTIONAL {
-            let name = match parameter {
-                Optional::RunnerUp if body["logprobs"] == MOST_LIKELY => "logprobs",
-                _ => name,
+    /// Records the parameter because of which the endpoint rejected `body`. Returns whether there is
+    /// one without which the request can be repeated.
+    pub(super) fn record(&self, error: &RemoteError, body: &Value) -> bool {
+        for (name, unsupported) in OPTIONAL.into_iter().zip(&self.0) {
+            let (name, needed) = match name {
+                "top_logprobs" if body["logprobs"] == RUNNER_UP => ("logprobs", false),
+                "top_k" => (name, body["top_k"] != ALL_TOKENS),
+                "max_tokens" => (name, body.get("messages").is_none()),
+                _ => (name, false),
             };
-            let needed = match parameter {
-                Optional::TopK => body[name] != ALL_TOKENS,
-                Optional::MaxTokens => body.get("messages").is_none(),
-                _ => false,
-            };
-            if !needed && body.get(name).is_some() && error.refuses(name) {
-                // Another thread may have learnt it before.
-                self.0[parameter as usize].store(true, Ordering::Relaxed);
+            if !needed && body.get(name).is_some() && error.rejects(name) {
+                // Another thread may have found it out before.
+                unsupported.store(true, Ordering::Relaxed);
                 return true;
             }
         }
@@ -84,18 +69,18 @@ impl Refused {
     }
 }
 
-/// `top_k` for all tokens, as both vLLM and llama-server understand it. It is said because their
-/// defaults differ.
+/// `top_k` for all tokens, as both vLLM and llama-server understand it. It is always sent because
+/// their defaults differ.
 const ALL_TOKENS: i64 = -1;
 
-/// The tokens of which log probabilities are asked for in each place of a greedy answer.
-const MOST_LIKELY: u64 = 2;
+/// How many log probabilities are requested for each token of a greedy completion: that of the most
+/// likely token and of the runner-up.
+const RUNNER_UP: u64 = 2;
 
-/// What is asked for in one request.
-pub(super) struct Order<'a> {
+/// What one request asks for.
+pub(super) struct CompletionRequest<'a> {
     pub(super) prompt: &'a Prompt,
     pub(super) options: &'a GenerateOptions,
-    /// Most tokens to write.
     pub(super) max_tokens: usize,
     pub(super) samples: usize,
     /// Added to the seed.
@@ -104,33 +89,33 @@ pub(super) struct Order<'a> {
 }
 
 /// The body of a request.
-pub(super) fn body(route: Route, model: &str, order: &Order<'_>, refused: &Refused) -> Value {
+pub(super) fn body(
+    route: Route,
+    model: &str,
+    request: &CompletionRequest<'_>,
+    unsupported: &Unsupported,
+) -> Value {
     let mut body = json!({"model": model});
+    let supported = |parameter| !unsupported.has(parameter);
+    match route {
+        Route::Completions => body["prompt"] = json!(whole_text(request.prompt)),
+        Route::Chat => body["messages"] = messages(request.prompt),
+    }
     let limit = match route {
-        Route::Chat if refused.has(Optional::MaxTokens) => "max_completion_tokens",
+        Route::Chat if unsupported.has("max_tokens") => "max_completion_tokens",
         _ => "max_tokens",
     };
-    match route {
-        Route::Completions => {
-            let (shared, rest) = order.prompt.text();
-            body["prompt"] = json!(shared + rest);
-        }
-        Route::Chat => body["messages"] = turns(order.prompt),
+    body[limit] = json!(request.max_tokens);
+    if request.samples > 1 {
+        body["n"] = json!(request.samples);
     }
-    body[limit] = json!(order.max_tokens);
-    if order.samples > 1 {
-        body["n"] = json!(order.samples);
-    }
-    let stop: Vec<&String> = order
-        .options
-        .stop
-        .iter()
-        .filter(|stop| !stop.is_empty())
-        .collect();
+    let stop = request.options.stop.iter();
+    let stop: Vec<&String> = stop.filter(|stop| !stop.is_empty()).collect();
     if !stop.is_empty() {
         body["stop"] = json!(stop);
     }
-    match order.options.sampling {
+    let greedy = request.options.sampling == Sampling::Greedy;
+    match request.options.sampling {
         Sampling::Greedy => body["temperature"] = json!(0.0),
         Sampling::Random {
             temperature,
@@ -140,51 +125,57 @@ pub(super) fn body(route: Route, model: &str, order: &Order<'_>, refused: &Refus
         } => {
             body["temperature"] = json!(temperature);
             body["top_p"] = json!(top_p.unwrap_or(1.0));
-            if top_k.is_some() || !refused.has(Optional::TopK) {
+            if top_k.is_some() || supported("top_k") {
                 body["top_k"] = top_k.map_or(json!(ALL_TOKENS), |k| json!(k));
             }
-            if !refused.has(Optional::MinP) {
+            if supported("min_p") {
                 body["min_p"] = json!(0.0);
             }
-            if !refused.has(Optional::Seed) {
+            if supported("seed") {
                 // Endpoints take signed numbers.
-                let seed = seed.wrapping_add(order.seed_offset) & i64::MAX as u64;
+                let seed = seed.wrapping_add(request.seed_offset) & i64::MAX as u64;
                 body["seed"] = json!(seed);
             }
         }
     }
-    if !refused.has(Optional::Logprobs) {
-        let two = order.options.sampling == Sampling::Greedy && !refused.has(Optional::RunnerUp);
+    if supported("logprobs") {
+        let runner_up = greedy && supported("top_logprobs");
         match route {
-            Route::Completions => body["logprobs"] = json!(if two { MOST_LIKELY } else { 1 }),
+            Route::Completions => body["logprobs"] = json!(if runner_up { RUNNER_UP } else { 1 }),
             Route::Chat => {
                 body["logprobs"] = json!(true);
-                if two {
-                    body["top_logprobs"] = json!(MOST_LIKELY);
+                if runner_up {
+                    body["top_logprobs"] = json!(RUNNER_UP);
                 }
             }
         }
     }
-    if order.stream {
+    if request.stream {
         body["stream"] = json!(true);
-        if !refused.has(Optional::StreamOptions) {
+        if supported("stream_options") {
             body["stream_options"] = json!({"include_usage": true});
         }
     }
     body
 }
 
+/// A prompt as text to be continued.
+pub(super) fn whole_text(prompt: &Prompt) -> String {
+    let (shared, rest) = prompt.text();
+    shared + rest
+}
+
 /// A prompt as a conversation.
-fn turns(prompt: &Prompt) -> Value {
-    let turn = |role: &str, content: &str| json!({"role": role, "content": content});
-    let mut turns = Vec::with_capacity(2 + 2 * prompt.examples.len());
+fn messages(prompt: &Prompt) -> Value {
+    let message = |role: &str, content: &str| json!({"role": role, "content": content});
+    let mut messages = Vec::with_capacity(2 + 2 * prompt.examples.len());
     if !prompt.instruction.is_empty() {
-        turns.push(turn("system", prompt.instruction));
+        messages.push(message("system", prompt.instruction));
     }
     for example in prompt.examples.iter() {
-        turns.push(turn("user", example.input));
-        turns.push(turn("assistant", example.output));
+        messages.push(message("user", example.input));
+        messages.push(message("assistant", example.output));
     }
-    turns.push(turn("user", &prompt.input));
-    Value::Array(turns)
+    messages.push(message("user", &prompt.input));
+    Value::Array(messages)
 }

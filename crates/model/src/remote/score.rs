@@ -1,54 +1,60 @@
-//! How likely an endpoint holds a given continuation to be.
+//! Log probabilities of given continuations.
 //!
-//! The endpoint reads prompt and continuation as one text and tells the log probability of each
-//! token. Those of the continuation are the ones that end behind the prompt. A token that straddles
-//! the boundary, as a tokenizer may make where a word goes on, is counted in whole: its probability
-//! is given what comes before it, which then is less than the prompt.
+//! The endpoint reads prompt and continuation as one text and returns the log probability of each
+//! token. Those of the continuation are the ones that end after the prompt. A token that straddles
+//! the boundary, as a tokenizer may produce in the middle of a word, is counted whole: its probability
+//! is conditioned on what precedes it, which then is less than the prompt.
 //!
-//! Offsets that endpoints tell are not relied on: they count characters or bytes, and are moved by
-//! tokens that stand before every prompt and by characters of several tokens. The texts of the
-//! tokens are laid upon the end of the whole text instead; where they do not make it up, because a
-//! token is a part of a character or the tokenizer hides spaces, the prompt is read alone, and the
-//! tokens that both readings begin with are the prompt's.
+//! Offsets in responses are not relied on: they count characters or bytes, and are shifted by tokens
+//! before the prompt and by characters of several tokens. The texts of the tokens are aligned with the
+//! end of the whole text instead; where they do not add up to it, because a token is a part of a
+//! character or the tokenizer hides spaces, the prompt is also read alone, and the tokens that both
+//! readings begin with are the prompt's.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use ken_language::{Prompt, Score, ScoreRequest};
 use serde_json::{Value, json};
 
-use super::bounds;
 use super::client::Client;
+use super::concurrent::map_concurrent;
 use super::error::RemoteError;
-use super::flight::in_flight;
+use super::limits;
+use super::route::whole_text;
 
-/// How an endpoint is made to score a text.
+/// The way in which an endpoint scores a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scoring {
     /// vLLM's `prompt_logprobs`.
     PromptLogprobs,
-    /// `echo` with `logprobs`, as OpenAI's first completions had it.
+    /// `echo` with `logprobs`, as in OpenAI's original completions.
     Echo,
 }
 
-/// A token of a text that was scored.
+/// A token of a text that was read.
 pub(super) struct Token {
-    /// Tells it from other tokens: its id or its text.
+    /// The same for the same token.
     key: String,
-    /// What it stands for, where the endpoint tells.
+    /// Its text, where the endpoint returns it.
     text: Option<String>,
     /// `None` for the first.
     logprob: Option<f32>,
 }
 
-/// How an endpoint can be made to score, found out with a tiny text.
-pub(super) fn survey(client: &Client, model: &str) -> Result<Option<Scoring>, RemoteError> {
-    for way in [Scoring::PromptLogprobs, Scoring::Echo] {
-        match read(client, model, way, "The sky is blue.") {
+/// How an endpoint scores, found out with a tiny text; `None` if it does not.
+pub(super) fn probe(client: &Client, model: &str) -> Result<Option<Scoring>, RemoteError> {
+    for scoring in [Scoring::PromptLogprobs, Scoring::Echo] {
+        let scorer = Scorer {
+            client,
+            model,
+            scoring,
+        };
+        match scorer.read("The sky is blue.") {
             Ok(tokens) => {
-                // Some take the parameters and then tell nothing of the prompt.
-                let told = tokens.iter().skip(1).all(|token| token.logprob.is_some());
-                if tokens.len() > 1 && told {
-                    return Ok(Some(way));
+                // Some accept the parameters and then return nothing for the prompt.
+                let complete = tokens.iter().skip(1).all(|token| token.logprob.is_some());
+                if tokens.len() > 1 && complete {
+                    return Ok(Some(scoring));
                 }
             }
             Err(RemoteError::MissingField { .. }) => {}
@@ -59,107 +65,87 @@ pub(super) fn survey(client: &Client, model: &str) -> Result<Option<Scoring>, Re
     Ok(None)
 }
 
-/// Scores continuations of prompts, several at a time.
-pub(super) fn score(
-    client: &Client,
-    model: &str,
-    way: Scoring,
-    requests: &[ScoreRequest<'_, Prompt>],
-) -> Result<Vec<Vec<Score>>, RemoteError> {
-    let prompts: Vec<ReadPrompt> = requests
-        .iter()
-        .map(|request| ReadPrompt::new(request.prompt))
-        .collect();
-    let mut jobs = Vec::new();
-    for (request, prompt) in requests.iter().zip(&prompts) {
-        for &continuation in request.continuations {
-            if continuation.is_empty() {
-                return Err(RemoteError::EmptyContinuation);
-            }
-            jobs.push((prompt, continuation));
-        }
-    }
-    let mut scores: Vec<Option<Score>> = jobs.iter().map(|_| None).collect();
-    let work = |job: usize| {
-        let (prompt, continuation) = jobs[job];
-        prompt.score(client, model, way, continuation)
-    };
-    in_flight(
-        client.concurrency(),
-        jobs.len(),
-        &work,
-        &mut |job, score| {
-            scores[job] = Some(score);
-        },
-    )?;
-    let mut scores = scores.into_iter().flatten();
-    Ok(requests
-        .iter()
-        .map(|request| scores.by_ref().take(request.continuations.len()).collect())
-        .collect())
+/// A model that scores.
+pub(super) struct Scorer<'a> {
+    pub(super) client: &'a Client,
+    pub(super) model: &'a str,
+    pub(super) scoring: Scoring,
 }
 
 /// A prompt, and its tokens once they were needed.
-struct ReadPrompt {
+struct ScoredPrompt {
     text: String,
-    tokens: Mutex<Option<Arc<Vec<Token>>>>,
+    tokens: Mutex<Option<Vec<Token>>>,
 }
 
-impl ReadPrompt {
-    fn new(prompt: &Prompt) -> Self {
-        let (shared, rest) = prompt.text();
-        Self {
-            text: shared + rest,
-            tokens: Mutex::new(None),
+impl Scorer<'_> {
+    /// Scores continuations of prompts, several at a time.
+    pub(super) fn score_all(
+        &self,
+        requests: &[ScoreRequest<'_, Prompt>],
+    ) -> Result<Vec<Vec<Score>>, RemoteError> {
+        let prompt = |request: &ScoreRequest<'_, Prompt>| ScoredPrompt {
+            text: whole_text(request.prompt),
+            tokens: Mutex::default(),
+        };
+        let prompts: Vec<ScoredPrompt> = requests.iter().map(prompt).collect();
+        let mut jobs = Vec::new();
+        for (request, prompt) in requests.iter().zip(&prompts) {
+            for &continuation in request.continuations {
+                if continuation.is_empty() {
+                    return Err(RemoteError::EmptyContinuation);
+                }
+                jobs.push((prompt, continuation));
+            }
         }
+        let work = |job: usize| self.score(jobs[job].0, jobs[job].1);
+        let mut scores = map_concurrent(self.client.concurrency(), jobs.len(), work)?;
+        Ok(requests
+            .iter()
+            .map(|request| scores.by_ref().take(request.continuations.len()).collect())
+            .collect())
     }
 
-    fn score(
-        &self,
-        client: &Client,
-        model: &str,
-        way: Scoring,
-        continuation: &str,
-    ) -> Result<Score, RemoteError> {
-        let whole = format!("{}{continuation}", self.text);
-        let tokens = read(client, model, way, &whole)?;
-        let boundary = match boundary(&tokens, &whole, self.text.len()) {
+    fn score(&self, prompt: &ScoredPrompt, continuation: &str) -> Result<Score, RemoteError> {
+        let whole = format!("{}{continuation}", prompt.text);
+        let tokens = self.read(&whole)?;
+        let boundary = match boundary(&tokens, &whole, prompt.text.len()) {
             Some(boundary) => boundary,
             None => {
-                let alone = self.tokens(client, model, way)?;
-                let pairs = tokens.iter().zip(alone.iter());
+                let mut alone = prompt.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+                if alone.is_none() {
+                    *alone = Some(self.read(&prompt.text)?);
+                }
+                let pairs = tokens.iter().zip(alone.iter().flatten());
                 pairs.take_while(|(a, b)| a.key == b.key).count()
             }
         };
-        let logprobs: Option<Vec<f32>> = tokens[boundary..]
-            .iter()
-            .map(|token| token.logprob)
-            .collect();
-        match logprobs {
+        let logprobs = tokens[boundary..].iter().map(|token| token.logprob);
+        match logprobs.collect::<Option<Vec<f32>>>() {
             Some(logprobs) if !logprobs.is_empty() => Ok(Score { logprobs }),
-            _ => Err(way.missing(client)),
+            _ => Err(self.scoring.missing(self.client)),
         }
     }
 
-    /// The tokens of the prompt alone.
-    fn tokens(
-        &self,
-        client: &Client,
-        model: &str,
-        way: Scoring,
-    ) -> Result<Arc<Vec<Token>>, RemoteError> {
-        let mut known = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tokens) = &*known {
-            return Ok(tokens.clone());
+    /// The tokens of a text with their log probabilities.
+    fn read(&self, text: &str) -> Result<Vec<Token>, RemoteError> {
+        // At least one token must be generated; not every endpoint accepts 0.
+        let mut body =
+            json!({"model": self.model, "prompt": text, "max_tokens": 1, "temperature": 0.0});
+        match self.scoring {
+            Scoring::PromptLogprobs => body["prompt_logprobs"] = json!(0),
+            Scoring::Echo => {
+                body["echo"] = json!(true);
+                body["logprobs"] = json!(1);
+            }
         }
-        let tokens = Arc::new(read(client, model, way, &self.text)?);
-        *known = Some(tokens.clone());
-        Ok(tokens)
+        let url = self.client.api_url("completions");
+        tokens(self.client, self.scoring, &self.client.post(&url, &body)?)
     }
 }
 
-/// The first token that ends behind `prompt` bytes of a text; `None` where the tokens' texts do not
-/// tell.
+/// The first token that ends after `prompt` bytes of a text; `None` where the tokens' texts do not
+/// show it.
 pub(super) fn boundary(tokens: &[Token], whole: &str, prompt: usize) -> Option<usize> {
     let mut rest = whole;
     for (index, token) in tokens.iter().enumerate().rev() {
@@ -172,50 +158,33 @@ pub(super) fn boundary(tokens: &[Token], whole: &str, prompt: usize) -> Option<u
     None
 }
 
-/// The tokens of a text with their log probabilities.
-fn read(client: &Client, model: &str, way: Scoring, text: &str) -> Result<Vec<Token>, RemoteError> {
-    // One token must be written at least; not every endpoint takes 0.
-    let mut body = json!({"model": model, "prompt": text, "max_tokens": 1, "temperature": 0.0});
-    match way {
-        Scoring::PromptLogprobs => body["prompt_logprobs"] = json!(0),
-        Scoring::Echo => {
-            body["echo"] = json!(true);
-            body["logprobs"] = json!(1);
-        }
-    }
-    let answer = client.post(&client.api("completions"), &body)?;
-    told(client, way, &answer)
-}
-
-/// The tokens of an answer.
-pub(super) fn told(
+/// The tokens in a response.
+pub(super) fn tokens(
     client: &Client,
-    way: Scoring,
-    answer: &Value,
+    scoring: Scoring,
+    response: &Value,
 ) -> Result<Vec<Token>, RemoteError> {
-    let tokens = match way {
-        Scoring::PromptLogprobs => prompt_logprobs(answer),
-        Scoring::Echo => echo(answer),
+    let tokens = match scoring {
+        Scoring::PromptLogprobs => prompt_logprobs(response),
+        Scoring::Echo => echo(response),
     };
-    tokens.ok_or_else(|| way.missing(client))
+    tokens.ok_or_else(|| scoring.missing(client))
 }
 
 impl Scoring {
     fn missing(self, client: &Client) -> RemoteError {
-        RemoteError::MissingField {
-            url: client.api("completions"),
-            field: match self {
-                Self::PromptLogprobs => "prompt_logprobs",
-                Self::Echo => "token_logprobs",
-            },
-        }
+        let field = match self {
+            Self::PromptLogprobs => "prompt_logprobs",
+            Self::Echo => "token_logprobs",
+        };
+        RemoteError::missing(&client.api_url("completions"), field)
     }
 }
 
-/// vLLM: one entry a token, the first null, the others from ids to log probabilities with the token
-/// itself first.
-fn prompt_logprobs(answer: &Value) -> Option<Vec<Token>> {
-    let entries = answer.pointer("/choices/0/prompt_logprobs")?.as_array()?;
+/// vLLM: one entry per token, the first null, the others maps from ids to log probabilities with the
+/// token itself first.
+fn prompt_logprobs(response: &Value) -> Option<Vec<Token>> {
+    let entries = response.pointer("/choices/0/prompt_logprobs")?;
     let token = |entry: &Value| match entry.as_object() {
         None => Some(Token {
             key: String::new(),
@@ -224,26 +193,24 @@ fn prompt_logprobs(answer: &Value) -> Option<Vec<Token>> {
         }),
         Some(entry) => {
             let (id, own) = entry.iter().next()?;
+            let text = own.get("decoded_token").and_then(Value::as_str);
             Some(Token {
                 key: id.clone(),
-                text: own
-                    .get("decoded_token")
-                    .and_then(Value::as_str)
-                    .map(str::to_owned),
-                logprob: own.get("logprob").and_then(bounds::logprob),
+                text: text.map(str::to_owned),
+                logprob: own.get("logprob").and_then(limits::logprob),
             })
         }
     };
-    entries.iter().map(token).collect()
+    entries.as_array()?.iter().map(token).collect()
 }
 
-/// OpenAI: the tokens' texts and log probabilities as lists, with those that were written behind
-/// those of the prompt.
-fn echo(answer: &Value) -> Option<Vec<Token>> {
-    let logprobs = answer.pointer("/choices/0/logprobs")?;
+/// OpenAI: the tokens' texts and log probabilities as lists, those of the prompt followed by the
+/// generated ones.
+fn echo(response: &Value) -> Option<Vec<Token>> {
+    let logprobs = response.pointer("/choices/0/logprobs")?;
     let texts = logprobs.get("tokens")?.as_array()?;
     let values = logprobs.get("token_logprobs")?.as_array()?;
-    let prompt = answer
+    let prompt = response
         .pointer("/usage/prompt_tokens")
         .and_then(Value::as_u64)
         .map_or(texts.len().saturating_sub(1), |count| count as usize);
@@ -252,7 +219,7 @@ fn echo(answer: &Value) -> Option<Vec<Token>> {
         Some(Token {
             key: text.clone(),
             text: Some(text),
-            logprob: bounds::logprob(value),
+            logprob: limits::logprob(value),
         })
     };
     if texts.len() != values.len() {
@@ -293,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_characters_and_hidden_spaces_tell_nothing() {
+    fn parts_of_characters_and_hidden_spaces_have_no_boundary() {
         let parts = ["It", ":", " \u{fffd}", "\u{fffd}"];
         assert_eq!(boundary_of(&parts, "It: 🙂", 3), None);
         assert_eq!(boundary_of(&["It", ":", "Oslo"], "It: Oslo", 3), None);

@@ -1,31 +1,29 @@
-//! How an endpoint is spoken to.
+//! Timeouts, retries and limits of an endpoint, and its API key.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use ken_http::Retry;
-
 use super::error::RemoteError;
 
-/// How an endpoint is spoken to.
+/// Timeouts, retries and limits for an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteSettings {
     /// Most requests in flight at a time; at least 1.
     pub concurrency: usize,
     /// Longest wait for a connection.
     pub connect_timeout: Duration,
-    /// Longest silence of the endpoint. An answer that is not streamed is silent until it is
-    /// written.
+    /// Longest silence of the endpoint. One that does not stream is silent until the whole response
+    /// is generated.
     pub read_timeout: Duration,
-    /// How often a request is sent again after a passing failure.
+    /// How often a request is retried after a transient failure.
     pub retries: u32,
-    /// Longest wait before the first repetition; it doubles with each, up to 30 s. The wait is drawn
-    /// at random below that, but is at least what the endpoint asks for.
+    /// Longest wait before the first retry; it doubles with each, up to 30 s. The wait is drawn at
+    /// random below that, but is at least what the endpoint asks for.
     pub backoff: Duration,
-    /// The longest answer, in bytes, after it was unpacked where it came packed.
+    /// The longest response in bytes, after decompression.
     pub answer_bytes: u64,
-    /// The longest time that an answer may take from its first byte to its last.
+    /// The longest time that a response may take from its first byte to its last.
     pub answer_time: Duration,
 }
 
@@ -43,29 +41,19 @@ impl Default for RemoteSettings {
     }
 }
 
-impl RemoteSettings {
-    /// When a request is sent again.
-    pub(super) fn retry(&self) -> Retry {
-        Retry {
-            retries: self.retries,
-            backoff: self.backoff,
-        }
-    }
-}
-
 /// Shorter keys are hardly secrets.
 const SECRET_BYTES: usize = 16;
 
-/// A key that the endpoint asks for. It is never shown, and sent over an unencrypted connection to
-/// this machine alone.
+/// An API key. It is never shown, and sent over an unencrypted connection to this machine alone.
 #[derive(Clone)]
 pub struct ApiKey {
     text: String,
-    in_plain_text: bool,
+    /// Whether it may be sent to other machines over unencrypted connections too.
+    pub(super) plaintext_allowed: bool,
 }
 
 impl ApiKey {
-    /// A key as it stands in the environment; blanks around it are dropped.
+    /// A key as the environment holds it; whitespace around it is dropped.
     ///
     /// # Errors
     /// A key with characters that no HTTP header can carry.
@@ -76,7 +64,7 @@ impl ApiKey {
         }
         Ok(Self {
             text: key.to_owned(),
-            in_plain_text: false,
+            plaintext_allowed: false,
         })
     }
 
@@ -84,13 +72,9 @@ impl ApiKey {
     #[must_use]
     pub fn allowed_in_plain_text(self, allowed: bool) -> Self {
         Self {
-            in_plain_text: allowed,
+            plaintext_allowed: allowed,
             ..self
         }
-    }
-
-    pub(super) fn is_allowed_in_plain_text(&self) -> bool {
-        self.in_plain_text
     }
 
     /// The value of the `Authorization` header.
@@ -98,14 +82,14 @@ impl ApiKey {
         format!("Bearer {}", self.text)
     }
 
-    /// Whether it is so long that it stands in no text by chance, unlike those that are set where
-    /// none is asked for, such as `EMPTY`.
+    /// Whether it is too long to be in a text by chance, unlike the placeholders that are set where
+    /// no key is needed, such as `EMPTY`.
     pub(super) fn is_secret(&self) -> bool {
         self.text.len() >= SECRET_BYTES
     }
 
-    /// A text of the endpoint's with the key blotted out.
-    pub(super) fn blotted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// A text of the endpoint's with the key redacted.
+    pub(super) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match text.contains(&self.text) {
             true => Cow::Owned(text.replace(&self.text, "(API key)")),
             false => Cow::Borrowed(text),
@@ -127,7 +111,7 @@ mod tests {
     fn a_key_is_never_shown() {
         let key = ApiKey::new(" sk-secret\n").unwrap();
         assert_eq!(format!("{key:?}"), "ApiKey(…)");
-        assert_eq!(key.blotted("bad key sk-secret!"), "bad key (API key)!");
+        assert_eq!(key.redact("bad key sk-secret!"), "bad key (API key)!");
         let error = ApiKey::new("sk-sec\nret").unwrap_err();
         assert_eq!(error.kind(), "bad_api_key");
         assert!(!error.to_string().contains("sk-sec"));

@@ -1,4 +1,4 @@
-//! Reading an answer piece by piece, as server-sent events.
+//! Completions that are streamed as server-sent events.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -7,78 +7,75 @@ use std::time::{Duration, Instant};
 use ken_http::Failed;
 use ken_language::Finish;
 
-use super::answer::{Choice, Usage, choices, piece, usage};
-use super::bounds::{LINE_BYTES, MOST_TOKENS};
 use super::client::{self, Client};
+use super::detokenize::Emitted;
 use super::error::RemoteError;
-use super::events::{Broken, Events};
-use super::hand_out::Handed;
+use super::limits::{MAX_LINE_BYTES, MAX_TOKENS};
+use super::response::{Choice, Usage, completions, delta, usage};
 use super::route::Route;
+use super::server_sent_events::{EventError, EventStream};
 
-/// An answer that was read.
-pub(super) struct Streamed {
+/// A completion that was read to its end.
+#[derive(Clone, Default)]
+pub(super) struct Received {
     pub(super) choice: Choice,
     pub(super) usage: Usage,
-    /// Time until the first piece.
-    pub(super) until_first: Duration,
+    /// Time to the first piece, if it was received.
+    pub(super) prompt_time: Duration,
+    /// Time from the first piece to the end.
+    pub(super) write_time: Duration,
 }
 
-/// Sends a request and hands out its pieces. Breaking off closes the connection.
+/// Sends a request and emits its completion piece by piece. A break closes the connection.
 ///
 /// # Errors
-/// A failure after the first piece is never a passing one; once the endpoint has said that the answer
-/// ended, it is none.
+/// A failure after the first piece is never retried; one after the endpoint has said that the
+/// completion ended is ignored.
 pub(super) fn stream(
     client: &Client,
     route: Route,
     body: &str,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
-) -> Result<Streamed, Failed<RemoteError>> {
-    let url = client.api(route.path());
+) -> Result<Received, Failed<RemoteError>> {
+    let url = client.api_url(route.path());
     let started = Instant::now();
-    let (media, answer) = client.open(&url, body)?;
-    // Not every endpoint says that what it sends are events.
-    if media.is_some_and(|media| media.contains("json") || media.contains("html")) {
-        return whole(client, route, &url, answer, on_piece, started);
+    let (media_type, body) = client.open(&url, body)?;
+    // Not every endpoint labels its events as such.
+    if media_type.is_some_and(|media| media.contains("json") || media.contains("html")) {
+        return read_whole(client, route, &url, body, on_piece, started);
     }
-    events(client, route, &url, answer, on_piece, started)
+    read_events(client, route, &url, body, on_piece, started)
 }
 
-/// An answer that comes as events.
-pub(super) fn events(
+/// Reads a response that comes as events.
+pub(super) fn read_events(
     client: &Client,
     route: Route,
     url: &str,
-    answer: impl Read,
+    body: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
-) -> Result<Streamed, Failed<RemoteError>> {
-    let mut streamed = Streamed {
-        choice: Choice::default(),
-        usage: Usage::default(),
-        until_first: Duration::ZERO,
-    };
-    let mut handed = Handed::default();
-    let mut events = Events::new(answer);
+) -> Result<Received, Failed<RemoteError>> {
+    let mut received = Received::default();
+    let mut emitted = Emitted::default();
+    let mut events = EventStream::new(body);
     loop {
-        client.check().map_err(Failed::lasting)?;
-        let begun = streamed.choice.text.len();
+        client.check_stop()?;
+        let read_bytes = received.choice.text.len();
         let data = match events.next() {
             Ok(Some(data)) => data,
             Ok(None) => break,
-            Err(_) if streamed.choice.finish.is_some() => break,
-            Err(Broken::LongLine) => {
-                let detail = format!("a line of it has more than {LINE_BYTES} bytes");
-                return Err(Failed::lasting(client.too_large(detail)));
+            Err(_) if received.choice.finish.is_some() => break,
+            Err(EventError::LongLine) => {
+                let detail = format!("a line of it has more than {MAX_LINE_BYTES} bytes");
+                return Err(client.too_large(detail).into());
             }
-            Err(Broken::Io(error)) => {
-                let failed = client.broken(&error.into());
-                if begun == 0 {
-                    return Err(failed);
-                }
+            Err(EventError::Io(error)) => {
+                let failed = client.transport_failure(&error.into());
                 return Err(match failed.error {
-                    RemoteError::ConnectionLost { .. } => cut(url, begun),
-                    _ => Failed::lasting(failed.error),
+                    _ if read_bytes == 0 => failed,
+                    RemoteError::ConnectionLost(_) => cut(url, read_bytes),
+                    error => error.into(),
                 });
             }
         };
@@ -86,71 +83,65 @@ pub(super) fn events(
             continue;
         }
         if data == "[DONE]" {
-            streamed.choice.finish.get_or_insert(Finish::End);
+            received.choice.finish.get_or_insert(Finish::End);
             break;
         }
-        let event = client.parsed(url, &data).map_err(Failed::lasting)?;
-        let told = usage(&event).map_err(|absurd| Failed::lasting(client.absurd(&absurd)))?;
-        streamed.usage.prompt = told.prompt.or(streamed.usage.prompt);
-        streamed.usage.written = told.written.or(streamed.usage.written);
-        let new = piece(&event, route);
-        streamed.choice.finish = new.finish.or(streamed.choice.finish);
-        streamed.choice.tokens.extend(new.tokens);
-        if streamed.choice.tokens.len() > MOST_TOKENS {
-            let detail = format!("it has more than {MOST_TOKENS} tokens");
-            return Err(Failed::lasting(client.too_large(detail)));
+        let event = client.parse(url, &data)?;
+        let counts = usage(client, &event)?;
+        received.usage.prompt = counts.prompt.or(received.usage.prompt);
+        received.usage.completion = counts.completion.or(received.usage.completion);
+        let new = delta(&event, route);
+        received.choice.finish = new.finish.or(received.choice.finish);
+        received.choice.tokens.extend(new.tokens);
+        if received.choice.tokens.len() > MAX_TOKENS {
+            let detail = format!("it has more than {MAX_TOKENS} tokens");
+            return Err(client.too_large(detail).into());
         }
-        if begun == 0 && !new.text.is_empty() {
-            streamed.until_first = started.elapsed();
+        if read_bytes == 0 && !new.text.is_empty() {
+            received.prompt_time = started.elapsed();
         }
-        streamed.choice.text.push_str(&new.text);
-        if streamed.choice.hand_out(&mut handed, on_piece).is_break() {
+        received.choice.text.push_str(&new.text);
+        if received.choice.emit(&mut emitted, on_piece).is_break() {
             break;
         }
     }
-    if streamed.choice.finish.is_none() {
-        return Err(cut(url, streamed.choice.text.len()));
+    if received.choice.finish.is_none() {
+        return Err(cut(url, received.choice.text.len()));
     }
-    Ok(streamed)
+    received.write_time = started.elapsed().saturating_sub(received.prompt_time);
+    Ok(received)
 }
 
-/// A stream that ended too early: nothing is lost yet where no text had come.
+/// A stream that ended too early: a retry loses nothing where no text had arrived.
 fn cut(url: &str, bytes: usize) -> Failed<RemoteError> {
     let error = RemoteError::StreamCut {
         url: url.to_owned(),
         bytes,
     };
-    if bytes == 0 {
-        Failed::passing(error)
-    } else {
-        Failed::lasting(error)
+    match bytes {
+        0 => Failed::passing(error),
+        _ => Failed::lasting(error),
     }
 }
 
-/// The answer of an endpoint that does not stream.
-fn whole(
+/// Reads the response of an endpoint that does not stream.
+fn read_whole(
     client: &Client,
     route: Route,
     url: &str,
-    answer: impl Read,
+    body: impl Read,
     on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     started: Instant,
-) -> Result<Streamed, Failed<RemoteError>> {
-    let text = client::text(answer).map_err(|error| client.broken(&error))?;
-    let value = client.parsed(url, &text).map_err(Failed::lasting)?;
-    let choice = choices(&value, route).and_then(|choices| choices.into_iter().next());
-    let mut choice = choice.ok_or_else(|| {
-        Failed::lasting(RemoteError::MissingField {
-            url: url.to_owned(),
-            field: "choices",
-        })
-    })?;
-    // A break is told by how the answer ended.
-    let _ = choice.hand_out(&mut Handed::default(), on_piece);
-    let usage = usage(&value).map_err(|absurd| Failed::lasting(client.absurd(&absurd)))?;
-    Ok(Streamed {
+) -> Result<Received, Failed<RemoteError>> {
+    let text = client::text(body).map_err(|error| client.transport_failure(&error))?;
+    let (choices, usage) = completions(client, url, &client.parse(url, &text)?, route)?;
+    let mut choice = choices.into_iter().next().unwrap_or_default();
+    // A break is recorded in how the completion ended.
+    let _ = choice.emit(&mut Emitted::default(), on_piece);
+    Ok(Received {
         choice,
         usage,
-        until_first: started.elapsed(),
+        prompt_time: started.elapsed(),
+        write_time: Duration::ZERO,
     })
 }

@@ -1,31 +1,32 @@
-//! Counting the tokens of a text.
+//! Token counts of texts.
 
 use serde_json::{Value, json};
 
-use super::bounds;
 use super::client::Client;
 use super::error::RemoteError;
+use super::limits;
 
-/// Bytes of a text that are taken for a token where the endpoint does not count. English has about
+/// Bytes of a text that are estimated as one token where the endpoint does not count. English has about
 /// twice as many to a token, Chinese one and a half; only long numbers and the like may have fewer.
 const BYTES_PER_TOKEN: usize = 2;
-/// Tokens that a turn of a conversation may have beside its text.
-pub(super) const TOKENS_PER_TURN: usize = 8;
+/// Tokens that a chat message may have besides its text.
+pub(super) const TOKENS_PER_MESSAGE: usize = 8;
 
-/// How many tokens a text has at most, by its length.
+/// An upper estimate of a text's tokens, by its length.
 pub(super) fn estimate(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN)
 }
 
-/// How many tokens a text has by the endpoint's own tokenizer; `special` counts those that it puts
-/// before every prompt. vLLM and llama-server have this route under one address but by other names.
+/// The number of tokens of a text by the endpoint's own tokenizer; `special` includes those that it
+/// puts before every prompt. vLLM and llama-server have this route at the same address but with
+/// different parameters.
 pub(super) fn count(
     client: &Client,
     model: &str,
     text: &str,
     special: bool,
 ) -> Result<usize, RemoteError> {
-    let url = client.beside("tokenize");
+    let url = client.root_url("tokenize");
     let body = json!({
         "model": model,
         "prompt": text,
@@ -33,30 +34,26 @@ pub(super) fn count(
         "content": text,
         "add_special": special,
     });
-    let answer = client.post(&url, &body)?;
-    told(client, url, &answer)
+    let response = client.post(&url, &body)?;
+    count_in(client, &url, &response)
 }
 
-/// The count of an answer.
-pub(super) fn told(client: &Client, url: String, answer: &Value) -> Result<usize, RemoteError> {
-    let count = bounds::count("count", answer.get("count"));
-    let tokens = answer.get("tokens").and_then(Value::as_array);
-    count
-        .map_err(|absurd| client.absurd(&absurd))?
+/// The count in a response.
+pub(super) fn count_in(client: &Client, url: &str, response: &Value) -> Result<usize, RemoteError> {
+    let tokens = response.get("tokens").and_then(Value::as_array);
+    limits::count(response, "/count")
+        .map_err(|detail| client.too_large(detail))?
         .or(tokens.map(Vec::len))
-        .ok_or(RemoteError::MissingField {
-            url,
-            field: "count",
-        })
+        .ok_or_else(|| RemoteError::missing(url, "count"))
 }
 
 /// Whether the endpoint counts tokens.
-pub(super) fn survey(client: &Client, model: &str) -> Result<bool, RemoteError> {
+pub(super) fn probe(client: &Client, model: &str) -> Result<bool, RemoteError> {
     match count(client, model, "The sky is blue.", false) {
         Ok(count) => Ok(count > 0),
         Err(
             RemoteError::Status { .. }
-            | RemoteError::WebPage { .. }
+            | RemoteError::WebPage(_)
             | RemoteError::BadJson { .. }
             | RemoteError::MissingField { .. },
         ) => Ok(false),

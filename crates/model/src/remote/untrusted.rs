@@ -1,38 +1,37 @@
-//! The readers of what endpoints send, over bytes alone: the seam by which they are tested and fuzzed
-//! without a connection. Each returns what was understood, in a few words, or the typed error.
+//! The parsers of what endpoints send, on bytes alone: the seam through which they are tested and
+//! fuzzed without a connection. Each returns what was understood, in a few words, or the typed error.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use serde_json::Value;
 
-use super::answer::{choices, usage};
 use super::client::{self, Client};
+use super::detokenize::Emitted;
 use super::embedder::RemoteEmbedder;
-use super::endpoint;
-use super::error::RemoteError;
-use super::hand_out::Handed;
+use super::endpoint::{self, Endpoint};
+use super::error::{Failure, RemoteError};
+use super::response::completions;
 use super::route::Route;
 use super::score::{self, Scoring};
-use super::settings::RemoteSettings;
 use super::stream;
 use super::tokens;
 
-/// Which answer the bytes are.
+/// The route that the bytes are a response of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Of `/completions`.
+    /// `/completions`.
     Completions,
-    /// Of `/chat/completions`.
+    /// `/chat/completions`.
     Chat,
-    /// Of `/completions`, with the log probabilities of the prompt.
+    /// `/completions`, with the log probabilities of the prompt.
     Scores,
-    /// Of `/embeddings`, for two texts.
+    /// `/embeddings`, for two texts.
     Embeddings,
-    /// Of `/models`.
+    /// `/models`.
     Models,
-    /// Of `/tokenize`.
+    /// `/tokenize`.
     Tokens,
 }
 
@@ -50,34 +49,22 @@ impl Answer {
 
 const URL: &str = "http://127.0.0.1:9/v1";
 
-/// What reads answers without having asked for them.
-struct Readers {
-    client: Client,
-    embedder: RemoteEmbedder,
+/// An embedder that was never connected; made once, as a client looks for certificates.
+fn embedder() -> Result<&'static RemoteEmbedder, RemoteError> {
+    static EMBEDDER: LazyLock<Result<RemoteEmbedder, RemoteError>> = LazyLock::new(|| {
+        let client = Client::new(Endpoint::new(URL))?;
+        Ok(RemoteEmbedder::unconnected(client, String::new()))
+    });
+    let embedder = EMBEDDER.as_ref();
+    embedder.map_err(|error| RemoteError::BadUrl(Failure::at(URL, error.to_string())))
 }
 
-/// Made once: a client looks for certificates.
-static READERS: LazyLock<Result<Readers, RemoteError>> = LazyLock::new(|| {
-    let client = || Client::new(URL, None, RemoteSettings::default(), Arc::default());
-    Ok(Readers {
-        client: client()?,
-        embedder: RemoteEmbedder::unconnected(client()?),
-    })
-});
-
-fn readers() -> Result<&'static Readers, RemoteError> {
-    READERS.as_ref().map_err(|error| RemoteError::BadUrl {
-        url: URL.to_owned(),
-        reason: error.to_string(),
-    })
-}
-
-/// Reads a stream of server-sent events, and returns the pieces that were handed out.
+/// Reads a stream of server-sent events, and returns the pieces that were emitted.
 ///
 /// # Errors
 /// As of a stream over a connection.
 pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, RemoteError> {
-    let Readers { client, .. } = readers()?;
+    let client = &embedder()?.client;
     let route = match chat {
         true => Route::Chat,
         false => Route::Completions,
@@ -87,51 +74,44 @@ pub fn server_sent_events(bytes: &[u8], chat: bool) -> Result<Vec<String>, Remot
         pieces.push(piece.to_owned());
         ControlFlow::Continue(())
     };
-    let started = Instant::now();
-    match stream::events(client, route, URL, bytes, &mut on_piece, started) {
+    match stream::read_events(client, route, URL, bytes, &mut on_piece, Instant::now()) {
         Ok(_) => Ok(pieces),
         Err(failed) => Err(failed.error),
     }
 }
 
-/// Reads an answer that is JSON.
+/// Reads a response in JSON.
 ///
 /// # Errors
-/// As of an answer over a connection.
+/// As of a response over a connection.
 pub fn json(bytes: &[u8], answer: Answer) -> Result<String, RemoteError> {
-    let Readers { client, embedder } = readers()?;
-    let text = client::text(bytes).map_err(|error| client.broken(&error).error)?;
-    let value = client.parsed(URL, &text)?;
-    match answer {
-        Answer::Completions => written(client, &value, Route::Completions),
-        Answer::Chat => written(client, &value, Route::Chat),
+    let embedder = embedder()?;
+    let client = &embedder.client;
+    let text = client::text(bytes).map_err(|error| client.transport_failure(&error).error)?;
+    let value = client.parse(URL, &text)?;
+    Ok(match answer {
+        Answer::Completions => emitted(client, &value, Route::Completions)?,
+        Answer::Chat => emitted(client, &value, Route::Chat)?,
         Answer::Scores => {
-            let count = |way| {
-                let tokens = score::told(client, way, &value)?;
-                Ok(score::boundary(&tokens, &text, 3).unwrap_or(tokens.len()))
-            };
-            count(Scoring::PromptLogprobs)
-                .or_else(|_: RemoteError| count(Scoring::Echo))
-                .map(|tokens| tokens.to_string())
+            let tokens = score::tokens(client, Scoring::PromptLogprobs, &value)
+                .or_else(|_| score::tokens(client, Scoring::Echo, &value))?;
+            let boundary = score::boundary(&tokens, &text, 3).unwrap_or(tokens.len());
+            boundary.to_string()
         }
         Answer::Embeddings => {
-            let vectors = embedder.vectors(URL.to_owned(), &value, 2)?;
-            Ok(vectors.iter().map(Vec::len).sum::<usize>().to_string())
+            let vectors = embedder.vectors(URL, &value, 2)?;
+            vectors.iter().map(Vec::len).sum::<usize>().to_string()
         }
-        Answer::Models => Ok(endpoint::named(client, &value, None)?.name),
-        Answer::Tokens => Ok(tokens::told(client, URL.to_owned(), &value)?.to_string()),
-    }
+        Answer::Models => endpoint::select_model(client, &value, None)?.name,
+        Answer::Tokens => tokens::count_in(client, URL, &value)?.to_string(),
+    })
 }
 
-fn written(client: &Client, value: &Value, route: Route) -> Result<String, RemoteError> {
-    let told = usage(value).map_err(|absurd| client.absurd(&absurd))?;
-    let choices = choices(value, route).ok_or(RemoteError::MissingField {
-        url: URL.to_owned(),
-        field: "choices",
-    })?;
-    let mut text = format!("{:?}", told.written);
+fn emitted(client: &Client, value: &Value, route: Route) -> Result<String, RemoteError> {
+    let (choices, usage) = completions(client, URL, value, route)?;
+    let mut text = format!("{:?}", usage.completion);
     for mut choice in choices {
-        let flow = choice.hand_out(&mut Handed::default(), &mut |piece| {
+        let flow = choice.emit(&mut Emitted::default(), &mut |piece| {
             text.push_str(piece);
             match piece.contains('\n') {
                 true => ControlFlow::Break(()),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 pub(super) const NORM_EPSILON: f64 = 1e-5;
 
 /// Tensors by their Hugging Face names: shape and numbers.
-pub(super) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+pub(crate) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
 /// How the rotary frequencies are stretched.
 #[derive(Debug, Clone)]

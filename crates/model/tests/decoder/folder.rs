@@ -11,7 +11,7 @@ use super::vocabulary;
 
 /// How the safetensors are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(crate) enum Layout {
     F32,
     F16,
     BF16,
@@ -61,11 +61,11 @@ pub(super) fn shard_name(place: usize) -> String {
     format!("model-0000{}-of-00002.safetensors", place + 1)
 }
 
-pub(super) fn write_json(path: &Path, value: &Value) {
+pub(crate) fn write_json(path: &Path, value: &Value) {
     std::fs::write(path, value.to_string()).unwrap();
 }
 
-pub(super) fn write_tensors(path: &Path, tensors: &Tensors, layout: Layout) {
+pub(crate) fn write_tensors(path: &Path, tensors: &Tensors, layout: Layout) {
     let (dtype, bytes): (Dtype, fn(&f32) -> Vec<u8>) = match layout {
         Layout::F32 | Layout::Sharded => (Dtype::F32, |n| n.to_le_bytes().to_vec()),
         Layout::F16 => (Dtype::F16, |n| {

@@ -1,9 +1,10 @@
-//! The encoder on tiny random embedders: each family, pooling and setting against a plain f64
-//! forward pass, and each kind of broken model against its error. No real model is used.
+//! Encoders on tiny random models: each family, pooling and setting against a plain f64 forward pass,
+//! and each kind of broken model against its error. No real model is used.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod checkpoint;
+mod cross_encoder;
 mod reference;
 
 use std::path::Path;
@@ -11,7 +12,7 @@ use std::path::Path;
 use checkpoint::{Tensors, Tiny, config, ids, write_json, write_tensors};
 use ken_language::Role;
 use ken_model::Precision;
-use ken_model::encoder::{Encoder, EncoderError, Prefixes};
+use ken_model::encoder::{Encoder, EncoderError};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -101,7 +102,7 @@ fn half_precision_weights_under_the_name_of_the_family() {
 }
 
 #[test]
-fn a_text_is_cut_to_the_longest_input() {
+fn a_text_is_truncated_to_the_longest_input() {
     let (dir, tensors) = written(&Tiny::default());
     let encoder = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(encoder.max_tokens(), 18);
@@ -114,7 +115,7 @@ fn a_text_is_cut_to_the_longest_input() {
 }
 
 #[test]
-fn the_models_prompts_stand_before_the_text() {
+fn the_models_prompts_precede_the_text() {
     let (dir, _) = written(&Tiny::default());
     let plain = Encoder::load(dir.path(), Precision::F32).unwrap();
     let prompts = json!({"prompts": {"query": "w1 w2 ", "document": "w3 "}});
@@ -134,8 +135,8 @@ fn the_models_prompts_stand_before_the_text() {
     );
     assert_ne!(prompted.fingerprint(), plain.fingerprint());
 
-    let none =
-        Encoder::load_with_prefixes(dir.path(), Prefixes::default(), Precision::F32).unwrap();
+    std::fs::remove_file(dir.path().join("config_sentence_transformers.json")).unwrap();
+    let none = Encoder::load(dir.path(), Precision::F32).unwrap();
     assert_eq!(none.fingerprint(), plain.fingerprint());
     assert_eq!(
         none.embed(&["w9"], Role::Query).unwrap(),
@@ -144,7 +145,7 @@ fn the_models_prompts_stand_before_the_text() {
 }
 
 #[test]
-fn the_family_gives_the_prefixes_where_the_model_states_none() {
+fn the_family_has_prefixes_where_the_model_states_none() {
     let (dir, _) = written(&Tiny::default());
     let mut named = config("bert");
     named["_name_or_path"] = json!("intfloat/e5-small-v2");
@@ -160,7 +161,7 @@ fn the_family_gives_the_prefixes_where_the_model_states_none() {
 }
 
 #[test]
-fn the_fingerprint_tells_weights_and_pooling_apart() {
+fn fingerprints_distinguish_weights_and_pooling() {
     let (dir, mut tensors) = written(&Tiny::default());
     let (other, _) = written(&Tiny {
         pooling: "pooling_mode_cls_token",

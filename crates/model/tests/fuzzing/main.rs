@@ -1,5 +1,5 @@
-//! Broken input of every kind but weights, which `loading` has: whatever the bytes, reading them ends
-//! soon, in something that works or in a typed error. The bodies are those of the targets in `fuzz/`.
+//! Broken input of every kind but weights, which `loading` covers: whatever the bytes, reading them ends
+//! soon, in something that works or in a typed error. The targets in `fuzz/` use the same functions.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,9 +1,9 @@
-//! Any bytes as the server-sent events of an endpoint: one function for the seeded mutations below and
-//! for the fuzz target.
+//! Arbitrary bytes as the server-sent events of an endpoint: one function for the seeded mutations
+//! below and for the fuzz target.
 
 use ken_model::remote::untrusted::server_sent_events;
 
-/// Valid streams, to begin with.
+/// Seeds: valid streams.
 pub(crate) const SEEDS: [&str; 3] = [
     "data: {\"choices\": [{\"index\": 0, \"text\": \" Os\", \"logprobs\": {\"tokens\": [\" Os\"], \
      \"token_logprobs\": [-0.5]}}]}\n\ndata: {\"choices\": [{\"text\": \"lo\\n\", \"finish_reason\": \
@@ -16,8 +16,8 @@ pub(crate) const SEEDS: [&str; 3] = [
     "data: {\"choices\": [{\"text\": \"x\"}]}\n\ndata: {\"error\": {\"message\": \"CUDA error\"}}\n\n",
 ];
 
-/// Reads the bytes as a stream of either route, and returns for how many they are one. A refusal has
-/// to be a typed error with a message that is no longer than one that people read.
+/// Reads the bytes as a stream of either route, and returns of how many they are one. A refusal has to
+/// be a typed error with a message of readable length.
 pub(crate) fn read(bytes: &[u8]) -> usize {
     let understood = |chat: &bool| match server_sent_events(bytes, *chat) {
         Ok(_) => true,
@@ -34,26 +34,11 @@ pub(crate) fn read(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mutate::mutated;
-
-    const MUTATIONS: u64 = 6_000;
+    use crate::survives::understood_or_refused;
 
     #[test]
     fn a_stream_is_understood_or_refused() {
-        let mut understood = 0;
-        for (place, seed) in SEEDS.iter().enumerate() {
-            let is_error = seed.contains("error");
-            assert_eq!(read(seed.as_bytes()) > 0, !is_error, "seed {place}");
-            for number in 0..MUTATIONS {
-                understood += u64::from(read(&mutated(seed.as_bytes(), number)) > 0);
-            }
-        }
-        // Both ends are reached: changes that matter and changes that do not.
-        let cases = MUTATIONS * SEEDS.len() as u64;
-        assert!(
-            (cases / 20..cases * 9 / 10).contains(&understood),
-            "{understood} of {cases}"
-        );
+        understood_or_refused(&SEEDS, 6_000, read);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ken_language::{Embedder, Role};
-use ken_model::encoder::Prefixes;
 use ken_model::remote::{Endpoint, RemoteEmbedder};
 use serde_json::{Value, json};
 
@@ -80,10 +79,10 @@ fn the_family_of_the_model_tells_the_prefixes() {
     embedder.embed(&["a"], Role::Passage).unwrap();
     let sent = |at: usize| server.requests("embeddings")[at].body["input"][0].clone();
     assert_eq!((sent(1), sent(2)), (json!("query: a"), json!("passage: a")));
-    let plain =
-        RemoteEmbedder::connect_with_prefixes(Endpoint::new(&server.url), Prefixes::default())
-            .unwrap();
-    assert_ne!(plain.fingerprint(), embedder.fingerprint());
+    let (server, other) = spoilt("tiny", |_, _| None);
+    other.embed(&["a"], Role::Query).unwrap();
+    assert_eq!(server.requests("embeddings")[1].body["input"][0], "a");
+    assert_ne!(other.fingerprint(), embedder.fingerprint());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::backend::{AttentionLayer, Backend, Heads, Run};
 use super::error::DecoderError;
 
 use crate::kernels::elementwise;
-use crate::kernels::matrix::{Matrix, Weighing};
+use crate::kernels::matrix::{Matrix, WeightFormat};
 use crate::kernels::norms::rms_norm;
 use crate::kernels::rows::{Rows, task_rows};
 use attention::Rotation;
@@ -25,7 +25,7 @@ type Result<T> = std::result::Result<T, DecoderError>;
 
 /// The CPU backend.
 pub(super) struct Cpu {
-    pub(super) weighing: Weighing,
+    pub(super) weight_format: WeightFormat,
 }
 
 fn numbers(tensor: &Tensor) -> Result<Vec<f32>> {
@@ -46,7 +46,7 @@ impl Backend for Cpu {
             &numbers(weight)?,
             outputs,
             inputs,
-            self.weighing,
+            self.weight_format,
         ))
     }
 

@@ -1,19 +1,18 @@
-//! Cross-encoders: networks that read a query and a passage together and say how well the passage
-//! answers the query. It ranks nothing, and cuts no passages but at the network's limit.
+//! Cross-encoders: networks that read a query and a passage together and score how well the passage
+//! answers the query. It ranks nothing, and truncates passages only at the network's limit.
 
-mod pairs;
 mod settings;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ken_language::{ModelError, PairScorer};
 use rayon::prelude::*;
 
-use pairs::Pairs;
+use settings::Settings;
 
 use super::error::EncoderError;
-use super::settings::{Dimensions, read_file};
-use super::tokens::Sequence;
+use super::settings::read_file;
+use super::tokens::{Sequence, Tokens};
 use super::weights::{self, Linear, Weights};
 use super::{batches, fingerprint, forward};
 use crate::kernels::Precision;
@@ -23,16 +22,15 @@ use crate::small_file::MOST_TOKENIZER_BYTES;
 /// A cross-encoder of the BERT family with one output, loaded and ready. It can be shared between
 /// threads.
 pub struct CrossEncoder {
-    dimensions: Dimensions,
-    pairs: Pairs,
+    settings: Settings,
+    tokens: Tokens,
     weights: Weights,
     head: Head,
-    weights_path: PathBuf,
     fingerprint: String,
 }
 
-/// What makes a score of the first token's state: an affine map, tanh, and an affine map to one
-/// number. BERT calls the former its pooler, RoBERTa its classifier's dense layer.
+/// Maps the first token's state to a score: an affine map, tanh, and an affine map to one number. BERT
+/// calls the former its pooler, RoBERTa its classifier's dense layer.
 struct Head {
     dense: Linear,
     out: Linear,
@@ -44,88 +42,73 @@ impl CrossEncoder {
     /// `auto` is 32 bits; the head is always in 32.
     ///
     /// # Errors
-    /// Files that are missing or broken, a model that is no cross-encoder or has several outputs.
+    /// Files that are missing or broken, a model that is not a cross-encoder or has several outputs.
     pub fn load(dir: &Path, precision: Precision) -> Result<Self, EncoderError> {
         let settings = settings::read(dir)?;
-        let dimensions = settings.dimensions;
-        let weights_path = dir.join("model.safetensors");
-        let file = weights::open(&weights_path)?;
+        let dimensions = &settings.dimensions;
+        let file = weights::open(&dir.join("model.safetensors"))?;
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let fingerprint = fingerprint::of_cross_encoder(
             &weights::fingerprint(&file)?,
             &tokenizer,
             settings.max_tokens,
-            &dimensions,
+            dimensions,
         );
-        let pairs = Pairs::parse(
-            &tokenizer_path,
-            &tokenizer,
-            settings.max_tokens,
-            settings.head.tells_texts_apart(),
-        )?;
+        let tokens = Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, true)?;
         let linear = |name: &str, outputs: usize| {
             weights::read_linear(&file, name, dimensions.hidden, outputs)
         };
         let head = Head {
-            dense: linear(settings.head.dense(), dimensions.hidden)?,
-            out: linear(settings.head.out(), 1)?,
+            dense: linear(settings.head.dense, dimensions.hidden)?,
+            out: linear(settings.head.out, 1)?,
         };
-        let weighing = super::weighing(precision);
-        let weights = weights::read(file, &dimensions, weighing)?;
         Ok(Self {
-            dimensions,
-            pairs,
-            weights,
+            weights: weights::read(file, dimensions, super::weight_format(precision))?,
+            settings,
+            tokens,
             head,
-            weights_path,
             fingerprint,
         })
     }
 
-    /// How well each passage answers the query beside it, in the order of the pairs: the network's
-    /// output as it is, a number of any size of which only the order matters, the larger the better.
-    /// Where a pair is longer than [`CrossEncoder::max_tokens`], tokens are taken from the end of
-    /// the longer of the two texts until it fits, so that a query of ordinary length stays whole.
+    /// How well each passage answers the query of its pair, in the order of the pairs: the network's
+    /// raw output, a number of any size of which only the order matters, the larger the better. A pair
+    /// longer than [`CrossEncoder::max_tokens`] is truncated from the end of the longer of the two
+    /// texts until it fits, so that a query of ordinary length stays whole.
     ///
-    /// Uses all threads of rayon's pool. A pair's score depends on the other pairs by rounding only.
+    /// Uses all threads of rayon's pool. The other pairs affect a pair's score only by rounding.
     ///
     /// # Errors
-    /// A text that the tokenizer refuses, tokens that the model does not have, weights that give no
-    /// numbers.
+    /// A text that the tokenizer refuses, tokens that the model does not have, results that are not
+    /// finite.
     pub fn score(&self, pairs: &[(&str, &str)]) -> Result<Vec<f32>, EncoderError> {
+        let token_types = self.settings.head.token_types;
         let sequences: Vec<Sequence> = pairs
             .par_iter()
-            .map(|(query, passage)| self.pairs.sequence(query, passage))
+            .map(|(query, passage)| self.tokens.pair(query, passage, token_types))
             .collect::<Result<_, _>>()?;
         batches::compute_all(&sequences, |batch| self.score_batch(batch))
     }
 
     fn score_batch(&self, sequences: &[&Sequence]) -> Result<Vec<f32>, EncoderError> {
-        let states = forward::hidden_states(&self.weights, &self.dimensions, sequences)?;
-        let firsts: Vec<usize> = sequences
-            .iter()
-            .scan(0, |next, sequence| {
-                let first = *next;
-                *next += sequence.len();
-                Some(first)
-            })
-            .collect();
-        let scores = self.head.apply(&states.select(&firsts))?.numbers;
-        if scores.iter().any(|score| !score.is_finite()) {
-            return Err(EncoderError::NotFinite {
-                path: self.weights_path.clone(),
-            });
+        let states = forward::hidden_states(&self.weights, &self.settings.dimensions, sequences)?;
+        let mut firsts = vec![0];
+        for sequence in sequences {
+            firsts.push(firsts[firsts.len() - 1] + sequence.len());
         }
+        firsts.pop();
+        let scores = self.head.apply(&states.select(&firsts))?.numbers;
+        self.weights.check_finite(&scores)?;
         Ok(scores)
     }
 
     /// The longest input in tokens, query, passage and special tokens together.
     pub fn max_tokens(&self) -> usize {
-        self.pairs.max_tokens()
+        self.settings.max_tokens
     }
 
-    /// Tells this cross-encoder from any other that gives different scores, as
+    /// Differs from that of any cross-encoder that gives other scores, as
     /// [`Encoder::fingerprint`](super::Encoder::fingerprint) does for embedders.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint

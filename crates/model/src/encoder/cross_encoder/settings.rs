@@ -1,53 +1,49 @@
-//! Reads what a cross-encoder's folder says about itself: its network, its head and its longest
-//! input. It reads no weights and no tokenizer.
+//! Reads a cross-encoder's configuration files: its network, its head and its longest input. It reads
+//! no weights and no tokenizer.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::encoder::error::EncoderError;
-use crate::encoder::settings::{Dimensions, network, optional, required};
+use crate::encoder::settings::{
+    Dimensions, FamilyConfig, network, optional, required, unsupported,
+};
 
-/// What stands on the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Head {
-    /// That of `BertForSequenceClassification`.
-    Bert,
-    /// That of `RobertaForSequenceClassification` and `XLMRobertaForSequenceClassification`.
-    Roberta,
-}
-
-impl Head {
-    /// The classes with such heads, by the names that `config.json` has for them.
-    const CLASSES: [(&'static str, Self); 3] = [
-        ("BertForSequenceClassification", Self::Bert),
-        ("RobertaForSequenceClassification", Self::Roberta),
-        ("XLMRobertaForSequenceClassification", Self::Roberta),
-    ];
-
+/// A classification head on the network.
+#[derive(Debug)]
+pub(super) struct Head {
+    /// The class in `config.json`.
+    class: &'static str,
     /// The name of the affine map before the tanh.
-    pub(super) fn dense(self) -> &'static str {
-        match self {
-            Self::Bert => "pooler.dense",
-            Self::Roberta => "classifier.dense",
-        }
-    }
-
+    pub(super) dense: &'static str,
     /// The name of the affine map to the score.
-    pub(super) fn out(self) -> &'static str {
-        match self {
-            Self::Bert => "classifier",
-            Self::Roberta => "classifier.out_proj",
-        }
-    }
-
-    /// Whether the network is told by token types which text a token is of.
-    pub(super) fn tells_texts_apart(self) -> bool {
-        self == Self::Bert
-    }
+    pub(super) out: &'static str,
+    /// Whether token types distinguish the two texts of a pair.
+    pub(super) token_types: bool,
 }
+
+const ROBERTA: Head = Head {
+    class: "RobertaForSequenceClassification",
+    dense: "classifier.dense",
+    out: "classifier.out_proj",
+    token_types: false,
+};
+
+/// The supported heads.
+const HEADS: [Head; 3] = [
+    Head {
+        class: "BertForSequenceClassification",
+        dense: "pooler.dense",
+        out: "classifier",
+        token_types: true,
+    },
+    ROBERTA,
+    Head {
+        class: "XLMRobertaForSequenceClassification",
+        ..ROBERTA
+    },
+];
 
 /// Everything about a cross-encoder but its weights and its tokenizer.
 #[derive(Debug)]
@@ -59,48 +55,35 @@ pub(super) struct Settings {
 }
 
 #[derive(Deserialize)]
-struct HeadConfig {
-    architectures: Option<Vec<String>>,
-    model_type: Option<String>,
-    id2label: Option<BTreeMap<String, IgnoredAny>>,
-}
-
-#[derive(Deserialize)]
 struct LengthConfig {
-    /// A number beyond all measure where the tokenizer has no limit.
+    /// A huge number where the tokenizer has no limit.
     model_max_length: Option<f64>,
 }
 
 /// Reads the settings of the cross-encoder in `dir`.
 pub(super) fn read(dir: &Path) -> Result<Settings, EncoderError> {
     let path = dir.join("config.json");
-    let config: HeadConfig = required(&path)?;
-    let class = config.architectures.into_iter().flatten().next();
-    let known = Head::CLASSES
-        .into_iter()
-        .find(|(name, _)| class.as_deref() == Some(name));
-    let Some((_, head)) = known else {
+    let config: FamilyConfig = required(&path)?;
+    let class = config.class();
+    let Some(head) = HEADS.into_iter().find(|head| class == Some(head.class)) else {
+        let architecture = class.or(config.model_type.as_deref()).unwrap_or("(none)");
         return Err(EncoderError::NotCrossEncoder {
+            architecture: architecture.to_owned(),
+            supported: HEADS.map(|head| head.class).join(", "),
             path,
-            architecture: class.or(config.model_type).unwrap_or("(none)".to_owned()),
-            supported: Head::CLASSES.map(|(name, _)| name).join(", "),
         });
     };
-    let network = network(dir)?;
+    let (dimensions, _) = network(&path, &config)?;
     if let Some(labels) = config.id2label.filter(|labels| labels.len() != 1) {
-        return Err(EncoderError::UnsupportedSetting {
-            path: network.path,
-            setting: "the number of labels",
-            value: labels.len().to_string(),
-            supported: "1",
-        });
+        let labels = labels.len().to_string();
+        return Err(unsupported(&path, "the number of labels", &labels, "1"));
     }
-    let longest = network.longest();
-    let wanted = optional::<LengthConfig>(&dir.join("tokenizer_config.json"))?
-        .and_then(|config| config.model_max_length);
+    let lengths: Option<LengthConfig> = optional(&dir.join("tokenizer_config.json"))?;
+    let max_tokens = lengths.and_then(|lengths| lengths.model_max_length);
+    let max_tokens = max_tokens.map_or(usize::MAX, |max| max as usize);
     Ok(Settings {
-        max_tokens: wanted.map_or(longest, |wanted| longest.min(wanted as usize)),
-        dimensions: network.dimensions,
+        max_tokens: max_tokens.min(dimensions.max_tokens()),
+        dimensions,
         head,
     })
 }

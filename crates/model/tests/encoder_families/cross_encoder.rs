@@ -1,7 +1,5 @@
-//! Cross-encoders: what transformers computes with two tiny ones, and each kind of broken model
-//! against its error. No real model is used.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! Cross-encoders: two tiny ones against what transformers computes with them, and each kind of broken
+//! model against its error.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +9,8 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use super::says;
 
 /// Pairs of a query and a passage, and the output of each model for them.
 #[derive(Deserialize)]
@@ -62,7 +62,7 @@ fn scores_are_those_of_transformers() {
 }
 
 #[test]
-fn weights_in_8_bits_are_near() {
+fn weights_in_8_bits_are_close() {
     let recorded = recorded();
     let coarse = CrossEncoder::load(&fixtures().join("bert"), Precision::Int8).unwrap();
     let scores = coarse.score(&borrowed(&recorded.pairs)).unwrap();
@@ -70,7 +70,7 @@ fn weights_in_8_bits_are_near() {
 }
 
 #[test]
-fn a_query_longer_than_the_input_is_cut_with_the_passage() {
+fn a_query_longer_than_the_input_is_truncated_with_the_passage() {
     let model = load("bert");
     assert_eq!(model.max_tokens(), 40);
     // 37 tokens beside the three special ones: 18 of the query, 19 of the passage.
@@ -137,16 +137,6 @@ fn broken(damage: impl FnOnce(&Path)) -> EncoderError {
         Ok(model) => model.score(&[("a", "b")]).unwrap_err(),
         Err(error) => error,
     }
-}
-
-#[track_caller]
-fn says(error: &EncoderError, kind: &str, words: &[&str]) {
-    let message = error.to_string();
-    assert_eq!(error.kind(), kind, "{message}");
-    for word in words {
-        assert!(message.contains(word), "\"{word}\" is not in \"{message}\"");
-    }
-    assert!(error.remedy().is_some());
 }
 
 #[test]
@@ -234,7 +224,7 @@ fn a_token_type_that_the_model_does_not_have_is_named() {
 }
 
 #[test]
-fn the_fingerprint_tells_models_and_limits_apart() {
+fn fingerprints_distinguish_models_and_limits() {
     let first = load("bert").fingerprint().to_owned();
     assert_eq!(first, load("bert").fingerprint());
     assert_ne!(first, load("roberta").fingerprint());

@@ -1,51 +1,50 @@
-//! Handing out what an endpoint wrote, token by token. An endpoint that does not stream writes on
-//! behind the place where the caller breaks off, and one that streams may send several tokens at a
-//! time; what the caller has no use for is dropped, and its log probabilities with it.
+//! Incremental detokenization: emits a completion token by token. An endpoint that does not stream
+//! generates past the point where the caller stops, and one that streams may send several tokens at a
+//! time; what the caller has no use for is dropped, along with its log probabilities.
 //!
-//! Which part of a text a token wrote is told by the tokens' texts, where they make it up.
+//! Which part of the text a token generated follows from the tokens' texts, where they add up to it.
 
 use std::ops::ControlFlow;
 
 use ken_language::Finish;
 
-use super::answer::{Choice, Token};
+use super::response::{Choice, Token};
 
-/// The longest text of a token that is looked for within a text, so that looking takes no longer than
-/// the text is long.
-const SOUGHT_BYTES: usize = 64;
+/// The longest token text that is searched for within a text, so that searching takes time linear in
+/// the length of the text.
+const MAX_SEARCHED_BYTES: usize = 64;
 
-/// How much of a text was handed out.
+/// How much of a completion has been emitted.
 #[derive(Debug, Default)]
-pub(super) struct Handed {
+pub(super) struct Emitted {
     /// Bytes of the text.
     bytes: usize,
-    /// Tokens that were laid upon the text, and the bytes that they wrote. The last one may go on
-    /// behind the text, as one that holds a stop string does.
+    /// Tokens aligned with the text, and the bytes that they generated. The last one may reach past
+    /// the end of the text, as one that holds a stop string does.
     tokens: usize,
     covered: usize,
-    /// Whether the last of these tokens are parts of characters, of which nobody knows how far they
-    /// reach.
+    /// Whether the last of these tokens are parts of characters, whose length is not known.
     in_character: bool,
-    /// Tokens that had come when text was handed out last.
+    /// Tokens that had arrived at the last emission.
     known: usize,
 }
 
 impl Choice {
-    /// Hands out what has come of the text since the last time. Where the caller breaks off, the text
-    /// ends with the token in which it did, and so do the log probabilities; there are none where
-    /// nobody knows which token that is.
-    pub(super) fn hand_out(
+    /// Emits what has arrived since the last call. Where the caller breaks, the text ends with the
+    /// token in which it did, and so do the log probabilities; they are dropped where it is not known
+    /// which token that is.
+    pub(super) fn emit(
         &mut self,
-        handed: &mut Handed,
+        emitted: &mut Emitted,
         on_piece: &mut dyn FnMut(&str) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        while handed.bytes < self.text.len() {
-            let (end, tokens) = handed.next(&self.text, &self.tokens);
-            let piece = &self.text[handed.bytes..end];
-            handed.bytes = end;
+        while emitted.bytes < self.text.len() {
+            let (end, tokens) = emitted.next(&self.text, &self.tokens);
+            let piece = &self.text[emitted.bytes..end];
+            emitted.bytes = end;
             if on_piece(piece).is_break() {
-                // One that came alone needs no text.
-                let alone = self.tokens.len() <= handed.known + 1;
+                // A token that arrived alone needs no text.
+                let alone = self.tokens.len() <= emitted.known + 1;
                 let kept = tokens.or(alone.then_some(self.tokens.len()));
                 self.tokens.truncate(kept.unwrap_or(0));
                 self.text.truncate(end);
@@ -53,14 +52,14 @@ impl Choice {
                 return ControlFlow::Break(());
             }
         }
-        handed.known = self.tokens.len();
+        emitted.known = self.tokens.len();
         ControlFlow::Continue(())
     }
 }
 
-impl Handed {
-    /// Where the next piece of a text ends, and how many tokens have written the text by then; `None`
-    /// where their texts do not tell, and the piece is all that is left.
+impl Emitted {
+    /// Where the next piece of a text ends, and how many tokens have generated the text by then;
+    /// `None` where their texts do not say, and the piece is all that is left.
     fn next(&mut self, text: &str, tokens: &[Token]) -> (usize, Option<usize>) {
         loop {
             let end = self.covered.min(text.len());
@@ -78,7 +77,7 @@ impl Handed {
             } else if token.is_part_of_character() {
                 self.in_character = true;
             } else if self.in_character
-                && token.text.len() <= SOUGHT_BYTES
+                && token.text.len() <= MAX_SEARCHED_BYTES
                 && let Some(at) = rest.windows(token.text.len()).position(|w| w == token.text)
             {
                 self.covered = end + at + token.text.len();
@@ -108,38 +107,44 @@ mod tests {
         }
     }
 
-    /// The pieces, and what is left of text and tokens, where the caller breaks off at a line break.
-    fn handed_out(mut choice: Choice) -> (Vec<String>, String, usize) {
-        let mut pieces = Vec::new();
-        let _ = choice.hand_out(&mut Handed::default(), &mut |piece| {
+    /// Emits what has arrived until the first line break.
+    fn emit(choice: &mut Choice, emitted: &mut Emitted, pieces: &mut Vec<String>) -> bool {
+        let flow = choice.emit(emitted, &mut |piece| {
             pieces.push(piece.to_owned());
             match piece.contains('\n') {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         });
+        flow.is_break()
+    }
+
+    /// The pieces, and what is left of text and tokens.
+    fn emit_line(mut choice: Choice) -> (Vec<String>, String, usize) {
+        let mut pieces = Vec::new();
+        emit(&mut choice, &mut Emitted::default(), &mut pieces);
         (pieces, choice.text, choice.tokens.len())
     }
 
     #[test]
-    fn what_is_behind_the_token_of_the_break_is_dropped() {
+    fn what_follows_the_token_of_the_break_is_dropped() {
         for (text, tokens, pieces, kept) in [
             (" Oslo\nQ: x", &[" Os", "lo", "\n", "Q", ": x"][..], 3, 3),
             (" Oslo\nQ: x", &[" Oslo\nQ", ": x"], 1, 1),
-            // Not broken off: the end and a stop string are tokens too.
+            // No break: the end and a stop string are tokens too.
             (" Oslo", &[" Os", "lo", "</s>"], 2, 3),
             (" Oslo", &[" Os", "lo stop"], 2, 2),
             // The parts of a character.
             ("海b\nc", &["\u{fffd}", "\u{fffd}", "b", "\n", "c"], 2, 4),
             ("a🙂", &["a", "bytes:\\xf0\\x9f", "bytes:\\x99\\x82"], 2, 3),
-            // Texts that are not told, or are others.
+            // Token texts that are missing or do not match.
             (" Oslo\nQ", &["", "", "", ""], 1, 0),
             (" Oslo\nQ", &["▁Oslo", "\n", "Q"], 1, 0),
             (" Oslo\nQ", &[" Os", "lo"], 3, 0),
             (" Oslo\n", &[""], 1, 1),
             (" Oslo\n", &[], 1, 0),
         ] {
-            let (found, left, tokens_left) = handed_out(choice(text, tokens));
+            let (found, left, tokens_left) = emit_line(choice(text, tokens));
             assert!(text.starts_with(&found.concat()), "{found:?}");
             assert_eq!(found.concat(), left, "{text:?}");
             assert_eq!((found.len(), tokens_left), (pieces, kept), "{text:?}");
@@ -147,22 +152,22 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_a_character_are_handed_out_together() {
+    fn the_bytes_of_a_character_are_emitted_together() {
         let mut character = choice("海\nx", &["", "", "\n", "x"]);
         character.tokens[0].text = vec![0xe6, 0xb5];
         character.tokens[1].text = vec![0xb7];
         let expected = vec!["海".to_owned(), "\n".to_owned()];
-        assert_eq!(handed_out(character), (expected, "海\n".to_owned(), 3));
+        assert_eq!(emit_line(character), (expected, "海\n".to_owned(), 3));
     }
 
     #[test]
-    fn a_stream_is_handed_out_as_it_comes() {
-        let mut handed = Handed::default();
+    fn a_stream_is_emitted_as_it_arrives() {
+        let mut emitted = Emitted::default();
         let mut so_far = Choice::default();
         let mut pieces = Vec::new();
         for (text, tokens) in [
             (" Os", &[" Os"][..]),
-            // Its text comes later.
+            // Its text arrives later.
             ("", &["\u{fffd}"]),
             ("海", &["\u{fffd}"]),
             ("lo\nQ: ", &["lo", "\n", "Q", ": "]),
@@ -170,14 +175,8 @@ mod tests {
             let new = choice(text, tokens);
             so_far.text.push_str(&new.text);
             so_far.tokens.extend(new.tokens);
-            let flow = so_far.hand_out(&mut handed, &mut |piece| {
-                pieces.push(piece.to_owned());
-                match piece.contains('\n') {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
-                }
-            });
-            assert_eq!(flow.is_break(), text.contains('\n'));
+            let broke = emit(&mut so_far, &mut emitted, &mut pieces);
+            assert_eq!(broke, text.contains('\n'));
         }
         assert_eq!(pieces, [" Os", "海", "lo", "\n"]);
         assert_eq!(

@@ -1,5 +1,5 @@
-//! One request and its answer, carried by a thread of its own, so that whoever waits can give up at
-//! any moment: also while a name is looked up or a connection is made, which nothing can break off.
+//! Requests that the caller can abandon at any moment, even during name lookup or connecting, which
+//! nothing can interrupt: each request and its response run on a thread of their own.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -13,34 +13,34 @@ use ureq::http::Response;
 
 /// The longest piece that is read at a time.
 const CHUNK_BYTES: usize = 16 * 1024;
-/// Pieces that wait to be read.
+/// Chunks that wait to be read.
 const READ_AHEAD: usize = 4;
 
-/// Sends a request and returns its answer, whose body is read as it comes, up to `limit` bytes.
+/// Sends a request and returns its response, whose body is read as it arrives, up to `limit` bytes.
 ///
 /// # Errors
-/// As the request, and once `stop` is set. What is then still in flight is left to itself.
-pub(super) fn exchange(
+/// As the request, and once `stop` is set. What is then still in flight is left to finish alone.
+pub(super) fn send_cancellable(
     send: impl FnOnce() -> Result<Response<Body>, ureq::Error> + Send + 'static,
     limit: u64,
     stop: Arc<AtomicBool>,
-) -> Result<Response<Incoming>, ureq::Error> {
-    let (head, told) = sync_channel(1);
-    let (chunks, incoming) = sync_channel(READ_AHEAD);
-    let carry = move || match send() {
+) -> Result<Response<ResponseBody>, ureq::Error> {
+    let (head, received_head) = sync_channel(1);
+    let (chunks, received_chunks) = sync_channel(READ_AHEAD);
+    let request = move || match send() {
         Ok(response) => {
             let (parts, body) = response.into_parts();
             if head.send(Ok(parts)).is_ok() {
                 forward(body, limit, &chunks);
             }
         }
-        // Whoever gave up is told nothing more.
+        // Nobody listens any more once the caller has given up.
         Err(error) => drop(head.send(Err(error))),
     };
-    thread::Builder::new().spawn(carry)?;
-    let parts = wait(&told, &stop)??;
-    let body = Incoming {
-        chunks: incoming,
+    thread::Builder::new().spawn(request)?;
+    let parts = wait(&received_head, &stop)??;
+    let body = ResponseBody {
+        chunks: received_chunks,
         stop,
         chunk: io::Cursor::default(),
         ended: false,
@@ -48,8 +48,8 @@ pub(super) fn exchange(
     Ok(Response::from_parts(parts, body))
 }
 
-/// Hands on a body to its end, its first error, its limit, or until nobody wants more of it. The
-/// limit is not ureq's, which counts before it unpacks what came packed though nobody asked for that.
+/// Forwards a body to its end, its first error, its limit, or until the receiver is gone. ureq's own
+/// limit would not do: it counts before decompressing what came compressed unasked.
 fn forward(body: Body, limit: u64, chunks: &SyncSender<io::Result<Vec<u8>>>) {
     let mut reader = body.into_reader();
     let mut left = limit;
@@ -69,7 +69,7 @@ fn forward(body: Body, limit: u64, chunks: &SyncSender<io::Result<Vec<u8>>>) {
     }
 }
 
-/// What comes next. What has come already is not lost by a stop.
+/// The next item. What has arrived already is not lost by a stop.
 fn wait<T>(receiver: &Receiver<T>, stop: &AtomicBool) -> io::Result<T> {
     loop {
         if let Ok(received) = receiver.try_recv() {
@@ -81,20 +81,20 @@ fn wait<T>(receiver: &Receiver<T>, stop: &AtomicBool) -> io::Result<T> {
         match receiver.recv_timeout(GLANCE) {
             Ok(received) => return Ok(received),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(gone) => return Err(io::Error::other(gone)),
+            Err(disconnected) => return Err(io::Error::other(disconnected)),
         }
     }
 }
 
-/// The body of an answer, as it comes.
-pub(super) struct Incoming {
+/// The body of a response, as it arrives.
+pub(super) struct ResponseBody {
     chunks: Receiver<io::Result<Vec<u8>>>,
     stop: Arc<AtomicBool>,
     chunk: io::Cursor<Vec<u8>>,
     ended: bool,
 }
 
-impl Read for Incoming {
+impl Read for ResponseBody {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = self.chunk.get_ref().len() as u64 - self.chunk.position();
         if left == 0 && !self.ended {

@@ -1,21 +1,21 @@
-//! Several requests at a time.
+//! Several requests in flight at a time.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use super::error::RemoteError;
 
-/// Does jobs 0 to `jobs`, at most `limit` at a time. `done` receives their results on the calling
-/// thread, in the order in which they come.
+/// Runs jobs `0..jobs`, at most `limit` at a time. `done` receives each result on the calling
+/// thread, in order of completion.
 ///
 /// # Errors
-/// The first that comes; jobs that had not begun by then are left out. Those that had are still
-/// done where they can be.
-pub(super) fn in_flight<T: Send>(
+/// The first failure; jobs not started by then are skipped. Results of jobs already in flight are
+/// still delivered.
+pub(super) fn for_each_concurrent<T: Send>(
     limit: usize,
     jobs: usize,
-    work: &(dyn Fn(usize) -> Result<T, RemoteError> + Sync),
-    done: &mut dyn FnMut(usize, T),
+    work: impl Fn(usize) -> Result<T, RemoteError> + Sync,
+    mut done: impl FnMut(usize, T),
 ) -> Result<(), RemoteError> {
     let next = AtomicUsize::new(0);
     let failed = AtomicBool::new(false);
@@ -23,7 +23,7 @@ pub(super) fn in_flight<T: Send>(
     std::thread::scope(|scope| {
         for _ in 0..limit.min(jobs) {
             let sender = sender.clone();
-            let (next, failed) = (&next, &failed);
+            let (next, failed, work) = (&next, &failed, &work);
             scope.spawn(move || {
                 while !failed.load(Ordering::Relaxed) {
                     let job = next.fetch_add(1, Ordering::Relaxed);
@@ -52,34 +52,47 @@ pub(super) fn in_flight<T: Send>(
     })
 }
 
+/// The results of jobs `0..jobs` in their order, run as by [`for_each_concurrent`].
+///
+/// # Errors
+/// The first failure.
+pub(super) fn map_concurrent<T: Send>(
+    limit: usize,
+    jobs: usize,
+    work: impl Fn(usize) -> Result<T, RemoteError> + Sync,
+) -> Result<impl Iterator<Item = T>, RemoteError> {
+    let mut results: Vec<Option<T>> = (0..jobs).map(|_| None).collect();
+    for_each_concurrent(limit, jobs, work, |job, result| results[job] = Some(result))?;
+    Ok(results.into_iter().flatten())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn every_job_is_done_once_and_never_too_many_at_a_time() {
+    fn every_job_runs_once_and_never_too_many_at_a_time() {
         let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let mut results = vec![0; 40];
         let work = |job| {
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(std::time::Duration::from_millis(1));
             now.fetch_sub(1, Ordering::SeqCst);
             Ok(job * job)
         };
-        in_flight(3, 40, &work, &mut |job, result| results[job] += result).unwrap();
-        assert!(results.iter().enumerate().all(|(job, &r)| r == job * job));
+        let results: Vec<usize> = map_concurrent(3, 40, work).unwrap().collect();
+        assert_eq!(results, (0..40).map(|job| job * job).collect::<Vec<_>>());
         assert!(most.into_inner() <= 3);
     }
 
     #[test]
-    fn after_an_error_no_job_is_begun() {
-        let begun = AtomicUsize::new(0);
+    fn after_an_error_no_job_is_started() {
+        let started = AtomicUsize::new(0);
         let work = |_| {
-            begun.fetch_add(1, Ordering::SeqCst);
+            started.fetch_add(1, Ordering::SeqCst);
             Err::<(), _>(RemoteError::NoSamples)
         };
-        let error = in_flight(2, 100, &work, &mut |_, ()| {}).unwrap_err();
+        let error = for_each_concurrent(2, 100, work, |_, ()| {}).unwrap_err();
         assert_eq!(error.kind(), "no_samples");
-        assert!(begun.into_inner() <= 2);
+        assert!(started.into_inner() <= 2);
     }
 }
