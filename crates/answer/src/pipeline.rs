@@ -370,7 +370,7 @@ impl Pipeline {
                 draft.took("rerank", rerank.time);
                 draft.tokens.prompt += rerank.tokens;
             }
-            draft.retrieved = found.findings.into_iter().map(Retrieved::unread).collect();
+            draft.retrieved = found.results.into_iter().map(Retrieved::unread).collect();
             // As in `check`: only where the room is tight does the question's length matter.
             let budget = if draft.question.len().saturating_add(wanted) <= room {
                 wanted

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::Finding;
+use ken_answer::SearchResult;
 use serde_json::json;
 
 use crate::arguments::SearchArguments;
@@ -56,7 +56,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn show_json(query: &str, hits: &[Finding]) -> Result<()> {
+fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
     let hits: Vec<_> = hits
         .iter()
         .map(|hit| {
@@ -77,7 +77,7 @@ fn show_json(query: &str, hits: &[Finding]) -> Result<()> {
     output::json(&json!({ "query": query, "hits": hits }))
 }
 
-fn show(hits: &[Finding]) -> Result<()> {
+fn show(hits: &[SearchResult]) -> Result<()> {
     for (rank, hit) in (1..).zip(hits) {
         let passage = &hit.passage;
         output::line(format!(

@@ -53,8 +53,8 @@ pub fn noise_tolerant(
     for batch in questions.chunks(BATCH) {
         let texts: Vec<&str> = batch.iter().map(|q| q.question.as_str()).collect();
         let depth = settings.depth.max(settings.k);
-        for findings in retriever.search_many(&texts, settings.mode, depth)? {
-            found.push(findings.into_iter().map(Retrieved::unread).collect());
+        for results in retriever.search_many(&texts, settings.mode, depth)? {
+            found.push(results.into_iter().map(Retrieved::unread).collect());
         }
         progress(found.len());
     }
