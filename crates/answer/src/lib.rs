@@ -38,7 +38,7 @@ pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
 pub use search_result::SearchResult;
 pub use passage_view::{PassageView, view_passages};
-pub use pipeline::{Event, Pipeline, Settings};
+pub use pipeline::{Event, Pipeline, AnswerSettings};
 pub use prompt::QuestionPrompt;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::Retriever;

@@ -28,7 +28,7 @@ use crate::verbalize::verbalize;
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct AnswerSettings {
     /// Decides whether a question retrieves.
     pub policy: Policy,
     /// How passages are searched.
@@ -66,7 +66,7 @@ pub enum Event<'a> {
 pub struct Pipeline {
     pub(crate) model: Arc<dyn LanguageModel>,
     retriever: Option<Retriever>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: AnswerSettings,
     pub(crate) router: Option<Router>,
     pub(crate) assessor: Option<Assessor>,
     pub(crate) datastore: Option<Datastore>,
@@ -80,7 +80,7 @@ impl Pipeline {
     pub fn new(
         model: Arc<dyn LanguageModel>,
         retriever: Option<Retriever>,
-        settings: Settings,
+        settings: AnswerSettings,
     ) -> Self {
         Self {
             model,
@@ -160,13 +160,13 @@ impl Pipeline {
     }
 
     /// The same pipeline with other settings from here on.
-    pub fn set(&mut self, settings: Settings) {
+    pub fn set(&mut self, settings: AnswerSettings) {
         self.settings = settings;
     }
 
     /// How questions are answered.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &AnswerSettings {
         &self.settings
     }
 

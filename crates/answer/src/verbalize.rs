@@ -82,7 +82,7 @@ fn room_beside(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, Event, Pipeline, Settings};
+    use crate::{Answer, Event, Pipeline, AnswerSettings};
     use ken_index::Mode;
     use ken_model::table::{Fact, TableModel};
     use std::sync::Arc;
@@ -103,7 +103,7 @@ mod tests {
         ]);
         let instruction = prompt::verbalize(QuestionPrompt::open("who?"), None).instruction;
         let table = table.unwrap().writing_texts(&[instruction]);
-        let settings = Settings {
+        let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             mode: Mode::Lexical,
             k: 1,

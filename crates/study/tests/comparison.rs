@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, Settings as Answering};
+use ken_answer::{Pipeline, AnswerSettings};
 use ken_model::table::{Fact, TableModel};
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
@@ -94,7 +94,7 @@ fn policies(names: &str) -> Vec<Policy> {
 /// What the pipeline answers under a policy.
 fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy,
         ..answering()
     });

@@ -10,7 +10,7 @@ mod wordy;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, represent};
+use ken_answer::{AnswerError, Pipeline, Representation, AnswerSettings, represent};
 use ken_model::table::{Fact, TableModel};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_signals};
@@ -154,7 +154,7 @@ fn a_router_foretells_the_set_boundary_and_the_policy_follows_it() {
     assert_eq!(again.fingerprint(), head.fingerprint());
 
     let mut pipeline = pipeline.with_router(head).unwrap();
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy: "router@0.5".parse().unwrap(),
         ..answering()
     });
@@ -280,7 +280,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy: "router@0.5".parse().unwrap(),
         ..answering()
     });

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, Settings as Answering, Step};
+use ken_answer::{Pipeline, AnswerSettings, Step};
 use ken_model::language::{
     Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
     ScoreRequest,
@@ -135,7 +135,7 @@ fn questions() -> Vec<Question> {
 /// What the pipeline answers under a policy.
 fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy,
         ..answering()
     });

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
-use ken_answer::{Datastore, Measurements, Pipeline, QuestionPrompt, Settings, Signal, prompt};
+use ken_answer::{Datastore, Measurements, Pipeline, QuestionPrompt, AnswerSettings, Signal, prompt};
 use ken_index::Mode;
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_model::language::{
@@ -172,8 +172,8 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
     written[0][0].text.clone()
 }
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> AnswerSettings {
+    AnswerSettings {
         policy: "self-route".parse().unwrap(),
         mode: Mode::Lexical,
         k: 1,
@@ -240,7 +240,7 @@ fn a_rule_is_learned_and_advised() {
         written(&loaded(&model, &adapter), &answer)
     );
     let answered = |policy: &str| {
-        let settings = Settings {
+        let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             ..settings()
         };

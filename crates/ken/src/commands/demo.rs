@@ -87,7 +87,7 @@ pub(crate) fn run(
     let total = (questions.len() * policies.len()) as u64;
     let mut display = Display::new();
     for policy in policies {
-        pipeline.set(ken_answer::Settings {
+        pipeline.set(ken_answer::AnswerSettings {
             policy,
             ..open::answering(settings)
         });

@@ -396,7 +396,7 @@ fn pipeline_of(
 }
 
 /// The settings of the pipeline.
-pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
+pub(crate) fn answering(settings: &Settings) -> ken_answer::AnswerSettings {
     let temperature = settings.temperature.get() as f32;
     let sampling = if temperature > 0.0 {
         Sampling::Random {
@@ -408,7 +408,7 @@ pub(crate) fn answering(settings: &Settings) -> ken_answer::Settings {
     } else {
         Sampling::Greedy
     };
-    ken_answer::Settings {
+    ken_answer::AnswerSettings {
         policy: settings.policy,
         mode: settings.mode,
         k: settings.k(PASSAGES_READ),
