@@ -9,7 +9,7 @@ use ken_probe::{Sample, types_by_string};
 use ken_route::Observation;
 
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
-use crate::results::Settings;
+use crate::results::RunSettings;
 
 /// The probed questions that a threshold can be chosen on.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +78,7 @@ fn measurable(signal: Signal) -> Remedy {
 ///
 /// # Errors
 /// [`CalibrationError::OtherTemperature`].
-pub fn check_sampling(probed: &Settings) -> Result<(), CalibrationError> {
+pub fn check_sampling(probed: &RunSettings) -> Result<(), CalibrationError> {
     match probed.get("temperature").map_or("unknown", String::as_str) {
         "1" => Ok(()),
         drawn => Err(CalibrationError::OtherTemperature {

@@ -53,7 +53,7 @@ pub use mastery::{
 pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe, write_parquet};
 pub use pruning::PruningError;
 pub use record::Record;
-pub use results::{ResultsError, ResultsFile, Settings, read_results, read_settings};
+pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
 pub use run::{Outcome, Progress, Run, RunError, Task, in_memory};
 pub use summary::{Summary, summarize};
 pub use table::ExportError;

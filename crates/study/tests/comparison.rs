@@ -18,7 +18,7 @@ use ken_study::compare::{
     to_html,
 };
 use ken_study::{
-    Comparison, Progress, Question, Record, ResultsFile, Run, Settings, compare, evaluate, probe,
+    Comparison, Progress, Question, Record, ResultsFile, Run, RunSettings, compare, evaluate, probe,
     summarize,
 };
 use serde_json::json;
@@ -98,7 +98,7 @@ fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
         policy,
         ..answering()
     });
-    let mut file = ResultsFile::open(&folder.path().join("r"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("r"), RunSettings::new()).unwrap();
     let mut answer =
         |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
     let cancel = AtomicBool::new(false);
@@ -116,7 +116,7 @@ fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
 }
 
 fn signals(folder: &TempDir, pipeline: &Pipeline, policies: &[Policy]) -> Vec<Signals> {
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let wanted = RequiredSignals::by(policies);
     let known = Known::default();
@@ -278,7 +278,7 @@ fn a_run_that_is_stopped_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
     let cancel = AtomicBool::new(false);
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let stop = |step: Progress| cancel.store(step.done >= 7, Ordering::Relaxed);
     let wanted = RequiredSignals::by(&policies("certainty"));
     let known = Known::default();
@@ -301,7 +301,7 @@ fn what_was_probed_with_another_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
     let work = exact_probe(&pipeline, 12);
-    let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let probed = probe(&work, &questions(), &mut file, Run::new(8, &cancel, |_| {})).unwrap();
     let mut records = probed.records;
@@ -313,7 +313,7 @@ fn what_was_probed_with_another_model_is_refused() {
         required: &wanted,
         known: &known,
     };
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let taken = measure_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}));
     for (signals, record) in taken.unwrap().records.iter().zip(&records) {
         let samples = record.samples.from_self.as_ref().unwrap();

@@ -11,12 +11,12 @@ use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
     Outcome, ProbeRecord, Progress, Question, Record, ResultsError, ResultsFile, Run, RunError,
-    Settings, Summary, Task, evaluate, read_results, summarize,
+    RunSettings, Summary, Task, evaluate, read_results, summarize,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
-fn settings(policy: &str) -> Settings {
+fn settings(policy: &str) -> RunSettings {
     let pairs = [("policy", policy), ("k", "5"), ("model", "tiny")];
     pairs
         .map(|(name, value)| (name.to_owned(), value.to_owned()))

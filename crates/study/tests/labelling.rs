@@ -25,7 +25,7 @@ use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
     FirstText, Labelling, NamedCorpus, Outcome, Progress, Question, ResultsFile, Run, RunError,
-    Settings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
+    RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -281,7 +281,7 @@ struct Files {
 }
 
 fn files(path: &Path) -> Files {
-    let settings = || Settings::from([("model".to_owned(), "table".to_owned())]);
+    let settings = || RunSettings::from([("model".to_owned(), "table".to_owned())]);
     Files {
         first: ResultsFile::open(&path.with_extension("first"), settings()).unwrap(),
         results: ResultsFile::open(path, settings()).unwrap(),

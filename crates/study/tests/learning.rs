@@ -17,7 +17,7 @@ use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_s
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::{
-    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, Settings, compare, probe,
+    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare, probe,
 };
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
@@ -93,7 +93,7 @@ fn questions() -> Vec<Question> {
 
 fn probed(folder: &TempDir, pipeline: &Pipeline) -> Vec<ProbeRecord> {
     let work = exact_probe(pipeline, 2);
-    let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     probe(
         &work,
@@ -189,7 +189,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let pipeline = pipeline.with_router(head).unwrap();
     let policies = ["router@0.5".parse().unwrap(), "router".parse().unwrap()];
     let questions = questions();
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let mut signals = |pipeline: &Pipeline| {
         let work = SignalWork {
             pipeline,

@@ -16,7 +16,7 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
     MasteryRecord, MasteryWork, Outcome, Progress, ResultsError, ResultsFile, Run, RunError,
-    Sentence, Settings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
+    Sentence, RunSettings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -118,7 +118,7 @@ fn work(world: &World) -> MasteryWork<'_> {
     }
 }
 
-fn settings(model: &str) -> Settings {
+fn settings(model: &str) -> RunSettings {
     [("model".to_owned(), model.to_owned())].into()
 }
 

@@ -18,7 +18,7 @@ use ken_probe::{Effect, Grouping, Obstacle};
 use ken_study::probe::Conditions;
 use ken_study::{
     Outcome, Probe, ProbeRecord, Progress, Question, ResultsError, ResultsFile, Run, RunError,
-    Settings, probe, summarize_probe, write_parquet,
+    RunSettings, probe, summarize_probe, write_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -131,7 +131,7 @@ fn work(pipeline: &Pipeline) -> Probe<'_> {
     exact_probe(pipeline, SAMPLES)
 }
 
-fn settings(model: &str) -> Settings {
+fn settings(model: &str) -> RunSettings {
     [("model".to_owned(), model.to_owned())].into()
 }
 

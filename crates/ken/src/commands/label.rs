@@ -81,7 +81,7 @@ fn corpora(
 }
 
 /// What the first texts depend on.
-fn first_settings(work: &Labelling<'_>, settings: &Settings) -> ken_study::Settings {
+fn first_settings(work: &Labelling<'_>, settings: &Settings) -> ken_study::RunSettings {
     [
         ("model", work.model.fingerprint().to_owned()),
         ("precision", settings.precision.to_string()),
@@ -98,7 +98,7 @@ fn run_settings(
     work: &Labelling<'_>,
     settings: &Settings,
     questions: &[Question],
-) -> ken_study::Settings {
+) -> ken_study::RunSettings {
     let mut run = first_settings(work, settings);
     let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
     for corpus in work.corpora {

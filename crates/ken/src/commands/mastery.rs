@@ -116,7 +116,7 @@ fn of_probed(
 
 /// All that the records depend on. A file of records is resumed under the same only. The limit is
 /// not among it: a smaller sample is part of a larger one.
-fn run_settings(work: &MasteryWork<'_>, settings: &Settings) -> ken_study::Settings {
+fn run_settings(work: &MasteryWork<'_>, settings: &Settings) -> ken_study::RunSettings {
     let measured = work.fingerprints();
     let pairs = [
         ("model", measured.model),

@@ -96,7 +96,7 @@ fn run_settings(
     pipeline: &Pipeline,
     judge: &dyn LanguageModel,
     embedder: Option<&dyn Embedder>,
-) -> ken_study::Settings {
+) -> ken_study::RunSettings {
     let mut run = records::run_settings(pipeline, settings);
     run.remove("policy");
     run.remove("verbalize");

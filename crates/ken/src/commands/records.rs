@@ -77,7 +77,7 @@ pub(crate) fn with_ending(out: &Path, ending: &str) -> PathBuf {
 /// Those of the file and of the run, or that it was stopped.
 pub(crate) fn resumed<L: RunRecord>(
     out: &Path,
-    settings: ken_study::Settings,
+    settings: ken_study::RunSettings,
     batch: NonZeroUsize,
     stop: &AtomicBool,
     work: impl FnOnce(&mut ResultsFile<L>, Run<'_>) -> Result<Outcome<L>, RunError>,
@@ -99,7 +99,7 @@ pub(crate) fn answers(
     pipeline: &Pipeline,
     questions: &[Question],
     out: &Path,
-    settings: ken_study::Settings,
+    settings: ken_study::RunSettings,
     batch: NonZeroUsize,
     stop: &AtomicBool,
 ) -> Result<Outcome<Record>> {
@@ -160,7 +160,7 @@ pub(crate) fn report<L: Serialize>(
 
 /// All that the results depend on. A results file is resumed under the same only. The corpus
 /// counts by what it holds, not by where it lies.
-pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::Settings {
+pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_study::RunSettings {
     let answering = pipeline.settings();
     let searched = |retriever: &Retriever| {
         let searched = retriever.back_end();
