@@ -18,7 +18,7 @@ use ken_study::compare::{
     to_html,
 };
 use ken_study::{
-    Comparison, Progress, Question, Record, ResultsFile, Run, RunSettings, compare, evaluate, probe,
+    Comparison, RunProgress, Question, Record, ResultsFile, Run, RunSettings, compare, evaluate, probe,
     summarize,
 };
 use serde_json::json;
@@ -279,7 +279,7 @@ fn a_run_that_is_stopped_goes_on() {
     let pipeline = pipeline(&folder);
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
-    let stop = |step: Progress| cancel.store(step.done >= 7, Ordering::Relaxed);
+    let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
     let wanted = RequiredSignals::by(&policies("certainty"));
     let known = Known::default();
     let work = SignalWork {

@@ -10,7 +10,7 @@ use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
-    Outcome, ProbeRecord, Progress, Question, Record, ResultsError, ResultsFile, Run, RunError,
+    Outcome, ProbeRecord, RunProgress, Question, Record, ResultsError, ResultsFile, Run, RunError,
     RunSettings, Summary, Task, evaluate, read_results, summarize,
 };
 use proptest::prelude::*;
@@ -208,7 +208,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
     )
     .unwrap();
     assert_eq!(asked, ["q4", "q5", "q6", "q7", "q8"]);
-    let expected = Progress {
+    let expected = RunProgress {
         task: Task::Answer,
         done: 9,
         total: 9,

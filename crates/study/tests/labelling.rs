@@ -24,7 +24,7 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
-    FirstText, Labelling, NamedCorpus, Outcome, Progress, Question, ResultsFile, Run, RunError,
+    FirstText, Labelling, NamedCorpus, Outcome, RunProgress, Question, ResultsFile, Run, RunError,
     RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -370,7 +370,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     for (task, batch, stop_at) in [(Task::FirstText, 1, 2), (Task::LabelSource, 2, 2)] {
         let mut files = files(&path);
         let cancel = AtomicBool::new(false);
-        let stop = |step: Progress| {
+        let stop = |step: RunProgress| {
             if step.task == task && step.done >= stop_at {
                 cancel.store(true, Ordering::Relaxed);
             }

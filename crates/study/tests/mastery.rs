@@ -15,7 +15,7 @@ use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::table::{Fact, TableModel};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
-    MasteryRecord, MasteryWork, Outcome, Progress, ResultsError, ResultsFile, Run, RunError,
+    MasteryRecord, MasteryWork, Outcome, RunProgress, ResultsError, ResultsFile, Run, RunError,
     Sentence, RunSettings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -198,7 +198,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let stop = |step: Progress| cancel.store(step.done >= 4, Ordering::Relaxed);
+    let stop = |step: RunProgress| cancel.store(step.done >= 4, Ordering::Relaxed);
     let work = work(&world);
     let stopping = Run::new(2, &cancel, stop);
     let part = label_mastery(&work, &world.sentences, &mut file, stopping).unwrap();

@@ -17,7 +17,7 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::{Effect, Grouping, Obstacle};
 use ken_study::probe::Conditions;
 use ken_study::{
-    Outcome, Probe, ProbeRecord, Progress, Question, ResultsError, ResultsFile, Run, RunError,
+    Outcome, Probe, ProbeRecord, RunProgress, Question, ResultsError, ResultsFile, Run, RunError,
     RunSettings, probe, summarize_probe, write_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -249,7 +249,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let stop = |step: Progress| cancel.store(step.done >= 2, Ordering::Relaxed);
+    let stop = |step: RunProgress| cancel.store(step.done >= 2, Ordering::Relaxed);
     let part = probe(
         &work(&pipeline),
         &questions(),

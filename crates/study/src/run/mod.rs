@@ -49,7 +49,7 @@ pub trait RunRecord: Line {
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct RunProgress {
     /// What is done; labelling sources has two tasks.
     pub task: Task,
     /// Items with a record, those of an earlier run included.
@@ -79,7 +79,7 @@ pub struct Outcome<L> {
 pub struct Run<'a> {
     pub(crate) batch: usize,
     pub(crate) cancel: &'a AtomicBool,
-    progress: Box<dyn FnMut(Progress) + 'a>,
+    progress: Box<dyn FnMut(RunProgress) + 'a>,
 }
 
 /// The records of a batch, each or all of which may have failed.
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
     /// A run over `batch` items at a time. `progress` is called once at the start and after each
     /// batch; `cancel` is looked at before each, and when one fails: a model may be stopped by the same
     /// flag.
-    pub fn new(batch: usize, cancel: &'a AtomicBool, progress: impl FnMut(Progress) + 'a) -> Self {
+    pub fn new(batch: usize, cancel: &'a AtomicBool, progress: impl FnMut(RunProgress) + 'a) -> Self {
         Self {
             batch,
             cancel,
@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
         mut work: Work<'_, L>,
     ) -> Result<Outcome<L>, RunError> {
         let items: Vec<&L::Item> = items.into_iter().collect();
-        let mut step = Progress {
+        let mut step = RunProgress {
             task: L::TASK,
             done: 0,
             total: items.len(),
@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Progress {
+impl RunProgress {
     fn count(&mut self, record: &impl RunRecord) {
         self.done += 1;
         self.exact_matches += usize::from(record.is_exact_match());
@@ -202,7 +202,7 @@ fn keep_each<L: RunRecord>(
     items: &[&L::Item],
     file: &mut ResultsFile<L>,
     work: &mut Work<'_, L>,
-    step: &mut Progress,
+    step: &mut RunProgress,
 ) -> Result<(), RunError> {
     let records = match (work.batch)(items) {
         Ok(records) => records,
