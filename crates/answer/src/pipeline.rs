@@ -71,7 +71,7 @@ pub struct Pipeline {
     pub(crate) assessor: Option<Assessor>,
     pub(crate) datastore: Option<Datastore>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
-    further: BTreeMap<String, Retriever>,
+    extra_corpora: BTreeMap<String, Retriever>,
 }
 
 impl Pipeline {
@@ -89,7 +89,7 @@ impl Pipeline {
             router: None,
             assessor: None,
             datastore: None,
-            further: BTreeMap::new(),
+            extra_corpora: BTreeMap::new(),
         }
     }
 
@@ -135,8 +135,11 @@ impl Pipeline {
     /// The same pipeline with corpora beside the first, by the names under which the model was
     /// trained to choose them.
     #[must_use]
-    pub fn with_further(self, further: BTreeMap<String, Retriever>) -> Self {
-        Self { further, ..self }
+    pub fn with_extra_corpora(self, extra_corpora: BTreeMap<String, Retriever>) -> Self {
+        Self {
+            extra_corpora,
+            ..self
+        }
     }
 
     /// The fingerprints of what decides beside the model.
@@ -178,8 +181,8 @@ impl Pipeline {
 
     /// The corpora beside the first, by name.
     #[must_use]
-    pub fn further(&self) -> &BTreeMap<String, Retriever> {
-        &self.further
+    pub fn extra_corpora(&self) -> &BTreeMap<String, Retriever> {
+        &self.extra_corpora
     }
 
     /// The language model, to be shared.
@@ -345,7 +348,7 @@ impl Pipeline {
         for (index, draft) in drafts.iter().enumerate() {
             if draft.choice.source == Source::Corpus {
                 let corpus = draft.corpus.clone();
-                let corpus = corpus.filter(|name| self.further.contains_key(name));
+                let corpus = corpus.filter(|name| self.extra_corpora.contains_key(name));
                 by_corpus.entry(corpus).or_default().push(index);
             }
         }
@@ -353,7 +356,7 @@ impl Pipeline {
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
             let retriever = match &corpus {
-                Some(name) => self.further.get(name),
+                Some(name) => self.extra_corpora.get(name),
                 None => self.retriever.as_ref(),
             };
             let retriever = retriever.ok_or(AnswerError::NoCorpus)?;

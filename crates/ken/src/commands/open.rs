@@ -325,14 +325,14 @@ fn routed(
     if extra.is_empty() {
         return Ok(pipeline);
     }
-    let mut further = BTreeMap::new();
+    let mut extra_corpora = BTreeMap::new();
     for source in extra {
         let retriever = retriever_of(&source.address, settings, stop)?;
         let model = || Ok(Arc::clone(pipeline.shared_model()));
         let retriever = rerank::added(retriever, settings, model, stop)?;
-        further.insert(source.name.clone(), retriever);
+        extra_corpora.insert(source.name.clone(), retriever);
     }
-    Ok(pipeline.with_further(further))
+    Ok(pipeline.with_extra_corpora(extra_corpora))
 }
 
 /// The model of the policy `kbm`, and the share of questions that it was not trained on.

@@ -173,7 +173,7 @@ pub(crate) fn run_settings(pipeline: &Pipeline, settings: &Settings) -> ken_stud
     let corpus = pipeline
         .retriever()
         .map_or_else(|| "none".to_owned(), searched);
-    let sources = pipeline.further().iter();
+    let sources = pipeline.extra_corpora().iter();
     let sources = sources.map(|(name, retriever)| (format!("source {name}"), searched(retriever)));
     let filters: Vec<String> = settings.filters.iter().map(ToString::to_string).collect();
     let reranking = pipeline
