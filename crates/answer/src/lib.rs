@@ -20,7 +20,6 @@ mod cite;
 pub mod datastore;
 mod error;
 mod evidence;
-mod search_result;
 mod passage_view;
 mod pipeline;
 pub mod prompt;
@@ -28,6 +27,7 @@ mod rerank;
 mod retrieve;
 mod router;
 mod routing;
+mod search_result;
 mod signals;
 mod verbalize;
 
@@ -36,14 +36,14 @@ pub use assessor::{Assessor, Boundary};
 pub use back_end::BackEnd;
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
-pub use search_result::SearchResult;
 pub use passage_view::{PassageView, view_passages};
-pub use pipeline::{Event, Pipeline, AnswerSettings};
+pub use pipeline::{AnswerSettings, Event, Pipeline};
 pub use prompt::QuestionPrompt;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::Retriever;
 pub use router::{Representation, Routed, fits, represent};
 pub use routing::{SAMPLES, chance};
+pub use search_result::SearchResult;
 pub use signals::{
     ChosenSource, Cost, Definition, Measurements, RoutingModel, RoutingModels, Signal, Step,
     UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,

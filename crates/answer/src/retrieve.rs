@@ -101,7 +101,12 @@ impl Retriever {
     ///
     /// # Errors
     /// An empty query or corpus, a damaged index, a model that fails.
-    pub fn search(&self, query: &str, mode: Mode, k: usize) -> Result<Vec<SearchResult>, AnswerError> {
+    pub fn search(
+        &self,
+        query: &str,
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<SearchResult>, AnswerError> {
         let found = self.search_many(&[query], mode, k)?;
         Ok(found.into_iter().flatten().collect())
     }

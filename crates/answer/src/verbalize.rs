@@ -82,7 +82,7 @@ fn room_beside(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, Event, Pipeline, AnswerSettings};
+    use crate::{Answer, AnswerSettings, Event, Pipeline};
     use ken_index::Mode;
     use ken_model::table::{Fact, TableModel};
     use std::sync::Arc;

@@ -54,7 +54,7 @@ pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe, write_
 pub use pruning::PruningError;
 pub use record::Record;
 pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
-pub use run::{Outcome, RunProgress, Run, RunError, Task, in_memory};
+pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
 pub use summary::{Summary, summarize};
 pub use table::ExportError;
 pub use training_examples::{

@@ -11,15 +11,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, AnswerSettings};
+use ken_answer::{AnswerSettings, Pipeline};
 use ken_model::table::{Fact, TableModel};
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
     to_html,
 };
 use ken_study::{
-    Comparison, RunProgress, Question, Record, ResultsFile, Run, RunSettings, compare, evaluate, probe,
-    summarize,
+    Comparison, Question, Record, ResultsFile, Run, RunProgress, RunSettings, compare, evaluate,
+    probe, summarize,
 };
 use serde_json::json;
 use tempfile::TempDir;

@@ -10,7 +10,7 @@ use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
-    Outcome, ProbeRecord, RunProgress, Question, Record, ResultsError, ResultsFile, Run, RunError,
+    Outcome, ProbeRecord, Question, Record, ResultsError, ResultsFile, Run, RunError, RunProgress,
     RunSettings, Summary, Task, evaluate, read_results, summarize,
 };
 use proptest::prelude::*;

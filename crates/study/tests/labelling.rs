@@ -24,7 +24,7 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
-    FirstText, Labelling, NamedCorpus, Outcome, RunProgress, Question, ResultsFile, Run, RunError,
+    FirstText, Labelling, NamedCorpus, Outcome, Question, ResultsFile, Run, RunError, RunProgress,
     RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};

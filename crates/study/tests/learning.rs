@@ -10,7 +10,7 @@ mod wordy;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, Pipeline, Representation, AnswerSettings, represent};
+use ken_answer::{AnswerError, AnswerSettings, Pipeline, Representation, represent};
 use ken_model::table::{Fact, TableModel};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_signals};

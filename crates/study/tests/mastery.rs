@@ -15,8 +15,9 @@ use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::table::{Fact, TableModel};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
-    MasteryRecord, MasteryWork, Outcome, RunProgress, ResultsError, ResultsFile, Run, RunError,
-    Sentence, RunSettings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
+    MasteryRecord, MasteryWork, Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress,
+    RunSettings, Sentence, label_mastery, sample_sentences, summarize_mastery,
+    write_mastery_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;

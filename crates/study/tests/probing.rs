@@ -17,7 +17,7 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::{Effect, Grouping, Obstacle};
 use ken_study::probe::Conditions;
 use ken_study::{
-    Outcome, Probe, ProbeRecord, RunProgress, Question, ResultsError, ResultsFile, Run, RunError,
+    Outcome, Probe, ProbeRecord, Question, ResultsError, ResultsFile, Run, RunError, RunProgress,
     RunSettings, probe, summarize_probe, write_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, AnswerSettings, Step};
+use ken_answer::{AnswerSettings, Pipeline, Step};
 use ken_model::language::{
     Capabilities, GenerateRequest, Generation, LanguageError, LanguageModel, Piece, Prompt, Score,
     ScoreRequest,

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
-use ken_answer::{Datastore, Measurements, Pipeline, QuestionPrompt, AnswerSettings, Signal, prompt};
+use ken_answer::{
+    AnswerSettings, Datastore, Measurements, Pipeline, QuestionPrompt, Signal, prompt,
+};
 use ken_index::Mode;
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_model::language::{

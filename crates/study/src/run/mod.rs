@@ -99,7 +99,11 @@ impl<'a> Run<'a> {
     /// A run over `batch` items at a time. `progress` is called once at the start and after each
     /// batch; `cancel` is looked at before each, and when one fails: a model may be stopped by the same
     /// flag.
-    pub fn new(batch: usize, cancel: &'a AtomicBool, progress: impl FnMut(RunProgress) + 'a) -> Self {
+    pub fn new(
+        batch: usize,
+        cancel: &'a AtomicBool,
+        progress: impl FnMut(RunProgress) + 'a,
+    ) -> Self {
         Self {
             batch,
             cancel,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, Retriever, AnswerSettings};
+use ken_answer::{AnswerSettings, Pipeline, Retriever};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
