@@ -15,7 +15,6 @@
 mod answer;
 mod assessor;
 mod back_end;
-mod beginning;
 mod cite;
 pub mod datastore;
 mod error;
@@ -29,6 +28,7 @@ mod router;
 mod routing;
 mod search_result;
 mod signals;
+mod truncate;
 mod verbalize;
 
 pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};

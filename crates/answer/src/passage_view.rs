@@ -5,7 +5,7 @@ use ken_model::language::{Examples, LanguageModel, Prompt, ScoreRequest};
 use ken_route::Input;
 
 use crate::AnswerError;
-use crate::beginning::beginning;
+use crate::truncate::truncate;
 
 const INSTRUCTION: &str = "Write a passage of a reference work.";
 
@@ -74,7 +74,7 @@ pub fn view_passages(
     };
     let used = model.count_prompt_tokens(&asked)? + SPARE_TOKENS;
     let room = model.context_tokens().saturating_sub(used);
-    let texts = texts.iter().map(|text| beginning(model, text.trim(), room));
+    let texts = texts.iter().map(|text| truncate(model, text.trim(), room));
     let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;
     match view {
         PassageView::State { layer } => {

@@ -4,7 +4,7 @@ use ken_model::language::{Examples, LanguageModel, Prompt, ScoreRequest, WorkedE
 
 use super::Scores;
 use crate::AnswerError;
-use crate::beginning::beginning;
+use crate::truncate::truncate;
 
 const INSTRUCTION: &str = "Write a question that the passage answers.";
 
@@ -38,7 +38,7 @@ pub(super) fn score(
         let room = room(model, question)?;
         let prompts_of_question = texts
             .iter()
-            .map(|text| Ok(prompt(beginning(model, text, room)?)))
+            .map(|text| Ok(prompt(truncate(model, text, room)?)))
             .collect::<Result<_, AnswerError>>()?;
         prompts.push(prompts_of_question);
     }

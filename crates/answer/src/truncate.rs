@@ -1,25 +1,25 @@
-//! As much of a text as a model can read.
+//! Truncating a text to what a model can read.
 
 use ken_model::language::LanguageModel;
 
 use crate::AnswerError;
 
-/// The longest beginning of a text that has at most `room` tokens.
-pub(crate) fn beginning<'t>(
+/// The longest prefix of a text with at most `budget` tokens.
+pub(crate) fn truncate<'t>(
     model: &dyn LanguageModel,
     text: &'t str,
-    room: usize,
+    budget: usize,
 ) -> Result<&'t str, AnswerError> {
-    // A token has at least one byte, so that few texts need to be counted.
-    if text.len() <= room || model.count_tokens(text)? <= room {
+    // A token has at least one byte, so few texts need to be counted.
+    if text.len() <= budget || model.count_tokens(text)? <= budget {
         return Ok(text);
     }
     let ends: Vec<usize> = text.char_indices().map(|(end, _)| end).collect();
-    // The beginning before the first fits, all of the text does not.
+    // Binary search: the empty prefix fits, the whole text does not.
     let (mut fits, mut exceeds) = (0, ends.len());
     while fits + 1 < exceeds {
         let middle = (fits + exceeds) / 2;
-        if model.count_tokens(&text[..ends[middle]])? <= room {
+        if model.count_tokens(&text[..ends[middle]])? <= budget {
             fits = middle;
         } else {
             exceeds = middle;
