@@ -33,7 +33,9 @@ pub use indicators::{Effect, certainty, confidence, correlation};
 pub use interval::{wilson_interval, wilson_interval_of};
 pub use labels::{Preferred, Rated, SourceRating, prefer, rate};
 pub use mask::{MASK, Masked, mask};
-pub use sample::{Asked, Drawn, Sample, SampleOptions, TokenEntropy, draw, greedy_lines, seed_of};
+pub use sample::{
+    DrawRequest, Drawn, Sample, SampleOptions, TokenEntropy, draw, greedy_lines, seed_of,
+};
 pub use scores::{Scores, covers, score};
 pub use self_judgment::{SelfJudgment, judge_need, judgment_tokens};
 pub use uncertainty::{lexical_similarity, perplexity, semantic_entropy};

@@ -52,7 +52,7 @@ pub struct SampleOptions {
 
 /// A prompt, and what is drawn to it.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct DrawRequest<'a> {
     /// What the model is given.
     pub prompt: &'a Prompt,
     sampling: Sampling,
@@ -60,7 +60,7 @@ pub struct Asked<'a> {
     max_tokens: usize,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> DrawRequest<'a> {
     /// Asks for the greedy answer: one, the same each time.
     #[must_use]
     pub fn greedy(prompt: &'a Prompt, max_tokens: usize) -> Self {
@@ -119,7 +119,7 @@ impl Drawn {
 /// A prompt that does not fit, a request for no sample, a model that fails.
 pub fn draw(
     model: &dyn LanguageModel,
-    asked: &[Asked<'_>],
+    asked: &[DrawRequest<'_>],
 ) -> Result<Vec<Option<Drawn>>, LanguageError> {
     let each: Vec<GenerateOptions> = asked
         .iter()
@@ -183,8 +183,8 @@ pub fn greedy_lines(
     max_tokens: usize,
 ) -> Result<Vec<Option<String>>, LanguageError> {
     let prompts = prompts.iter();
-    let asked: Vec<Asked<'_>> = prompts
-        .map(|prompt| Asked::greedy(prompt, max_tokens))
+    let asked: Vec<DrawRequest<'_>> = prompts
+        .map(|prompt| DrawRequest::greedy(prompt, max_tokens))
         .collect();
     Ok(draw(model, &asked)?
         .into_iter()
@@ -273,10 +273,12 @@ mod tests {
         let facts = facts(known);
         let table = TableModel::new(facts.clone()).unwrap();
         let prompts = prompts(&facts);
-        let asked: Vec<Asked<'_>> = prompts
+        let asked: Vec<DrawRequest<'_>> = prompts
             .iter()
             .zip(&facts)
-            .map(|(prompt, fact)| Asked::for_samples(prompt, options, seed_of(5, &fact.question)))
+            .map(|(prompt, fact)| {
+                DrawRequest::for_samples(prompt, options, seed_of(5, &fact.question))
+            })
             .collect();
         let drawn = draw(&table, &asked).unwrap();
         assert_eq!(drawn, draw(&table, &asked).unwrap());
@@ -347,7 +349,7 @@ mod tests {
     fn the_greedy_answer_and_how_open_it_was_are_the_tables() {
         let table = TableModel::new(facts(0.5)).unwrap();
         let prompts = prompts(&facts(0.5));
-        let drawn = draw(&table, &[Asked::greedy(&prompts[3], 8)]).unwrap();
+        let drawn = draw(&table, &[DrawRequest::greedy(&prompts[3], 8)]).unwrap();
         let answer = &drawn[0].as_ref().unwrap().samples[0];
         assert_eq!(answer.text, "right");
         // A half, and two quarters.
@@ -417,7 +419,7 @@ mod tests {
     fn a_model_that_says_nothing_is_certain_of_it() {
         let table = TableModel::new(Vec::new()).unwrap();
         let prompts = prompts(&facts(0.5)[..1]);
-        let asked = [Asked::for_samples(&prompts[0], OPTIONS, 0)];
+        let asked = [DrawRequest::for_samples(&prompts[0], OPTIONS, 0)];
         let drawn = draw(&table, &asked).unwrap();
         let samples = &drawn[0].as_ref().unwrap().samples;
         assert!(samples.iter().all(|sample| sample.text.is_empty()));

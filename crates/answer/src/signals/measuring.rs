@@ -7,7 +7,7 @@ use std::time::Instant;
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of, types_by_string,
+    DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of, types_by_string,
 };
 
 use super::{ChosenSource, Cost, Measurements, Signal, Step, share};
@@ -62,9 +62,9 @@ impl Measuring<'_> {
             match step {
                 Step::Judge => self.judge(questions, &open, &mut all)?,
                 Step::Draft => {
-                    let asked = open
-                        .iter()
-                        .map(|&index| Asked::greedy(&prompts[index], self.options.max_tokens));
+                    let asked = open.iter().map(|&index| {
+                        DrawRequest::greedy(&prompts[index], self.options.max_tokens)
+                    });
                     let asked: Vec<_> = asked.collect();
                     self.draw(step, &asked, &open, &mut all, |measured, drawn| {
                         measured.draft = drawn.samples.into_iter().next();
@@ -73,7 +73,7 @@ impl Measuring<'_> {
                 Step::Sample => {
                     let asked = open.iter().map(|&index| {
                         let seed = seed_of(self.seed, questions[index]);
-                        Asked::for_samples(&prompts[index], self.options, seed)
+                        DrawRequest::for_samples(&prompts[index], self.options, seed)
                     });
                     let asked: Vec<_> = asked.collect();
                     self.draw(step, &asked, &open, &mut all, |measured, drawn| {
@@ -115,7 +115,7 @@ impl Measuring<'_> {
     fn draw(
         &self,
         step: Step,
-        asked: &[Asked<'_>],
+        asked: &[DrawRequest<'_>],
         open: &[usize],
         all: &mut SoFar,
         keep: impl Fn(&mut Measurements, Drawn),
@@ -292,7 +292,7 @@ pub fn judge(
 /// A prompt that does not fit, a model that fails.
 pub fn draw_answers(
     model: &dyn LanguageModel,
-    asked: &[Asked<'_>],
+    asked: &[DrawRequest<'_>],
 ) -> Result<Vec<Option<(Drawn, Cost)>>, AnswerError> {
     let started = Instant::now();
     let drawn = draw(model, asked)?;

@@ -7,8 +7,8 @@ use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_a
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw, letter,
-    mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,
+    Correctness, DrawRequest, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
+    letter, mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,
     types_by_string,
 };
 
@@ -152,7 +152,7 @@ impl Probe<'_> {
                 [Step::Draft, Step::Sample].map(|step| self.asked(step, draft.question, prompt))
             })
         });
-        let further: Vec<Asked<'_>> = further.collect();
+        let further: Vec<DrawRequest<'_>> = further.collect();
         let mut further = draw(model, &further)?.into_iter();
         let from_memory = greedy.into_iter().zip(samples);
         Ok(drafts
@@ -191,12 +191,12 @@ impl Probe<'_> {
             .collect())
     }
 
-    fn asked<'p>(&self, step: Step, question: &Question, prompt: &'p Prompt) -> Asked<'p> {
+    fn asked<'p>(&self, step: Step, question: &Question, prompt: &'p Prompt) -> DrawRequest<'p> {
         match step {
             Step::Sample => {
-                Asked::for_samples(prompt, self.options, seed_of(self.seed, &question.id))
+                DrawRequest::for_samples(prompt, self.options, seed_of(self.seed, &question.id))
             }
-            _ => Asked::greedy(prompt, self.options.max_tokens),
+            _ => DrawRequest::greedy(prompt, self.options.max_tokens),
         }
     }
 
