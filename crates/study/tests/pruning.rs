@@ -21,8 +21,8 @@ use ken_route::Head;
 use ken_study::learn::LearnOptions;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::pruning::{
-    Asked, Guarantee, Kept, Method, PassageVectors, REASON, Scored, StoredVectors, Work,
-    candidates, count, largest_ratio, order, scored,
+    CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, REASON, Scored,
+    StoredVectors, Work, candidates, count, largest_ratio, order, scored,
 };
 use ken_study::{LearnError, MasteryRecord};
 use ken_train::heads::{HeadOptions, Shape};
@@ -287,11 +287,11 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
     learned(&Corpus::open(&dir).unwrap());
 }
 
-fn asked(passages: &[(String, String, bool)]) -> Vec<Asked> {
+fn asked(passages: &[(String, String, bool)]) -> Vec<CoverageQuestion> {
     let each = passages.iter().map(|(_, text, _)| {
         let (question, answer) = text.trim_end_matches('.').split_once(" is ").unwrap();
         let text = format!("who is {}?", question.to_lowercase());
-        Asked {
+        CoverageQuestion {
             vector: Some(Wordy.embed(&[&text], Role::Query).unwrap().remove(0)),
             text,
             golden_answers: vec![answer.to_owned()],
@@ -300,7 +300,12 @@ fn asked(passages: &[(String, String, bool)]) -> Vec<Asked> {
     each.collect()
 }
 
-fn largest(index: &Index, order: &[Scored], asked: &[Asked], max_loss: f64) -> Kept {
+fn largest(
+    index: &Index,
+    order: &[Scored],
+    asked: &[CoverageQuestion],
+    max_loss: f64,
+) -> GuaranteedRatio {
     largest_of(index, order, order.len(), asked, max_loss)
 }
 
@@ -309,9 +314,9 @@ fn largest_of(
     index: &Index,
     order: &[Scored],
     most: usize,
-    asked: &[Asked],
+    asked: &[CoverageQuestion],
     max_loss: f64,
-) -> Kept {
+) -> GuaranteedRatio {
     let guarantee = Guarantee {
         max_loss,
         confidence: 0.95,

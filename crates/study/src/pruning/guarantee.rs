@@ -21,11 +21,11 @@ use super::order::{Scored, count};
 const STEPS: u32 = 100;
 
 /// The smallest ratio that is tried.
-pub const LEAST_RATIO: f64 = 0.01;
+pub const MIN_RATIO: f64 = 0.01;
 
 /// A question, and how its answer is told.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct CoverageQuestion {
     /// The question.
     pub text: String,
     /// Its embedding: `[dimensions]`; `None` where only words are searched.
@@ -51,7 +51,7 @@ pub struct Guarantee {
 
 /// What the questions say.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Kept {
+pub struct GuaranteedRatio {
     /// The largest ratio that keeps the guarantee; `None` where none does.
     pub ratio: Option<f64>,
     /// The share of questions that find a golden answer in the whole corpus.
@@ -81,12 +81,12 @@ pub fn largest_ratio(
     index: &Index,
     candidates: &Selection,
     order: &[Scored],
-    asked: &[Asked],
+    asked: &[CoverageQuestion],
     guarantee: Guarantee,
     progress: &mut dyn FnMut(u32),
     cancel: &AtomicBool,
-) -> Result<Option<Kept>, PruningError> {
-    let told: Vec<&Asked> = asked
+) -> Result<Option<GuaranteedRatio>, PruningError> {
+    let told: Vec<&CoverageQuestion> = asked
         .iter()
         .filter(|asked| covers("", &asked.golden_answers).is_some())
         .collect();
@@ -144,7 +144,7 @@ pub fn largest_ratio(
         }
         (chosen, tried) = (now, step);
     }
-    Ok(Some(Kept {
+    Ok(Some(GuaranteedRatio {
         ratio: (tried > 0).then(|| f64::from(tried) / f64::from(STEPS)),
         coverage: at_first.iter().filter(|covered| **covered).count() as f64 / told.len() as f64,
         loss: chosen.loss,
@@ -183,7 +183,7 @@ fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> C
 fn covered(
     index: &Index,
     selection: &Selection,
-    asked: &Asked,
+    asked: &CoverageQuestion,
     guarantee: Guarantee,
 ) -> Result<bool, IndexError> {
     let query = Query {
