@@ -10,7 +10,7 @@ use crate::prompt::{self, Indicator};
 
 /// What an assessor was trained on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Boundary {
+pub struct AssessedModel {
     /// The fingerprint of the model that answers.
     pub model: String,
     /// The fingerprint of the prompts that it answered.
@@ -20,7 +20,7 @@ pub struct Boundary {
 /// A model that says whether another one knows an answer.
 pub struct Assessor {
     model: Arc<dyn LanguageModel>,
-    boundary: Boundary,
+    assessed: AssessedModel,
 }
 
 /// What an assessor says of a question.
@@ -35,8 +35,8 @@ pub(crate) struct Assessed {
 impl Assessor {
     /// An assessor of a boundary.
     #[must_use]
-    pub fn new(model: Arc<dyn LanguageModel>, boundary: Boundary) -> Self {
-        Self { model, boundary }
+    pub fn new(model: Arc<dyn LanguageModel>, assessed: AssessedModel) -> Self {
+        Self { model, assessed }
     }
 
     /// Identifies it.
@@ -52,8 +52,8 @@ impl Assessor {
     pub fn check(&self, model: &str) -> Result<(), AnswerError> {
         let prompt = prompt::fingerprint();
         let now = [
-            ("model", &self.boundary.model, model),
-            ("prompts", &self.boundary.prompt, prompt.as_str()),
+            ("model", &self.assessed.model, model),
+            ("prompts", &self.assessed.prompt, prompt.as_str()),
         ];
         for (what, expected, received) in now {
             if !ken_model::same_model(expected, received) {

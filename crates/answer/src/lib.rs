@@ -32,7 +32,7 @@ mod truncate;
 mod verbalize;
 
 pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};
-pub use assessor::{Assessor, Boundary};
+pub use assessor::{AssessedModel, Assessor};
 pub use back_end::BackEnd;
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{
-    AnswerError, Assessor, BackEnd, Boundary, Datastore, Pipeline, Policy, Retriever, RoutingModel,
+    AnswerError, AssessedModel, Assessor, BackEnd, Datastore, Pipeline, Policy, Retriever,
+    RoutingModel,
 };
 use ken_corpus::{Active, Corpus};
 use ken_hub::{HubError, ModelCache, ModelReference};
@@ -353,7 +354,7 @@ pub(crate) fn assessor(settings: &Settings, stop: &AtomicBool) -> Result<(Assess
         }
         false => local_model(model, settings, Some(folder.clone()), stop)?,
     };
-    let known = Boundary {
+    let known = AssessedModel {
         model: boundary.model,
         prompt: boundary.prompt,
     };
