@@ -58,8 +58,8 @@ pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
 pub use summary::{Summary, summarize};
 pub use table::ExportError;
 pub use training_examples::{
-    BoundaryError, BoundaryExamples, ExampleKind, LabelRule, Labels, NoiseTolerant, RoutingError,
-    RoutingExample, RoutingStage, TrainingExample, boundary_examples, is_held_out, noise_tolerant,
-    place_in_split, routing_examples,
+    AssessorExampleOptions, AssessorExamplesError, ExampleKind, LabelRule, Labels, NoiseTolerant,
+    RoutingError, RoutingExample, RoutingStage, TrainingExample, assessor_examples, is_held_out,
+    noise_tolerant, place_in_split, routing_examples,
 };
 pub use training_page::training_to_html;

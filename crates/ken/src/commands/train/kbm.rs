@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::{QuestionPrompt, Signal, prompt};
 use ken_model::decoder::LearnedBoundary;
 use ken_study::{
-    BoundaryExamples, Labels, LearnError, ProbeRecord, TrainingExample, boundary_examples,
+    AssessorExampleOptions, Labels, LearnError, ProbeRecord, TrainingExample, assessor_examples,
     place_in_split, read_results,
 };
 
@@ -102,12 +102,12 @@ pub(crate) fn taught(
         Some(_) => Some(open::reranked_retriever(settings, stop)?),
         None => None,
     };
-    let making = BoundaryExamples {
+    let making = AssessorExampleOptions {
         retriever: retriever.as_ref(),
         mode: settings.mode,
         labels,
     };
-    let taught = boundary_examples(&records, making)?;
+    let taught = assessor_examples(&records, making)?;
     if taught.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }

@@ -34,7 +34,7 @@ impl Labels {
 
 /// How the training examples are made.
 #[derive(Clone, Copy)]
-pub struct BoundaryExamples<'a> {
+pub struct AssessorExampleOptions<'a> {
     /// Finds the evidence again that questions were probed with; without it, only what is known from
     /// memory is taught.
     pub retriever: Option<&'a Retriever>,
@@ -46,7 +46,7 @@ pub struct BoundaryExamples<'a> {
 
 /// Examples, and what they are about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Boundary {
+pub struct AssessorExamples {
     /// The training examples.
     pub examples: Vec<TrainingExample>,
     /// The fingerprint of the model that was probed.
@@ -59,7 +59,7 @@ pub struct Boundary {
 
 /// Why there is nothing to teach.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-pub enum BoundaryError {
+pub enum AssessorExamplesError {
     /// No record can be used.
     #[error("none of the {records} records says what the model knows")]
     #[diagnostic(
@@ -97,13 +97,13 @@ pub enum BoundaryError {
 /// # Errors
 /// Records that say nothing, or are of several models; labels that are all alike; a search that
 /// fails.
-pub fn boundary_examples(
+pub fn assessor_examples(
     records: &[ProbeRecord],
-    making: BoundaryExamples<'_>,
-) -> Result<Boundary, BoundaryError> {
+    making: AssessorExampleOptions<'_>,
+) -> Result<AssessorExamples, AssessorExamplesError> {
     let usable: Vec<&ProbeRecord> = records.iter().filter(|r| r.error.is_none()).collect();
     let Some(first) = usable.first() else {
-        return Err(BoundaryError::Nothing {
+        return Err(AssessorExamplesError::Nothing {
             records: records.len(),
         });
     };
@@ -111,7 +111,7 @@ pub fn boundary_examples(
     if usable.iter().any(|r| {
         !ken_model::same_model(&r.fingerprint.model, model) || r.fingerprint.prompt != *prompt
     }) {
-        return Err(BoundaryError::Mixed);
+        return Err(AssessorExamplesError::Mixed);
     }
     let mut examples = Vec::new();
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
@@ -151,7 +151,7 @@ pub fn boundary_examples(
                 examples.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
                     |(verdict, chance)| TrainingExample {
                         id: record.id.clone(),
-                        kind: ExampleKind::Boundary,
+                        kind: ExampleKind::Assessor,
                         prompt: assess(&record.question, &asked, indicator),
                         output: verdict.to_owned(),
                         weight: chance as f32,
@@ -161,17 +161,17 @@ pub fn boundary_examples(
         }
     }
     if examples.is_empty() {
-        return Err(BoundaryError::Nothing {
+        return Err(AssessorExamplesError::Nothing {
             records: records.len(),
         });
     }
     let alike = |labels: &Vec<f64>| labels.windows(2).all(|pair| pair[0] == pair[1]);
     if labels.values().all(alike) {
-        return Err(BoundaryError::OneSide {
+        return Err(AssessorExamplesError::OneSide {
             questions: usable.len(),
         });
     }
-    Ok(Boundary {
+    Ok(AssessorExamples {
         examples,
         model: model.clone(),
         prompt: prompt.clone(),
@@ -182,7 +182,7 @@ pub fn boundary_examples(
 /// The passages that a question was probed with, best first; none where they are not found again.
 fn evidence(
     record: &ProbeRecord,
-    making: BoundaryExamples<'_>,
+    making: AssessorExampleOptions<'_>,
 ) -> Result<Vec<Retrieved>, AnswerError> {
     let (Some(retriever), false) = (making.retriever, record.evidence.is_empty()) else {
         return Ok(Vec::new());
@@ -214,14 +214,17 @@ mod tests {
         serde_json::from_value(record).unwrap()
     }
 
-    fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, BoundaryError> {
+    fn taught(
+        confidences: &[f64],
+        labels: Labels,
+    ) -> Result<Vec<(String, f32)>, AssessorExamplesError> {
         let records: Vec<ProbeRecord> = confidences.iter().map(record).collect();
-        let making = BoundaryExamples {
+        let making = AssessorExampleOptions {
             retriever: None,
             mode: Mode::Lexical,
             labels,
         };
-        let examples = boundary_examples(&records, making)?.examples;
+        let examples = assessor_examples(&records, making)?.examples;
         let each = examples.into_iter();
         Ok(each.map(|one| (one.output, one.weight)).collect())
     }
@@ -250,7 +253,7 @@ mod tests {
         let alike = |confidences: &[f64], labels| {
             matches!(
                 taught(confidences, labels),
-                Err(BoundaryError::OneSide { .. })
+                Err(AssessorExamplesError::OneSide { .. })
             )
         };
         let hard = Labels::Hard { threshold: 0.5 };
