@@ -1,5 +1,5 @@
 //! What a language model makes of a passage, as a vector that a pruner takes: a passage that it
-//! foretells word for word says little that it does not know.
+//! predicts word for word says little that it does not know.
 
 use ken_model::language::{Examples, LanguageModel, Prompt, ScoreRequest};
 use ken_route::Input;

@@ -195,7 +195,7 @@ fn ends_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether two neighbouring characters belong to one word.
+/// Whether two neighboring characters belong to one word.
 fn joins(a: char, b: char) -> bool {
     let in_word = |letter: char| letter.is_alphanumeric() || is_combining_mark(letter);
     in_word(a) && in_word(b) && needs_space(a) && needs_space(b)

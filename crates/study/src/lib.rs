@@ -42,7 +42,7 @@ pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;
 pub use evaluate::{AnswerMany, evaluate};
 pub use label::{
-    FirstText, Labelling, NamedCorpus, SourceRecord, SourceSummary, label_sources,
+    FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources,
     summarize_sources, write_sources_parquet,
 };
 pub use learn::{LearnError, LearnOptions, datastore::make_datastore};

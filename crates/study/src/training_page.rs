@@ -4,7 +4,7 @@ use ken_train::History;
 
 use crate::page::{Axis, Diagram, begin};
 
-/// Colours that can be told apart by most people, after Okabe and Ito.
+/// Colors that can be told apart by most people, after Okabe and Ito.
 const TRAINING: &str = "#56b4e9";
 const VALIDATION: &str = "#d55e00";
 

@@ -1,4 +1,4 @@
-//! Routers and pruners learned on a model with a known boundary: what they foretell is what was set,
+//! Routers and pruners learned on a model with a known boundary: what they predict is what was set,
 //! the policy does as they say, and labels that teach nothing are refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

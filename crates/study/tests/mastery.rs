@@ -1,4 +1,4 @@
-//! Whole labellings by models with a known boundary: the mastery is what was set, a run goes on where
+//! Whole labelings by models with a known boundary: the mastery is what was set, a run goes on where
 //! it was stopped, and bad sentences do no harm to others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -137,8 +137,8 @@ fn mean_mastery_is_the_share_of_known_facts() {
     for (seed, p) in [0.0, 0.1, 0.5, 0.8, 1.0].into_iter().enumerate() {
         let world = world(150, p, seed as u64, false);
         let path = folder.path().join(format!("p{seed}"));
-        let labelled = run(&path, &world, 32);
-        for (town, record) in labelled.records.iter().enumerate() {
+        let labeled = run(&path, &world, 32);
+        for (town, record) in labeled.records.iter().enumerate() {
             let known = |number| unit(2 * town + number, seed as u64) < p;
             let right = usize::from(known(0)) + usize::from(known(1));
             assert_eq!(record.pairs.len(), 2, "{record:?}");
@@ -146,7 +146,7 @@ fn mean_mastery_is_the_share_of_known_facts() {
             let [low, high] = record.interval.unwrap();
             assert!(low <= right as f64 / 2.0 && right as f64 / 2.0 <= high);
         }
-        let summary = summarize_mastery(&labelled.records);
+        let summary = summarize_mastery(&labeled.records);
         assert_eq!((summary.passages, summary.sentences), (75, 150));
         assert_eq!(
             (summary.pairs, summary.wanted, summary.failed),

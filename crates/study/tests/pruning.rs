@@ -84,7 +84,7 @@ fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
     Corpus::open(&corpus).unwrap()
 }
 
-/// What labelling would have measured, of three questions a sentence.
+/// What labeling would have measured, of three questions a sentence.
 fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
     let each = passages.iter().enumerate().map(|(number, (id, text, known))| {
         // One in ten is measured wrong.

@@ -223,12 +223,12 @@ fn a_rule_is_learned_and_advised() {
     let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings());
     let own = |record: &SourceRecord| record.preferred_by(LabelRule::Sum) == Some(SELF);
     let alone = needs(&pipeline, held_out);
-    let foretold: Vec<(f64, bool)> = alone
+    let predictions: Vec<(f64, bool)> = alone
         .iter()
         .zip(held_out)
         .map(|(need, record)| (*need, !own(record)))
         .collect();
-    assert!(auroc(&foretold).unwrap() > 0.95, "{foretold:?}");
+    assert!(auroc(&predictions).unwrap() > 0.95, "{predictions:?}");
 
     // What was read to choose is gone on from, and gives what a model gives that has read nothing.
     let fresh = loaded(&model, &adapter);

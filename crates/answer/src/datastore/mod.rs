@@ -19,8 +19,8 @@ use files::Header;
 pub use keys::mean_of;
 use keys::normalized;
 
-/// Neighbours that vote (SR-RAG, section 4.1).
-pub const NEIGHBOURS: usize = 30;
+/// Neighbors that vote (SR-RAG, section 4.1).
+pub const NEIGHBORS: usize = 30;
 
 /// How often opening looks again where files are replaced just as it comes.
 const ATTEMPTS: usize = 1000;
@@ -249,7 +249,7 @@ impl Datastore {
     pub fn shares(&self, state: &[f32]) -> Result<Vec<f64>, DatastoreError> {
         let sources = 1 + self.header.corpora.len();
         let key = self.header.keyed_by.key(state);
-        let nearest = self.keys.nearest(&key, NEIGHBOURS)?;
+        let nearest = self.keys.nearest(&key, NEIGHBORS)?;
         if nearest.is_empty() {
             return Ok(vec![1.0 / sources as f64; sources]);
         }

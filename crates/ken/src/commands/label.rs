@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::prompt;
 use ken_model::language::LanguageModel;
 use ken_study::{
-    Labelling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
+    Labeling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
     summarize_sources, write_sources_parquet,
 };
 
@@ -36,7 +36,7 @@ pub(crate) fn run(
     let [first, ..] = corpora.as_slice() else {
         return Err(RunError::NoCorpus.into());
     };
-    let work = Labelling {
+    let work = Labeling {
         model: model.as_ref(),
         corpora: &corpora,
         embedder: first.retriever.embedder(),
@@ -47,13 +47,13 @@ pub(crate) fn run(
     };
     work.check()?;
     let run_settings = run_settings(&work, settings, &questions);
-    let labelled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
+    let labeled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
         let first = records::with_ending(&out, "first");
         let mut first = ResultsFile::open(&first, first_settings(&work, settings))?;
         label_sources(&work, &questions, &mut first, file, run)
     })?;
-    records::report(&labelled, &out, json, write_sources_parquet, |table| {
-        show(&summarize_sources(&labelled), &out, table)
+    records::report(&labeled, &out, json, write_sources_parquet, |table| {
+        show(&summarize_sources(&labeled), &out, table)
     })
 }
 
@@ -81,7 +81,7 @@ fn corpora(
 }
 
 /// What the first texts depend on.
-fn first_settings(work: &Labelling<'_>, settings: &Settings) -> ken_study::RunSettings {
+fn first_settings(work: &Labeling<'_>, settings: &Settings) -> ken_study::RunSettings {
     [
         ("model", work.model.fingerprint().to_owned()),
         ("precision", settings.precision.to_string()),
@@ -95,7 +95,7 @@ fn first_settings(work: &Labelling<'_>, settings: &Settings) -> ken_study::RunSe
 /// All that the records depend on. A file of records is resumed under the same only; as the examples
 /// of a question come from what was written about others, the questions are part of it.
 fn run_settings(
-    work: &Labelling<'_>,
+    work: &Labeling<'_>,
     settings: &Settings,
     questions: &[Question],
 ) -> ken_study::RunSettings {
@@ -125,10 +125,10 @@ fn show(summary: &SourceSummary, out: &Path, table: &Path) -> Result<()> {
         ("questions".to_owned(), summary.n.to_string()),
         ("failed".to_owned(), summary.failed.to_string()),
     ];
-    if summary.unlabelled > 0 {
+    if summary.unlabeled > 0 {
         rows.push((
             "without golden answers".to_owned(),
-            summary.unlabelled.to_string(),
+            summary.unlabeled.to_string(),
         ));
     }
     for source in &summary.sources {

@@ -59,15 +59,15 @@ pub(crate) fn run(
         max_tokens: settings.max_tokens,
     };
     let run_settings = run_settings(&work, settings);
-    let labelled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
+    let labeled = records::resumed(&out, run_settings, arguments.batch, stop, |file, run| {
         label_mastery(&work, &sentences, file, run)
     })?;
-    report(&labelled, &out, json)
+    report(&labeled, &out, json)
 }
 
-fn report(labelled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
-    records::report(labelled, out, json, write_mastery_parquet, |table| {
-        show(&summarize_mastery(labelled), out, table)
+fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
+    records::report(labeled, out, json, write_mastery_parquet, |table| {
+        show(&summarize_mastery(labeled), out, table)
     })
 }
 

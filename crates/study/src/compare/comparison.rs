@@ -8,7 +8,7 @@ use super::compose::{Answered, Decision, compose, decide};
 use super::threshold::{Thresholds, half};
 use crate::bootstrap::{DRAWS, mean_interval};
 use crate::discrimination::{
-    Bin, Foretold, auroc, average_precision, expected_calibration_error, reliability,
+    Bin, Prediction, auroc, average_precision, expected_calibration_error, reliability,
 };
 use crate::random::shuffle;
 use crate::record::Record;
@@ -166,25 +166,25 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
             interval: mean_interval(&differences, DRAWS, seed),
         }
     };
-    let foretold = foretold(policy, answered);
+    let predictions = predictions(policy, answered);
     // What the score says of "retrieval is not needed" is said the other way round.
     let probable =
         policy
             .signal()
             .is_some_and(|signal| signal.is_share)
-            .then(|| -> Vec<Foretold> {
-                let each = foretold.iter();
+            .then(|| -> Vec<Prediction> {
+                let each = predictions.iter();
                 each.map(|&(score, unneeded)| (1.0 + score, unneeded))
                     .collect()
             });
     PolicyResult {
         threshold: thresholds,
         unscored: match policy.signal() {
-            Some(_) => answered.len() - foretold.len(),
+            Some(_) => answered.len() - predictions.len(),
             None => 0,
         },
-        auroc: auroc(&foretold),
-        auprc: average_precision(&foretold),
+        auroc: auroc(&predictions),
+        auprc: average_precision(&predictions),
         ece: probable
             .as_deref()
             .and_then(|probable| expected_calibration_error(probable, BINS)),
@@ -228,7 +228,7 @@ fn thresholds(policy: Policy, answered: &[Answered<'_>], halves: &[usize]) -> Op
 }
 
 /// Of each scored question the negative score, and whether retrieval is not needed.
-fn foretold(policy: Policy, answered: &[Answered<'_>]) -> Vec<Foretold> {
+fn predictions(policy: Policy, answered: &[Answered<'_>]) -> Vec<Prediction> {
     let scored = answered.iter();
     scored
         .filter_map(|one| Some((-one.score(policy)?, gain(one) <= 0.0)))

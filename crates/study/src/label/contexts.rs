@@ -1,4 +1,4 @@
-//! Labelling a batch of questions: the texts that the model writes, the passages of each corpus, and
+//! Labeling a batch of questions: the texts that the model writes, the passages of each corpus, and
 //! how likely the golden answer is after each of them. Nothing is kept here: see `run`.
 
 use std::collections::BTreeMap;
@@ -73,9 +73,9 @@ impl FromStr for GoldenChoice {
     }
 }
 
-/// What labelling takes, and how it is done.
+/// What labeling takes, and how it is done.
 #[derive(Clone, Copy)]
-pub struct Labelling<'a> {
+pub struct Labeling<'a> {
     /// Writes, and scores.
     pub model: &'a dyn LanguageModel,
     /// The sources beside the model.
@@ -100,8 +100,8 @@ struct Draft {
     context: Context,
 }
 
-impl Labelling<'_> {
-    /// What everything is labelled with.
+impl Labeling<'_> {
+    /// What everything is labeled with.
     pub(super) fn fingerprints(&self) -> LabelFingerprints {
         let corpora = self.corpora.iter().map(|corpus| {
             let fingerprint = corpus.retriever.back_end().fingerprint();
@@ -115,7 +115,7 @@ impl Labelling<'_> {
         }
     }
 
-    /// Labels questions that can be labelled, all of them at once.
+    /// Labels questions that can be labeled, all of them at once.
     ///
     /// # Errors
     /// A question that is empty or does not fit, a failing or stopped model, embedder or index.
@@ -332,7 +332,7 @@ impl Labelling<'_> {
             .collect()
     }
 
-    /// The answers to be scored, at least one of a question that can be labelled: the letter of a
+    /// The answers to be scored, at least one of a question that can be labeled: the letter of a
     /// right choice, or a golden answer that says something.
     fn answers(&self, question: &Question) -> Vec<String> {
         let letters = right_choices(&question.golden_answers, &question.choices)

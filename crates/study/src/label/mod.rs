@@ -1,4 +1,4 @@
-//! Labelling questions with the source of knowledge that helps most: the model itself, or one of
+//! Labeling questions with the source of knowledge that helps most: the model itself, or one of
 //! several corpora (SR-RAG, section 3.3 and appendix B.1).
 //!
 //! The path: the model writes a first text about every question ([`FirstText`]); `demonstrations`
@@ -17,7 +17,7 @@ mod record;
 mod run;
 mod summary;
 
-pub use contexts::{GoldenChoice, Labelling, NamedCorpus, SELF, UnknownGoldenChoice};
+pub use contexts::{GoldenChoice, Labeling, NamedCorpus, SELF, UnknownGoldenChoice};
 pub use first::FirstText;
 pub use parquet::write_sources_parquet;
 pub use record::{Context, LabelFingerprints, SourceLabel, SourceRecord};

@@ -10,13 +10,14 @@ use crate::statistics::mean;
 pub struct SourceSummary {
     /// Number of questions.
     pub n: usize,
-    /// How many of them could not be labelled.
+    /// How many of them could not be labeled.
     pub failed: usize,
     /// How many have no label for want of golden answers.
-    pub unlabelled: usize,
+    #[serde(rename = "unlabelled")]
+    pub unlabeled: usize,
     /// Every source, the model itself first.
     pub sources: Vec<SourceShare>,
-    /// The share of labelled questions for which both rules prefer the same source.
+    /// The share of labeled questions for which both rules prefer the same source.
     pub agreement: Option<f64>,
 }
 
@@ -25,7 +26,7 @@ pub struct SourceSummary {
 pub struct SourceShare {
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// The share of labelled questions for which the majority rule prefers it.
+    /// The share of labeled questions for which the majority rule prefers it.
     pub majority: Option<f64>,
     /// The same of the rule of sums.
     pub sum: Option<f64>,
@@ -53,7 +54,7 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
     SourceSummary {
         n: records.len(),
         failed: records.iter().filter(|r| r.error.is_some()).count(),
-        unlabelled: records.iter().filter(|r| r.unlabelled.is_some()).count(),
+        unlabeled: records.iter().filter(|r| r.unlabeled.is_some()).count(),
         sources: names
             .into_iter()
             .map(|name| SourceShare {

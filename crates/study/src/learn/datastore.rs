@@ -1,10 +1,10 @@
-//! Making a policy datastore from labelled questions (SR-RAG, section 3.4): a tuned model's states
+//! Making a policy datastore from labeled questions (SR-RAG, section 3.4): a tuned model's states
 //! behind the questions as keys, and the layer whose keys tell the sources best apart.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBOURS, SELF, mean_of};
+use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS, SELF, mean_of};
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
 use ken_model::language::{LanguageModel, Prompt};
@@ -26,7 +26,7 @@ const JUDGED: usize = 2000;
 pub struct JudgedLayer {
     /// Behind so many blocks.
     pub layer: usize,
-    /// The area under the curve of the corpora's share among the neighbours, as a sign that a corpus
+    /// The area under the curve of the corpora's share among the neighbors, as a sign that a corpus
     /// answers best; each question without itself. `None` where all have one source.
     pub auroc: Option<f64>,
 }
@@ -65,7 +65,7 @@ pub enum MakeError {
     Datastore(#[from] DatastoreError),
 }
 
-/// Makes a datastore in a folder from labelled questions; those without a label are left out. Of
+/// Makes a datastore in a folder from labeled questions; those without a label are left out. Of
 /// `layers` that one is taken whose keys tell the sources best apart. `progress` is given the
 /// questions done and all, over all layers; it returns whether to go on.
 ///
@@ -80,17 +80,17 @@ pub fn make_datastore(
     layers: &[usize],
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Option<MadeDatastore>, MakeError> {
-    let labelled: Vec<(&SourceRecord, &str)> = records
+    let labeled: Vec<(&SourceRecord, &str)> = records
         .iter()
         .filter_map(|record| Some((record, record.preferred_by(rule)?)))
         .collect();
-    if labelled.is_empty() {
+    if labeled.is_empty() {
         return Err(MakeError::NoLabels {
             records: records.len(),
         });
     }
     let corpora = model.corpora();
-    let prompts: Vec<Prompt> = labelled
+    let prompts: Vec<Prompt> = labeled
         .iter()
         .map(|(record, _)| {
             prompt::choose_source(QuestionPrompt {
@@ -99,7 +99,7 @@ pub fn make_datastore(
             })
         })
         .collect();
-    let is_outside: Vec<bool> = labelled.iter().map(|(_, source)| *source != SELF).collect();
+    let is_outside: Vec<bool> = labeled.iter().map(|(_, source)| *source != SELF).collect();
     let mut best: Option<(JudgedLayer, KeyedBy, Vec<Vec<f32>>)> = None;
     let mut tried = Vec::new();
     let total = layers.len() * prompts.len();
@@ -136,7 +136,7 @@ pub fn make_datastore(
     let Some((judged, keyed_by, states)) = best else {
         return Ok(None);
     };
-    let entries: Vec<Entry> = labelled
+    let entries: Vec<Entry> = labeled
         .iter()
         .map(|(record, source)| Entry {
             id: record.id.clone(),
@@ -164,7 +164,7 @@ fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option
     let keys: Vec<Vec<f32>> = states.iter().map(|state| keyed_by.key(state)).collect();
     let every = keys.len().div_ceil(JUDGED).max(1);
     let judged: Vec<usize> = (0..keys.len()).step_by(every).collect();
-    let foretold: Vec<(f64, bool)> = judged
+    let predictions: Vec<(f64, bool)> = judged
         .into_par_iter()
         .map(|place| {
             let mut near: Vec<(f32, usize)> = keys
@@ -176,7 +176,7 @@ fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option
                     (product, other)
                 })
                 .collect();
-            let wanted = NEIGHBOURS.min(near.len());
+            let wanted = NEIGHBORS.min(near.len());
             if wanted < near.len() {
                 near.select_nth_unstable_by(wanted, |one, other| other.0.total_cmp(&one.0));
             }
@@ -187,5 +187,5 @@ fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option
             (share, is_outside[place])
         })
         .collect();
-    auroc(&foretold)
+    auroc(&predictions)
 }

@@ -1,6 +1,6 @@
 //! Heads learned from what was measured, with how good they are on what they were not learned from:
 //! the query router from probe records ([`router`]), the corpus pruner from mastery records
-//! ([`pruner`]), and the policy datastore from labelled sources
+//! ([`pruner`]), and the policy datastore from labeled sources
 //! ([`datastore`]). How a head finds its weights is in `ken_train`, how it is applied in `ken_route`.
 
 pub mod datastore;

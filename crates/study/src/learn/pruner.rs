@@ -39,7 +39,7 @@ pub struct PrunerLabel {
 pub struct PrunerLabels {
     /// One for each passage that has a sentence with a mastery.
     pub labels: Vec<PrunerLabel>,
-    /// The texts that were labelled, each with its id and its passage's.
+    /// The texts that were labeled, each with its id and its passage's.
     sentences: Vec<(String, PassageId, String)>,
     /// The model's fingerprint.
     pub model: String,
@@ -67,13 +67,13 @@ pub struct PrunerReport {
     pub held_out: usize,
     /// Their mean mastery.
     pub mastery: Option<f64>,
-    /// Spearman's rank correlation of the mastery that is foretold with the one that was measured.
+    /// Spearman's rank correlation of the predicted mastery with the one that was measured.
     pub rank_correlation: Option<f64>,
     /// The 95 % interval of that, by drawing the passages anew.
     pub rank_correlation_interval: Option<[f64; 2]>,
     /// Mean squared error.
     pub squared_error: Option<f64>,
-    /// The same of who foretells the mean of those that were learned from.
+    /// The same of always predicting the mean of those that were learned from.
     pub squared_error_of_mean: Option<f64>,
     /// The vectors that it was chosen among: the squared error of each on the passages that it was
     /// learned from, each scored by a head that was not learned from it.
@@ -175,12 +175,12 @@ pub fn learn_pruner(
     let Some((source, found, fitted)) = best else {
         return Err(no_pruner(HeadError::Shapes));
     };
-    let foretold: Vec<(f64, f64)> = kept
+    let predictions: Vec<(f64, f64)> = kept
         .iter()
         .zip(&others)
         .map(|(&at, &mastery)| (fitted.network.apply(&found[at]), mastery))
         .collect();
-    let errors: Vec<f64> = foretold
+    let errors: Vec<f64> = predictions
         .iter()
         .map(|(one, other)| (one - other).powi(2))
         .collect();
@@ -198,8 +198,13 @@ pub fn learn_pruner(
         learned_from: known.len(),
         held_out: others.len(),
         mastery: mean(&others),
-        rank_correlation: rank_correlation(&foretold),
-        rank_correlation_interval: interval(&foretold, DRAWS, options.head.seed, rank_correlation),
+        rank_correlation: rank_correlation(&predictions),
+        rank_correlation_interval: interval(
+            &predictions,
+            DRAWS,
+            options.head.seed,
+            rank_correlation,
+        ),
         squared_error: mean(&errors),
         squared_error_of_mean: mean(&of_mean),
         candidates: losses,
@@ -248,7 +253,7 @@ fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
     each.collect()
 }
 
-/// Where each label's passage stands, `[labels]`, after every labelled sentence was found where it is
+/// Where each label's passage stands, `[labels]`, after every labeled sentence was found where it is
 /// said to stand.
 fn places_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<(usize, usize)>, LearnError> {
     let mut texts: BTreeMap<&PassageId, Vec<&(String, PassageId, String)>> = BTreeMap::new();

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{CandidateLoss, LearnError, LearnOptions};
 use crate::bootstrap::interval;
-use crate::discrimination::{Foretold, auroc, average_precision, expected_calibration_error};
+use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
 use crate::statistics::mean;
 
@@ -171,7 +171,7 @@ pub fn learn_router(
     let Some((candidate, fitted)) = best else {
         return Err(no_router(ken_train::heads::HeadError::Shapes));
     };
-    let foretold: Vec<Foretold> = judged_on
+    let predictions: Vec<Prediction> = judged_on
         .iter()
         .filter_map(|&at| {
             let need = fitted.network.apply(candidate.vectors.get(at)?);
@@ -183,18 +183,18 @@ pub fn learn_router(
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         learned_from: learned_from.len(),
-        held_out: foretold.len(),
+        held_out: predictions.len(),
         left_out: labels.left_out,
         mastered: mean(
-            &foretold
+            &predictions
                 .iter()
                 .map(|one| f64::from(u8::from(one.1)))
                 .collect::<Vec<_>>(),
         ),
-        auroc: auroc(&foretold),
-        auroc_interval: interval(&foretold, DRAWS, options.head.seed, auroc),
-        auprc: average_precision(&foretold),
-        ece: expected_calibration_error(&foretold, BINS),
+        auroc: auroc(&predictions),
+        auroc_interval: interval(&predictions, DRAWS, options.head.seed, auroc),
+        auprc: average_precision(&predictions),
+        ece: expected_calibration_error(&predictions, BINS),
         candidates: losses,
     };
     let measured_on = MeasuredOn {

@@ -2,13 +2,13 @@
 //! cut into sentences, questions written to each, answered closed-book, and counted.
 //!
 //! The path: [`sample_sentences`] draws passages and cuts them, [`label_mastery`] takes the sentences
-//! batch by batch, `labelled` has pairs written and answered, each sentence becomes a
+//! batch by batch, `labeling` has pairs written and answered, each sentence becomes a
 //! [`MasteryRecord`] in a results file, and [`summarize_mastery`] averages those;
 //! [`write_mastery_parquet`] writes them as a table. Writing, filtering and counting pairs is done
 //! by `ken_probe::mastery`. Where there are questions that were probed already, [`mastery_of_probed`]
 //! takes what was measured there.
 
-mod labelled;
+mod labeling;
 mod parquet;
 mod probed;
 mod record;
@@ -16,7 +16,7 @@ mod run;
 mod sentences;
 mod summary;
 
-pub use labelled::MasteryWork;
+pub use labeling::MasteryWork;
 pub use parquet::write_mastery_parquet;
 pub use probed::{MasteryOfProbed, mastery_of_probed};
 pub use record::{AnsweredPair, MasteryFingerprints, MasteryRecord};

@@ -21,12 +21,12 @@ pub enum PruningError {
         /// The fingerprint of the corpus's embedder.
         received: String,
     },
-    /// The pruner foretells what another model has mastered.
+    /// The pruner predicts what another model has mastered.
     #[error(
         "the pruner was learned for another model: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(
-        remedy = "name the model that was labelled by <model>, or make a pruner for this one: <LabelMastery>, then <TrainPruner>"
+        remedy = "name the model that was labeled by <model>, or make a pruner for this one: <LabelMastery>, then <TrainPruner>"
     )]
     OtherModel {
         /// The fingerprint that the pruner names.

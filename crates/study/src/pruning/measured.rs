@@ -1,4 +1,4 @@
-//! What was measured of a passage counts before what is foretold of it.
+//! What was measured of a passage counts before what is predicted of it.
 
 use std::collections::BTreeMap;
 

@@ -5,8 +5,8 @@
 
 mod error;
 pub mod guarantee;
-mod likeness;
 mod measured;
+mod near_duplicates;
 mod order;
 mod score;
 mod vectors;

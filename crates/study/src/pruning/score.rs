@@ -1,4 +1,4 @@
-//! What each passage is judged by: the mastery that a pruner foretells, chance, or how near it is to
+//! What each passage is judged by: the mastery that a pruner predicts, chance, or how near it is to
 //! one that stays.
 
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use ken_route::Head;
 use rayon::prelude::*;
 
 use super::error::PruningError;
-use super::likeness::by_likeness;
+use super::near_duplicates::by_likeness;
 use super::order::{Scored, Work, id_of};
 use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
 use crate::run::in_memory;
@@ -26,7 +26,7 @@ const BATCH: usize = 64 * CHUNK;
 /// By what passages are pruned.
 #[derive(Clone, Copy)]
 pub enum Method<'a> {
-    /// The mastery that a pruner foretells.
+    /// The mastery that a pruner predicts.
     Pruner {
         /// The pruner.
         head: &'a Head,

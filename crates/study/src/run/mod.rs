@@ -50,7 +50,7 @@ pub trait RunRecord: Line {
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunProgress {
-    /// What is done; labelling sources has two tasks.
+    /// What is done; labeling sources has two tasks.
     pub task: Task,
     /// Items with a record, those of an earlier run included.
     pub done: usize,

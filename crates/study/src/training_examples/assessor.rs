@@ -78,7 +78,7 @@ pub enum AssessorExamplesError {
     )]
     Mixed,
     /// All have the same label: all are known, or none.
-    #[error("all {questions} questions are on one side: they are labelled alike")]
+    #[error("all {questions} questions are on one side: they are labeled alike")]
     #[diagnostic(
         kind = "one_class",
         remedy = "take a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may tell apart what no threshold does; else probe other questions"

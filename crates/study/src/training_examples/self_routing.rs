@@ -113,7 +113,7 @@ pub enum RoutingError {
     Mixed,
     /// The labels were measured with another model than the one that is to be trained.
     #[error(
-        "the sources were labelled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
+        "the sources were labeled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
     )]
     #[diagnostic(
         remedy = "label with the model that is to be trained, named by <model>: <LabelSources>"
@@ -138,7 +138,7 @@ pub enum RoutingError {
     },
 }
 
-/// The training examples of labelled questions. `model` is the fingerprint of the one that is to be trained.
+/// The training examples of labeled questions. `model` is the fingerprint of the one that is to be trained.
 ///
 /// # Errors
 /// Records without labels, of several models or of another one, or of which all name one source.

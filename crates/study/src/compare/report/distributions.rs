@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use ken_probe::Effect;
 
-use super::COLOURS;
+use super::COLORS;
 use crate::page::{Axis, Diagram};
 use crate::probe::{Conditions, ProbeRecord};
 
@@ -67,7 +67,7 @@ fn told(
 
 fn drawn(name: &str, told: &[(f64, Effect)]) -> String {
     let mut diagram = Diagram::new(300.0, 240.0, Axis::share(name), Axis::share("share"));
-    for ((effect, label), colour) in EFFECTS.into_iter().zip(COLOURS) {
+    for ((effect, label), color) in EFFECTS.into_iter().zip(COLORS) {
         let of_it = told.iter().filter(|(_, other)| *other == effect);
         let values: Vec<f64> = of_it.map(|(value, _)| *value).collect();
         if values.is_empty() {
@@ -78,8 +78,8 @@ fn drawn(name: &str, told: &[(f64, Effect)]) -> String {
             .enumerate()
             .map(|(bin, share)| ((bin as f64 + 0.5) / BINS as f64, share))
             .collect();
-        diagram.line(&points, colour, false);
-        diagram.legend(&format!("{label} ({})", values.len()), colour);
+        diagram.line(&points, color, false);
+        diagram.legend(&format!("{label} ({})", values.len()), color);
     }
     diagram.svg()
 }

@@ -9,8 +9,8 @@ use super::comparison::{Comparison, Difference, PolicyResult};
 use crate::page::{Axis, Diagram, begin, escaped};
 use crate::probe::ProbeRecord;
 
-/// Colours that can be told apart by most people, after Okabe and Ito.
-const COLOURS: [&str; 8] = [
+/// Colors that can be told apart by most people, after Okabe and Ito.
+const COLORS: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7a00",
 ];
 
@@ -166,13 +166,13 @@ fn stages(comparison: &Comparison) -> String {
     text
 }
 
-/// The policies that have a curve, each with its colour.
-fn coloured(comparison: &Comparison) -> impl Iterator<Item = (&PolicyResult, &'static str)> {
+/// The policies that have a curve, each with its color.
+fn colored(comparison: &Comparison) -> impl Iterator<Item = (&PolicyResult, &'static str)> {
     let curved = comparison
         .policies
         .iter()
         .filter(|one| !one.curve.is_empty());
-    curved.zip(COLOURS.into_iter().cycle())
+    curved.zip(COLORS.into_iter().cycle())
 }
 
 fn accuracy(comparison: &Comparison) -> String {
@@ -196,11 +196,11 @@ fn accuracy(comparison: &Comparison) -> String {
         diagram.line(&[(0.0, never), (1.0, always)], "#999999", true);
         diagram.legend("chance", "#999999");
     }
-    for (policy, colour) in coloured(comparison) {
+    for (policy, color) in colored(comparison) {
         let points = policy.curve.iter();
         let points: Vec<(f64, f64)> = points.map(|p| (p.retrieval_ratio, p.em)).collect();
-        diagram.line(&points, colour, false);
-        diagram.legend(&policy.summary.policy, colour);
+        diagram.line(&points, color, false);
+        diagram.legend(&policy.summary.policy, color);
     }
     for policy in &comparison.policies {
         if let Some(point) = policy.summary.retrieval_ratio.zip(policy.summary.em) {
@@ -216,7 +216,7 @@ fn accuracy(comparison: &Comparison) -> String {
 
 fn reliability(comparison: &Comparison) -> String {
     let mut figures = String::new();
-    for (policy, colour) in coloured(comparison) {
+    for (policy, color) in colored(comparison) {
         let Some(bins) = &policy.reliability else {
             continue;
         };
@@ -229,7 +229,7 @@ fn reliability(comparison: &Comparison) -> String {
         diagram.line(&[(0.0, 0.0), (1.0, 1.0)], "#999999", true);
         let filled = bins.iter().filter(|bin| bin.questions > 0);
         let points: Vec<(f64, f64)> = filled.clone().map(|b| (b.probability, b.share)).collect();
-        diagram.line(&points, colour, false);
+        diagram.line(&points, color, false);
         for bin in filled {
             let name = format!("{} questions", bin.questions);
             diagram.dot((bin.probability, bin.share), &name);

@@ -1,4 +1,4 @@
-//! Whole runs of labelling with a model whose boundary is known: labels are what the truth says, a
+//! Whole runs of labeling with a model whose boundary is known: labels are what the truth says, a
 //! run goes on where it was stopped, and bad questions do no harm to others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -24,7 +24,7 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
-    FirstText, Labelling, NamedCorpus, Outcome, Question, ResultsFile, Run, RunError, RunProgress,
+    FirstText, Labeling, NamedCorpus, Outcome, Question, ResultsFile, Run, RunError, RunProgress,
     RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -247,8 +247,8 @@ fn corpora(folder: &TempDir) -> [NamedCorpus; 2] {
     ]
 }
 
-fn work<'a>(model: &'a dyn LanguageModel, corpora: &'a [NamedCorpus]) -> Labelling<'a> {
-    Labelling {
+fn work<'a>(model: &'a dyn LanguageModel, corpora: &'a [NamedCorpus]) -> Labeling<'a> {
+    Labeling {
         model,
         corpora,
         embedder: &Lengths,
@@ -290,7 +290,7 @@ fn files(path: &Path) -> Files {
 
 fn run(
     path: &Path,
-    work: &Labelling<'_>,
+    work: &Labeling<'_>,
     questions: &[Question],
     batch: usize,
 ) -> Result<Outcome<SourceRecord>, RunError> {
@@ -310,9 +310,9 @@ fn labels_are_what_the_truth_says() {
     let folder = tempfile::tempdir().unwrap();
     let (table, corpora) = (table(), corpora(&folder));
     let path = folder.path().join("r");
-    let labelled = run(&path, &work(&table, &corpora), &questions(), 4).unwrap();
-    assert!(!labelled.interrupted);
-    for (case, record) in CASES.iter().zip(&labelled.records) {
+    let labeled = run(&path, &work(&table, &corpora), &questions(), 4).unwrap();
+    assert!(!labeled.interrupted);
+    for (case, record) in CASES.iter().zip(&labeled.records) {
         assert_eq!(record.id, case.id);
         assert_eq!(record.golden_answer.as_deref(), Some(case.golden));
         let both = Preferred {
@@ -344,8 +344,8 @@ fn labels_are_what_the_truth_says() {
             }
         }
     }
-    let summary = summarize_sources(&labelled.records);
-    assert_eq!((summary.n, summary.failed, summary.unlabelled), (5, 0, 0));
+    let summary = summarize_sources(&labeled.records);
+    assert_eq!((summary.n, summary.failed, summary.unlabeled), (5, 0, 0));
     assert_eq!(summary.agreement, Some(1.0));
     let shares: Vec<_> = summary
         .sources
@@ -431,8 +431,8 @@ fn bad_questions_are_told_and_harm_no_other() {
     let records = run(&path, &work(&model, &corpora), &odd, 5)
         .unwrap()
         .records;
-    assert_eq!(records[0].unlabelled, Some(Obstacle::NoGoldenAnswers));
-    assert_eq!(records[1].unlabelled, Some(Obstacle::EmptyGoldenAnswers));
+    assert_eq!(records[0].unlabeled, Some(Obstacle::NoGoldenAnswers));
+    assert_eq!(records[1].unlabeled, Some(Obstacle::EmptyGoldenAnswers));
     assert_eq!(records[2].error.as_ref().unwrap().kind, "empty_question");
     for record in &records[..3] {
         assert!(record.preferred.is_none() && record.contexts.is_empty());
@@ -440,7 +440,7 @@ fn bad_questions_are_told_and_harm_no_other() {
     assert_eq!(records[3].preferred.as_ref().unwrap().majority, SELF);
     assert_eq!(records[4].golden_answer.as_deref(), Some("B"));
     let summary = summarize_sources(&records);
-    assert_eq!((summary.n, summary.failed, summary.unlabelled), (5, 1, 2));
+    assert_eq!((summary.n, summary.failed, summary.unlabeled), (5, 1, 2));
 
     let only_open = folder.path().join("open");
     let before = model.calls();
@@ -460,8 +460,8 @@ fn a_passage_that_does_not_fit_is_left_out() {
     })];
     let model = Counted::new(true);
     let path = folder.path().join("r");
-    let labelled = run(&path, &work(&model, &long), &questions(), 5).unwrap();
-    for record in &labelled.records {
+    let labeled = run(&path, &work(&model, &long), &questions(), 5).unwrap();
+    for record in &labeled.records {
         assert!(record.contexts.iter().all(|context| context.source == SELF));
         assert_eq!(record.sources[1].best, None);
         assert_eq!(record.preferred.as_ref().unwrap().sum, SELF);
@@ -472,7 +472,7 @@ fn a_passage_that_does_not_fit_is_left_out() {
 fn the_likeliest_golden_answer_is_scored_where_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let (table, corpora) = (table(), corpora(&folder));
-    let likeliest = Labelling {
+    let likeliest = Labeling {
         golden: GoldenChoice::Likeliest,
         ..work(&table, &corpora)
     };

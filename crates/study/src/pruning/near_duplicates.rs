@@ -14,7 +14,7 @@ use super::vectors::StoredVectors;
 use crate::run::in_memory;
 
 /// Nearest passages that are looked at of each.
-const NEIGHBOURS: usize = 8;
+const NEIGHBORS: usize = 8;
 
 /// Passages between two looks at whether to stop.
 const BATCH: usize = 1024;
@@ -45,7 +45,7 @@ pub(super) fn by_likeness(
     let indices: Vec<usize> = (0..all.len()).collect();
     let found = in_memory(&indices, BATCH, progress, cancel, |batch| {
         let each = batch.par_iter();
-        let each = each.map(|&at| neighbours(work, &stored, &all, &places, at));
+        let each = each.map(|&at| neighbors(work, &stored, &all, &places, at));
         each.collect::<Result<Vec<Vec<Pair>>, _>>()
     })?;
     let Some(found) = found else {
@@ -75,7 +75,7 @@ pub(super) fn by_likeness(
 }
 
 /// The passages nearest to one. Of two the one that stands later is to go.
-fn neighbours(
+fn neighbors(
     work: Work<'_>,
     stored: &StoredVectors,
     all: &[Scored],
@@ -92,7 +92,7 @@ fn neighbours(
     // Itself is among them.
     let found = work
         .index
-        .places(&query, Mode::Dense, NEIGHBOURS + 1, Some(work.candidates))?;
+        .places(&query, Mode::Dense, NEIGHBORS + 1, Some(work.candidates))?;
     let pairs = found.into_iter().filter_map(|found| {
         let place = (found.segment as u32, found.ordinal as u32);
         let other = *places.get(&place)?;
