@@ -19,13 +19,14 @@ mod cite;
 pub mod datastore;
 mod error;
 mod evidence;
-mod passage_view;
+mod passage_features;
 mod pipeline;
 pub mod prompt;
 mod rerank;
 mod retrieve;
 mod router;
 mod routing;
+mod score;
 mod search_result;
 mod signals;
 mod truncate;
@@ -36,7 +37,7 @@ pub use assessor::{AssessedModel, Assessor};
 pub use back_end::BackEnd;
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
-pub use passage_view::{PassageView, view_passages};
+pub use passage_features::{PassageFeatures, passage_features};
 pub use pipeline::{AnswerSettings, Event, Pipeline};
 pub use prompt::QuestionPrompt;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
@@ -48,6 +49,7 @@ pub use signals::{
     ChosenSource, Cost, Definition, Measurements, RoutingModel, RoutingModels, Signal, Step,
     UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,
 };
+pub use truncate::SPARE_TOKENS;
 
 /// How it is decided whether a question retrieves.
 pub type Policy = ken_route::Policy<Signal>;

@@ -4,6 +4,9 @@ use ken_model::language::LanguageModel;
 
 use crate::AnswerError;
 
+/// Tokens kept free, since texts may tokenize differently where they meet.
+pub const SPARE_TOKENS: usize = 8;
+
 /// The longest prefix of a text with at most `budget` tokens.
 pub(crate) fn truncate<'t>(
     model: &dyn LanguageModel,

@@ -8,9 +8,7 @@ use ken_probe::{TextWanted, VERBALIZED_TOKENS};
 use crate::AnswerError;
 use crate::answer::{Tokens, Verbalized};
 use crate::prompt::{self, QuestionPrompt};
-
-/// Tokens left free, for the number of the text and those that come about where texts meet.
-const SPARE_TOKENS: usize = 8;
+use crate::truncate::SPARE_TOKENS;
 
 /// Writes a text about each question, the likeliest (SR-RAG, section 3.4), all in one batch.
 /// `questions` come with the tokens that question and text may have together. `watch` is given the

@@ -5,13 +5,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ken_model::language::{
-    Examples, LanguageError, LanguageModel, Prompt, ScoreRequest, WorkedExample,
-};
+use ken_model::language::{LanguageError, LanguageModel};
 
 use crate::choices::{named_choice, right_choices};
+use crate::few_shot::FewShot;
+use crate::first_of_two::first_of_two;
 use crate::normalize::is_mostly_chinese;
 use crate::scores::{covers, score};
+use crate::worked_examples;
 
 /// When an answer counts as right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -141,97 +142,50 @@ fn without_judge(correctness: Correctness, answer: &str, golden: &Golden<'_>) ->
     }
 }
 
-const CHOICES: [&str; 2] = [" True", " False"];
-const CHINESE_CHOICES: [&str; 2] = [" 是", " 否"];
+/// Alternates answers that are right in other words with answers that are close but wrong.
+const SAME: FewShot = FewShot {
+    instruction: "For each answer, it is written whether it means the same as one of the \
+right answers.",
+    examples: worked_examples! {
+        "Right answers: the United States\nAnswer: America, the USA\nIt is right:" => "True",
+        "Right answers: 1912 / April 1912\nAnswer: 1913\nIt is right:" => "False",
+        "Right answers: Johann Sebastian Bach\nAnswer: Carl Philipp Emanuel Bach\nIt is right:"
+            => "False",
+        "Right answers: three / 3\nAnswer: there are three of them\nIt is right:" => "True",
+    },
+};
 
-const INSTRUCTION: &str = "For each answer, it is written whether it means the same as one of the \
-right answers.";
+const CHINESE_SAME: FewShot = FewShot {
+    instruction: "判断每个回答与某个正确答案的意思是否相同。",
+    examples: worked_examples! {
+        "正确答案：美国\n回答：美利坚合众国\n回答正确：" => "是",
+        "正确答案：1912年\n回答：1913年\n回答正确：" => "否",
+        "正确答案：李白\n回答：杜甫\n回答正确：" => "否",
+        "正确答案：三个 / 3个\n回答：一共有三个\n回答正确：" => "是",
+    },
+};
 
-/// By turns an answer that is right in other words, and one that is close but wrong.
-const EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "Right answers: the United States\nAnswer: America, the USA\nIt is right:",
-        output: "True",
-    },
-    WorkedExample {
-        input: "Right answers: 1912 / April 1912\nAnswer: 1913\nIt is right:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Right answers: Johann Sebastian Bach\nAnswer: Carl Philipp Emanuel Bach\nIt is right:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Right answers: three / 3\nAnswer: there are three of them\nIt is right:",
-        output: "True",
-    },
-];
-
-const CHINESE_INSTRUCTION: &str = "判断每个回答与某个正确答案的意思是否相同。";
-
-const CHINESE_EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "正确答案：美国\n回答：美利坚合众国\n回答正确：",
-        output: "是",
-    },
-    WorkedExample {
-        input: "正确答案：1912年\n回答：1913年\n回答正确：",
-        output: "否",
-    },
-    WorkedExample {
-        input: "正确答案：李白\n回答：杜甫\n回答正确：",
-        output: "否",
-    },
-    WorkedExample {
-        input: "正确答案：三个 / 3个\n回答：一共有三个\n回答正确：",
-        output: "是",
-    },
-];
-
-/// The model's own word on each answer. The question is left out, so that only the answers are
+/// The model's own verdict on each answer. The question is left out, so that only the answers are
 /// compared.
 fn judgments(
     judge: &dyn LanguageModel,
     answers: &[&(&str, Golden<'_>)],
 ) -> Result<Vec<bool>, LanguageError> {
-    if answers.is_empty() {
-        return Ok(Vec::new());
-    }
-    let prompts: Vec<(Prompt, &[&str])> = answers
+    let prompts: Vec<_> = answers
         .iter()
         .map(|(answer, golden)| {
             let right = golden.answers.join(" / ");
             if is_mostly_chinese(&right) {
-                let prompt = Prompt {
-                    instruction: CHINESE_INSTRUCTION,
-                    examples: Examples::Fixed(&CHINESE_EXAMPLES),
-                    input: format!("正确答案：{right}\n回答：{answer}\n回答正确："),
-                    sourced: None,
-                };
-                (prompt, &CHINESE_CHOICES[..])
+                let input = format!("正确答案：{right}\n回答：{answer}\n回答正确：");
+                (CHINESE_SAME.prompt(input), [" 是", " 否"])
             } else {
-                let prompt = Prompt {
-                    instruction: INSTRUCTION,
-                    examples: Examples::Fixed(&EXAMPLES),
-                    input: format!("Right answers: {right}\nAnswer: {answer}\nIt is right:"),
-                    sourced: None,
-                };
-                (prompt, &CHOICES[..])
+                let input = format!("Right answers: {right}\nAnswer: {answer}\nIt is right:");
+                (SAME.prompt(input), [" True", " False"])
             }
         })
         .collect();
-    let requests: Vec<_> = prompts
-        .iter()
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
-        .collect();
-    let chances = judge.choose(&requests)?;
-    Ok(chances
-        .iter()
-        .map(|chances| chances.first().is_some_and(|right| *right > 0.5))
-        .collect())
+    let right = first_of_two(judge, &prompts)?;
+    Ok(right.into_iter().map(|right| right > 0.5).collect())
 }
 
 #[cfg(test)]

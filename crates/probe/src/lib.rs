@@ -8,6 +8,8 @@
 mod answer_types;
 mod choices;
 mod correctness;
+mod few_shot;
+mod first_of_two;
 mod hidden_states;
 mod indicators;
 mod interval;
@@ -28,6 +30,7 @@ pub use answer_types::{
 };
 pub use choices::{letter, named_choice, right_choices};
 pub use correctness::{Correctness, Golden, Obstacle, UnknownCorrectness, are_right};
+pub use few_shot::{FewShot, WorkedExample};
 pub use hidden_states::eigenscores;
 pub use indicators::{Effect, certainty, confidence, correlation};
 pub use interval::{wilson_interval, wilson_interval_of};

@@ -6,9 +6,9 @@ mod english;
 
 use std::sync::Arc;
 
-use ken_model::language::{Examples, Knowledge, Prompt, Sourced, WorkedExample};
-use ken_probe::letter;
+use ken_model::language::{Examples, Knowledge, Prompt, Sourced};
 use ken_probe::normalize::is_mostly_chinese;
+use ken_probe::{FewShot, letter};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,27 +48,13 @@ struct Wording {
     certain: &'static str,
     /// That it is so, and that it is not.
     verdicts: [&'static str; 2],
-    from_memory: Task,
-    from_evidence: Task,
-    choice_from_memory: Task,
-    choice_from_evidence: Task,
+    from_memory: FewShot,
+    from_evidence: FewShot,
+    choice_from_memory: FewShot,
+    choice_from_evidence: FewShot,
     /// Stands before what the model knows.
     background: &'static str,
-    verbalize: Task,
-}
-
-/// What is to be done, and how.
-struct Task {
-    instruction: &'static str,
-    examples: &'static [WorkedExample<'static>],
-}
-
-impl Task {
-    fn words(&self) -> Vec<&'static str> {
-        let examples = self.examples.iter();
-        let examples = examples.flat_map(|example| [example.input, example.output]);
-        std::iter::once(self.instruction).chain(examples).collect()
-    }
+    verbalize: FewShot,
 }
 
 impl Wording {
@@ -96,10 +82,8 @@ impl Wording {
             (false, false) => &self.choice_from_evidence,
         };
         Prompt {
-            instruction: task.instruction,
-            examples: Examples::Fixed(task.examples),
-            input: self.input(evidence, question, choices, self.answer),
             sourced: Some(self.sourced(question_prompt, knowledge)),
+            ..task.prompt(self.input(evidence, question, choices, self.answer))
         }
     }
 
@@ -264,17 +248,13 @@ pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
         [] => &wording.from_evidence,
         _ => &wording.choice_from_evidence,
     };
+    let blank = QuestionPrompt {
+        question: "",
+        ..question_prompt
+    };
     Prompt {
-        instruction: task.instruction,
-        examples: Examples::Fixed(task.examples),
-        input: wording.input("", "", question_prompt.choices, wording.answer),
-        sourced: Some(wording.sourced(
-            QuestionPrompt {
-                question: "",
-                ..question_prompt
-            },
-            Knowledge::Own(String::new()),
-        )),
+        sourced: Some(wording.sourced(blank, Knowledge::Own(String::new()))),
+        ..task.prompt(wording.input("", "", question_prompt.choices, wording.answer))
     }
 }
 
@@ -304,7 +284,7 @@ pub fn fingerprint() -> String {
             &wording.choice_from_memory,
             &wording.choice_from_evidence,
         ] {
-            words.extend(task.words());
+            words.extend(task.texts());
         }
     }
     ken_model::fingerprint_of_texts(&words)
@@ -316,7 +296,7 @@ pub fn verbalize_fingerprint() -> String {
     let mut words = Vec::new();
     for wording in [&ENGLISH, &CHINESE] {
         words.extend([wording.question, wording.background]);
-        words.extend(wording.verbalize.words());
+        words.extend(wording.verbalize.texts());
     }
     ken_model::fingerprint_of_texts(&words)
 }

@@ -7,6 +7,7 @@ use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
 
 use super::pair::{Pair, Stated};
 use super::wording::Wording;
+use crate::first_of_two::first_of_two;
 use crate::sample::greedy_lines;
 
 /// Tokens that a written verdict may take.
@@ -32,51 +33,34 @@ pub(super) fn judge_pairs(
     model: &dyn LanguageModel,
     pairs: &[(Stated<'_>, &Pair)],
 ) -> Result<Vec<Option<Verdict>>, LanguageError> {
-    if pairs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (wordings, prompts): (Vec<&Wording>, Vec<Prompt>) = pairs
+    let prompts: Vec<(Prompt, [&str; 2])> = pairs
         .iter()
         .map(|(stated, pair)| {
             let wording = Wording::of(stated.sentence);
-            (
-                wording,
-                wording.judge(*stated, &pair.question, &pair.answer),
-            )
+            let prompt = wording.judge(*stated, &pair.question, &pair.answer);
+            (prompt, wording.verdicts)
         })
-        .unzip();
-    if !model.capabilities().score {
-        let lines = greedy_lines(model, &prompts, VERDICT_TOKENS)?;
-        return Ok(lines
-            .into_iter()
-            .zip(wordings)
-            .map(|(line, wording)| {
+        .collect();
+    if model.capabilities().score {
+        let chances = first_of_two(model, &prompts)?.into_iter();
+        return Ok(chances
+            .map(|chance| {
                 Some(Verdict {
-                    holds: says_yes(&line?, wording.verdicts),
-                    chance: None,
+                    holds: chance >= 0.5,
+                    chance: Some(chance),
                 })
             })
             .collect());
     }
-    let requests: Vec<_> = prompts
-        .iter()
-        .zip(&wordings)
-        .map(|(prompt, wording)| ScoreRequest {
-            prompt,
-            continuations: &wording.verdicts,
+    let (prompts, verdicts): (Vec<Prompt>, Vec<[&str; 2]>) = prompts.into_iter().unzip();
+    let lines = greedy_lines(model, &prompts, VERDICT_TOKENS)?;
+    let each = lines.into_iter().zip(verdicts).map(|(line, verdicts)| {
+        Some(Verdict {
+            holds: says_yes(&line?, verdicts),
+            chance: None,
         })
-        .collect();
-    let chances = model.choose(&requests)?;
-    Ok(chances
-        .into_iter()
-        .map(|chances| {
-            let chance = chances.first().copied();
-            Some(Verdict {
-                holds: chance.is_some_and(|chance| chance >= 0.5),
-                chance,
-            })
-        })
-        .collect())
+    });
+    Ok(each.collect())
 }
 
 /// Whether the model, given the sentence and the question, holds the pair's answer for at least as

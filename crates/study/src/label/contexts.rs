@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, Retriever};
+use ken_answer::{AnswerError, Retriever, SPARE_TOKENS};
 use ken_index::Mode;
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt, Sampling, Score, ScoreRequest};
@@ -20,9 +20,6 @@ use crate::dataset::Question;
 
 /// The name of the model as a source.
 pub use ken_answer::datastore::SELF;
-
-/// Tokens left free, for those that come about where texts meet.
-const SPARE_TOKENS: usize = 8;
 
 /// A corpus as a source.
 pub struct NamedCorpus {

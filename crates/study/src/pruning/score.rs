@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{PassageView, chance};
+use ken_answer::{PassageFeatures, chance};
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer};
 use ken_model::language::LanguageModel;
@@ -75,7 +75,7 @@ pub fn scored(
     match method {
         Method::Measured => Ok(Some(unmeasured(all))),
         Method::Pruner { head, reader } => {
-            if let Some(view) = PassageView::of(head.input) {
+            if let Some(view) = PassageFeatures::of(head.input) {
                 let model = check_reader(head, reader)?;
                 let vectors = PassageVectors::Read { model, view };
                 return read(head, &vectors, work.corpus(), all, progress, cancel);

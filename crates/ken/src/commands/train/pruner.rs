@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::PassageView;
+use ken_answer::PassageFeatures;
 use ken_corpus::Corpus;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::pruning::{PassageVectors, StoredVectors};
@@ -43,10 +43,10 @@ pub(super) fn run(
             let model = open::language_model(settings, stop)?;
             let model = model.as_ref();
             let views = match arguments.from {
-                PassageSource::Likelihood => vec![PassageView::Likelihood],
+                PassageSource::Likelihood => vec![PassageFeatures::Likelihood],
                 _ => layers(model, arguments.layer)
                     .into_iter()
-                    .map(|layer| PassageView::State { layer })
+                    .map(|layer| PassageFeatures::State { layer })
                     .collect(),
             };
             let vectors = views
