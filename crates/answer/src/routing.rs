@@ -70,11 +70,7 @@ impl Pipeline {
             assessor: self.assessor.as_ref(),
             datastore: self.datastore.as_ref(),
         };
-        measuring
-            .measure(signals, questions, prompts, before)?
-            .into_iter()
-            .map(|measured| measured.ok_or(AnswerError::Interrupted))
-            .collect()
+        measuring.measure(signals, questions, prompts, before)
     }
 
     /// Measures what the policy needs, and nothing else, and lets it choose.
