@@ -19,6 +19,7 @@ mod cite;
 pub mod datastore;
 mod error;
 mod evidence;
+mod mismatch;
 mod passage_features;
 mod pipeline;
 pub mod prompt;
@@ -37,6 +38,7 @@ pub use assessor::{AssessedModel, Assessor};
 pub use back_end::BackEnd;
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
+pub use mismatch::Mismatch;
 pub use passage_features::{PassageFeatures, passage_features};
 pub use pipeline::{AnswerSettings, Event, Pipeline};
 pub use prompt::QuestionPrompt;
@@ -50,6 +52,7 @@ pub use signals::{
     UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,
 };
 pub use truncate::SPARE_TOKENS;
+pub use verbalize::VERBALIZED_TOKENS;
 
 /// How it is decided whether a question retrieves.
 pub type Policy = ken_route::Policy<Signal>;

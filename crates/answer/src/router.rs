@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 
 use crate::assessor::Assessor;
 use crate::error::AnswerError;
+use crate::mismatch::Mismatch;
 use crate::prompt::{self, Indicator};
 
 /// A router that fits the model and the embedder at hand.
@@ -170,25 +171,19 @@ pub fn fits(
 ) -> Result<(), AnswerError> {
     let prompt = prompt::fingerprint();
     let measured = &head.measured_on;
-    let now = [
-        ("model", Some(&measured.model), Some(model)),
-        ("embedder", measured.embedder.as_ref(), embedder),
-        ("model of kbm", measured.assessor.as_ref(), assessor),
-        ("prompts", measured.prompt.as_ref(), Some(prompt.as_str())),
-    ];
-    for (what, expected, received) in now {
-        if let (Some(expected), Some(received)) = (expected, received)
-            && !ken_model::same_model(expected, received)
-        {
-            return Err(AnswerError::OtherRouter {
-                what,
-                expected: expected.clone(),
-                received: received.to_owned(),
-                renewal: head.renewal(),
-            });
-        }
+    let mismatch = Mismatch::find([
+        ("model", Some(measured.model.as_str()), Some(model)),
+        ("embedder", measured.embedder.as_deref(), embedder),
+        ("model of kbm", measured.assessor.as_deref(), assessor),
+        ("prompts", measured.prompt.as_deref(), Some(prompt.as_str())),
+    ]);
+    match mismatch {
+        Some(mismatch) => Err(AnswerError::OtherRouter {
+            mismatch,
+            renewal: head.renewal(),
+        }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 impl Router {

@@ -1,9 +1,9 @@
-//! What a model knows, measured: by sampling it (`sample`), by whether its answers are right
+//! Measures what a model knows: by sampling it (`sample`), by whether its answers are right
 //! (`correctness`, `scores`, `choices`) and agree (`answer_types`), counted in `indicators` and
-//! `uncertainty`; by the states behind them (`hidden_states`); by hiding the answers in its evidence
-//! (`mask`); by its own judgment (`self_judgment`); by having it write what it knows (`verbalize`), so
-//! that it can be weighed against other sources (`labels`); and by questions to what a sentence says
-//! (`mastery`). Routing on what is measured, and keeping it, is not done here.
+//! `uncertainty`; by their hidden states (`hidden_states`); by masking the answers in its evidence
+//! (`mask`); by its own judgment (`self_judgment`); by how likely each source of knowledge makes the
+//! right answer (`labels`); and by questions about what a sentence says (`mastery`). Routing on these
+//! measurements, and keeping them, happens elsewhere.
 
 mod answer_types;
 mod choices;
@@ -23,7 +23,6 @@ mod self_judgment;
 #[cfg(test)]
 mod stub;
 mod uncertainty;
-mod verbalize;
 
 pub use answer_types::{
     Grouping, UnknownGrouping, types_by_entailment, types_by_meaning, types_by_string,
@@ -37,9 +36,9 @@ pub use interval::{wilson_interval, wilson_interval_of};
 pub use labels::{Preferred, Rated, SourceRating, prefer, rate};
 pub use mask::{MASK, Masked, mask};
 pub use sample::{
-    DrawRequest, Drawn, Sample, SampleOptions, TokenEntropy, draw, greedy_lines, seed_of,
+    DrawRequest, Drawn, Sample, SampleOptions, TokenEntropy, draw, draw_watched, greedy_lines,
+    seed_of,
 };
 pub use scores::{Scores, covers, score};
 pub use self_judgment::{SelfJudgment, judge_need, judgment_tokens};
 pub use uncertainty::{lexical_similarity, perplexity, semantic_entropy};
-pub use verbalize::{TextWanted, VERBALIZED_TOKENS, Verbalization, verbalize};

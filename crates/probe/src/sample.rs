@@ -1,4 +1,4 @@
-//! Drawing answers: the likeliest, and many samples, with their log probabilities. What the prompts
+//! Drawing answers: the greedy one, and many samples, with their log probabilities. What the prompts
 //! say and what the answers are worth is not decided here.
 
 use std::ops::ControlFlow;
@@ -50,7 +50,7 @@ pub struct SampleOptions {
     pub max_tokens: usize,
 }
 
-/// A prompt, and what is drawn to it.
+/// A prompt, and how its answers are drawn.
 #[derive(Debug, Clone, Copy)]
 pub struct DrawRequest<'a> {
     /// What the model is given.
@@ -61,7 +61,7 @@ pub struct DrawRequest<'a> {
 }
 
 impl<'a> DrawRequest<'a> {
-    /// Asks for the greedy answer: one, the same each time.
+    /// The greedy answer: one, the same each time.
     #[must_use]
     pub fn greedy(prompt: &'a Prompt, max_tokens: usize) -> Self {
         Self {
@@ -72,7 +72,18 @@ impl<'a> DrawRequest<'a> {
         }
     }
 
-    /// Asks for samples; the same seed gives the same.
+    /// One random sample at temperature 1; the same seed gives the same one.
+    #[must_use]
+    pub fn sample(prompt: &'a Prompt, max_tokens: usize, seed: u64) -> Self {
+        let options = SampleOptions {
+            samples: 1,
+            temperature: 1.0,
+            max_tokens,
+        };
+        Self::for_samples(prompt, options, seed)
+    }
+
+    /// Random samples; the same seed gives the same ones.
     #[must_use]
     pub fn for_samples(prompt: &'a Prompt, options: SampleOptions, seed: u64) -> Self {
         Self {
@@ -89,7 +100,7 @@ impl<'a> DrawRequest<'a> {
     }
 }
 
-/// What was drawn to a prompt.
+/// The answers drawn for a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
     /// The answers.
@@ -106,20 +117,43 @@ impl Drawn {
     pub fn written_tokens(&self) -> usize {
         self.written.iter().sum()
     }
+
+    /// The text of the first answer.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        let first = self.samples.into_iter().next();
+        first.map(|sample| sample.text).unwrap_or_default()
+    }
 }
 
-/// Draws answers to prompts, all in one batch; a prompt that is asked twice in a row is read once.
-/// An answer is the first line that is not blank.
+/// Draws answers to prompts, all in one batch; a prompt that comes twice in a row is read once. An
+/// answer is the first line that is not blank.
 ///
 /// # Shapes
-/// Returns `[prompts]`; `None` for a prompt on which the model was stopped from outside before all
+/// Returns `[requests]`; `None` for a request on which the model was stopped from outside before all
 /// its answers were written.
 ///
 /// # Errors
 /// A prompt that does not fit, a request for no sample, a model that fails.
 pub fn draw(
     model: &dyn LanguageModel,
+    requests: &[DrawRequest<'_>],
+) -> Result<Vec<Option<Drawn>>, LanguageError> {
+    draw_watched(model, requests, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// As [`draw`]. `watch` is given the place of the request and each piece of its answers, and may
+/// cancel that request.
+///
+/// # Shapes
+/// As [`draw`]; `None` also for a request that was cancelled.
+///
+/// # Errors
+/// As [`draw`].
+pub fn draw_watched(
+    model: &dyn LanguageModel,
     asked: &[DrawRequest<'_>],
+    watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
 ) -> Result<Vec<Option<Drawn>>, LanguageError> {
     let each: Vec<GenerateOptions> = asked
         .iter()
@@ -142,20 +176,26 @@ pub fn draw(
         .iter()
         .map(|asked| (0..asked.samples).map(|_| FirstLine::default()).collect())
         .collect();
+    let mut cancelled = vec![false; asked.len()];
     let written = model.generate(&requests, &mut |piece| {
         let line = &mut lines[piece.request][piece.sample];
-        line.take(piece.text);
-        if line.has_ended() {
+        let part = line.take(piece.text);
+        if !part.is_empty() && watch(piece.request, part).is_break() {
+            cancelled[piece.request] = true;
             return ControlFlow::Break(());
         }
-        ControlFlow::Continue(())
+        match line.has_ended() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     })?;
     Ok(asked
         .iter()
         .zip(&written)
         .zip(&lines)
-        .map(|((asked, written), lines)| {
-            let samples = written.iter().zip(lines);
+        .zip(cancelled)
+        .map(|(((asked, written), lines), cancelled)| {
+            let samples = written.iter().zip(lines).filter(|_| !cancelled);
             let samples: Vec<Sample> = samples
                 .map(|(written, line)| read(written, line))
                 .collect::<Option<_>>()?;
@@ -182,14 +222,12 @@ pub fn greedy_lines(
     prompts: &[Prompt],
     max_tokens: usize,
 ) -> Result<Vec<Option<String>>, LanguageError> {
-    let prompts = prompts.iter();
-    let asked: Vec<DrawRequest<'_>> = prompts
+    let requests: Vec<DrawRequest<'_>> = prompts
+        .iter()
         .map(|prompt| DrawRequest::greedy(prompt, max_tokens))
         .collect();
-    Ok(draw(model, &asked)?
-        .into_iter()
-        .map(|drawn| drawn?.samples.into_iter().next().map(|answer| answer.text))
-        .collect())
+    let drawn = draw(model, &requests)?.into_iter();
+    Ok(drawn.map(|drawn| drawn.map(Drawn::into_text)).collect())
 }
 
 /// The answer in what was written; `None` where the model was stopped before its end.
@@ -425,5 +463,85 @@ mod tests {
         assert!(samples.iter().all(|sample| sample.text.is_empty()));
         let texts: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
         assert_eq!(certainty(&types_by_string(&texts)), Some(1.0));
+    }
+
+    const INSTRUCTION: &str = "Write.";
+
+    fn table() -> TableModel {
+        let fact = |question: &str, answer: &str| Fact {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+            wrong: Vec::new(),
+            known: 1.0,
+            copied: 0.0,
+            misled: 0.0,
+        };
+        let facts = vec![
+            fact("who rows?", "Ida\nand more"),
+            fact("who sings?", "Per"),
+        ];
+        TableModel::new(facts)
+            .unwrap()
+            .writing_texts(&[INSTRUCTION])
+    }
+
+    fn watched(
+        questions: &[&str],
+        max_tokens: usize,
+        watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
+    ) -> Vec<Option<Drawn>> {
+        let prompts: Vec<Prompt> = questions
+            .iter()
+            .map(|question| Prompt {
+                instruction: INSTRUCTION,
+                examples: Examples::Fixed(&[]),
+                input: format!("Question: {question}\nBackground:"),
+                sourced: None,
+            })
+            .collect();
+        let requests: Vec<DrawRequest<'_>> = prompts
+            .iter()
+            .map(|prompt| DrawRequest::greedy(prompt, max_tokens))
+            .collect();
+        draw_watched(&table(), &requests, watch).unwrap()
+    }
+
+    fn texts(written: &[Option<Drawn>]) -> Vec<Option<&str>> {
+        let each = written.iter();
+        each.map(|written| Some(written.as_ref()?.samples[0].text.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn a_text_is_one_line() {
+        let written = watched(&["who rows?", "who sings?", "who?"], 9, &mut |_, _| {
+            ControlFlow::Continue(())
+        });
+        assert_eq!(
+            texts(&written),
+            [
+                Some("What is known of it: Ida"),
+                Some("What is known of it: Per."),
+                Some("")
+            ]
+        );
+    }
+
+    #[test]
+    fn one_that_is_broken_off_is_none_and_harms_no_other() {
+        let written = watched(&["who rows?", "who sings?"], 9, &mut |text, _| {
+            if text == 0 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        assert_eq!(texts(&written), [None, Some("What is known of it: Per.")]);
+    }
+
+    #[test]
+    fn without_room_nothing_is_written() {
+        let written = watched(&["who sings?"], 0, &mut |_, _| ControlFlow::Continue(()));
+        assert_eq!(texts(&written), [Some("")]);
     }
 }

@@ -473,7 +473,7 @@ fn the_likeliest_golden_answer_is_scored_where_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let (table, corpora) = (table(), corpora(&folder));
     let likeliest = Labeling {
-        golden: GoldenChoice::Likeliest,
+        golden: GoldenChoice::MostLikely,
         ..work(&table, &corpora)
     };
     let case = &CASES[0];

@@ -13,6 +13,7 @@ use ken_index::VectorSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AnswerError;
+use crate::mismatch::Mismatch;
 use crate::prompt;
 pub use error::DatastoreError;
 use files::Header;
@@ -199,19 +200,17 @@ impl Datastore {
     pub fn check(&self, model: &str) -> Result<(), AnswerError> {
         let keyed_by = self.keyed_by();
         let prompt = prompt::fingerprint();
-        for (what, expected, received) in [
-            ("model", &keyed_by.model, model),
-            ("prompts", &keyed_by.prompt, prompt.as_str()),
-        ] {
-            if !ken_model::same_model(expected, received) {
-                return Err(AnswerError::OtherDatastore {
-                    what,
-                    expected: expected.clone(),
-                    received: received.to_owned(),
-                });
-            }
-        }
-        Ok(())
+        let mismatch = Mismatch::find([
+            ("model", Some(keyed_by.model.as_str()), Some(model)),
+            (
+                "prompts",
+                Some(keyed_by.prompt.as_str()),
+                Some(prompt.as_str()),
+            ),
+        ]);
+        mismatch.map_or(Ok(()), |mismatch| {
+            Err(AnswerError::OtherDatastore(mismatch))
+        })
     }
 
     /// Its entries, in the order in which they came.

@@ -7,11 +7,11 @@ use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, Retriever, SPARE_TOKENS};
+use ken_answer::{AnswerError, Retriever, SPARE_TOKENS, VERBALIZED_TOKENS};
 use ken_index::Mode;
 use ken_model::embedder::Embedder;
-use ken_model::language::{LanguageModel, Prompt, Sampling, Score, ScoreRequest};
-use ken_probe::{Golden, TextWanted, VERBALIZED_TOKENS, letter, right_choices, seed_of, verbalize};
+use ken_model::language::{LanguageModel, Prompt, Score, ScoreRequest};
+use ken_probe::{DrawRequest, Golden, draw_watched, letter, right_choices, seed_of};
 
 use super::demonstrations::Demonstrations;
 use super::first::{question_prompt, unless};
@@ -36,14 +36,14 @@ pub enum GoldenChoice {
     #[default]
     First,
     /// The one whose likelihoods after all contexts have the largest sum.
-    Likeliest,
+    MostLikely,
 }
 
 impl fmt::Display for GoldenChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::First => "first",
-            Self::Likeliest => "likeliest",
+            Self::MostLikely => "likeliest",
         })
     }
 }
@@ -62,7 +62,7 @@ impl FromStr for GoldenChoice {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         match name {
             "first" => Ok(Self::First),
-            "likeliest" => Ok(Self::Likeliest),
+            "likeliest" => Ok(Self::MostLikely),
             _ => Err(UnknownGoldenChoice {
                 received: name.to_owned(),
             }),
@@ -175,26 +175,22 @@ impl Labeling<'_> {
                 demonstrations.prompts(&question.id, *question_prompt, self.contexts)
             })
             .collect();
-        // What shares its examples stands together, so that these are read once.
-        let mut wanted = Vec::new();
+        // Requests with the same examples are adjacent, so that these are read once.
+        let mut requests = Vec::new();
         let mut owners = Vec::new();
         for number in 0..self.contexts {
             for (owner, (question, prompts)) in questions.iter().zip(&prompts).enumerate() {
-                wanted.push(TextWanted {
-                    prompt: &prompts[number],
-                    sampling: self.sampling(&question.id, prompts, number),
-                    max_tokens: VERBALIZED_TOKENS,
-                });
+                requests.push(self.draw_request(&question.id, prompts, number));
                 owners.push(owner);
             }
         }
-        let written = verbalize(self.model, &wanted, &mut |_, _| unless(cancel))?;
+        let written = draw_watched(self.model, &requests, &mut |_, _| unless(cancel))?;
         let mut contexts: Vec<Vec<Context>> = questions.iter().map(|_| Vec::new()).collect();
         for (owner, written) in owners.into_iter().zip(written) {
             contexts[owner].push(Context {
                 source: SELF.to_owned(),
                 title: String::new(),
-                text: written.ok_or(AnswerError::Interrupted)?.text,
+                text: written.ok_or(AnswerError::Interrupted)?.into_text(),
                 passage_id: None,
                 logprob: f64::NEG_INFINITY,
             });
@@ -202,18 +198,15 @@ impl Labeling<'_> {
         Ok(contexts)
     }
 
-    /// The likeliest text of each prompt; where a prompt comes up again, a sample.
-    fn sampling(&self, id: &str, prompts: &[Prompt], number: usize) -> Sampling {
-        let is_new = !prompts[..number].contains(&prompts[number]);
+    /// The greedy text of each prompt; where a prompt comes up again, a sample.
+    fn draw_request<'p>(&self, id: &str, prompts: &'p [Prompt], number: usize) -> DrawRequest<'p> {
+        let prompt = &prompts[number];
+        let is_new = !prompts[..number].contains(prompt);
         if number == 0 || (is_new && self.model.reads_examples()) {
-            return Sampling::Greedy;
+            return DrawRequest::greedy(prompt, VERBALIZED_TOKENS);
         }
-        Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed: seed_of(self.seed.wrapping_add(number as u64), id),
-        }
+        let seed = seed_of(self.seed.wrapping_add(number as u64), id);
+        DrawRequest::sample(prompt, VERBALIZED_TOKENS, seed)
     }
 
     /// Adds the passages that a corpus has for each question.
@@ -309,7 +302,7 @@ impl Labeling<'_> {
             .zip(contexts)
             .map(|((question, golden), contexts)| {
                 let scores: Vec<&[f64]> = contexts.iter().map(|(_, scores)| *scores).collect();
-                let chosen = likeliest(&scores, golden.len());
+                let chosen = most_likely(&scores, golden.len());
                 let contexts = contexts
                     .into_iter()
                     .map(|(context, scores)| Context {
@@ -355,7 +348,7 @@ impl Labeling<'_> {
 }
 
 /// The place of the answer whose likelihoods have the largest sum, the first among equals.
-fn likeliest(scores: &[&[f64]], answers: usize) -> usize {
+fn most_likely(scores: &[&[f64]], answers: usize) -> usize {
     let top = scores.iter().flat_map(|scores| scores.iter().copied());
     let top = top.fold(f64::NEG_INFINITY, f64::max);
     let sum = |answer: usize| -> f64 {
@@ -377,17 +370,17 @@ mod tests {
     fn the_likeliest_answer_is_that_of_the_largest_sum() {
         let impossible = f64::NEG_INFINITY;
         let scores: [&[f64]; 2] = [&[0.2_f64.ln(), 0.3_f64.ln()], &[0.2_f64.ln(), impossible]];
-        assert_eq!(likeliest(&scores, 2), 0);
-        assert_eq!(likeliest(&scores[..1], 2), 1);
-        assert_eq!(likeliest(&[&[impossible, impossible]], 2), 0);
-        assert_eq!(likeliest(&[], 2), 0);
+        assert_eq!(most_likely(&scores, 2), 0);
+        assert_eq!(most_likely(&scores[..1], 2), 1);
+        assert_eq!(most_likely(&[&[impossible, impossible]], 2), 0);
+        assert_eq!(most_likely(&[], 2), 0);
         // Smaller than any number, and still to be compared.
-        assert_eq!(likeliest(&[&[-2000.0, -1990.0]], 2), 1);
+        assert_eq!(most_likely(&[&[-2000.0, -1990.0]], 2), 1);
     }
 
     #[test]
     fn choices_of_golden_answers_have_names() {
-        for choice in [GoldenChoice::First, GoldenChoice::Likeliest] {
+        for choice in [GoldenChoice::First, GoldenChoice::MostLikely] {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         assert!("best".parse::<GoldenChoice>().is_err());
