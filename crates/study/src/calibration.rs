@@ -10,6 +10,7 @@ use ken_route::Observation;
 
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
 use crate::results::RunSettings;
+use crate::statistics::number;
 
 /// The probed questions that a threshold can be chosen on.
 #[derive(Debug, Clone, PartialEq)]
@@ -178,10 +179,7 @@ pub fn observe_scored(
 
 /// How right the greedy answers without and with evidence are, where there are both.
 fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
-    let right = |answer: &Option<ProbeAnswer>| {
-        let correct = answer.as_ref()?.correct?;
-        Some(f64::from(u8::from(correct)))
-    };
+    let right = |answer: &Option<ProbeAnswer>| answer.as_ref()?.correct.map(number);
     right(&record.greedy.from_self).zip(right(&record.greedy.corpus))
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Pure functions of numbers. Scores that are not a number count as the smallest.
 
+use crate::statistics::number;
+
 /// A score and whether what it predicts came true.
 pub type Prediction = (f64, bool);
 
@@ -79,7 +81,7 @@ pub fn reliability(predictions: &[Prediction], bins: usize) -> Vec<Bin> {
         } else {
             probability
         };
-        bin.share += f64::from(u8::from(came_true));
+        bin.share += number(came_true);
     }
     for bin in &mut counted {
         let questions = bin.questions.max(1) as f64;

@@ -27,7 +27,7 @@ pub mod results;
 pub mod run;
 pub mod statistics;
 pub mod summary;
-mod table;
+pub mod table;
 pub mod training_examples;
 mod training_page;
 pub mod world;
@@ -42,21 +42,20 @@ pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;
 pub use evaluate::{AnswerMany, evaluate};
 pub use label::{
-    FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources,
-    summarize_sources, write_sources_parquet,
+    FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };
 pub use learn::{LearnError, LearnOptions, datastore::make_datastore};
 pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
-    sample_sentences, summarize_mastery, write_mastery_parquet,
+    sample_sentences, summarize_mastery,
 };
-pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe, write_parquet};
+pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe};
 pub use pruning::PruningError;
 pub use record::Record;
 pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
 pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
 pub use summary::{Summary, summarize};
-pub use table::ExportError;
+pub use table::{ExportError, Table, write_parquet};
 pub use training_examples::{
     AssessorExampleOptions, AssessorExamplesError, ExampleKind, LabelRule, Labels, NoiseTolerant,
     RoutingError, RoutingExample, RoutingStage, TrainingExample, assessor_examples, is_held_out,

@@ -25,7 +25,7 @@ use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
     FirstText, Labeling, NamedCorpus, Outcome, Question, ResultsFile, Run, RunError, RunProgress,
-    RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
+    RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -534,7 +534,7 @@ fn the_table_holds_what_the_records_hold() {
         .unwrap()
         .records;
     let path = folder.path().join("r.parquet");
-    write_sources_parquet(&path, &records).unwrap();
+    write_parquet(&path, &records).unwrap();
     let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let rows: Vec<_> = reader
         .get_row_iter(None)
@@ -551,6 +551,6 @@ fn the_table_holds_what_the_records_hold() {
         assert_eq!(contexts, serde_json::to_value(&record.contexts).unwrap());
     }
     let missing = folder.path().join("no folder/r.parquet");
-    let error = write_sources_parquet(&missing, &records).unwrap_err();
+    let error = write_parquet(&missing, &records).unwrap_err();
     assert_eq!(error.kind(), "table_file");
 }

@@ -16,8 +16,7 @@ use ken_model::table::{Fact, TableModel};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
     MasteryRecord, MasteryWork, Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress,
-    RunSettings, Sentence, label_mastery, sample_sentences, summarize_mastery,
-    write_mastery_parquet,
+    RunSettings, Sentence, label_mastery, sample_sentences, summarize_mastery, write_parquet,
 };
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -235,7 +234,7 @@ fn the_table_holds_what_the_records_hold() {
     let folder = tempfile::tempdir().unwrap();
     let records = run(&folder.path().join("r"), &world(6, 0.5, 4, true), 3).records;
     let path = folder.path().join("r.parquet");
-    write_mastery_parquet(&path, &records).unwrap();
+    write_parquet(&path, &records).unwrap();
     let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let rows: Vec<_> = reader
         .get_row_iter(None)

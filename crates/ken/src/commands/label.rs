@@ -8,7 +8,7 @@ use ken_answer::prompt;
 use ken_model::language::LanguageModel;
 use ken_study::{
     Labeling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
-    summarize_sources, write_sources_parquet,
+    summarize_sources, write_parquet,
 };
 
 use crate::arguments::SourcesArguments;
@@ -52,7 +52,7 @@ pub(crate) fn run(
         let mut first = ResultsFile::open(&first, first_settings(&work, settings))?;
         label_sources(&work, &questions, &mut first, file, run)
     })?;
-    records::report(&labeled, &out, json, write_sources_parquet, |table| {
+    records::report(&labeled, &out, json, write_parquet, |table| {
         show(&summarize_sources(&labeled), &out, table)
     })
 }

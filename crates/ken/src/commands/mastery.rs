@@ -9,7 +9,7 @@ use ken_probe::mastery::WriteOptions;
 use ken_study::{
     MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, ResultsFile, label_mastery,
     mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
-    write_mastery_parquet,
+    write_parquet,
 };
 
 use crate::arguments::MasteryArguments;
@@ -66,7 +66,7 @@ pub(crate) fn run(
 }
 
 fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
-    records::report(labeled, out, json, write_mastery_parquet, |table| {
+    records::report(labeled, out, json, write_parquet, |table| {
         show(&summarize_mastery(labeled), out, table)
     })
 }

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::compose::{Answered, Decision, compose, decide};
 use super::threshold::{Thresholds, half};
-use crate::bootstrap::{DRAWS, mean_interval};
+use crate::bootstrap::{DRAWS, interval};
 use crate::discrimination::{
     Bin, Prediction, auroc, average_precision, expected_calibration_error, reliability,
 };
 use crate::random::shuffle;
 use crate::record::Record;
-use crate::statistics::{mean, percentile};
+use crate::statistics::{mean, number, percentile, share};
 use crate::summary::{Summary, summarize};
 
 /// Bars of a reliability diagram.
@@ -100,13 +100,13 @@ pub struct Point {
 /// answer best on one half of the questions, each used on the other half.
 pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Comparison {
     let gains: Vec<f64> = answered.iter().map(gain).collect();
-    let share = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
+    let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
     Comparison {
         n: answered.len(),
-        never_em: self::share(answered.iter().map(|one| one.never.em)),
-        always_em: self::share(answered.iter().map(|one| one.always.em)),
-        beneficial: share(1.0),
-        harmful: share(-1.0),
+        never_em: share(answered.iter().map(|one| one.never.em)),
+        always_em: share(answered.iter().map(|one| one.always.em)),
+        beneficial: with_gain(1.0),
+        harmful: with_gain(-1.0),
         seed,
         policies: policies
             .iter()
@@ -118,14 +118,6 @@ pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Com
 /// What retrieval adds to the exact match of a question: 1, 0 or -1.
 fn gain(one: &Answered<'_>) -> f64 {
     number(one.always.em) - number(one.never.em)
-}
-
-fn number(yes: bool) -> f64 {
-    f64::from(u8::from(yes))
-}
-
-fn share(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
-    mean(&outcomes.map(number).collect::<Vec<_>>())
 }
 
 fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {
@@ -163,7 +155,7 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
             .collect();
         Difference {
             em: mean(&differences),
-            interval: mean_interval(&differences, DRAWS, seed),
+            interval: interval(&differences, DRAWS, seed, mean),
         }
     };
     let predictions = predictions(policy, answered);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::record::SourceRecord;
-use crate::statistics::mean;
+use crate::statistics::share;
 
 /// The aggregate of a run. Values are `None` where no question has a label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,13 +38,6 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
         .iter()
         .filter_map(|record| record.preferred.as_ref())
         .collect();
-    let share = |outcomes: Vec<bool>| {
-        let outcomes: Vec<f64> = outcomes
-            .into_iter()
-            .map(|yes| f64::from(u8::from(yes)))
-            .collect();
-        mean(&outcomes)
-    };
     let mut names: Vec<&str> = Vec::new();
     for source in records.iter().flat_map(|record| &record.sources) {
         if !names.contains(&source.source.as_str()) {
@@ -59,15 +52,10 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
             .into_iter()
             .map(|name| SourceShare {
                 source: name.to_owned(),
-                majority: share(labels.iter().map(|label| label.majority == name).collect()),
-                sum: share(labels.iter().map(|label| label.sum == name).collect()),
+                majority: share(labels.iter().map(|label| label.majority == name)),
+                sum: share(labels.iter().map(|label| label.sum == name)),
             })
             .collect(),
-        agreement: share(
-            labels
-                .iter()
-                .map(|label| label.majority == label.sum)
-                .collect(),
-        ),
+        agreement: share(labels.iter().map(|label| label.majority == label.sum)),
     }
 }

@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ken_corpus::{Corpus, PassageId};
 use ken_probe::correlation;
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Fitted, HeadError, Watch, regress};
+use ken_train::heads::{HeadError, Watch, regress};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions};
+use super::{CandidateLoss, LearnError, LearnOptions, select};
 use crate::bootstrap::interval;
 use crate::mastery::MasteryRecord;
 use crate::pruning::{PassageVectors, READ_TOGETHER, place_of};
@@ -149,32 +149,19 @@ pub fn learn_pruner(
     let masteries =
         |side: &[usize]| -> Vec<f64> { side.iter().map(|&at| labels.labels[at].mastery).collect() };
     let (known, others) = (masteries(&learned), masteries(&kept));
-    let mut best: Option<(&PassageVectors<'_>, Vec<Vec<f32>>, Fitted)> = None;
-    let mut losses = Vec::new();
-    for candidate in vectors {
-        let mut found = Vec::with_capacity(places.len());
-        for some in places.chunks(READ_TOGETHER) {
-            if watch(found.len(), places.len()).is_break() {
-                return Err(no_pruner(HeadError::Interrupted));
+    let ((source, found), fitted, input, candidates) =
+        select(Purpose::Pruner, vectors, |candidate| {
+            let mut found = Vec::with_capacity(places.len());
+            for some in places.chunks(READ_TOGETHER) {
+                if watch(found.len(), places.len()).is_break() {
+                    return Err(no_pruner(HeadError::Interrupted));
+                }
+                found.extend(candidate.of(corpus, some)?);
             }
-            found.extend(candidate.of(corpus, some)?);
-        }
-        let own: Vec<&[f32]> = learned.iter().map(|&at| found[at].as_slice()).collect();
-        let fitted = regress(&own, &known, options.head, watch).map_err(no_pruner)?;
-        losses.push(CandidateLoss {
-            input: candidate.input(),
-            loss: fitted.loss,
-        });
-        if best
-            .as_ref()
-            .is_none_or(|(_, _, best)| fitted.loss < best.loss)
-        {
-            best = Some((candidate, found, fitted));
-        }
-    }
-    let Some((source, found, fitted)) = best else {
-        return Err(no_pruner(HeadError::Shapes));
-    };
+            let own: Vec<&[f32]> = learned.iter().map(|&at| found[at].as_slice()).collect();
+            let fitted = regress(&own, &known, options.head, watch).map_err(no_pruner)?;
+            Ok((candidate.input(), (candidate, found), fitted))
+        })?;
     let predictions: Vec<(f64, f64)> = kept
         .iter()
         .zip(&others)
@@ -190,7 +177,7 @@ pub fn learn_pruner(
         .map(|mastery| (mastery - middle).powi(2))
         .collect();
     let report = PrunerReport {
-        input: source.input(),
+        input,
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         sentences: labels.sentences.len(),
@@ -207,7 +194,7 @@ pub fn learn_pruner(
         ),
         squared_error: mean(&errors),
         squared_error_of_mean: mean(&of_mean),
-        candidates: losses,
+        candidates,
     };
     let embedder = &corpus.embedder().fingerprint;
     let measured_on = MeasuredOn {
@@ -222,7 +209,7 @@ pub fn learn_pruner(
         .map(|&at| digest_of(labels.labels[at].passage_id.as_str()));
     let head = Head::new(
         Purpose::Pruner,
-        source.input(),
+        input,
         measured_on,
         digests.collect(),
         fitted.network,

@@ -5,14 +5,14 @@
 //! answer that is given where nothing is retrieved.
 
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Fitted, Watch, classify};
+use ken_train::heads::{Watch, classify};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions};
+use super::{CandidateLoss, LearnError, LearnOptions, select};
 use crate::bootstrap::interval;
 use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
-use crate::statistics::mean;
+use crate::statistics::share;
 
 /// Bars that the calibration error is counted over.
 const BINS: usize = 10;
@@ -148,54 +148,38 @@ pub fn learn_router(
         .iter()
         .map(|&at| !labels.labels[at].mastered)
         .collect();
-    let mut best: Option<(&Candidate, Fitted)> = None;
-    let mut losses = Vec::new();
-    for candidate in candidates {
-        let vectors: Option<Vec<&[f32]>> = learned_from
+    let (vectors, fitted, input, candidates) = select(Purpose::Router, candidates, |candidate| {
+        let own: Option<Vec<&[f32]>> = learned_from
             .iter()
             .map(|&at| candidate.vectors.get(at).map(Vec::as_slice))
             .collect();
-        let fitted = classify(&vectors.unwrap_or_default(), &known, options.head, watch)
-            .map_err(no_router)?;
-        losses.push(CandidateLoss {
-            input: candidate.input,
-            loss: fitted.loss,
-        });
-        if best
-            .as_ref()
-            .is_none_or(|(_, best)| fitted.loss < best.loss)
-        {
-            best = Some((candidate, fitted));
-        }
-    }
-    let Some((candidate, fitted)) = best else {
-        return Err(no_router(ken_train::heads::HeadError::Shapes));
-    };
+        let fitted = classify(&own.unwrap_or_default(), &known, options.head, watch);
+        let fitted = fitted.map_err(|source| LearnError::Head {
+            purpose: Purpose::Router,
+            source,
+        })?;
+        Ok((candidate.input, candidate.vectors.as_slice(), fitted))
+    })?;
     let predictions: Vec<Prediction> = judged_on
         .iter()
         .filter_map(|&at| {
-            let need = fitted.network.apply(candidate.vectors.get(at)?);
+            let need = fitted.network.apply(vectors.get(at)?);
             Some((1.0 - need, labels.labels[at].mastered))
         })
         .collect();
     let report = RouterReport {
-        input: candidate.input,
+        input,
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         learned_from: learned_from.len(),
         held_out: predictions.len(),
         left_out: labels.left_out,
-        mastered: mean(
-            &predictions
-                .iter()
-                .map(|one| f64::from(u8::from(one.1)))
-                .collect::<Vec<_>>(),
-        ),
+        mastered: share(predictions.iter().map(|one| one.1)),
         auroc: auroc(&predictions),
         auroc_interval: interval(&predictions, DRAWS, options.head.seed, auroc),
         auprc: average_precision(&predictions),
         ece: expected_calibration_error(&predictions, BINS),
-        candidates: losses,
+        candidates,
     };
     let measured_on = MeasuredOn {
         model: labels.model.clone(),
@@ -207,17 +191,10 @@ pub fn learn_router(
         .map(|&at| digest_of(&labels.labels[at].question));
     let head = Head::new(
         Purpose::Router,
-        candidate.input,
+        input,
         measured_on,
         digests.collect(),
         fitted.network,
     );
     Ok((head, report))
-}
-
-fn no_router(source: ken_train::heads::HeadError) -> LearnError {
-    LearnError::Head {
-        purpose: Purpose::Router,
-        source,
-    }
 }

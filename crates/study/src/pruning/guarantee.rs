@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::error::PruningError;
 use super::order::{Scored, count};
+use crate::statistics::number;
 
 /// Ratios are whole hundredths.
 const STEPS: u32 = 100;
@@ -162,7 +163,7 @@ fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> C
         .iter()
         .zip(lost_at)
         .map(|(&covered, lost)| {
-            let with = f64::from(u8::from(covered));
+            let with = number(covered);
             Observation {
                 score: f64::from(lost.unwrap_or(1)),
                 without: if lost.is_some() { 0.0 } else { with },

@@ -9,6 +9,7 @@ use ken_index::Mode;
 
 use super::{ExampleKind, TrainingExample};
 use crate::probe::ProbeRecord;
+use crate::statistics::number;
 
 /// What of an indicator is taught.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,7 +27,7 @@ impl Labels {
     /// The probability of the verdict that an indicator is high.
     fn of(self, indicator: f64) -> f64 {
         match self {
-            Self::Hard { threshold } => f64::from(u8::from(indicator >= threshold)),
+            Self::Hard { threshold } => number(indicator >= threshold),
             Self::Soft => indicator.clamp(0.0, 1.0),
         }
     }
