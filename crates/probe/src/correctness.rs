@@ -2,9 +2,6 @@
 //! judgment of a model (KBM, section A.2, which asks one for Chinese). The comparisons themselves
 //! are in `scores` and `choices`.
 
-use std::fmt;
-use std::str::FromStr;
-
 use ken_model::language::{LanguageError, LanguageModel};
 
 use crate::choices::{named_choice, right_choices};
@@ -12,7 +9,7 @@ use crate::few_shot::FewShot;
 use crate::first_of_two::first_of_two;
 use crate::normalize::is_mostly_chinese;
 use crate::scores::{covers, score};
-use crate::worked_examples;
+use crate::{named, worked_examples};
 
 /// When an answer counts as right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -26,37 +23,11 @@ pub enum Correctness {
     Judge,
 }
 
-impl fmt::Display for Correctness {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Exact => "exact",
-            Self::Contains => "contains",
-            Self::Judge => "judge",
-        })
-    }
-}
-
-/// A name that is none of [`Correctness`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{received:?} is not a way to tell right answers; there are exact, contains and judge")]
-pub struct UnknownCorrectness {
-    /// What was given.
-    pub received: String,
-}
-
-impl FromStr for Correctness {
-    type Err = UnknownCorrectness;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "exact" => Ok(Self::Exact),
-            "contains" => Ok(Self::Contains),
-            "judge" => Ok(Self::Judge),
-            _ => Err(UnknownCorrectness {
-                received: name.to_owned(),
-            }),
-        }
-    }
+named! {
+    Correctness, "way to tell right answers",
+    Correctness::Exact => "exact",
+    Correctness::Contains => "contains",
+    Correctness::Judge => "judge",
 }
 
 /// What the right answers to a question are.

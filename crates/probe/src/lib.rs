@@ -16,6 +16,7 @@ mod interval;
 mod labels;
 mod mask;
 pub mod mastery;
+mod names;
 pub mod normalize;
 mod sample;
 mod scores;
@@ -28,13 +29,14 @@ pub use answer_types::{
     Grouping, UnknownGrouping, types_by_entailment, types_by_meaning, types_by_string,
 };
 pub use choices::{letter, named_choice, right_choices};
-pub use correctness::{Correctness, Golden, Obstacle, UnknownCorrectness, are_right};
+pub use correctness::{Correctness, Golden, Obstacle, are_right};
 pub use few_shot::{FewShot, WorkedExample};
 pub use hidden_states::eigenscores;
 pub use indicators::{Effect, certainty, confidence, correlation};
 pub use interval::{wilson_interval, wilson_interval_of};
 pub use labels::{Preferred, Rated, SourceRating, prefer, rate};
 pub use mask::{MASK, Masked, mask};
+pub use names::UnknownName;
 pub use sample::{
     DrawRequest, Drawn, Sample, SampleOptions, TokenEntropy, draw, draw_watched, greedy_lines,
     seed_of,

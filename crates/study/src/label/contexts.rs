@@ -2,8 +2,6 @@
 //! how likely the golden answer is after each of them. Nothing is kept here: see `run`.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt::{self, QuestionPrompt};
@@ -11,7 +9,7 @@ use ken_answer::{AnswerError, Retriever, SPARE_TOKENS, VERBALIZED_TOKENS};
 use ken_index::Mode;
 use ken_model::embedder::Embedder;
 use ken_model::language::{LanguageModel, Prompt, Score, ScoreRequest};
-use ken_probe::{DrawRequest, Golden, draw_watched, letter, right_choices, seed_of};
+use ken_probe::{DrawRequest, Golden, draw_watched, letter, named, right_choices, seed_of};
 
 use super::demonstrations::Demonstrations;
 use super::first::{question_prompt, unless};
@@ -39,35 +37,10 @@ pub enum GoldenChoice {
     MostLikely,
 }
 
-impl fmt::Display for GoldenChoice {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::First => "first",
-            Self::MostLikely => "likeliest",
-        })
-    }
-}
-
-/// A name that is none of [`GoldenChoice`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{received:?} is no choice of a golden answer; there are first and likeliest")]
-pub struct UnknownGoldenChoice {
-    /// What was given.
-    pub received: String,
-}
-
-impl FromStr for GoldenChoice {
-    type Err = UnknownGoldenChoice;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "first" => Ok(Self::First),
-            "likeliest" => Ok(Self::MostLikely),
-            _ => Err(UnknownGoldenChoice {
-                received: name.to_owned(),
-            }),
-        }
-    }
+named! {
+    GoldenChoice, "choice of a golden answer",
+    GoldenChoice::First => "first",
+    GoldenChoice::MostLikely => "likeliest",
 }
 
 /// What labeling takes, and how it is done.

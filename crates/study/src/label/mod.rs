@@ -15,7 +15,7 @@ mod record;
 mod run;
 mod summary;
 
-pub use contexts::{GoldenChoice, Labeling, NamedCorpus, SELF, UnknownGoldenChoice};
+pub use contexts::{GoldenChoice, Labeling, NamedCorpus, SELF};
 pub use first::FirstText;
 pub use record::{Context, LabelFingerprints, SourceLabel, SourceRecord};
 pub use run::{fingerprint_of_questions, label_sources};

@@ -15,8 +15,8 @@ pub use assessor::{
     AssessorExampleOptions, AssessorExamples, AssessorExamplesError, Labels, assessor_examples,
 };
 pub use formats::{
-    ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, UnknownExampleFormat, example_as,
-    llama_factory_list, text_example_as,
+    ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, example_as, llama_factory_list,
+    text_example_as,
 };
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 pub use self_routing::{

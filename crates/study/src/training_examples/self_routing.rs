@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_passage};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
 use ken_model::language::{Prompt, Sourced};
+use ken_probe::named;
 use ken_train::{Objective, Preference, Sequence};
 
 use crate::label::{Context, SELF, SourceLabel, SourceRecord};
@@ -20,25 +21,10 @@ pub enum LabelRule {
     Sum,
 }
 
-impl std::str::FromStr for LabelRule {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "majority" => Ok(Self::Majority),
-            "sum" => Ok(Self::Sum),
-            _ => Err("majority or sum is wanted".to_owned()),
-        }
-    }
-}
-
-impl std::fmt::Display for LabelRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Majority => "majority",
-            Self::Sum => "sum",
-        })
-    }
+named! {
+    LabelRule, "rule",
+    LabelRule::Majority => "majority",
+    LabelRule::Sum => "sum",
 }
 
 impl SourceRecord {
