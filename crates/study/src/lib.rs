@@ -57,8 +57,8 @@ pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
 pub use summary::{Summary, summarize};
 pub use table::{ExportError, Table, write_parquet};
 pub use training_examples::{
-    AssessorExampleOptions, AssessorExamplesError, ExampleKind, LabelRule, Labels, NoiseTolerant,
-    RoutingError, RoutingExample, RoutingStage, TrainingExample, assessor_examples, is_held_out,
-    noise_tolerant, place_in_split, routing_examples,
+    AssessorExampleOptions, ExampleKind, ExamplesError, LabelRule, Labels, NoiseTolerant,
+    RoutingExample, RoutingStage, TrainingExample, assessor_examples, is_held_out, noise_tolerant,
+    place_in_split, routing_examples,
 };
 pub use training_page::training_to_html;

@@ -18,7 +18,7 @@ use ken_model::language::{
 };
 use ken_study::world::{Size, World, WorldSettings, write_untrained};
 use ken_study::{
-    LabelRule, RoutingError, RoutingExample, RoutingStage, SourceRecord, auroc, make_datastore,
+    ExamplesError, LabelRule, RoutingExample, RoutingStage, SourceRecord, auroc, make_datastore,
     routing_examples,
 };
 use ken_train::{
@@ -375,12 +375,12 @@ fn each_stage_teaches_its_tokens() {
     );
 
     let other = routing_examples(&records, LabelRule::Sum, "another model");
-    assert!(matches!(other, Err(RoutingError::OtherModel { .. })));
+    assert!(matches!(other, Err(ExamplesError::OtherModel { .. })));
     let only: Vec<SourceRecord> = records.iter().step_by(2).cloned().collect();
     let one = routing_examples(&only, LabelRule::Sum, checkpoint.fingerprint());
-    assert!(matches!(one, Err(RoutingError::OneSource { .. })));
+    assert!(matches!(one, Err(ExamplesError::OneSource { .. })));
     let none = routing_examples(&[], LabelRule::Sum, checkpoint.fingerprint());
-    assert!(matches!(none, Err(RoutingError::Nothing { .. })));
+    assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
 }
 
 #[test]

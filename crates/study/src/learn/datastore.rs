@@ -7,13 +7,14 @@ use std::path::Path;
 use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS, SELF, mean_of};
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
+use ken_diagnostic::Action;
 use ken_model::language::{LanguageModel, Prompt};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::discrimination::auroc;
 use crate::label::SourceRecord;
-use crate::training_examples::LabelRule;
+use crate::training_examples::{ExamplesError, LabelRule};
 
 /// Questions whose states are taken together.
 const BATCH: usize = 64;
@@ -48,15 +49,8 @@ pub struct MadeDatastore {
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum MakeError {
     /// No record has a label.
-    #[error("none of the {records} records says which source answers best")]
-    #[diagnostic(
-        kind = "nothing_to_learn",
-        remedy = "label questions with golden answers first: <LabelSources>"
-    )]
-    NoLabels {
-        /// Records.
-        records: usize,
-    },
+    #[error(transparent)]
+    Labels(#[from] ExamplesError),
     /// The model failed.
     #[error(transparent)]
     Model(#[from] AnswerError),
@@ -85,9 +79,10 @@ pub fn make_datastore(
         .filter_map(|record| Some((record, record.preferred_by(rule)?)))
         .collect();
     if labeled.is_empty() {
-        return Err(MakeError::NoLabels {
+        return Err(MakeError::Labels(ExamplesError::NoLabels {
             records: records.len(),
-        });
+            labeled_by: Action::LabelSources,
+        }));
     }
     let corpora = model.corpora();
     let prompts: Vec<Prompt> = labeled

@@ -1,30 +1,33 @@
-//! Examples that make a model say what another model knows (KBM, section 4.1): of each probed question
-//! whether its answer is mastered, and whether answers agree, from memory and with the evidence.
+//! Training examples for an assessor, which predicts what another model knows (KBM, section 4.1): for
+//! each probed question whether its answer is mastered, and whether samples agree, from memory and with
+//! the evidence.
 
 use std::collections::BTreeMap;
 
 use ken_answer::prompt::{Indicator, QuestionPrompt, assess, from_evidence, from_memory, verdicts};
 use ken_answer::{AnswerError, Retrieved, Retriever};
+use ken_diagnostic::Action;
 use ken_index::Mode;
 
+use super::error::ExamplesError;
 use super::{ExampleKind, TrainingExample};
 use crate::probe::ProbeRecord;
 use crate::statistics::number;
 
-/// What of an indicator is taught.
+/// The target that an indicator becomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Labels {
-    /// Which side of a threshold it is on: one of so much or more counts as known. The paper's tau.
+    /// Whether it reaches a threshold, the paper's tau.
     Hard {
         /// In `[0, 1]`.
         threshold: f64,
     },
-    /// The indicator itself, as the probability of what is to be said.
+    /// The indicator itself, as the probability of "yes".
     Soft,
 }
 
 impl Labels {
-    /// The probability of the verdict that an indicator is high.
+    /// The probability that the indicator is high.
     fn of(self, indicator: f64) -> f64 {
         match self {
             Self::Hard { threshold } => number(indicator >= threshold),
@@ -36,12 +39,12 @@ impl Labels {
 /// How the training examples are made.
 #[derive(Clone, Copy)]
 pub struct AssessorExampleOptions<'a> {
-    /// Finds the evidence again that questions were probed with; without it, only what is known from
-    /// memory is taught.
+    /// Finds again the evidence that questions were probed with; without it, all examples are from
+    /// memory.
     pub retriever: Option<&'a Retriever>,
     /// How passages are searched.
     pub mode: Mode,
-    /// What of each indicator is taught.
+    /// The target that each indicator becomes.
     pub labels: Labels,
 }
 
@@ -54,65 +57,29 @@ pub struct AssessorExamples {
     pub model: String,
     /// The fingerprint of the prompts that it answered.
     pub prompt: String,
-    /// Questions whose evidence was not found again, so that they are taught from memory alone.
+    /// Questions whose evidence was not found again: their examples are from memory alone.
     pub without_evidence: usize,
-}
-
-/// Why there is nothing to teach.
-#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-pub enum AssessorExamplesError {
-    /// No record can be used.
-    #[error("none of the {records} records says what the model knows")]
-    #[diagnostic(
-        kind = "nothing_to_learn",
-        remedy = "probe questions with golden answers first: <Probe>"
-    )]
-    Nothing {
-        /// Records.
-        records: usize,
-    },
-    /// The records are of several models or prompts.
-    #[error("the records are of several models or prompts")]
-    #[diagnostic(
-        kind = "mixed_records",
-        remedy = "probe all questions with one model into one file"
-    )]
-    Mixed,
-    /// All have the same label: all are known, or none.
-    #[error("all {questions} questions are on one side: they are labeled alike")]
-    #[diagnostic(
-        kind = "one_class",
-        remedy = "take a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may tell apart what no threshold does; else probe other questions"
-    )]
-    OneSide {
-        /// Questions with an indicator.
-        questions: usize,
-    },
-    /// The evidence could not be found again.
-    #[error(transparent)]
-    Find(#[from] AnswerError),
 }
 
 /// The training examples of probed questions.
 ///
 /// # Errors
-/// Records that say nothing, or are of several models; labels that are all alike; a search that
-/// fails.
+/// Records without labels or of several models, labels that are all the same, a search that fails.
 pub fn assessor_examples(
     records: &[ProbeRecord],
     making: AssessorExampleOptions<'_>,
-) -> Result<AssessorExamples, AssessorExamplesError> {
+) -> Result<AssessorExamples, ExamplesError> {
     let usable: Vec<&ProbeRecord> = records.iter().filter(|r| r.error.is_none()).collect();
-    let Some(first) = usable.first() else {
-        return Err(AssessorExamplesError::Nothing {
-            records: records.len(),
-        });
+    let no_labels = || ExamplesError::NoLabels {
+        records: records.len(),
+        labeled_by: Action::Probe,
     };
+    let first = usable.first().ok_or_else(no_labels)?;
     let (model, prompt) = (&first.fingerprint.model, &first.fingerprint.prompt);
     if usable.iter().any(|r| {
         !ken_model::same_model(&r.fingerprint.model, model) || r.fingerprint.prompt != *prompt
     }) {
-        return Err(AssessorExamplesError::Mixed);
+        return Err(ExamplesError::Mixed);
     }
     let mut examples = Vec::new();
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
@@ -162,13 +129,11 @@ pub fn assessor_examples(
         }
     }
     if examples.is_empty() {
-        return Err(AssessorExamplesError::Nothing {
-            records: records.len(),
-        });
+        return Err(no_labels());
     }
     let alike = |labels: &Vec<f64>| labels.windows(2).all(|pair| pair[0] == pair[1]);
     if labels.values().all(alike) {
-        return Err(AssessorExamplesError::OneSide {
+        return Err(ExamplesError::OneSide {
             questions: usable.len(),
         });
     }
@@ -215,10 +180,7 @@ mod tests {
         serde_json::from_value(record).unwrap()
     }
 
-    fn taught(
-        confidences: &[f64],
-        labels: Labels,
-    ) -> Result<Vec<(String, f32)>, AssessorExamplesError> {
+    fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, ExamplesError> {
         let records: Vec<ProbeRecord> = confidences.iter().map(record).collect();
         let making = AssessorExampleOptions {
             retriever: None,
@@ -254,7 +216,7 @@ mod tests {
         let alike = |confidences: &[f64], labels| {
             matches!(
                 taught(confidences, labels),
-                Err(AssessorExamplesError::OneSide { .. })
+                Err(ExamplesError::OneSide { .. })
             )
         };
         let hard = Labels::Hard { threshold: 0.5 };

@@ -2,6 +2,7 @@
 //! written after each. Trains nothing.
 
 mod assessor;
+mod error;
 mod formats;
 mod noise_tolerant;
 mod self_routing;
@@ -11,16 +12,15 @@ use std::fmt;
 use ken_model::language::Prompt;
 use serde::Serialize;
 
-pub use assessor::{
-    AssessorExampleOptions, AssessorExamples, AssessorExamplesError, Labels, assessor_examples,
-};
+pub use assessor::{AssessorExampleOptions, AssessorExamples, Labels, assessor_examples};
+pub use error::ExamplesError;
 pub use formats::{
     ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, example_as, llama_factory_list,
     text_example_as,
 };
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 pub use self_routing::{
-    LabelRule, Routing, RoutingError, RoutingExample, RoutingStage, TextExample, routing_examples,
+    LabelRule, Routing, RoutingExample, RoutingStage, TextExample, routing_examples,
 };
 
 use crate::dataset::Question;

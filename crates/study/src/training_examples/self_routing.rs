@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_passage};
+use ken_diagnostic::Action;
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
 use ken_model::language::{Prompt, Sourced};
 use ken_probe::named;
 use ken_train::{Objective, Preference, Sequence};
 
+use super::error::ExamplesError;
 use crate::label::{Context, SELF, SourceLabel, SourceRecord};
 
 /// By which rule the preferred source follows from what contexts are worth.
@@ -77,53 +79,6 @@ pub struct Routing {
     pub corpora: Vec<String>,
 }
 
-/// Why there is nothing to teach.
-#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-pub enum RoutingError {
-    /// No label.
-    #[error("none of the {records} records says which source answers best")]
-    #[diagnostic(
-        kind = "nothing_to_learn",
-        remedy = "label questions with golden answers first: <LabelSources>"
-    )]
-    Nothing {
-        /// Records.
-        records: usize,
-    },
-    /// The records are of several models or prompts.
-    #[error("the records are of several models, corpora or prompts")]
-    #[diagnostic(
-        kind = "mixed_records",
-        remedy = "label all questions with one model and the same corpora into one file"
-    )]
-    Mixed,
-    /// The labels were measured with another model than the one that is to be trained.
-    #[error(
-        "the sources were labeled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
-    )]
-    #[diagnostic(
-        remedy = "label with the model that is to be trained, named by <model>: <LabelSources>"
-    )]
-    OtherModel {
-        /// The fingerprint in the records.
-        expected: String,
-        /// That of the model.
-        received: String,
-    },
-    /// All questions have one source.
-    #[error("all {questions} questions are answered best by {source_name}")]
-    #[diagnostic(
-        kind = "one_class",
-        remedy = "label more questions, or take the other rule: <rule>"
-    )]
-    OneSource {
-        /// Questions with a label.
-        questions: usize,
-        /// Their source.
-        source_name: String,
-    },
-}
-
 /// The training examples of labeled questions. `model` is the fingerprint of the one that is to be trained.
 ///
 /// # Errors
@@ -132,7 +87,7 @@ pub fn routing_examples(
     records: &[SourceRecord],
     rule: LabelRule,
     model: &str,
-) -> Result<Routing, RoutingError> {
+) -> Result<Routing, ExamplesError> {
     let mut examples = Vec::new();
     let mut fingerprint = None;
     for record in records {
@@ -141,23 +96,24 @@ pub fn routing_examples(
         };
         match fingerprint {
             None => fingerprint = Some(&record.fingerprint),
-            Some(first) if !first.is_same(&record.fingerprint) => return Err(RoutingError::Mixed),
+            Some(first) if !first.is_same(&record.fingerprint) => return Err(ExamplesError::Mixed),
             Some(_) => {}
         }
         examples.push(example);
     }
-    let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
+    let fingerprint = fingerprint.ok_or(ExamplesError::NoLabels {
         records: records.len(),
+        labeled_by: Action::LabelSources,
     })?;
     if !ken_model::same_model(&fingerprint.model, model) {
-        return Err(RoutingError::OtherModel {
+        return Err(ExamplesError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),
         });
     }
     let sources: BTreeSet<&str> = examples.iter().map(|one| one.source.as_str()).collect();
     if let [only] = sources.into_iter().collect::<Vec<_>>().as_slice() {
-        return Err(RoutingError::OneSource {
+        return Err(ExamplesError::OneSource {
             questions: examples.len(),
             source_name: (*only).to_owned(),
         });
