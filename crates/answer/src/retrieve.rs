@@ -1,5 +1,5 @@
-//! SearchResult passages for a question: the query's embedding, the search, the reranking where one is
-//! wanted, and how long each took.
+//! Finding passages for a question: the query's embedding, the search, the reranking if any, and how
+//! long each took.
 
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use ken_model::language::{LanguageError, LanguageModel, Prompt, Score, ScoreRequest};
 
-/// Scores one text after each prompt, behind a space.
+/// Scores one text after each prompt, preceded by a space.
 ///
 /// # Shapes
 /// Returns `[texts]`.

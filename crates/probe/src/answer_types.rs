@@ -109,7 +109,7 @@ pub fn types_by_meaning(
 /// answer of a type, and that from it, are of that type too.
 ///
 /// # Errors
-/// A model that cannot tell how likely a word is, or that fails.
+/// A model that does not score, or that fails.
 pub fn types_by_entailment(
     question: &str,
     answers: &[&str],

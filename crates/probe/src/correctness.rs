@@ -56,7 +56,7 @@ impl Golden<'_> {
     }
 }
 
-/// Why answers to a question cannot be told right from wrong.
+/// Why answers to a question cannot be scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
@@ -67,14 +67,14 @@ pub enum Obstacle {
 }
 
 /// Whether each answer is right. Answers to a multiple-choice question are right that name a right
-/// choice, by its letter or its text, in whatever way the others are told. A judge is not asked
-/// about answers that match exactly, nor about those that say nothing.
+/// choice, by its letter or its text, whatever the rule for the others. A judge is not asked about
+/// answers that match exactly, nor about empty ones.
 ///
 /// # Shapes
 /// Returns one truth value for each answer.
 ///
 /// # Errors
-/// A judge that cannot tell how likely a word is, or that fails.
+/// A judge that does not score, or that fails.
 pub fn are_right(
     correctness: Correctness,
     answers: &[(&str, Golden<'_>)],
@@ -96,7 +96,7 @@ pub fn are_right(
         .collect())
 }
 
-/// What can be told without asking a model.
+/// The verdict, where no model needs to be asked.
 fn without_judge(correctness: Correctness, answer: &str, golden: &Golden<'_>) -> Option<bool> {
     let right = right_choices(golden.answers, golden.choices);
     if !right.is_empty() {

@@ -165,7 +165,7 @@ fn places(text: &str, letters: &[Letter], answer: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether no word or number goes over the byte `at` from before.
+/// Whether no word or number that began earlier crosses the byte `at`.
 fn starts_word(text: &str, at: usize) -> bool {
     let mut before = text[..at].chars().rev();
     let Some(first) = text[at..].chars().next() else {
@@ -180,7 +180,7 @@ fn starts_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether no word or number goes over the byte `at` to what comes behind.
+/// Whether no word or number continues past the byte `at`.
 fn ends_word(text: &str, at: usize) -> bool {
     let mut behind = text[at..].chars();
     let Some(last) = text[..at].chars().next_back() else {

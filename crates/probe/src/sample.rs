@@ -14,20 +14,20 @@ use serde::{Deserialize, Serialize};
 pub struct Sample {
     /// The answer; empty where the model wrote none.
     pub text: String,
-    /// Natural-log probability at temperature 1 of the answer and of its end, where the model tells.
+    /// Natural-log probability at temperature 1 of the answer and of its end, if the model reports it.
     pub logprob: Option<f64>,
-    /// How many tokens that are; where the model does not tell, those of the answer.
+    /// The number of those tokens; without log probabilities, those of the answer.
     pub tokens: usize,
-    /// How open each of them was, where the model tells.
+    /// The entropy of their distributions, if the model reports it.
     pub entropy: Option<TokenEntropy>,
     /// Of a greedy answer: by how much the probability of the most likely token is above that of the
-    /// second most likely, on average over its first `MARGIN_TOKENS` tokens, where the model tells.
+    /// second most likely, on average over its first `MARGIN_TOKENS` tokens, if the model reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
 }
 
-/// The tokens of a greedy answer that its margin is taken over: a short draft tells as much as all of it
-/// (TARG, Wang and others 2025, draft tens of tokens).
+/// The tokens of a greedy answer that its margin is averaged over: a short draft is as informative as
+/// all of it (TARG, Wang and others 2025, draft tens of tokens).
 const MARGIN_TOKENS: usize = 20;
 
 /// Entropies, in nats, of what an answer's tokens were chosen from at temperature 1.

@@ -9,8 +9,8 @@ use crate::normalize::{Rules, normalize};
 use crate::sample::Sample;
 
 /// The perplexity of an answer: e to the negative mean log probability of its tokens and its end. At
-/// least 1; the larger, the less certain. Infinite for an answer without words of which the model
-/// tells nothing; `None` where log probabilities of words are missing.
+/// least 1; the larger, the less certain. Infinite for an empty answer without log probabilities;
+/// `None` for any other without them.
 #[must_use]
 pub fn perplexity(answer: &Sample) -> Option<f64> {
     match answer.logprob {
@@ -186,7 +186,7 @@ mod tests {
         let answer = sample("a", Some(6.0 * half), 6);
         assert!((perplexity(&answer).unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(perplexity(&sample("a", None, 2)), None);
-        // The end alone, and an answer of which nothing is told.
+        // The end alone, and an empty answer without log probabilities.
         assert!((perplexity(&sample("", Some(half), 1)).unwrap() - 2.0).abs() < 1e-12);
         for told in [None, Some(0.0)] {
             assert_eq!(perplexity(&sample("", told, 0)), Some(f64::INFINITY));

@@ -1,4 +1,4 @@
-//! How well a score tells two kinds of questions apart, and how honest a probability is.
+//! How well a score separates two kinds of questions, and how well a probability is calibrated.
 //!
 //! Pure functions of numbers. Scores that are not a number count as the smallest.
 

@@ -2,12 +2,13 @@
 //!
 //! The path of an evaluation: [`dataset`] reads the questions, [`mod@evaluate`] has each answered and
 //! scored into a [`record`], which [`results`] keeps, and [`summary`] averages them.
-//! [`compare`] holds policies against each other on the same answers.
-//! [`mod@probe`] measures what a model knows, and [`calibration`] makes of it what thresholds are
+//! [`compare`] compares policies on the same answers.
+//! [`mod@probe`] measures what a model knows, and [`calibration`] derives from it what thresholds are
 //! chosen on. [`mod@label`] finds the source of knowledge that helps most with each question, and
-//! [`mod@mastery`] how much of what a corpus says a model knows. [`learn`] makes heads of these
-//! measurements, and [`pruning`] says which passages of a corpus can go.
-//! What asks a model over many questions or sentences is one resumable [`run`]. This crate loads no model and opens no corpus: it is given them.
+//! [`mod@mastery`] how much of a corpus a model already knows. [`learn`] trains heads on these
+//! measurements, and [`pruning`] finds the passages that a corpus can do without. Whatever asks a model
+//! about many questions or sentences is one resumable [`run`]; [`table`] exports its records. This crate
+//! loads no model and opens no corpus: it is given them.
 
 pub mod bootstrap;
 pub mod calibration;

@@ -1,4 +1,4 @@
-//! Reranking by models of the tests, held against the plainest ranking.
+//! Reranking by test doubles, compared with the plainest ranking.
 
 use std::ops::{ControlFlow, Range};
 

@@ -1,7 +1,7 @@
-//! Whether a sentence gives an answer to a question, as a model holds that has read it: whether it
-//! prefers that answer to the sentence's others, and says that it is given (Zero-RAG, appendix A.2).
-//! A model that tells how likely words are is asked for that; another writes its verdict, and has no
-//! preference.
+//! Whether a sentence gives an answer to a question, by the judgment of a model that has read it:
+//! whether it prefers that answer to the sentence's others, and says that it is given (Zero-RAG,
+//! appendix A.2). A model that scores is asked for probabilities; any other writes its verdict, and has
+//! no preference.
 
 use ken_model::language::{LanguageError, LanguageModel, Prompt, ScoreRequest};
 
@@ -13,7 +13,7 @@ use crate::sample::greedy_lines;
 /// Tokens that a written verdict may take.
 const VERDICT_TOKENS: usize = 4;
 
-/// What a model holds of a pair.
+/// A model's verdict on a pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Verdict {
     /// Whether the sentence gives the answer.
@@ -63,8 +63,8 @@ pub(super) fn judge_pairs(
     Ok(each.collect())
 }
 
-/// Whether the model, given the sentence and the question, holds the pair's answer for at least as
-/// likely as every other that can be asked for in the sentence.
+/// Whether the model, given the sentence and the question, finds the pair's answer at least as likely
+/// as every other that the sentence can be asked for.
 ///
 /// # Shapes
 /// Takes pairs with all answers of their sentences, and returns one truth value for each pair.

@@ -1,4 +1,4 @@
-//! The words in which questions are wanted and judged, in English and in Chinese.
+//! The prompts that ask for questions and judge them, in English and in Chinese.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) struct Wording {
     answer: &'static str,
     /// Stands where the judgment follows.
     judged: &'static str,
-    /// What the judge goes on with: yes and no.
+    /// The judge's continuations: yes and no.
     pub(super) verdicts: [&'static str; 2],
     write: FewShot,
     read: FewShot,

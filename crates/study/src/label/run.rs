@@ -24,8 +24,7 @@ use crate::run::{Outcome, Records, Run, RunError, Work, record_of, records_of};
 /// of questions.
 ///
 /// # Errors
-/// What can be told before anything is paid for: a model that does not score, no corpus, names that
-/// do not differ. Then those of a [`Run`].
+/// Before any work: a model that does not score, no corpus, duplicate names. Then those of a [`Run`].
 pub fn label_sources(
     labeling: &Labeling<'_>,
     questions: &[Question],

@@ -1,5 +1,5 @@
 //! Making a policy datastore from labeled questions (SR-RAG, section 3.4): a tuned model's states
-//! behind the questions as keys, and the layer whose keys tell the sources best apart.
+//! at the end of the questions as keys, and the layer whose keys separate the sources best.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,13 +22,13 @@ const BATCH: usize = 64;
 /// Questions that a layer is judged by at most.
 const JUDGED: usize = 2000;
 
-/// How well the nearest other entries tell the sources apart, by the layer of the keys.
+/// How well the nearest other entries separate the sources, by the layer of the keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedLayer {
-    /// Behind so many blocks.
+    /// After this many layers.
     pub layer: usize,
     /// The area under the curve of the corpora's share among the neighbors, as a sign that a corpus
-    /// answers best; each question without itself. `None` where all have one source.
+    /// answers best; each question leaves itself out. `None` where all have one source.
     pub auroc: Option<f64>,
 }
 
@@ -60,8 +60,8 @@ pub enum MakeError {
 }
 
 /// Makes a datastore in a folder from labeled questions; those without a label are left out. Of
-/// `layers` that one is taken whose keys tell the sources best apart. `progress` is given the
-/// questions done and all, over all layers; it returns whether to go on.
+/// `layers` the one is chosen whose keys separate the sources best. `progress` is given the number of
+/// questions done and in all, over all layers; it returns whether to continue.
 ///
 /// # Errors
 /// No labels, a model that was not trained to choose, a layer that it does not have, a folder that
@@ -154,7 +154,7 @@ pub fn make_datastore(
     }))
 }
 
-/// How well the nearest others tell which questions a corpus answers best.
+/// How well the nearest neighbors predict which questions a corpus answers best.
 fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option<f64> {
     let keys: Vec<Vec<f32>> = states.iter().map(|state| keyed_by.key(state)).collect();
     let every = keys.len().div_ceil(JUDGED).max(1);

@@ -47,36 +47,36 @@ pub struct PrunerLabels {
     pub left_out: usize,
 }
 
-/// How good a pruner is on passages that it was not learned from. Values are `None` where those are
+/// How good a pruner is on held-out passages. Values are `None` where those are
 /// too few or all alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PrunerReport {
     /// The vector that it takes.
     pub input: Input,
-    /// What it looks like inside.
+    /// Its architecture.
     pub head: String,
-    /// How strongly its weights were held back.
+    /// The weight decay.
     pub decay: f64,
     /// Sentences with a mastery.
     pub sentences: usize,
     /// Sentences without one.
     pub left_out: usize,
-    /// Passages that it was learned from.
+    /// Passages that it was trained on.
     pub learned_from: usize,
-    /// Passages that it was judged on.
+    /// Held-out passages that it was evaluated on.
     pub held_out: usize,
     /// Their mean mastery.
     pub mastery: Option<f64>,
     /// Spearman's rank correlation of the predicted mastery with the one that was measured.
     pub rank_correlation: Option<f64>,
-    /// The 95 % interval of that, by drawing the passages anew.
+    /// Its 95 % bootstrap interval over passages.
     pub rank_correlation_interval: Option<[f64; 2]>,
     /// Mean squared error.
     pub squared_error: Option<f64>,
-    /// The same of always predicting the mean of those that were learned from.
+    /// The same of always predicting the mean of the training passages.
     pub squared_error_of_mean: Option<f64>,
-    /// The vectors that it was chosen among: the squared error of each on the passages that it was
-    /// learned from, each scored by a head that was not learned from it.
+    /// The candidates that its input was selected from: the cross-validated squared error of each on the
+    /// training passages.
     pub candidates: Vec<CandidateLoss>,
 }
 
@@ -125,8 +125,8 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
     })
 }
 
-/// Learns a pruner from the labels that are not held out, on the vectors that serve best there, and
-/// judges it on those that are: whole documents, where there are many.
+/// Trains a pruner on the labels that are not held out, on the vectors that fit best, and evaluates it
+/// on those that are: whole documents, where there are many.
 ///
 /// # Errors
 /// A label whose sentence does not stand in the corpus, too few labels or all the same, no vectors, a
@@ -225,7 +225,7 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     correlation(&pairs)
 }
 
-/// Which labels are kept aside.
+/// Which labels are held out.
 fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
     let document =
         |label: &PrunerLabel| label.passage_id.split().map_or("", |(id, _)| id).to_owned();

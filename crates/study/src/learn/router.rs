@@ -38,7 +38,7 @@ pub struct RouterLabels {
     pub model: String,
     /// The fingerprint of the prompts.
     pub prompt: String,
-    /// Questions without a label, or that what the router looks at was taught.
+    /// Questions without a label, or that the assessor that it reads was trained on.
     pub left_out: usize,
 }
 
@@ -51,34 +51,34 @@ pub struct Candidate {
     pub vectors: Vec<Vec<f32>>,
 }
 
-/// How good a router is on questions that it was not learned from. Values are `None` where those are
+/// How good a router is on held-out questions. Values are `None` where those are
 /// all of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RouterReport {
     /// The vector that it takes.
     pub input: Input,
-    /// What it looks like inside.
+    /// Its architecture.
     pub head: String,
-    /// How strongly its weights were held back.
+    /// The weight decay.
     pub decay: f64,
-    /// Questions that it was learned from.
+    /// Questions that it was trained on.
     pub learned_from: usize,
-    /// Questions that it was judged on.
+    /// Held-out questions that it was evaluated on.
     pub held_out: usize,
-    /// Questions without a label, or that what it looks at was taught.
+    /// Questions without a label, or that the assessor that it reads was trained on.
     pub left_out: usize,
     /// The share of those held out that the model answers right from memory.
     pub mastered: Option<f64>,
-    /// How well it tells these from the others.
+    /// How well it separates these from the others.
     pub auroc: Option<f64>,
-    /// The 95 % interval of that, by drawing the questions anew.
+    /// Its 95 % bootstrap interval over questions.
     pub auroc_interval: Option<[f64; 2]>,
     /// The area under the precision-recall curve of finding these.
     pub auprc: Option<f64>,
-    /// How far its probabilities are from what came true.
+    /// The expected calibration error of its probabilities.
     pub ece: Option<f64>,
-    /// The vectors that it was chosen among: the mean cross entropy of each, in nats, on the
-    /// questions that it was learned from, each scored by a head that was not learned from it.
+    /// The candidates that its input was selected from: the cross-validated mean cross entropy of each,
+    /// in nats, on the training questions.
     pub candidates: Vec<CandidateLoss>,
 }
 
@@ -123,10 +123,9 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
     })
 }
 
-/// Learns a router from the labels that are not held out, on the candidate that serves best there,
-/// and judges it on those held out. A question is on one side by its words, so that it is not on both
-/// though it stands in the records twice. `beside` names what the candidates were taken with beside
-/// the model and the prompts of the labels.
+/// Trains a router on the labels that are not held out, on the candidate that fits best, and evaluates
+/// it on those that are. The split is by the question's words, so that a duplicate is on the same side.
+/// `beside` names what the candidates were measured with beside the labels' model and prompts.
 ///
 /// # Errors
 /// Too few labels, or of one class only; vectors that do not fit; a `watch` that ended it.

@@ -48,7 +48,7 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// A diagram in the making.
+/// A diagram under construction.
 pub(crate) struct Diagram<'a> {
     width: f64,
     height: f64,
@@ -98,7 +98,7 @@ impl<'a> Diagram<'a> {
         );
     }
 
-    /// A dot that tells its name where it is pointed at.
+    /// A dot that shows its name on hover.
     pub(crate) fn dot(&mut self, point: (f64, f64), name: &str) {
         let (x, y) = self.at(point);
         let _ = write!(
@@ -111,7 +111,7 @@ impl<'a> Diagram<'a> {
         );
     }
 
-    /// Says what a color stands for.
+    /// Adds a color to the legend.
     pub(crate) fn legend(&mut self, name: &str, color: &str) {
         let y = MARGIN + 14.0 + 16.0 * self.legends as f64;
         let x = LEFT + 10.0;

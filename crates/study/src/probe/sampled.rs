@@ -1,6 +1,6 @@
 //! Probing a batch of questions: evidence, prompts, samples, and what the samples are worth.
-//! Nothing is kept here: see `run`. What policies take from memory is taken in steps of its own, as
-//! answering takes it, so that its time can be told.
+//! Nothing is kept here: see `run`. What policies measure from memory is measured in separate steps, as
+//! answering does, so that each has its time.
 
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge};
@@ -200,7 +200,7 @@ impl Probe<'_> {
         }
     }
 
-    /// Asks the model whether it needs to look the questions up, where it can tell.
+    /// Asks the model whether it needs to look the questions up, if it scores.
     fn judge(&self, drafts: &mut [Draft<'_>]) -> Result<(), AnswerError> {
         let model = self.pipeline.model();
         if !model.capabilities().score {
@@ -274,8 +274,8 @@ impl Probe<'_> {
             .collect())
     }
 
-    /// Whether each answer is right, of the questions where that can be told, in their order: of a
-    /// prompt the greedy first.
+    /// Whether each answer is right, for the questions whose answers can be scored, in their order; for
+    /// each prompt the greedy one first.
     fn correct(
         &self,
         drafts: &[Draft<'_>],

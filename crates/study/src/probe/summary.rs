@@ -15,7 +15,7 @@ pub struct ProbeSummary {
     pub failed: usize,
     /// How many were probed without confidence, for want of golden answers.
     pub unjudged: usize,
-    /// How many were probed by a model that does not tell log probabilities.
+    /// How many were probed with a model that does not report log probabilities.
     pub without_logprobs: usize,
     /// The share of questions of which at least half of the answers from memory are right.
     pub known_rate: Option<f64>,

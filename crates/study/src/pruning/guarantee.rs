@@ -1,5 +1,5 @@
-//! The largest ratio that keeps answers within reach: with a confidence, at most a share of the
-//! questions that find a golden answer in the whole corpus find none in what is left.
+//! The largest ratio that keeps answers findable: at the given confidence, at most a given share of the
+//! questions lose the golden answer that they find in the whole corpus.
 //!
 //! The ratios are tried in rising order, and the first at which the guarantee is not shown to be kept
 //! ends the search (fixed-sequence testing, as for thresholds in `ken_route`). A question is lost from
@@ -24,7 +24,7 @@ const STEPS: u32 = 100;
 /// The smallest ratio that is tried.
 pub const MIN_RATIO: f64 = 0.01;
 
-/// A question, and how its answer is told.
+/// A question, and the answers that its search should find.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CoverageQuestion {
     /// The question.
@@ -50,7 +50,7 @@ pub struct Guarantee {
     pub most: usize,
 }
 
-/// What the questions say.
+/// The ratio that the questions support.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GuaranteedRatio {
     /// The largest ratio that keeps the guarantee; `None` where none does.
@@ -87,11 +87,11 @@ pub fn largest_ratio(
     progress: &mut dyn FnMut(u32),
     cancel: &AtomicBool,
 ) -> Result<Option<GuaranteedRatio>, PruningError> {
-    let told: Vec<&CoverageQuestion> = asked
+    let scorable: Vec<&CoverageQuestion> = asked
         .iter()
         .filter(|asked| covers("", &asked.golden_answers).is_some())
         .collect();
-    if told.is_empty() {
+    if scorable.is_empty() {
         return Err(PruningError::NoGoldenAnswers {
             questions: asked.len(),
         });
@@ -99,12 +99,12 @@ pub fn largest_ratio(
     let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
         let covered = open
             .par_iter()
-            .map(|&at| covered(index, selection, told[at], guarantee));
+            .map(|&at| covered(index, selection, scorable[at], guarantee));
         covered.collect()
     };
-    let everything: Vec<usize> = (0..told.len()).collect();
+    let everything: Vec<usize> = (0..scorable.len()).collect();
     let at_first = find(candidates, &everything)?;
-    let mut lost_at: Vec<Option<u32>> = vec![None; told.len()];
+    let mut lost_at: Vec<Option<u32>> = vec![None; scorable.len()];
     let mut left = candidates.clone();
     let (mut gone, mut tried) = (0, 0);
     let mut chosen = chosen(&at_first, &lost_at, guarantee);
@@ -120,7 +120,7 @@ pub fn largest_ratio(
         for one in &order[gone..goes] {
             left.remove(one.segment as usize, one.ordinal as usize);
         }
-        let open: Vec<usize> = (0..told.len())
+        let open: Vec<usize> = (0..scorable.len())
             .filter(|&at| at_first[at] && lost_at[at].is_none())
             .collect();
         if goes > gone {
@@ -147,17 +147,18 @@ pub fn largest_ratio(
     }
     Ok(Some(GuaranteedRatio {
         ratio: (tried > 0).then(|| f64::from(tried) / f64::from(STEPS)),
-        coverage: at_first.iter().filter(|covered| **covered).count() as f64 / told.len() as f64,
+        coverage: at_first.iter().filter(|covered| **covered).count() as f64
+            / scorable.len() as f64,
         loss: chosen.loss,
         loss_bound: chosen.loss_bound,
-        questions: told.len(),
-        left_out: asked.len() - told.len(),
+        questions: scorable.len(),
+        left_out: asked.len() - scorable.len(),
         needed: chosen.needed,
     }))
 }
 
-/// What is shown of the steps so far. A question that is not lost says as much of the first step as
-/// of every later one.
+/// The calibration over the steps so far. A question that is not lost is an observation at every step,
+/// so it counts at the first.
 fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> Calibration {
     let observations: Vec<Observation> = at_first
         .iter()

@@ -1,5 +1,5 @@
-//! What each passage is judged by: the mastery that a pruner predicts, chance, or how near it is to
-//! one that stays.
+//! The score of each passage: the mastery that a pruner predicts, chance, or its similarity to one that
+//! remains.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,7 @@ use ken_route::Head;
 use rayon::prelude::*;
 
 use super::error::PruningError;
-use super::near_duplicates::by_likeness;
+use super::near_duplicates::by_similarity;
 use super::order::{Scored, Work, id_of};
 use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
 use crate::run::in_memory;
@@ -33,9 +33,9 @@ pub enum Method<'a> {
         /// The model that reads passages for it, where it needs one.
         reader: Option<&'a dyn LanguageModel>,
     },
-    /// Nothing but what was measured: see [`super::measured_first`].
+    /// Measured mastery alone: see [`super::measured_first`].
     Measured,
-    /// By lot, the same for one seed.
+    /// At random, the same for one seed.
     Random {
         /// The seed.
         seed: u64,
@@ -94,11 +94,11 @@ pub fn scored(
             };
             in_batches(all, &score, progress, cancel)
         }
-        Method::NearDuplicates => by_likeness(work, all, progress, cancel),
+        Method::NearDuplicates => by_similarity(work, all, progress, cancel),
     }
 }
 
-/// What no label says anything of is no number, and goes last.
+/// A passage without a label has the score NaN, and goes last.
 fn unmeasured(mut all: Vec<Scored>) -> Vec<Scored> {
     all.iter_mut().for_each(|one| one.score = f32::NAN);
     all

@@ -26,7 +26,7 @@ pub enum PassageVectors<'a> {
 }
 
 impl PassageVectors<'_> {
-    /// What a head takes that is learned from them.
+    /// The input of a head that is trained on them.
     #[must_use]
     pub fn input(&self) -> Input {
         match self {

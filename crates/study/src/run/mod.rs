@@ -75,7 +75,7 @@ pub struct Outcome<L> {
     pub interrupted: bool,
 }
 
-/// How a run goes: what is handed to a model at once, who is told, and who may end it.
+/// How a run proceeds: its batch size, its observer, and what cancels it.
 pub struct Run<'a> {
     pub(crate) batch: usize,
     pub(crate) cancel: &'a AtomicBool,
@@ -150,7 +150,7 @@ impl<'a> Run<'a> {
                 break;
             }
             let kept = keep_each(batch, file, &mut work, &mut step);
-            // What took so long is not left to the next batch to bring to the disk.
+            // A batch is expensive: its records are on disk before the next one begins.
             file.sync()?;
             (self.progress)(step);
             interrupted = kept.is_err() && self.cancel.load(Ordering::Relaxed);
@@ -236,9 +236,8 @@ fn keep_each<L: RunRecord>(
     failure.map_or(Ok(()), Err)
 }
 
-/// Does `work` on `batch` items after the other and puts together what comes of them, for work that
-/// leaves nothing behind when it stops. `progress` is given how many are done. `None` where it was
-/// cancelled.
+/// Does `work` on one batch of items after another and concatenates the results, for work that keeps
+/// nothing when it stops. `progress` is given the number of items done. `None` where it was cancelled.
 ///
 /// # Errors
 /// The first failure.

@@ -32,7 +32,7 @@ named! {
 }
 
 /// A training example as one JSON value. Prompt and completion together are exactly what a model is trained on
-/// here: the completion stands behind a space and ends with the line.
+/// here: the completion follows a space and ends with the line.
 #[must_use]
 pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFormat) -> Value {
     let (shared, input) = form.text(&example.prompt);
@@ -52,8 +52,8 @@ pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFo
     }
 }
 
-/// A training example in segments as JSON values: one, or, for tools that learn but one completion, one for each
-/// segment that is learned, with all before it as its prompt. A preference is always one.
+/// A training example in segments as JSON values: one, or, for tools with a single completion, one for
+/// each trained segment, with everything before it as its prompt. A preference is always one.
 #[must_use]
 pub fn text_example_as(example: &TextExample, format: ExampleFormat) -> Vec<Value> {
     let segments = match example {

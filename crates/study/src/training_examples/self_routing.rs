@@ -1,4 +1,4 @@
-//! Examples that make a model choose where its knowledge comes from, write what it knows, and answer
+//! Training examples for self-routing: choosing the source of knowledge, verbalizing, and answering
 //! from either (SR-RAG, section 3.3).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,7 +172,7 @@ pub enum TextExample {
         /// The segments, each with whether it is learned.
         segments: Vec<(String, bool)>,
     },
-    /// Of two texts behind a prompt the first is to be preferred.
+    /// Of two texts after a prompt the first is preferred.
     Prefer {
         /// What stands before both.
         prompt: String,
@@ -183,7 +183,7 @@ pub enum TextExample {
     },
 }
 
-/// What of a training example is learned at once.
+/// What is trained at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RoutingStage {
     /// To choose the source, to write the most helpful text where that is the model itself, and to
@@ -212,7 +212,7 @@ impl RoutingExample {
         let (question, source) = (&helped.question, &helped.source);
         let (knowledge, asks) = (&helped.knowledge, &helped.answer);
         let segments = match (self.source == SELF, stage) {
-            // All behind the question is learned but what asks for the answer.
+            // Everything after the question is trained on but the label of the answer.
             (true, RoutingStage::Imitate) => vec![
                 (question.clone(), false),
                 (format!("{source}{knowledge}"), true),
@@ -237,7 +237,7 @@ impl RoutingExample {
     }
 
     /// The training example as token sequences; none where it does not fit into the model. With `soft` each
-    /// source is taught with its share of the sum of likelihoods, else the preferred one alone.
+    /// source is a target with its share of the sum of likelihoods, else the preferred one alone.
     ///
     /// # Errors
     /// A text that the tokenizer refuses.
