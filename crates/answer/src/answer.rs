@@ -6,7 +6,7 @@ use std::ops::Range;
 use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
-use crate::Finding;
+use crate::SearchResult;
 
 /// An answer, where it came from, and what it cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -77,7 +77,7 @@ pub struct Retrieved {
 impl Retrieved {
     /// What was found and the model has not read yet.
     #[must_use]
-    pub fn unread(found: Finding) -> Self {
+    pub fn unread(found: SearchResult) -> Self {
         Self {
             passage_id: found.passage.id.0,
             doc_id: found.passage.doc_id,

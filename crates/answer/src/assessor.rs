@@ -1,42 +1,44 @@
-//! A model that was trained on what another model knows, at work: it says of a question whether the
-//! other masters it (KBM). How it is trained is not known here.
+//! The assessor: a model that was trained to predict whether another one masters a question (KBM). Its
+//! training is not known here.
 
 use std::sync::Arc;
 
 use ken_language::{LanguageModel, Prompt, ScoreRequest};
 
 use crate::error::AnswerError;
+use crate::mismatch::Mismatch;
 use crate::prompt::{self, Indicator};
 
-/// What an assessor was trained on.
+/// The model, and the prompts that it answered, of which an assessor was trained to predict what it
+/// knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Boundary {
+pub struct AssessedModel {
     /// The fingerprint of the model that answers.
     pub model: String,
     /// The fingerprint of the prompts that it answered.
     pub prompt: String,
 }
 
-/// A model that says whether another one knows an answer.
+/// A model that predicts whether another one knows an answer.
 pub struct Assessor {
     model: Arc<dyn LanguageModel>,
-    boundary: Boundary,
+    assessed: AssessedModel,
 }
 
-/// What an assessor says of a question.
+/// An assessor's verdict on a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Assessed {
-    /// Probability in `[0, 1]` of its denial.
+    /// Probability in `[0, 1]` of its "no".
     pub(crate) need: f64,
     /// Tokens that it read.
     pub(crate) prompt_tokens: usize,
 }
 
 impl Assessor {
-    /// An assessor of a boundary.
+    /// An assessor of what a model knows.
     #[must_use]
-    pub fn new(model: Arc<dyn LanguageModel>, boundary: Boundary) -> Self {
-        Self { model, boundary }
+    pub fn new(model: Arc<dyn LanguageModel>, assessed: AssessedModel) -> Self {
+        Self { model, assessed }
     }
 
     /// Identifies it.
@@ -45,35 +47,30 @@ impl Assessor {
         self.model.fingerprint()
     }
 
-    /// Makes sure that it knows the boundary of the model that answers.
+    /// Makes sure that it was trained on the model that answers.
     ///
     /// # Errors
     /// [`AnswerError::OtherAssessor`].
     pub fn check(&self, model: &str) -> Result<(), AnswerError> {
         let prompt = prompt::fingerprint();
-        let now = [
-            ("model", &self.boundary.model, model),
-            ("prompts", &self.boundary.prompt, prompt.as_str()),
-        ];
-        for (what, expected, received) in now {
-            if !ken_storage::same_fingerprint(expected, received) {
-                return Err(AnswerError::OtherAssessor {
-                    what,
-                    expected: expected.clone(),
-                    received: received.to_owned(),
-                });
-            }
-        }
-        Ok(())
+        let mismatch = Mismatch::find([
+            ("model", Some(self.assessed.model.as_str()), Some(model)),
+            (
+                "prompts",
+                Some(self.assessed.prompt.as_str()),
+                Some(prompt.as_str()),
+            ),
+        ]);
+        mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherAssessor(mismatch)))
     }
 
-    /// How strongly it denies an indicator of questions, by the prompts that ask them.
+    /// The probability that an indicator of each question is low, given the prompt that asks it.
     ///
     /// # Shapes
     /// Returns `[questions]`.
     ///
     /// # Errors
-    /// A prompt that does not fit, a model that cannot score or that fails.
+    /// A prompt that does not fit, a model that does not score or that fails.
     pub fn needs(
         &self,
         questions: &[&str],
@@ -84,7 +81,7 @@ impl Assessor {
         Ok(assessed.into_iter().map(|one| one.need).collect())
     }
 
-    /// Tokens that it reads to say so of a question.
+    /// Tokens that it reads for one question.
     pub(crate) fn prompt_tokens(
         &self,
         question: &str,
@@ -101,41 +98,35 @@ impl Assessor {
         asked: &[&Prompt],
         indicator: Indicator,
     ) -> Result<Vec<Assessed>, AnswerError> {
-        let prompts: Vec<(Prompt, [String; 2])> = questions
-            .iter()
-            .zip(asked)
-            .map(|(question, asked)| {
-                let verdicts = prompt::verdicts(question).map(|verdict| format!(" {verdict}\n"));
-                (prompt::assess(question, asked, indicator), verdicts)
-            })
+        let each = questions.iter().zip(asked);
+        let prompts: Vec<Prompt> = each
+            .map(|(question, asked)| prompt::assess(question, asked, indicator))
             .collect();
-        let verdicts: Vec<[&str; 2]> = prompts
+        let verdicts: Vec<[String; 2]> = questions
             .iter()
-            .map(|(_, [yes, no])| [yes.as_str(), no.as_str()])
+            .map(|question| prompt::verdicts(question).map(|verdict| format!(" {verdict}\n")))
+            .collect();
+        let verdicts: Vec<[&str; 2]> = verdicts
+            .iter()
+            .map(|[yes, no]| [yes.as_str(), no.as_str()])
             .collect();
         let requests: Vec<ScoreRequest<'_, Prompt>> = prompts
             .iter()
             .zip(&verdicts)
-            .map(|((prompt, _), verdicts)| ScoreRequest {
+            .map(|(prompt, continuations)| ScoreRequest {
                 prompt,
-                continuations: verdicts,
+                continuations,
             })
             .collect();
-        let chances = self.model.choose(&requests)?;
-        prompts
-            .iter()
-            .zip(chances)
-            .map(|((prompt, _), chances)| {
-                Ok(Assessed {
-                    // What is no number needs retrieval: that is the side that costs least.
-                    need: chances
-                        .get(1)
-                        .copied()
-                        .filter(|p| p.is_finite())
-                        .unwrap_or(1.0),
-                    prompt_tokens: self.model.count_prompt_tokens(prompt)?,
-                })
+        let chosen = prompts.iter().zip(self.model.choose(&requests)?);
+        let assessed = chosen.map(|(prompt, probabilities)| {
+            let no = probabilities.get(1).copied().filter(|p| p.is_finite());
+            Ok(Assessed {
+                // Where there is no number, retrieving is the side that costs least.
+                need: no.unwrap_or(1.0),
+                prompt_tokens: self.model.count_prompt_tokens(prompt)?,
             })
-            .collect()
+        });
+        assessed.collect()
     }
 }

@@ -1,14 +1,14 @@
 //! Which passages an answer rests on.
 //!
-//! Small models do not cite by themselves, so the passages read are held against the answer: the
-//! ones that the answer names by number, else those that say it word for word, else those that
-//! have at least half of its words.
+//! Small models do not cite by themselves, so the answer is compared with the passages read: cited are
+//! those that it names by number, else those that contain it word for word, else those that share at
+//! least half of its words.
 
 use std::collections::HashSet;
 
 use crate::answer::{Citation, Retrieved};
 
-/// Most passages cited for one answer.
+/// At most this many passages are cited for one answer.
 const MOST: usize = 3;
 
 /// The passages that `answer` rests on, best ranked first, numbered as in the prompt.

@@ -6,6 +6,8 @@ use ken_diagnostic::{Remedy, remedy};
 use ken_language::ModelError;
 use ken_route::CannotChoose;
 
+use crate::mismatch::Mismatch;
+
 /// Why a question could not be answered.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum AnswerError {
@@ -54,65 +56,41 @@ pub enum AnswerError {
     #[error("the policy `router` needs a router, and none is named")]
     #[diagnostic(remedy = "name it by <router> FILE; <TrainRouter> makes one")]
     NoRouter,
-    /// The router looks at the probabilities of the first token, which the model does not tell.
-    #[error("the router needs the entropy of the first token, which this model does not tell")]
+    /// The router reads the probabilities of the first token, which the model does not report.
+    #[error("the router needs the entropy of the first token, which this model does not report")]
     #[diagnostic(
         remedy = "use a model on this machine, or a router of embeddings: <TrainEmbeddingRouter>"
     )]
     NoFirstToken,
-    /// The router was learned with something else than what answers now.
-    #[error(
-        "the router was learned with another {what}: its fingerprint was {expected}, and now is {received}"
-    )]
+    /// The router was trained with something else than what answers now.
+    #[error("the router was learned with {mismatch}")]
     #[diagnostic(
         remedy = "use what it was learned with, or make one by <*renewal>, from records of <Probe>"
     )]
     OtherRouter {
-        /// What differs: the model, the embedder or the prompts.
-        what: &'static str,
-        /// The fingerprint that the router names.
-        expected: String,
-        /// The fingerprint of what is there.
-        received: String,
-        /// What makes the router anew.
+        /// The model, the embedder, the assessor or the prompts.
+        mismatch: Mismatch,
+        /// What trains the router anew.
         renewal: ken_diagnostic::Action,
     },
-    /// The policy decides by a model that was trained on a boundary, and none is named.
+    /// The policy decides by an assessor, and none is named.
     #[error(
         "the policy `kbm`, or a router that looks at it, needs a model that was trained on what the language model knows, and none is named"
     )]
     #[diagnostic(remedy = "name it by <kbm> DIR; <TrainKbm> makes one")]
     NoAssessor,
-    /// It was trained on what another model knows.
-    #[error(
-        "the model of the policy `kbm` was trained on another {what}: its fingerprint was {expected}, and now is {received}"
-    )]
+    /// The assessor was trained on another model or other prompts.
+    #[error("the model of the policy `kbm` was trained on {0}")]
     #[diagnostic(
         remedy = "use the model that it was trained on, or train it anew: <TrainKbm>, from records of <Probe>"
     )]
-    OtherAssessor {
-        /// What differs: the model or the prompts.
-        what: &'static str,
-        /// The fingerprint that it was trained on.
-        expected: String,
-        /// The fingerprint of what is there.
-        received: String,
-    },
-    /// The keys of the datastore were taken with something else than what answers now.
-    #[error(
-        "the keys of the datastore were taken with another {what}: its fingerprint was {expected}, and now is {received}"
-    )]
+    OtherAssessor(Mismatch),
+    /// The keys of the datastore were taken with another model or other prompts.
+    #[error("the keys of the datastore were taken with {0}")]
     #[diagnostic(
         remedy = "use the model that they were taken with, or make it anew: <MakeDatastore>"
     )]
-    OtherDatastore {
-        /// What differs: the model or the prompts.
-        what: &'static str,
-        /// The fingerprint that the datastore names.
-        expected: String,
-        /// The fingerprint of what is there.
-        received: String,
-    },
+    OtherDatastore(Mismatch),
     /// The datastore cannot be used.
     #[error(transparent)]
     Datastore(#[from] crate::datastore::DatastoreError),

@@ -6,14 +6,14 @@ use crate::AnswerError;
 use crate::answer::Retrieved;
 use crate::prompt;
 
-/// Marks the passages that the model is to read: going down the ranking, every one that still
-/// fits into `budget` tokens.
+/// Marks the passages that go into the prompt: down the ranking, each one that still fits into
+/// `budget` tokens.
 pub(crate) fn fit(
     model: &dyn LanguageModel,
     retrieved: &mut [Retrieved],
     budget: usize,
 ) -> Result<(), AnswerError> {
-    // Mostly all of them fit, which one count tells.
+    // Usually all of them fit, which a single count shows.
     let numbered = |(place, passage)| prompt::numbered(place + 1, passage);
     let all: String = retrieved.iter().enumerate().map(numbered).collect();
     if all.is_empty() || model.count_tokens(&all)? <= budget {

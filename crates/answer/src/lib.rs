@@ -15,39 +15,44 @@
 mod answer;
 mod assessor;
 mod back_end;
-mod beginning;
 mod cite;
 pub mod datastore;
 mod error;
 mod evidence;
-mod finding;
-mod passage_view;
+mod mismatch;
+mod passage_features;
 mod pipeline;
 pub mod prompt;
 mod rerank;
 mod retrieve;
 mod router;
 mod routing;
+mod score;
+mod search_result;
 mod signals;
+mod truncate;
 mod verbalize;
 
 pub use answer::{Answer, Calls, Citation, Retrieved, Tokens, Verbalized};
-pub use assessor::{Assessor, Boundary};
+pub use assessor::{AssessedModel, Assessor};
 pub use back_end::BackEnd;
 pub use datastore::{Datastore, DatastoreError};
 pub use error::AnswerError;
-pub use finding::Finding;
-pub use passage_view::{PassageView, view_passages};
-pub use pipeline::{Event, Pipeline, Settings};
+pub use mismatch::Mismatch;
+pub use passage_features::{PassageFeatures, passage_features};
+pub use pipeline::{AnswerSettings, Event, Pipeline};
 pub use prompt::QuestionPrompt;
 pub use rerank::{Rerank, Reranker, Reranking, UnknownRerank};
 pub use retrieve::Retriever;
 pub use router::{Representation, Routed, fits, represent};
 pub use routing::{SAMPLES, chance};
+pub use search_result::SearchResult;
 pub use signals::{
     ChosenSource, Cost, Definition, Measurements, RoutingModel, RoutingModels, Signal, Step,
     UnknownSignal, Verdicts, draw_answers, inspect_answers, judge, share,
 };
+pub use truncate::SPARE_TOKENS;
+pub use verbalize::VERBALIZED_TOKENS;
 
 /// How it is decided whether a question retrieves.
 pub type Policy = ken_route::Policy<Signal>;

@@ -28,7 +28,7 @@ use crate::verbalize::verbalize;
 
 /// How questions are answered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Settings {
+pub struct AnswerSettings {
     /// Decides whether a question retrieves.
     pub policy: Policy,
     /// How passages are searched.
@@ -49,7 +49,7 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// What happens while a question is answered, for those who watch.
+/// What happens while a question is answered, for observers.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The source was chosen.
@@ -62,16 +62,16 @@ pub enum Event<'a> {
     Text(&'a str),
 }
 
-/// All that answering takes. Calls from several threads are safe.
+/// Answers questions. Calls from several threads are safe.
 pub struct Pipeline {
     pub(crate) model: Arc<dyn LanguageModel>,
     retriever: Option<Retriever>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: AnswerSettings,
     pub(crate) router: Option<Router>,
     pub(crate) assessor: Option<Assessor>,
     pub(crate) datastore: Option<Datastore>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
-    further: BTreeMap<String, Retriever>,
+    extra_corpora: BTreeMap<String, Retriever>,
 }
 
 impl Pipeline {
@@ -80,7 +80,7 @@ impl Pipeline {
     pub fn new(
         model: Arc<dyn LanguageModel>,
         retriever: Option<Retriever>,
-        settings: Settings,
+        settings: AnswerSettings,
     ) -> Self {
         Self {
             model,
@@ -89,7 +89,7 @@ impl Pipeline {
             router: None,
             assessor: None,
             datastore: None,
-            further: BTreeMap::new(),
+            extra_corpora: BTreeMap::new(),
         }
     }
 
@@ -107,8 +107,7 @@ impl Pipeline {
         })
     }
 
-    /// The same pipeline with a model that says whether the one that answers knows, by which the
-    /// policy `kbm` decides.
+    /// The same pipeline with an assessor, by which the policy `kbm` decides.
     ///
     /// # Errors
     /// One that was trained on another model or other prompts.
@@ -135,11 +134,14 @@ impl Pipeline {
     /// The same pipeline with corpora beside the first, by the names under which the model was
     /// trained to choose them.
     #[must_use]
-    pub fn with_further(self, further: BTreeMap<String, Retriever>) -> Self {
-        Self { further, ..self }
+    pub fn with_extra_corpora(self, extra_corpora: BTreeMap<String, Retriever>) -> Self {
+        Self {
+            extra_corpora,
+            ..self
+        }
     }
 
-    /// The fingerprints of what decides beside the model.
+    /// The fingerprints of the routing models.
     #[must_use]
     pub fn routing_models(&self) -> RoutingModels<'_> {
         RoutingModels {
@@ -160,13 +162,13 @@ impl Pipeline {
     }
 
     /// The same pipeline with other settings from here on.
-    pub fn set(&mut self, settings: Settings) {
+    pub fn set(&mut self, settings: AnswerSettings) {
         self.settings = settings;
     }
 
     /// How questions are answered.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &AnswerSettings {
         &self.settings
     }
 
@@ -178,8 +180,8 @@ impl Pipeline {
 
     /// The corpora beside the first, by name.
     #[must_use]
-    pub fn further(&self) -> &BTreeMap<String, Retriever> {
-        &self.further
+    pub fn extra_corpora(&self) -> &BTreeMap<String, Retriever> {
+        &self.extra_corpora
     }
 
     /// The language model, to be shared.
@@ -250,12 +252,12 @@ impl Pipeline {
             .copied()
             .map(QuestionPrompt::open)
             .collect();
-        let rooms = self.rooms(&question_prompts)?;
-        self.check(&questions, &rooms)?;
+        let budgets = self.budgets(&question_prompts)?;
+        self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
-        self.gather(&mut drafts, &rooms, watch)?;
+        self.gather(&mut drafts, &budgets, watch)?;
         self.judge_again(&mut drafts, watch)?;
-        self.verbalize(&mut drafts, &rooms, watch)?;
+        self.verbalize(&mut drafts, &budgets, watch)?;
         let lines = self.write(&mut drafts, watch)?;
         let share = started.elapsed() / drafts.len().max(1) as u32;
         Ok(drafts
@@ -287,21 +289,22 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Tokens that each question may have: what the longest prompt without evidence leaves.
-    fn rooms(&self, question_prompts: &[QuestionPrompt<'_>]) -> Result<Vec<usize>, AnswerError> {
-        // Few frames differ, so that few have to be counted.
+    /// The tokens that each question and its evidence may have: what the longest prompt without evidence
+    /// leaves.
+    fn budgets(&self, question_prompts: &[QuestionPrompt<'_>]) -> Result<Vec<usize>, AnswerError> {
+        // Few frames differ, so few have to be counted.
         let mut known: Vec<(Prompt, usize)> = Vec::new();
         question_prompts
             .iter()
             .map(|question_prompt| {
                 let frame = prompt::frame(*question_prompt);
-                if let Some((_, room)) = known.iter().find(|(other, _)| *other == frame) {
-                    return Ok(*room);
+                if let Some((_, budget)) = known.iter().find(|(other, _)| *other == frame) {
+                    return Ok(*budget);
                 }
                 let used = self.model.count_prompt_tokens(&frame)? + self.settings.max_tokens;
-                let room = self.model.context_tokens().saturating_sub(used);
-                known.push((frame, room));
-                Ok(room)
+                let budget = self.model.context_tokens().saturating_sub(used);
+                known.push((frame, budget));
+                Ok(budget)
             })
             .collect()
     }
@@ -322,30 +325,30 @@ impl Pipeline {
             .iter()
             .map(|question_prompt| question_prompt.question.trim())
             .collect();
-        let rooms = self.rooms(question_prompts)?;
-        self.check(&questions, &rooms)?;
+        let budgets = self.budgets(question_prompts)?;
+        self.check(&questions, &budgets)?;
         let always = Policy::Always.choose(None)?;
         let mut drafts: Vec<Draft<'_>> = questions
             .iter()
             .map(|question| Draft::new(question, always.clone(), true))
             .collect();
-        self.gather(&mut drafts, &rooms, &mut |_, _| ControlFlow::Continue(()))?;
+        self.gather(&mut drafts, &budgets, &mut |_, _| ControlFlow::Continue(()))?;
         Ok(drafts.into_iter().map(|draft| draft.retrieved).collect())
     }
 
-    /// Finds passages where they are wanted, and marks those that fit into the prompt, where question
-    /// and passages have as many tokens as `rooms` says.
+    /// Finds passages for drafts that retrieve, and marks those that fit into the prompt. `budgets` are
+    /// the tokens that question and passages may have together.
     fn gather(
         &self,
         drafts: &mut [Draft<'_>],
-        rooms: &[usize],
+        budgets: &[usize],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let mut by_corpus: BTreeMap<Option<String>, Vec<usize>> = BTreeMap::new();
         for (index, draft) in drafts.iter().enumerate() {
             if draft.choice.source == Source::Corpus {
                 let corpus = draft.corpus.clone();
-                let corpus = corpus.filter(|name| self.further.contains_key(name));
+                let corpus = corpus.filter(|name| self.extra_corpora.contains_key(name));
                 by_corpus.entry(corpus).or_default().push(index);
             }
         }
@@ -353,7 +356,7 @@ impl Pipeline {
         let mut all = Vec::new();
         for (corpus, indices) in by_corpus {
             let retriever = match &corpus {
-                Some(name) => self.further.get(name),
+                Some(name) => self.extra_corpora.get(name),
                 None => self.retriever.as_ref(),
             };
             let retriever = retriever.ok_or(AnswerError::NoCorpus)?;
@@ -362,7 +365,7 @@ impl Pipeline {
             all.extend(indices.into_iter().zip(found));
         }
         for (index, found) in all {
-            let (draft, room) = (&mut drafts[index], rooms[index]);
+            let (draft, limit) = (&mut drafts[index], budgets[index]);
             draft.calls.retriever += 1;
             draft.took("embed", found.embed_time);
             draft.took("search", found.search_time);
@@ -370,13 +373,13 @@ impl Pipeline {
                 draft.took("rerank", rerank.time);
                 draft.tokens.prompt += rerank.tokens;
             }
-            draft.retrieved = found.findings.into_iter().map(Retrieved::unread).collect();
-            // As in `check`: only where the room is tight does the question's length matter.
-            let budget = if draft.question.len().saturating_add(wanted) <= room {
+            draft.retrieved = found.results.into_iter().map(Retrieved::unread).collect();
+            // As in `check`: the question's length matters only where the budget is tight.
+            let budget = if draft.question.len().saturating_add(wanted) <= limit {
                 wanted
             } else {
                 let question = self.model.count_tokens(draft.question)?;
-                room.saturating_sub(question).min(wanted)
+                limit.saturating_sub(question).min(wanted)
             };
             evidence::fit(self.model.as_ref(), &mut draft.retrieved, budget)?;
             if draft.go_on {
@@ -386,19 +389,19 @@ impl Pipeline {
         Ok(())
     }
 
-    /// Has the model write what it knows, where it is to answer from that.
+    /// Verbalizes what the model knows, where it is to answer from that.
     fn verbalize(
         &self,
         drafts: &mut [Draft<'_>],
-        rooms: &[usize],
+        budgets: &[usize],
         watch: &mut dyn FnMut(usize, Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), AnswerError> {
         let (indices, questions): (Vec<usize>, Vec<(&str, usize)>) = drafts
             .iter()
-            .zip(rooms)
+            .zip(budgets)
             .enumerate()
             .filter(|(_, (draft, _))| draft.go_on && draft.choice.source == Source::SelfKnowledge)
-            .map(|(index, (draft, room))| (index, (draft.question, *room)))
+            .map(|(index, (draft, budget))| (index, (draft.question, *budget)))
             .unzip();
         // A model that chooses its source was trained to write what it knows wherever that is itself.
         let verbalizes = self.settings.verbalize || self.model.source_chooser().is_ok();

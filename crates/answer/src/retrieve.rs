@@ -1,5 +1,5 @@
-//! Finding passages for a question: the query's embedding, the search, the reranking where one is
-//! wanted, and how long each took.
+//! Finding passages for a question: the query's embedding, the search, the reranking if any, and how
+//! long each took.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use ken_index::{Mode, Query};
 use ken_language::{Embedder, Role};
 
 use crate::rerank::{Reranked, Reranking};
-use crate::{AnswerError, BackEnd, Finding};
+use crate::{AnswerError, BackEnd, SearchResult};
 
 /// What is searched, with the embedder of its passages.
 pub struct Retriever {
@@ -19,7 +19,7 @@ pub struct Retriever {
 
 /// What was found for a question.
 pub(crate) struct Found {
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) results: Vec<SearchResult>,
     /// Its share of the time to embed all questions.
     pub(crate) embed_time: Duration,
     pub(crate) search_time: Duration,
@@ -101,7 +101,12 @@ impl Retriever {
     ///
     /// # Errors
     /// An empty query or corpus, a damaged index, a model that fails.
-    pub fn search(&self, query: &str, mode: Mode, k: usize) -> Result<Vec<Finding>, AnswerError> {
+    pub fn search(
+        &self,
+        query: &str,
+        mode: Mode,
+        k: usize,
+    ) -> Result<Vec<SearchResult>, AnswerError> {
         let found = self.search_many(&[query], mode, k)?;
         Ok(found.into_iter().flatten().collect())
     }
@@ -118,9 +123,9 @@ impl Retriever {
         queries: &[&str],
         mode: Mode,
         k: usize,
-    ) -> Result<Vec<Vec<Finding>>, AnswerError> {
+    ) -> Result<Vec<Vec<SearchResult>>, AnswerError> {
         let found = self.find(queries, mode, k)?;
-        Ok(found.into_iter().map(|found| found.findings).collect())
+        Ok(found.into_iter().map(|found| found.results).collect())
     }
 
     /// As [`Retriever::search_many`], with what it cost.
@@ -135,14 +140,14 @@ impl Retriever {
         };
         let mut found = self.find_passages(queries, mode, reranking.depth())?;
         let started = Instant::now();
-        let passages: Vec<Vec<Finding>> = found
+        let passages: Vec<Vec<SearchResult>> = found
             .iter_mut()
-            .map(|found| std::mem::take(&mut found.findings))
+            .map(|found| std::mem::take(&mut found.results))
             .collect();
         let reranked = reranking.rerank(self.embedder.as_ref(), queries, &passages, k)?;
         let time = started.elapsed() / queries.len().max(1) as u32;
         for (found, Reranked { chunks, tokens }) in found.iter_mut().zip(reranked) {
-            found.findings = chunks;
+            found.results = chunks;
             found.rerank = Some(RerankCost { time, tokens });
         }
         Ok(found)
@@ -180,7 +185,7 @@ impl Retriever {
                 };
                 let hits = self.back_end.search(&query, mode, k)?;
                 Ok(Found {
-                    findings: hits.into_iter().map(Finding::passage).collect(),
+                    results: hits.into_iter().map(SearchResult::passage).collect(),
                     embed_time,
                     search_time: started.elapsed(),
                     rerank: None,

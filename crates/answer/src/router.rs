@@ -1,5 +1,5 @@
-//! A router at work: which vector of a question it takes, and whether it may be used with this model
-//! and embedder. What it makes of the vector is in `ken_route`.
+//! Applying a router: which vector of a question it reads, and whether it fits this model and embedder.
+//! What it predicts from the vector is in `ken_route`.
 
 use ken_language::{
     Embedder, GenerateOptions, GenerateRequest, LanguageModel, Prompt, Role, Sampling,
@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 
 use crate::assessor::Assessor;
 use crate::error::AnswerError;
+use crate::mismatch::Mismatch;
 use crate::prompt::{self, Indicator};
 
 /// A router that fits the model and the embedder at hand.
@@ -18,7 +19,7 @@ pub(crate) struct Router {
     pub(crate) fingerprint: String,
 }
 
-/// What a router held of a question.
+/// A router's prediction for a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Routed {
     /// The router's fingerprint.
@@ -36,7 +37,7 @@ pub enum Representation<'a> {
     HiddenState {
         /// The model.
         model: &'a dyn LanguageModel,
-        /// Behind so many blocks.
+        /// After this many layers.
         layer: usize,
     },
     /// How sure the model is of the first token of its answer from memory.
@@ -157,8 +158,8 @@ fn first_token(
     each.collect()
 }
 
-/// Makes sure that a router was learned with a model, an embedder and an assessor, where there are any,
-/// and the prompts of today; given by their fingerprints.
+/// Makes sure that a router was trained with this model, embedder and assessor, where there are any,
+/// and with the current prompts; all by their fingerprints.
 ///
 /// # Errors
 /// [`AnswerError::OtherRouter`].
@@ -170,29 +171,23 @@ pub fn fits(
 ) -> Result<(), AnswerError> {
     let prompt = prompt::fingerprint();
     let measured = &head.measured_on;
-    let now = [
-        ("model", Some(&measured.model), Some(model)),
-        ("embedder", measured.embedder.as_ref(), embedder),
-        ("model of kbm", measured.assessor.as_ref(), assessor),
-        ("prompts", measured.prompt.as_ref(), Some(prompt.as_str())),
-    ];
-    for (what, expected, received) in now {
-        if let (Some(expected), Some(received)) = (expected, received)
-            && !ken_storage::same_fingerprint(expected, received)
-        {
-            return Err(AnswerError::OtherRouter {
-                what,
-                expected: expected.clone(),
-                received: received.to_owned(),
-                renewal: head.renewal(),
-            });
-        }
+    let mismatch = Mismatch::find([
+        ("model", Some(measured.model.as_str()), Some(model)),
+        ("embedder", measured.embedder.as_deref(), embedder),
+        ("model of kbm", measured.assessor.as_deref(), assessor),
+        ("prompts", measured.prompt.as_deref(), Some(prompt.as_str())),
+    ]);
+    match mismatch {
+        Some(mismatch) => Err(AnswerError::OtherRouter {
+            mismatch,
+            renewal: head.renewal(),
+        }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 impl Router {
-    /// Makes sure that a head was learned with this model, this embedder and this assessor.
+    /// Makes sure that a head was trained with this model, this embedder and this assessor.
     ///
     /// # Errors
     /// [`AnswerError::OtherRouter`].
@@ -214,7 +209,7 @@ impl Router {
         })
     }
 
-    /// What is held of the question with this vector. A vector that is no number needs retrieval:
+    /// The prediction for the question with this vector. Where it is no number, the question retrieves:
     /// that is the side that costs least.
     pub(crate) fn route(&self, vector: &[f32]) -> Routed {
         let need = self.head.apply(vector).filter(|need| need.is_finite());

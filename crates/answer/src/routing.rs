@@ -15,10 +15,10 @@ use crate::prompt::{self, QuestionPrompt};
 use crate::retrieve::Retriever;
 use crate::signals::{Measurements, Measuring, Signal};
 
-/// Answers that a policy samples where nobody says how many: more tell more, and cost more.
+/// How many answers a policy samples by default: more are more precise, and cost more.
 pub const SAMPLES: usize = 10;
 
-/// The temperature at which a model is sampled as it is.
+/// The temperature that leaves the model's distribution as it is.
 const AS_IT_IS: f32 = 1.0;
 
 impl Pipeline {
@@ -70,11 +70,7 @@ impl Pipeline {
             assessor: self.assessor.as_ref(),
             datastore: self.datastore.as_ref(),
         };
-        measuring
-            .measure(signals, questions, prompts, before)?
-            .into_iter()
-            .map(|measured| measured.ok_or(AnswerError::Interrupted))
-            .collect()
+        measuring.measure(signals, questions, prompts, before)
     }
 
     /// Measures what the policy needs, and nothing else, and lets it choose.

@@ -2,22 +2,23 @@
 
 use std::ops::ControlFlow;
 
-use ken_language::{LanguageModel, Prompt, Sampling};
-use ken_probe::{TextWanted, VERBALIZED_TOKENS};
+use ken_language::{LanguageModel, Prompt};
+use ken_probe::{DrawRequest, draw_watched};
 
 use crate::AnswerError;
 use crate::answer::{Tokens, Verbalized};
 use crate::prompt::{self, QuestionPrompt};
+use crate::truncate::SPARE_TOKENS;
 
-/// Tokens left free, for the number of the text and those that come about where texts meet.
-const SPARE_TOKENS: usize = 8;
+/// Most tokens of a text: SR-RAG's number (section 4.1).
+pub const VERBALIZED_TOKENS: usize = 150;
 
-/// Writes a text about each question, the likeliest (SR-RAG, section 3.4), all in one batch.
-/// `questions` come with the tokens that question and text may have together. `watch` is given the
-/// place of the question and each piece of its text.
+/// Writes the greedy text about each question (SR-RAG, section 3.4), all in one batch. `questions`
+/// come with the tokens that question and text may have together. `watch` is given the place of the
+/// question and each piece of its text, and may cancel it.
 ///
 /// # Shapes
-/// Returns one text for each question; `None` where it was broken off.
+/// Returns `[questions]`; `None` for a text that was cancelled.
 ///
 /// # Errors
 /// A question that does not fit, a model that fails.
@@ -30,60 +31,56 @@ pub(crate) fn verbalize(
         .iter()
         .map(|(question, _)| prompt::verbalize(QuestionPrompt::open(question), None))
         .collect();
-    let rooms = questions
+    let budgets = questions
         .iter()
-        .map(|(question, room)| room_beside(model, question, *room))
+        .map(|(question, budget)| text_budget(model, question, *budget))
         .collect::<Result<Vec<usize>, AnswerError>>()?;
-    let wanted: Vec<TextWanted<'_>> = prompts
+    let requests: Vec<DrawRequest<'_>> = prompts
         .iter()
-        .zip(&rooms)
-        .map(|(prompt, room)| TextWanted {
-            prompt,
-            sampling: Sampling::Greedy,
-            max_tokens: VERBALIZED_TOKENS.min(*room),
-        })
+        .zip(&budgets)
+        .map(|(prompt, budget)| DrawRequest::greedy(prompt, VERBALIZED_TOKENS.min(*budget)))
         .collect();
-    let written = ken_probe::verbalize(model, &wanted, watch)?;
-    written
-        .into_iter()
-        .zip(rooms)
-        .map(|(written, room)| {
-            let Some(written) = written else {
-                return Ok(None);
-            };
-            // A token has at least one byte, so that few texts need to be counted once more.
-            let fits = written.text.len() <= room || model.count_tokens(&written.text)? <= room;
-            Ok(Some(Verbalized {
-                in_prompt: fits && !written.text.is_empty(),
-                text: written.text,
-                tokens: Tokens {
-                    prompt: written.prompt_tokens,
-                    completion: written.tokens,
-                },
-            }))
-        })
-        .collect()
+    let drawn = draw_watched(model, &requests, watch)?;
+    let each = drawn.into_iter().zip(budgets).map(|(drawn, budget)| {
+        let Some(drawn) = drawn else {
+            return Ok(None);
+        };
+        let tokens = Tokens {
+            prompt: drawn.prompt_tokens,
+            completion: drawn.written_tokens(),
+        };
+        let text = drawn.into_text();
+        // A token has at least one byte, so few texts need to be counted once more.
+        let fits = text.len() <= budget || model.count_tokens(&text)? <= budget;
+        Ok(Some(Verbalized {
+            in_prompt: fits && !text.is_empty(),
+            text,
+            tokens,
+        }))
+    });
+    each.collect()
 }
 
 /// Tokens that a text may have beside its question.
-fn room_beside(
+fn text_budget(
     model: &dyn LanguageModel,
     question: &str,
-    room: usize,
+    budget: usize,
 ) -> Result<usize, AnswerError> {
-    let room = room.saturating_sub(SPARE_TOKENS);
-    // Only where the room is tight does the question's length matter.
-    if question.len() + 2 * VERBALIZED_TOKENS <= room {
-        return Ok(room - question.len());
+    let budget = budget.saturating_sub(SPARE_TOKENS);
+    // The question's length matters only where the budget is tight.
+    if question.len() + 2 * VERBALIZED_TOKENS <= budget {
+        return Ok(budget - question.len());
     }
-    Ok(room.saturating_sub(model.count_tokens(question)?))
+    Ok(budget.saturating_sub(model.count_tokens(question)?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, Event, Pipeline, Settings};
+    use crate::{Answer, AnswerSettings, Event, Pipeline};
     use ken_index::Mode;
+    use ken_language::Sampling;
     use ken_testing::{Fact, TableModel};
     use std::sync::Arc;
 
@@ -103,7 +100,7 @@ mod tests {
         ]);
         let instruction = prompt::verbalize(QuestionPrompt::open("who?"), None).instruction;
         let table = table.unwrap().writing_texts(&[instruction]);
-        let settings = Settings {
+        let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             mode: Mode::Lexical,
             k: 1,
@@ -187,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_the_room_that_question_and_answer_leave() {
+    fn a_text_has_the_budget_that_question_and_answer_leave() {
         let pipeline = pipeline("never", true);
         let model = pipeline.model();
         let mut go_on = |_, _: &str| ControlFlow::Continue(());
         // Two words of the question and eight to spare: nothing is left.
-        for (room, text) in [(10, ""), (11, "What is known of it: Ida.")] {
-            let written = verbalize(model, &[("who rows?", room)], &mut go_on).unwrap();
+        for (budget, text) in [(10, ""), (11, "What is known of it: Ida.")] {
+            let written = verbalize(model, &[("who rows?", budget)], &mut go_on).unwrap();
             let written = written[0].as_ref().unwrap();
             // The table writes a whole text where there is room for a token; it is then too long.
             assert_eq!((written.text.as_str(), written.in_prompt), (text, false));

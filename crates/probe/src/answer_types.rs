@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
-use ken_language::{
-    Embedder, Examples, LanguageModel, ModelError, Prompt, Role, ScoreRequest, WorkedExample,
-};
+use ken_language::{Embedder, LanguageModel, ModelError, Role};
 
+use crate::few_shot::FewShot;
+use crate::first_of_two::first_of_two;
 use crate::normalize::{Rules, normalize};
+use crate::worked_examples;
 
 /// When two answers are of one type.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -106,7 +107,7 @@ pub fn types_by_meaning(
 /// answer of a type, and that from it, are of that type too.
 ///
 /// # Errors
-/// A model that cannot tell how likely a word is, or that fails.
+/// A model that does not score, or that fails.
 pub fn types_by_entailment(
     question: &str,
     answers: &[&str],
@@ -198,28 +199,17 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
     }
 }
 
-const CHOICES: [&str; 2] = [" True", " False"];
-
-const INSTRUCTION: &str = "For each question with two answers, it is written whether the second is right if the first is.";
-
-const EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "Question: when did the war end\nFirst: on 11 November 1918\nSecond: in 1918\nFollows:",
-        output: "True",
+const FOLLOWS: FewShot = FewShot {
+    instruction: "For each question with two answers, it is written whether the second is right if the first is.",
+    examples: worked_examples! {
+        "Question: when did the war end\nFirst: on 11 November 1918\nSecond: in 1918\nFollows:"
+            => "True",
+        "Question: when did the war end\nFirst: in 1918\nSecond: in 1919\nFollows:" => "False",
+        "Question: who wrote the letter\nFirst: a friend\nSecond: her friend Ada Brown\nFollows:"
+            => "False",
+        "Question: what is it made of\nFirst: mostly copper\nSecond: copper\nFollows:" => "True",
     },
-    WorkedExample {
-        input: "Question: when did the war end\nFirst: in 1918\nSecond: in 1919\nFollows:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Question: who wrote the letter\nFirst: a friend\nSecond: her friend Ada Brown\nFollows:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Question: what is it made of\nFirst: mostly copper\nSecond: copper\nFollows:",
-        output: "True",
-    },
-];
+};
 
 /// Those of `firsts` that follow from the text, and from which it follows.
 fn entail_each_other(
@@ -229,35 +219,18 @@ fn entail_each_other(
     texts: &[String],
     model: &dyn LanguageModel,
 ) -> Result<Vec<usize>, ModelError> {
-    if firsts.is_empty() {
-        return Ok(Vec::new());
-    }
-    let prompt = |first: &str, second: &str| Prompt {
-        instruction: INSTRUCTION,
-        examples: Examples::Fixed(&EXAMPLES),
-        input: format!("Question: {question}\nFirst: {first}\nSecond: {second}\nFollows:"),
-        sourced: None,
+    let prompt = |first: &str, second: &str| {
+        let input = format!("Question: {question}\nFirst: {first}\nSecond: {second}\nFollows:");
+        (FOLLOWS.prompt(input), [" True", " False"])
     };
-    let prompts: Vec<Prompt> = firsts
+    let prompts: Vec<_> = firsts
         .iter()
         .flat_map(|&first| [prompt(&texts[first], text), prompt(text, &texts[first])])
         .collect();
-    let requests: Vec<_> = prompts
-        .iter()
-        .map(|prompt| ScoreRequest {
-            prompt,
-            continuations: &CHOICES,
-        })
-        .collect();
-    let chances = model.choose(&requests)?;
-    let follows: Vec<bool> = chances
-        .iter()
-        .map(|chances| chances.first().is_some_and(|yes| *yes > 0.5))
-        .collect();
-    Ok(firsts
-        .iter()
-        .zip(follows.chunks(2))
-        .filter_map(|(first, both)| both.iter().all(|follows| *follows).then_some(*first))
+    let follows = first_of_two(model, &prompts)?;
+    let both_ways = firsts.iter().zip(follows.chunks(2));
+    Ok(both_ways
+        .filter_map(|(first, both)| both.iter().all(|yes| *yes > 0.5).then_some(*first))
         .collect())
 }
 

@@ -12,9 +12,9 @@ pub fn letter(choice: usize) -> Option<char> {
         .and_then(|choice| char::from_u32(u32::from('A') + choice))
 }
 
-/// The choice that a model's answer names, by its letter or by its text: `B`, `(b)`, `B. four`. A
-/// model is shown the choices behind their letters, so a letter is one, alone or before its choice,
-/// even where another choice has it as its text.
+/// The choice that a model's answer names, by its letter or by its text: `B`, `(b)`, `B. four`. A model
+/// sees each choice after its letter, so a letter names one, alone or before its choice, even where it
+/// is the text of another choice.
 #[must_use]
 pub fn named_choice(answer: &str, choices: &[String]) -> Option<usize> {
     let shown = by_letter(answer, choices).filter(|(at, rest)| {
@@ -56,7 +56,7 @@ fn is_same(answer: &str, choice: &String) -> bool {
 /// What may follow the letter of a choice. An article is followed by a space, and so it is none.
 const BEHIND_LETTERS: [char; 9] = ['.', ')', ':', ',', '）', '：', '、', '，', '。'];
 
-/// By the letter that it begins with, and what stands behind that.
+/// By the letter that it begins with, and what follows.
 fn by_letter<'a>(answer: &'a str, choices: &[String]) -> Option<(usize, &'a str)> {
     let answer = answer.trim().trim_start_matches(['(', '（']);
     let mut letters = answer.chars();

@@ -2,14 +2,14 @@
 //! judgment of a model (KBM, section A.2, which asks one for Chinese). The comparisons themselves
 //! are in `scores` and `choices`.
 
-use std::fmt;
-use std::str::FromStr;
-
-use ken_language::{Examples, LanguageModel, ModelError, Prompt, ScoreRequest, WorkedExample};
+use ken_language::{LanguageModel, ModelError};
 
 use crate::choices::{named_choice, right_choices};
+use crate::few_shot::FewShot;
+use crate::first_of_two::first_of_two;
 use crate::normalize::is_mostly_chinese;
 use crate::scores::{covers, score};
+use crate::{named, worked_examples};
 
 /// When an answer counts as right.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -23,37 +23,11 @@ pub enum Correctness {
     Judge,
 }
 
-impl fmt::Display for Correctness {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Exact => "exact",
-            Self::Contains => "contains",
-            Self::Judge => "judge",
-        })
-    }
-}
-
-/// A name that is none of [`Correctness`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{received:?} is not a way to tell right answers; there are exact, contains and judge")]
-pub struct UnknownCorrectness {
-    /// What was given.
-    pub received: String,
-}
-
-impl FromStr for Correctness {
-    type Err = UnknownCorrectness;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "exact" => Ok(Self::Exact),
-            "contains" => Ok(Self::Contains),
-            "judge" => Ok(Self::Judge),
-            _ => Err(UnknownCorrectness {
-                received: name.to_owned(),
-            }),
-        }
-    }
+named! {
+    Correctness, "way to tell right answers",
+    Correctness::Exact => "exact",
+    Correctness::Contains => "contains",
+    Correctness::Judge => "judge",
 }
 
 /// What the right answers to a question are.
@@ -82,7 +56,7 @@ impl Golden<'_> {
     }
 }
 
-/// Why answers to a question cannot be told right from wrong.
+/// Why answers to a question cannot be scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
@@ -93,14 +67,14 @@ pub enum Obstacle {
 }
 
 /// Whether each answer is right. Answers to a multiple-choice question are right that name a right
-/// choice, by its letter or its text, in whatever way the others are told. A judge is not asked
-/// about answers that match exactly, nor about those that say nothing.
+/// choice, by its letter or its text, whatever the rule for the others. A judge is not asked about
+/// answers that match exactly, nor about empty ones.
 ///
 /// # Shapes
 /// Returns one truth value for each answer.
 ///
 /// # Errors
-/// A judge that cannot tell how likely a word is, or that fails.
+/// A judge that does not score, or that fails.
 pub fn are_right(
     correctness: Correctness,
     answers: &[(&str, Golden<'_>)],
@@ -122,7 +96,7 @@ pub fn are_right(
         .collect())
 }
 
-/// What can be told without asking a model.
+/// The verdict, where no model needs to be asked.
 fn without_judge(correctness: Correctness, answer: &str, golden: &Golden<'_>) -> Option<bool> {
     let right = right_choices(golden.answers, golden.choices);
     if !right.is_empty() {
@@ -139,97 +113,50 @@ fn without_judge(correctness: Correctness, answer: &str, golden: &Golden<'_>) ->
     }
 }
 
-const CHOICES: [&str; 2] = [" True", " False"];
-const CHINESE_CHOICES: [&str; 2] = [" 是", " 否"];
+/// Alternates answers that are right in other words with answers that are close but wrong.
+const SAME: FewShot = FewShot {
+    instruction: "For each answer, it is written whether it means the same as one of the \
+right answers.",
+    examples: worked_examples! {
+        "Right answers: the United States\nAnswer: America, the USA\nIt is right:" => "True",
+        "Right answers: 1912 / April 1912\nAnswer: 1913\nIt is right:" => "False",
+        "Right answers: Johann Sebastian Bach\nAnswer: Carl Philipp Emanuel Bach\nIt is right:"
+            => "False",
+        "Right answers: three / 3\nAnswer: there are three of them\nIt is right:" => "True",
+    },
+};
 
-const INSTRUCTION: &str = "For each answer, it is written whether it means the same as one of the \
-right answers.";
+const CHINESE_SAME: FewShot = FewShot {
+    instruction: "判断每个回答与某个正确答案的意思是否相同。",
+    examples: worked_examples! {
+        "正确答案：美国\n回答：美利坚合众国\n回答正确：" => "是",
+        "正确答案：1912年\n回答：1913年\n回答正确：" => "否",
+        "正确答案：李白\n回答：杜甫\n回答正确：" => "否",
+        "正确答案：三个 / 3个\n回答：一共有三个\n回答正确：" => "是",
+    },
+};
 
-/// By turns an answer that is right in other words, and one that is close but wrong.
-const EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "Right answers: the United States\nAnswer: America, the USA\nIt is right:",
-        output: "True",
-    },
-    WorkedExample {
-        input: "Right answers: 1912 / April 1912\nAnswer: 1913\nIt is right:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Right answers: Johann Sebastian Bach\nAnswer: Carl Philipp Emanuel Bach\nIt is right:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Right answers: three / 3\nAnswer: there are three of them\nIt is right:",
-        output: "True",
-    },
-];
-
-const CHINESE_INSTRUCTION: &str = "判断每个回答与某个正确答案的意思是否相同。";
-
-const CHINESE_EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "正确答案：美国\n回答：美利坚合众国\n回答正确：",
-        output: "是",
-    },
-    WorkedExample {
-        input: "正确答案：1912年\n回答：1913年\n回答正确：",
-        output: "否",
-    },
-    WorkedExample {
-        input: "正确答案：李白\n回答：杜甫\n回答正确：",
-        output: "否",
-    },
-    WorkedExample {
-        input: "正确答案：三个 / 3个\n回答：一共有三个\n回答正确：",
-        output: "是",
-    },
-];
-
-/// The model's own word on each answer. The question is left out, so that only the answers are
+/// The model's own verdict on each answer. The question is left out, so that only the answers are
 /// compared.
 fn judgments(
     judge: &dyn LanguageModel,
     answers: &[&(&str, Golden<'_>)],
 ) -> Result<Vec<bool>, ModelError> {
-    if answers.is_empty() {
-        return Ok(Vec::new());
-    }
-    let prompts: Vec<(Prompt, &[&str])> = answers
+    let prompts: Vec<_> = answers
         .iter()
         .map(|(answer, golden)| {
             let right = golden.answers.join(" / ");
             if is_mostly_chinese(&right) {
-                let prompt = Prompt {
-                    instruction: CHINESE_INSTRUCTION,
-                    examples: Examples::Fixed(&CHINESE_EXAMPLES),
-                    input: format!("正确答案：{right}\n回答：{answer}\n回答正确："),
-                    sourced: None,
-                };
-                (prompt, &CHINESE_CHOICES[..])
+                let input = format!("正确答案：{right}\n回答：{answer}\n回答正确：");
+                (CHINESE_SAME.prompt(input), [" 是", " 否"])
             } else {
-                let prompt = Prompt {
-                    instruction: INSTRUCTION,
-                    examples: Examples::Fixed(&EXAMPLES),
-                    input: format!("Right answers: {right}\nAnswer: {answer}\nIt is right:"),
-                    sourced: None,
-                };
-                (prompt, &CHOICES[..])
+                let input = format!("Right answers: {right}\nAnswer: {answer}\nIt is right:");
+                (SAME.prompt(input), [" True", " False"])
             }
         })
         .collect();
-    let requests: Vec<_> = prompts
-        .iter()
-        .map(|(prompt, continuations)| ScoreRequest {
-            prompt,
-            continuations,
-        })
-        .collect();
-    let chances = judge.choose(&requests)?;
-    Ok(chances
-        .iter()
-        .map(|chances| chances.first().is_some_and(|right| *right > 0.5))
-        .collect())
+    let right = first_of_two(judge, &prompts)?;
+    Ok(right.into_iter().map(|right| right > 0.5).collect())
 }
 
 #[cfg(test)]

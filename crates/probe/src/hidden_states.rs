@@ -1,19 +1,19 @@
-//! How far apart answers are in the model's hidden states: the model reads each behind its prompt.
-//! What follows from the states is counted in `uncertainty`.
+//! How far apart answers are in the model's hidden states: the model reads each after its prompt. The
+//! score of the states is in `uncertainty`.
 
 use ken_language::{LanguageModel, ModelError, Prompt};
 
 use crate::uncertainty::eigenscore;
 
-/// The eigenscore of the answers to each prompt, on the state of an answer's last token behind half
-/// of the model's blocks (Chen and others 2024, INSIDE, section 4). Equal answers are read once.
+/// The eigenscore of the answers to each prompt, on the state of an answer's last token after half of
+/// the model's layers (Chen and others 2024, INSIDE, section 4). Equal answers are read once.
 ///
 /// # Shapes
 /// `answers`: `[prompts][answers]`. Returns `[prompts]`; `None` where [`eigenscore`] gives none, or
 /// where the model shows no states.
 ///
 /// # Errors
-/// An answer that does not fit behind its prompt, a model that fails.
+/// An answer that does not fit after its prompt, a model that fails.
 pub fn eigenscores(
     model: &dyn LanguageModel,
     prompts: &[&Prompt],

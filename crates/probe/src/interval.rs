@@ -14,8 +14,8 @@ pub fn wilson_interval(successes: usize, trials: usize) -> Option<[f64; 2]> {
     Some(wilson_interval_of(successes as f64 / trials, trials))
 }
 
-/// The same of a share in `[0, 1]` that is as sure as one of so many independent trials, which need
-/// not be whole: more than none.
+/// The same for a share in `[0, 1]` that is worth `trials` independent trials, a positive number that
+/// need not be whole.
 #[must_use]
 pub fn wilson_interval_of(share: f64, trials: f64) -> [f64; 2] {
     let z2 = Z_95 * Z_95;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     /// The chance that the interval of a random sample holds the truth, summed up over all samples:
-    /// 95 % in the mean over all truths, though less for some of them, however few the trials.
+    /// 95 % on average over all truths, though less for some of them, however few the trials.
     #[test]
     fn it_covers_the_truth_about_as_often_as_it_says() {
         for trials in [1, 2, 3, 4, 8, 20, 40] {

@@ -71,9 +71,8 @@ pub fn rate(contexts: &[Rated], sources: usize, top: usize) -> Vec<SourceRating>
         .collect()
 }
 
-/// The source that each rule prefers, by the ratings of all. By majority equals are told apart by
-/// their sums; those that are equal still by their order, the first one being preferred. `None`
-/// where no source has a context.
+/// The source that each rule prefers, by the ratings of all. Ties of the majority are broken by the
+/// sums, and then by order: the first is preferred. `None` where no source has a context.
 #[must_use]
 pub fn prefer(ratings: &[SourceRating]) -> Option<Preferred<usize>> {
     let best = |compare: &dyn Fn(&SourceRating, &SourceRating) -> Ordering| {

@@ -165,7 +165,7 @@ fn places(text: &str, letters: &[Letter], answer: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether no word or number goes over the byte `at` from before.
+/// Whether no word or number that began earlier crosses the byte `at`.
 fn starts_word(text: &str, at: usize) -> bool {
     let mut before = text[..at].chars().rev();
     let Some(first) = text[at..].chars().next() else {
@@ -180,7 +180,7 @@ fn starts_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether no word or number goes over the byte `at` to what comes behind.
+/// Whether no word or number continues past the byte `at`.
 fn ends_word(text: &str, at: usize) -> bool {
     let mut behind = text[at..].chars();
     let Some(last) = text[..at].chars().next_back() else {
@@ -195,7 +195,7 @@ fn ends_word(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether two neighbouring characters belong to one word.
+/// Whether two neighboring characters belong to one word.
 fn joins(a: char, b: char) -> bool {
     let in_word = |letter: char| letter.is_alphanumeric() || is_combining_mark(letter);
     in_word(a) && in_word(b) && needs_space(a) && needs_space(b)

@@ -1,4 +1,4 @@
-//! Drawing answers: the likeliest, and many samples, with their log probabilities. What the prompts
+//! Drawing answers: the greedy one, and many samples, with their log probabilities. What the prompts
 //! say and what the answers are worth is not decided here.
 
 use std::ops::ControlFlow;
@@ -14,20 +14,20 @@ use serde::{Deserialize, Serialize};
 pub struct Sample {
     /// The answer; empty where the model wrote none.
     pub text: String,
-    /// Natural-log probability at temperature 1 of the answer and of its end, where the model tells.
+    /// Natural-log probability at temperature 1 of the answer and of its end, if the model reports it.
     pub logprob: Option<f64>,
-    /// How many tokens that are; where the model does not tell, those of the answer.
+    /// The number of those tokens; without log probabilities, those of the answer.
     pub tokens: usize,
-    /// How open each of them was, where the model tells.
+    /// The entropy of their distributions, if the model reports it.
     pub entropy: Option<TokenEntropy>,
     /// Of a greedy answer: by how much the probability of the most likely token is above that of the
-    /// second most likely, on average over its first `MARGIN_TOKENS` tokens, where the model tells.
+    /// second most likely, on average over its first `MARGIN_TOKENS` tokens, if the model reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
 }
 
-/// The tokens of a greedy answer that its margin is taken over: a short draft tells as much as all of it
-/// (TARG, Wang and others 2025, draft tens of tokens).
+/// The tokens of a greedy answer that its margin is averaged over: a short draft is as informative as
+/// all of it (TARG, Wang and others 2025, draft tens of tokens).
 const MARGIN_TOKENS: usize = 20;
 
 /// Entropies, in nats, of what an answer's tokens were chosen from at temperature 1.
@@ -50,9 +50,9 @@ pub struct SampleOptions {
     pub max_tokens: usize,
 }
 
-/// A prompt, and what is drawn to it.
+/// A prompt, and how its answers are drawn.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct DrawRequest<'a> {
     /// What the model is given.
     pub prompt: &'a Prompt,
     sampling: Sampling,
@@ -60,8 +60,8 @@ pub struct Asked<'a> {
     max_tokens: usize,
 }
 
-impl<'a> Asked<'a> {
-    /// Asks for the greedy answer: one, the same each time.
+impl<'a> DrawRequest<'a> {
+    /// The greedy answer: one, the same each time.
     #[must_use]
     pub fn greedy(prompt: &'a Prompt, max_tokens: usize) -> Self {
         Self {
@@ -72,7 +72,18 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Asks for samples; the same seed gives the same.
+    /// One random sample at temperature 1; the same seed gives the same one.
+    #[must_use]
+    pub fn sample(prompt: &'a Prompt, max_tokens: usize, seed: u64) -> Self {
+        let options = SampleOptions {
+            samples: 1,
+            temperature: 1.0,
+            max_tokens,
+        };
+        Self::for_samples(prompt, options, seed)
+    }
+
+    /// Random samples; the same seed gives the same ones.
     #[must_use]
     pub fn for_samples(prompt: &'a Prompt, options: SampleOptions, seed: u64) -> Self {
         Self {
@@ -89,7 +100,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What was drawn to a prompt.
+/// The answers drawn for a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Drawn {
     /// The answers.
@@ -106,20 +117,43 @@ impl Drawn {
     pub fn written_tokens(&self) -> usize {
         self.written.iter().sum()
     }
+
+    /// The text of the first answer.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        let first = self.samples.into_iter().next();
+        first.map(|sample| sample.text).unwrap_or_default()
+    }
 }
 
-/// Draws answers to prompts, all in one batch; a prompt that is asked twice in a row is read once.
-/// An answer is the first line that is not blank.
+/// Draws answers to prompts, all in one batch; a prompt that comes twice in a row is read once. An
+/// answer is the first line that is not blank.
 ///
 /// # Shapes
-/// Returns `[prompts]`; `None` for a prompt on which the model was stopped from outside before all
+/// Returns `[requests]`; `None` for a request on which the model was stopped from outside before all
 /// its answers were written.
 ///
 /// # Errors
 /// A prompt that does not fit, a request for no sample, a model that fails.
 pub fn draw(
     model: &dyn LanguageModel,
-    asked: &[Asked<'_>],
+    requests: &[DrawRequest<'_>],
+) -> Result<Vec<Option<Drawn>>, ModelError> {
+    draw_watched(model, requests, &mut |_, _| ControlFlow::Continue(()))
+}
+
+/// As [`draw`]. `watch` is given the place of the request and each piece of its answers, and may
+/// cancel that request.
+///
+/// # Shapes
+/// As [`draw`]; `None` also for a request that was cancelled.
+///
+/// # Errors
+/// As [`draw`].
+pub fn draw_watched(
+    model: &dyn LanguageModel,
+    asked: &[DrawRequest<'_>],
+    watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
 ) -> Result<Vec<Option<Drawn>>, ModelError> {
     let each: Vec<GenerateOptions> = asked
         .iter()
@@ -142,20 +176,26 @@ pub fn draw(
         .iter()
         .map(|asked| (0..asked.samples).map(|_| FirstLine::default()).collect())
         .collect();
+    let mut cancelled = vec![false; asked.len()];
     let written = model.generate(&requests, &mut |piece| {
         let line = &mut lines[piece.request][piece.sample];
-        line.take(piece.text);
-        if line.has_ended() {
+        let part = line.take(piece.text);
+        if !part.is_empty() && watch(piece.request, part).is_break() {
+            cancelled[piece.request] = true;
             return ControlFlow::Break(());
         }
-        ControlFlow::Continue(())
+        match line.has_ended() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     })?;
     Ok(asked
         .iter()
         .zip(&written)
         .zip(&lines)
-        .map(|((asked, written), lines)| {
-            let samples = written.iter().zip(lines);
+        .zip(cancelled)
+        .map(|(((asked, written), lines), cancelled)| {
+            let samples = written.iter().zip(lines).filter(|_| !cancelled);
             let samples: Vec<Sample> = samples
                 .map(|(written, line)| read(written, line))
                 .collect::<Option<_>>()?;
@@ -182,14 +222,12 @@ pub fn greedy_lines(
     prompts: &[Prompt],
     max_tokens: usize,
 ) -> Result<Vec<Option<String>>, ModelError> {
-    let prompts = prompts.iter();
-    let asked: Vec<Asked<'_>> = prompts
-        .map(|prompt| Asked::greedy(prompt, max_tokens))
+    let requests: Vec<DrawRequest<'_>> = prompts
+        .iter()
+        .map(|prompt| DrawRequest::greedy(prompt, max_tokens))
         .collect();
-    Ok(draw(model, &asked)?
-        .into_iter()
-        .map(|drawn| drawn?.samples.into_iter().next().map(|answer| answer.text))
-        .collect())
+    let drawn = draw(model, &requests)?.into_iter();
+    Ok(drawn.map(|drawn| drawn.map(Drawn::into_text)).collect())
 }
 
 /// The answer in what was written; `None` where the model was stopped before its end.
@@ -273,10 +311,12 @@ mod tests {
         let facts = facts(known);
         let table = TableModel::new(facts.clone()).unwrap();
         let prompts = prompts(&facts);
-        let asked: Vec<Asked<'_>> = prompts
+        let asked: Vec<DrawRequest<'_>> = prompts
             .iter()
             .zip(&facts)
-            .map(|(prompt, fact)| Asked::for_samples(prompt, options, seed_of(5, &fact.question)))
+            .map(|(prompt, fact)| {
+                DrawRequest::for_samples(prompt, options, seed_of(5, &fact.question))
+            })
             .collect();
         let drawn = draw(&table, &asked).unwrap();
         assert_eq!(drawn, draw(&table, &asked).unwrap());
@@ -347,7 +387,7 @@ mod tests {
     fn the_greedy_answer_and_how_open_it_was_are_the_tables() {
         let table = TableModel::new(facts(0.5)).unwrap();
         let prompts = prompts(&facts(0.5));
-        let drawn = draw(&table, &[Asked::greedy(&prompts[3], 8)]).unwrap();
+        let drawn = draw(&table, &[DrawRequest::greedy(&prompts[3], 8)]).unwrap();
         let answer = &drawn[0].as_ref().unwrap().samples[0];
         assert_eq!(answer.text, "right");
         // A half, and two quarters.
@@ -417,11 +457,91 @@ mod tests {
     fn a_model_that_says_nothing_is_certain_of_it() {
         let table = TableModel::new(Vec::new()).unwrap();
         let prompts = prompts(&facts(0.5)[..1]);
-        let asked = [Asked::for_samples(&prompts[0], OPTIONS, 0)];
+        let asked = [DrawRequest::for_samples(&prompts[0], OPTIONS, 0)];
         let drawn = draw(&table, &asked).unwrap();
         let samples = &drawn[0].as_ref().unwrap().samples;
         assert!(samples.iter().all(|sample| sample.text.is_empty()));
         let texts: Vec<&str> = samples.iter().map(|sample| sample.text.as_str()).collect();
         assert_eq!(certainty(&types_by_string(&texts)), Some(1.0));
+    }
+
+    const INSTRUCTION: &str = "Write.";
+
+    fn table() -> TableModel {
+        let fact = |question: &str, answer: &str| Fact {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+            wrong: Vec::new(),
+            known: 1.0,
+            copied: 0.0,
+            misled: 0.0,
+        };
+        let facts = vec![
+            fact("who rows?", "Ida\nand more"),
+            fact("who sings?", "Per"),
+        ];
+        TableModel::new(facts)
+            .unwrap()
+            .writing_texts(&[INSTRUCTION])
+    }
+
+    fn watched(
+        questions: &[&str],
+        max_tokens: usize,
+        watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
+    ) -> Vec<Option<Drawn>> {
+        let prompts: Vec<Prompt> = questions
+            .iter()
+            .map(|question| Prompt {
+                instruction: INSTRUCTION,
+                examples: Examples::Fixed(&[]),
+                input: format!("Question: {question}\nBackground:"),
+                sourced: None,
+            })
+            .collect();
+        let requests: Vec<DrawRequest<'_>> = prompts
+            .iter()
+            .map(|prompt| DrawRequest::greedy(prompt, max_tokens))
+            .collect();
+        draw_watched(&table(), &requests, watch).unwrap()
+    }
+
+    fn texts(written: &[Option<Drawn>]) -> Vec<Option<&str>> {
+        let each = written.iter();
+        each.map(|written| Some(written.as_ref()?.samples[0].text.as_str()))
+            .collect()
+    }
+
+    #[test]
+    fn a_text_is_one_line() {
+        let written = watched(&["who rows?", "who sings?", "who?"], 9, &mut |_, _| {
+            ControlFlow::Continue(())
+        });
+        assert_eq!(
+            texts(&written),
+            [
+                Some("What is known of it: Ida"),
+                Some("What is known of it: Per."),
+                Some("")
+            ]
+        );
+    }
+
+    #[test]
+    fn one_that_is_broken_off_is_none_and_harms_no_other() {
+        let written = watched(&["who rows?", "who sings?"], 9, &mut |text, _| {
+            if text == 0 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        assert_eq!(texts(&written), [None, Some("What is known of it: Per.")]);
+    }
+
+    #[test]
+    fn without_room_nothing_is_written() {
+        let written = watched(&["who sings?"], 0, &mut |_, _| ControlFlow::Continue(()));
+        assert_eq!(texts(&written), [Some("")]);
     }
 }

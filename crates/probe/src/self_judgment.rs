@@ -1,51 +1,32 @@
 //! Asking the model itself whether it needs to look a question up: KBM's prompting baseline
 //! (section 4.1), which takes no sample and no training.
 
-use ken_language::{Examples, LanguageModel, ModelError, Prompt, ScoreRequest, WorkedExample};
+use ken_language::{LanguageModel, ModelError, Prompt};
 
-// Small models lean to one word whatever is asked. Of nine wordings tried, this one, a statement to
-// be called true or false, follows the question most (results/2026-11-22-main-job).
-const INSTRUCTION: &str =
-    "For each question, it is written whether a search is needed to answer it.";
+use crate::few_shot::FewShot;
+use crate::first_of_two::first_of_two;
+use crate::worked_examples;
 
-/// What the model chooses between to go on with.
-const CHOICES: [&str; 2] = [" True", " False"];
-
-/// By turns what everyone knows and what nobody has read about, as many of one as of the other.
-const EXAMPLES: [WorkedExample<'static>; 8] = [
-    WorkedExample {
-        input: "Question: How many legs does a spider have?\nA search is needed:",
-        output: "False",
+/// Alternates what everyone knows with what nobody has read about.
+// Small models lean to one word whatever the question. Of nine wordings tried, this one, a statement
+// to be called true or false, follows the question most (results/2026-11-22-main-job).
+const SEARCH_NEEDED: FewShot = FewShot {
+    instruction: "For each question, it is written whether a search is needed to answer it.",
+    examples: worked_examples! {
+        "Question: How many legs does a spider have?\nA search is needed:" => "False",
+        "Question: Who was the night porter of the Hotel Aldemar in 1962?\nA search is needed:"
+            => "True",
+        "Question: Which ocean lies west of Portugal?\nA search is needed:" => "False",
+        "Question: What did the town of Quellmark pay for its second bridge?\nA search is needed:"
+            => "True",
+        "Question: What is the boiling point of water in Celsius?\nA search is needed:" => "False",
+        "Question: When was the Tessin street library in Borowold repainted?\nA search is needed:"
+            => "True",
+        "Question: Who wrote Romeo and Juliet?\nA search is needed:" => "False",
+        "Question: Which song did Ilka Dornath sing at the harbour fair?\nA search is needed:"
+            => "True",
     },
-    WorkedExample {
-        input: "Question: Who was the night porter of the Hotel Aldemar in 1962?\nA search is needed:",
-        output: "True",
-    },
-    WorkedExample {
-        input: "Question: Which ocean lies west of Portugal?\nA search is needed:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Question: What did the town of Quellmark pay for its second bridge?\nA search is needed:",
-        output: "True",
-    },
-    WorkedExample {
-        input: "Question: What is the boiling point of water in Celsius?\nA search is needed:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Question: When was the Tessin street library in Borowold repainted?\nA search is needed:",
-        output: "True",
-    },
-    WorkedExample {
-        input: "Question: Who wrote Romeo and Juliet?\nA search is needed:",
-        output: "False",
-    },
-    WorkedExample {
-        input: "Question: Which song did Ilka Dornath sing at the harbour fair?\nA search is needed:",
-        output: "True",
-    },
-];
+};
 
 /// The model's own judgment of a question.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,34 +37,29 @@ pub struct SelfJudgment {
     pub prompt_tokens: usize,
 }
 
-/// Asks the model of each question whether it must be looked up.
+/// Asks the model whether it needs to look up each question.
+///
+/// # Shapes
+/// Returns `[questions]`.
 ///
 /// # Errors
-/// A question that does not fit into the model's context, a model that cannot tell how likely a
-/// word is.
+/// A question that does not fit into the model's context, a model that does not score.
 pub fn judge_need(
     model: &dyn LanguageModel,
     questions: &[&str],
 ) -> Result<Vec<SelfJudgment>, ModelError> {
-    let prompts: Vec<Prompt> = questions.iter().map(|question| prompt(question)).collect();
-    let requests: Vec<_> = prompts
+    let prompts: Vec<(Prompt, [&str; 2])> = questions
         .iter()
-        .map(|prompt| ScoreRequest {
-            prompt,
-            continuations: &CHOICES,
-        })
+        .map(|question| (prompt(question), [" True", " False"]))
         .collect();
-    let chances = model.choose(&requests)?;
-    prompts
-        .iter()
-        .zip(chances)
-        .map(|(prompt, chances)| {
-            Ok(SelfJudgment {
-                need: chances[0],
-                prompt_tokens: model.count_prompt_tokens(prompt)?,
-            })
+    let needs = first_of_two(model, &prompts)?;
+    let judged = prompts.iter().zip(needs).map(|((prompt, _), need)| {
+        Ok(SelfJudgment {
+            need,
+            prompt_tokens: model.count_prompt_tokens(prompt)?,
         })
-        .collect()
+    });
+    judged.collect()
 }
 
 /// The tokens that the model reads to judge a question.
@@ -95,10 +71,5 @@ pub fn judgment_tokens(model: &dyn LanguageModel, question: &str) -> Result<usiz
 }
 
 fn prompt(question: &str) -> Prompt {
-    Prompt {
-        instruction: INSTRUCTION,
-        examples: Examples::Fixed(&EXAMPLES),
-        input: format!("Question: {question}\nA search is needed:"),
-        sourced: None,
-    }
+    SEARCH_NEEDED.prompt(format!("Question: {question}\nA search is needed:"))
 }

@@ -9,8 +9,8 @@ use crate::normalize::{Rules, normalize};
 use crate::sample::Sample;
 
 /// The perplexity of an answer: e to the negative mean log probability of its tokens and its end. At
-/// least 1; the larger, the less certain. Infinite for an answer without words of which the model
-/// tells nothing; `None` where log probabilities of words are missing.
+/// least 1; the larger, the less certain. Infinite for an empty answer without log probabilities;
+/// `None` for any other without them.
 #[must_use]
 pub fn perplexity(answer: &Sample) -> Option<f64> {
     match answer.logprob {
@@ -111,7 +111,7 @@ pub fn semantic_entropy(samples: &[Sample], types: &[usize]) -> Option<f64> {
 const REGULARIZER: f64 = 1e-3;
 
 /// The eigenscore of answers: the mean natural logarithm of the eigenvalues of the covariance of
-/// their hidden states, each state centred over its own numbers (Chen and others 2024, INSIDE,
+/// their hidden states, each state centered over its own numbers (Chen and others 2024, INSIDE,
 /// equations 4 to 6). The larger, the less certain. `None` for fewer than two answers, or where a
 /// state holds what is no number.
 ///
@@ -124,7 +124,7 @@ pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
     if count < 2 || width == 0 || states.iter().any(|state| state.len() != width) {
         return None;
     }
-    let centred: Vec<Vec<f64>> = states
+    let centered: Vec<Vec<f64>> = states
         .iter()
         .map(|state| {
             let numbers: Vec<f64> = state.iter().copied().map(f64::from).collect();
@@ -132,11 +132,11 @@ pub(crate) fn eigenscore(states: &[&[f32]]) -> Option<f64> {
             numbers.into_iter().map(|number| number - mean).collect()
         })
         .collect();
-    let mut covariance: Vec<Vec<f64>> = centred
+    let mut covariance: Vec<Vec<f64>> = centered
         .iter()
         .map(|one| {
             let with = |other: &Vec<f64>| one.iter().zip(other).map(|(a, b)| a * b).sum();
-            centred.iter().map(with).collect()
+            centered.iter().map(with).collect()
         })
         .collect();
     for (at, row) in covariance.iter_mut().enumerate() {
@@ -186,7 +186,7 @@ mod tests {
         let answer = sample("a", Some(6.0 * half), 6);
         assert!((perplexity(&answer).unwrap() - 2.0).abs() < 1e-12);
         assert_eq!(perplexity(&sample("a", None, 2)), None);
-        // The end alone, and an answer of which nothing is told.
+        // The end alone, and an empty answer without log probabilities.
         assert!((perplexity(&sample("", Some(half), 1)).unwrap() - 2.0).abs() < 1e-12);
         for told in [None, Some(0.0)] {
             assert_eq!(perplexity(&sample("", told, 0)), Some(f64::INFINITY));

@@ -53,7 +53,7 @@ impl Settings {
             decider,
         ];
         let named = always.into_iter().chain(sometimes.into_iter().flatten());
-        let sources = pipeline.further().iter();
+        let sources = pipeline.extra_corpora().iter();
         named
             .map(|(name, value)| (name.to_owned(), value))
             .chain(sources.map(|(name, corpus)| (format!("source {name}"), searched(corpus))))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ken_answer::{AnswerError, Assessor, Boundary, Datastore, Pipeline, Policy, RoutingModel};
+use ken_answer::{AnswerError, AssessedModel, Assessor, Datastore, Pipeline, Policy, RoutingModel};
 use ken_hub::ModelReference;
 use ken_language::{LanguageModel, Sampling};
 use ken_model::decoder::Origin;
@@ -93,7 +93,7 @@ impl Setup<'_> {
             && !extra.is_empty()
         {
             let extra = self.named_retrievers(extra, pipeline.shared_model())?;
-            pipeline = pipeline.with_further(extra.into_iter().collect());
+            pipeline = pipeline.with_extra_corpora(extra.into_iter().collect());
         }
         Ok(pipeline)
     }
@@ -123,7 +123,7 @@ impl Setup<'_> {
                 self.local_model(base, Some(folder.clone()))?
             }
         };
-        let known = Boundary {
+        let known = AssessedModel {
             model: boundary.model,
             prompt: boundary.prompt,
         };
@@ -143,7 +143,7 @@ impl Setup<'_> {
 impl Settings {
     /// How a pipeline answers.
     #[must_use]
-    pub fn answering(&self) -> ken_answer::Settings {
+    pub fn answering(&self) -> ken_answer::AnswerSettings {
         let temperature = self.temperature.get() as f32;
         let sampling = if temperature > 0.0 {
             Sampling::Random {
@@ -155,7 +155,7 @@ impl Settings {
         } else {
             Sampling::Greedy
         };
-        ken_answer::Settings {
+        ken_answer::AnswerSettings {
             policy: self.policy,
             mode: self.mode,
             k: self.k(PASSAGES_READ),

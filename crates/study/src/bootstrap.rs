@@ -1,29 +1,22 @@
-//! Intervals of what is counted over questions, by drawing the questions anew.
+//! Bootstrap intervals: the questions are resampled.
 
 use crate::random::below;
-use crate::statistics::mean;
 
-/// Draws of a bootstrap.
+/// Resamples of a bootstrap.
 pub const DRAWS: usize = 10_000;
 
-/// The 95 % percentile interval `[low, high]` of the mean of `differences`, one for each question:
-/// paired, so that how hard a question is cancels out. The same seed gives the same interval.
-/// `None` of nothing.
-pub fn mean_interval(differences: &[f64], draws: usize, seed: u64) -> Option<[f64; 2]> {
-    if differences.is_empty() || draws == 0 {
-        return None;
-    }
-    interval(differences, draws, seed, mean)
-}
-
-/// The 95 % percentile interval `[low, high]` of a statistic of the questions. Draws of which it says
-/// nothing are left out; `None` where it says nothing of most.
+/// The 95 % percentile interval `[low, high]` of a statistic of the questions; paired where it is of
+/// differences, so that how hard a question is cancels out. Resamples for which the statistic is
+/// `None` are left out; `None` where most are. The same seed gives the same interval.
 pub fn interval<T: Copy>(
     questions: &[T],
     draws: usize,
     seed: u64,
     statistic: impl Fn(&[T]) -> Option<f64>,
 ) -> Option<[f64; 2]> {
+    if questions.is_empty() {
+        return None;
+    }
     let mut state = seed;
     let n = questions.len();
     let mut drawn = Vec::with_capacity(n);
@@ -42,13 +35,14 @@ pub fn interval<T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::mean;
 
     #[test]
     fn the_interval_covers_the_truth_as_often_as_it_says() {
         let mut state = 5;
         let (mut covered, runs) = (0, 400);
         for seed in 0..runs {
-            // Wins of 0.3, losses of 0.1, ties else: 0.2 in the mean.
+            // Wins of 0.3, losses of 0.1, ties else: 0.2 on average.
             let differences: Vec<f64> = (0..100)
                 .map(|_| match below(&mut state, 10) {
                     0..3 => 1.0,
@@ -56,17 +50,17 @@ mod tests {
                     _ => 0.0,
                 })
                 .collect();
-            let [low, high] = mean_interval(&differences, 500, seed).unwrap();
+            let [low, high] = interval(&differences, 500, seed, mean).unwrap();
             covered += usize::from(low <= 0.2 && 0.2 <= high);
         }
-        // 380 in the mean; three standard deviations are 13, and percentiles are a little narrow.
+        // 380 on average; three standard deviations are 13, and percentiles are a little narrow.
         assert!((360..=396).contains(&covered), "{covered}");
     }
 
     #[test]
     fn nothing_has_no_interval() {
-        assert_eq!(mean_interval(&[], 10, 0), None);
-        assert_eq!(mean_interval(&[0.5], 10, 0), Some([0.5, 0.5]));
+        assert_eq!(interval(&[], 10, 0, mean), None);
+        assert_eq!(interval(&[0.5], 10, 0, mean), Some([0.5, 0.5]));
         assert_eq!(interval(&[1.0], 10, 0, |_: &[f64]| None), None);
     }
 }

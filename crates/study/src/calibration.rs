@@ -1,5 +1,5 @@
-//! From what was probed to what a threshold is chosen on: each question's score by a signal, and
-//! how right its answers are with and without evidence. The choice itself is in `ken_route`.
+//! The observations that a threshold is chosen on, from probe records: each question's score by a
+//! signal, and whether its answers with and without evidence are correct. The choice is in `ken_route`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,15 @@ use ken_probe::{Sample, types_by_string};
 use ken_route::Observation;
 
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
-use crate::results::Settings;
+use crate::results::RunSettings;
+use crate::statistics::number;
 
 /// The probed questions that a threshold can be chosen on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observed {
     /// One for each usable question.
     pub observations: Vec<Observation>,
-    /// Questions that could not be used: probed without evidence, without golden answers, or in
-    /// vain.
+    /// Questions that could not be used: probed without evidence, without golden answers, or failed.
     pub left_out: usize,
 }
 
@@ -34,7 +34,7 @@ pub enum CalibrationError {
         records: usize,
     },
     /// There are other samples than the policy would draw.
-    #[error("{wanted} samples are wanted, and the records hold {drawn} to a question")]
+    #[error("{wanted} samples are requested, and the records hold {drawn} for each question")]
     #[diagnostic(
         remedy = "give <samples> {drawn} here and where the policy is used, or probe again with more"
     )]
@@ -78,7 +78,7 @@ fn measurable(signal: Signal) -> Remedy {
 ///
 /// # Errors
 /// [`CalibrationError::OtherTemperature`].
-pub fn check_sampling(probed: &Settings) -> Result<(), CalibrationError> {
+pub fn check_sampling(probed: &RunSettings) -> Result<(), CalibrationError> {
     match probed.get("temperature").map_or("unknown", String::as_str) {
         "1" => Ok(()),
         drawn => Err(CalibrationError::OtherTemperature {
@@ -87,9 +87,9 @@ pub fn check_sampling(probed: &Settings) -> Result<(), CalibrationError> {
     }
 }
 
-/// What was recorded of a probed question from memory, with no more than the first `samples`, so that
-/// signals come out as they would with so many. Answers are of one type where policies hold them to
-/// be, however they were grouped in probing.
+/// The measurements of a probed question from memory, with only the first `samples`, so that signals
+/// are what they would be with that many. Answers are grouped as policies group them, whatever the
+/// grouping of the probe.
 ///
 /// Costs are those of probing; where the record holds more samples, a share of the time by their
 /// number. Of records without costs calls and written tokens are known: prompt tokens are 0, and
@@ -154,7 +154,7 @@ fn sample(sample: &ProbeSample) -> Sample {
     }
 }
 
-/// What a threshold can be chosen on where each record's score was taken elsewhere.
+/// The observations for a threshold where each record's score was measured elsewhere.
 ///
 /// # Shapes
 /// `scores`: `[records]`; `None` for a record that is to be left out.
@@ -178,10 +178,7 @@ pub fn observe_scored(
 
 /// How right the greedy answers without and with evidence are, where there are both.
 fn both_right(record: &ProbeRecord) -> Option<(f64, f64)> {
-    let right = |answer: &Option<ProbeAnswer>| {
-        let correct = answer.as_ref()?.correct?;
-        Some(f64::from(u8::from(correct)))
-    };
+    let right = |answer: &Option<ProbeAnswer>| answer.as_ref()?.correct.map(number);
     right(&record.greedy.from_self).zip(right(&record.greedy.corpus))
 }
 
@@ -211,8 +208,8 @@ fn observed(
     })
 }
 
-/// What a threshold of `signal` can be chosen on, where a policy draws so many `samples`: each
-/// question's signal, and whether its greedy answers are right, which are those that are given.
+/// The observations for a threshold of `signal` where a policy draws `samples`: each question's signal,
+/// and whether its greedy answers, which are the ones given, are correct.
 ///
 /// # Errors
 /// Where that is nothing, and where the records hold fewer samples.

@@ -193,22 +193,21 @@ pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
     Ok(questions)
 }
 
-/// Draws `limit` of the questions, in whatever form, without replacement, by `seed`, and keeps their order; all of
-/// them if there are no more than `limit`. With the same seed a smaller sample is part of every
-/// larger one.
-pub fn sample<Q>(questions: Vec<Q>, limit: usize, seed: u64) -> Vec<Q> {
-    if limit >= questions.len() {
-        return questions;
+/// Draws `limit` items without replacement, and keeps their order; all of them if there are no more.
+/// With the same seed a smaller sample is part of every larger one.
+pub fn sample<T>(items: Vec<T>, limit: usize, seed: u64) -> Vec<T> {
+    if limit >= items.len() {
+        return items;
     }
-    let mut positions: Vec<usize> = (0..questions.len()).collect();
+    let mut positions: Vec<usize> = (0..items.len()).collect();
     let mut state = seed;
     shuffle(&mut positions, limit, &mut state);
-    let mut keep = vec![false; questions.len()];
+    let mut keep = vec![false; items.len()];
     for &position in &positions[..limit] {
         keep[position] = true;
     }
-    let kept = questions.into_iter().zip(keep);
-    kept.filter_map(|(question, keep)| keep.then_some(question))
+    let kept = items.into_iter().zip(keep);
+    kept.filter_map(|(item, keep)| keep.then_some(item))
         .collect()
 }
 

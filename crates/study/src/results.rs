@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::json_line;
 
 /// What a run's results depend on, by name: policy, model, corpus generation, k, mode, seed.
-pub type Settings = BTreeMap<String, String>;
+pub type RunSettings = BTreeMap<String, String>;
 
 /// What is kept of one question.
 pub trait Line: Clone + Serialize + DeserializeOwned {
@@ -143,14 +143,14 @@ fn describe(differences: &[Difference]) -> String {
 
 #[derive(Serialize, Deserialize)]
 struct Header {
-    settings: Settings,
+    settings: RunSettings,
 }
 
 /// An open results file, which this process alone writes.
 #[derive(Debug)]
 pub struct ResultsFile<L> {
     file: AppendFile,
-    settings: Settings,
+    settings: RunSettings,
     records: HashMap<String, L>,
 }
 
@@ -161,7 +161,7 @@ impl<L: Line> ResultsFile<L> {
     /// # Errors
     /// If the file cannot be written, is no results file, was begun with other settings or has a
     /// broken line other than the last. The file is then left as it was.
-    pub fn open(path: &Path, settings: Settings) -> Result<Self, ResultsError> {
+    pub fn open(path: &Path, settings: RunSettings) -> Result<Self, ResultsError> {
         let mut file = AppendFile::open(path, |file| lock(file, path))?;
         let bytes = file.read()?;
         let (lines, rest) = bytes.split_at(complete(&bytes));
@@ -191,7 +191,7 @@ impl<L: Line> ResultsFile<L> {
     }
 
     /// The settings of the run.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &RunSettings {
         &self.settings
     }
 
@@ -272,7 +272,7 @@ pub fn read_results<L: Recorded>(path: &Path) -> Result<Vec<L>, ResultsError> {
 ///
 /// # Errors
 /// Where the file cannot be read or is no results file.
-pub fn read_settings(path: &Path) -> Result<Settings, ResultsError> {
+pub fn read_settings(path: &Path) -> Result<RunSettings, ResultsError> {
     let mut line = Vec::new();
     File::open(path)
         .and_then(|file| BufReader::new(file).read_until(b'\n', &mut line))
@@ -281,7 +281,7 @@ pub fn read_settings(path: &Path) -> Result<Settings, ResultsError> {
 }
 
 /// The settings that the first line of a file holds.
-fn header(path: &Path, line: &[u8]) -> Result<Settings, ResultsError> {
+fn header(path: &Path, line: &[u8]) -> Result<RunSettings, ResultsError> {
     let header = serde_json::from_slice(line).map(|header: Header| header.settings);
     header.map_err(|_| ResultsError::NotResults {
         path: path.to_owned(),
@@ -294,7 +294,7 @@ fn header(path: &Path, line: &[u8]) -> Result<Settings, ResultsError> {
 fn parse<L: Line>(
     path: &Path,
     lines: &[u8],
-    settings: Option<&Settings>,
+    settings: Option<&RunSettings>,
 ) -> Result<HashMap<String, L>, ResultsError> {
     let mut numbered = lines.split_inclusive(|&b| b == b'\n').zip(1..);
     let recorded = header(path, numbered.next().map_or(&[], |(line, _)| line))?;
@@ -332,7 +332,7 @@ fn is_same(recorded: Option<&String>, current: Option<&String>) -> bool {
     }
 }
 
-fn compare(recorded: &Settings, current: &Settings) -> Vec<Difference> {
+fn compare(recorded: &RunSettings, current: &RunSettings) -> Vec<Difference> {
     let mut names: Vec<&String> = recorded.keys().chain(current.keys()).collect();
     names.sort();
     names.dedup();
@@ -374,7 +374,7 @@ mod tests {
         }
     }
 
-    fn settings() -> Settings {
+    fn settings() -> RunSettings {
         [("k".to_owned(), "5".to_owned())].into()
     }
 

@@ -10,6 +10,16 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// 1 for what is true, 0 for what is not.
+pub(crate) fn number(yes: bool) -> f64 {
+    f64::from(u8::from(yes))
+}
+
+/// The share of outcomes that are true; `None` of nothing.
+pub(crate) fn share(outcomes: impl IntoIterator<Item = bool>) -> Option<f64> {
+    mean(&outcomes.into_iter().map(number).collect::<Vec<_>>())
+}
+
 /// The `percent`-th percentile (0 to 100) by linear interpolation between the closest ranks, which
 /// is numpy's default: the value at position `percent / 100 * (n - 1)` of the sorted values.
 /// `None` of nothing.

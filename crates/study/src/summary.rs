@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::record::Record;
-use crate::statistics::{mean, percentile, wilson_interval};
+use crate::statistics::{mean, percentile, share, wilson_interval};
 
 /// The aggregate of a run. Shares lie in 0..=1 and are `None` where no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -121,13 +121,6 @@ pub fn summarize(policy: &str, records: &[Record]) -> Summary {
         },
         latency_ms: latency(records),
     }
-}
-
-fn share(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
-    let (yes, all) = outcomes.fold((0_usize, 0_usize), |(yes, all), outcome| {
-        (yes + usize::from(outcome), all + 1)
-    });
-    (all > 0).then(|| yes as f64 / all as f64)
 }
 
 fn count(records: &[Record], number: impl Fn(&Record) -> usize) -> Count {

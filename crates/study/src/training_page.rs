@@ -1,19 +1,18 @@
-//! A training as one page of HTML: the loss, the learning rate and the norm of the gradients by step.
+//! A training run as one page of HTML: the loss, the learning rate and the gradient norm by step.
 
 use ken_train::History;
 
-use crate::page::{Axis, Diagram, begin};
+use crate::page::{Axis, Diagram, page};
 
-/// Colours that can be told apart by most people, after Okabe and Ito.
+/// Colors that are distinct to most people, after Okabe and Ito.
 const TRAINING: &str = "#56b4e9";
 const VALIDATION: &str = "#d55e00";
 
 /// The page.
 pub fn training_to_html(title: &str, history: &History) -> String {
-    let mut page = begin(title);
     let tokens: usize = history.steps.iter().map(|step| step.tokens).sum();
     let seconds: f64 = history.steps.iter().map(|step| step.seconds).sum();
-    page += &format!(
+    let mut body = format!(
         "<p>{} steps, {tokens} tokens, {seconds:.0} s, {:.0} tokens/s.</p>\n",
         history.steps.len(),
         history.tokens_per_second(),
@@ -27,15 +26,14 @@ pub fn training_to_html(title: &str, history: &History) -> String {
         .iter()
         .map(|one| (one.step as f64, one.loss))
         .collect();
-    page += "<h2>Loss</h2>\n";
-    page += &diagram("loss, nats", &of(&|step| step.loss), &validations);
-    page += "<h2>Learning rate</h2>\n";
+    body += "<h2>Loss</h2>\n";
+    body += &diagram("loss, nats", &of(&|step| step.loss), &validations);
+    body += "<h2>Learning rate</h2>\n";
     let millionths = of(&|step| 1e6 * step.learning_rate);
-    page += &diagram("learning rate, millionths", &millionths, &[]);
-    page += "<h2>Norm of the gradients</h2>\n";
-    page += &diagram("norm", &of(&|step| step.gradient_norm), &[]);
-    page.push_str("</body></html>\n");
-    page
+    body += &diagram("learning rate, millionths", &millionths, &[]);
+    body += "<h2>Norm of the gradients</h2>\n";
+    body += &diagram("norm", &of(&|step| step.gradient_norm), &[]);
+    page(title, &body)
 }
 
 fn diagram(name: &str, training: &[(f64, f64)], validation: &[(f64, f64)]) -> String {

@@ -10,14 +10,14 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, Settings as Answering};
+use ken_answer::{AnswerSettings, Pipeline};
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
     to_html,
 };
 use ken_study::{
-    Comparison, Progress, Question, Record, ResultsFile, Run, Settings, compare, evaluate, probe,
-    summarize,
+    Comparison, Question, Record, ResultsFile, Run, RunProgress, RunSettings, compare, evaluate,
+    probe, summarize,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use serde_json::json;
@@ -97,11 +97,11 @@ fn policies(names: &str) -> Vec<Policy> {
 /// What the pipeline answers under a policy.
 fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy,
         ..answering()
     });
-    let mut file = ResultsFile::open(&folder.path().join("r"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("r"), RunSettings::new()).unwrap();
     let mut answer =
         |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
     let cancel = AtomicBool::new(false);
@@ -119,7 +119,7 @@ fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
 }
 
 fn signals(folder: &TempDir, pipeline: &Pipeline, policies: &[Policy]) -> Vec<Signals> {
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let wanted = RequiredSignals::by(policies);
     let known = Known::default();
@@ -281,8 +281,8 @@ fn a_run_that_is_stopped_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
     let cancel = AtomicBool::new(false);
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
-    let stop = |step: Progress| cancel.store(step.done >= 7, Ordering::Relaxed);
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
+    let stop = |step: RunProgress| cancel.store(step.done >= 7, Ordering::Relaxed);
     let wanted = RequiredSignals::by(&policies("certainty"));
     let known = Known::default();
     let work = SignalWork {
@@ -304,7 +304,7 @@ fn what_was_probed_with_another_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
     let work = exact_probe(&pipeline, 12);
-    let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let probed = probe(&work, &questions(), &mut file, Run::new(8, &cancel, |_| {})).unwrap();
     let mut records = probed.records;
@@ -316,7 +316,7 @@ fn what_was_probed_with_another_model_is_refused() {
         required: &wanted,
         known: &known,
     };
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let taken = measure_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}));
     for (signals, record) in taken.unwrap().records.iter().zip(&records) {
         let samples = record.samples.from_self.as_ref().unwrap();

@@ -10,13 +10,13 @@ use ken_answer::{Answer, AnswerError, Calls, Retrieved, Tokens};
 use ken_route::Source;
 use ken_study::results::Difference;
 use ken_study::{
-    Outcome, ProbeRecord, Progress, Question, Record, ResultsError, ResultsFile, Run, RunError,
-    Settings, Summary, Task, evaluate, read_results, summarize,
+    Outcome, ProbeRecord, Question, Record, ResultsError, ResultsFile, Run, RunError, RunProgress,
+    RunSettings, Summary, Task, evaluate, read_results, summarize,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
-fn settings(policy: &str) -> Settings {
+fn settings(policy: &str) -> RunSettings {
     let pairs = [("policy", policy), ("k", "5"), ("model", "tiny")];
     pairs
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -208,7 +208,7 @@ fn a_cancelled_run_resumes_without_asking_again() {
     )
     .unwrap();
     assert_eq!(asked, ["q4", "q5", "q6", "q7", "q8"]);
-    let expected = Progress {
+    let expected = RunProgress {
         task: Task::Answer,
         done: 9,
         total: 9,

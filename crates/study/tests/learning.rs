@@ -1,4 +1,4 @@
-//! Routers and pruners learned on a model with a known boundary: what they foretell is what was set,
+//! Routers and pruners learned on a model with a known boundary: what they predict is what was set,
 //! the policy does as they say, and labels that teach nothing are refused.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -9,13 +9,13 @@ mod table_world;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{AnswerError, Pipeline, Representation, Settings as Answering, represent};
+use ken_answer::{AnswerError, AnswerSettings, Pipeline, Representation, represent};
 use ken_route::{Head, Input, MeasuredOn, Source};
 use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::{
-    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, Settings, compare, probe,
+    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare, probe,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
@@ -96,7 +96,7 @@ fn questions() -> Vec<Question> {
 
 fn probed(folder: &TempDir, pipeline: &Pipeline) -> Vec<ProbeRecord> {
     let work = exact_probe(pipeline, 2);
-    let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     probe(
         &work,
@@ -161,7 +161,7 @@ fn a_router_foretells_the_set_boundary_and_the_policy_follows_it() {
     assert_eq!(again.fingerprint(), head.fingerprint());
 
     let mut pipeline = pipeline.with_router(head).unwrap();
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy: "router@0.5".parse().unwrap(),
         ..answering()
     });
@@ -196,7 +196,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let pipeline = pipeline.with_router(head).unwrap();
     let policies = ["router@0.5".parse().unwrap(), "router".parse().unwrap()];
     let questions = questions();
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let mut signals = |pipeline: &Pipeline| {
         let work = SignalWork {
             pipeline,
@@ -287,7 +287,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy: "router@0.5".parse().unwrap(),
         ..answering()
     });

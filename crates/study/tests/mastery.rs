@@ -1,4 +1,4 @@
-//! Whole labellings by models with a known boundary: the mastery is what was set, a run goes on where
+//! Whole labelings by models with a known boundary: the mastery is what was set, a run goes on where
 //! it was stopped, and bad sentences do no harm to others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -12,8 +12,8 @@ use ken_documents::read_documents;
 use ken_ingest::{Cut, Ingest, ingest};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
-    MasteryRecord, MasteryWork, Outcome, Progress, ResultsError, ResultsFile, Run, RunError,
-    Sentence, Settings, label_mastery, sample_sentences, summarize_mastery, write_mastery_parquet,
+    MasteryRecord, MasteryWork, Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress,
+    RunSettings, Sentence, label_mastery, sample_sentences, summarize_mastery, write_parquet,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -114,7 +114,7 @@ fn work(world: &World) -> MasteryWork<'_> {
     }
 }
 
-fn settings(model: &str) -> Settings {
+fn settings(model: &str) -> RunSettings {
     [("model".to_owned(), model.to_owned())].into()
 }
 
@@ -132,8 +132,8 @@ fn mean_mastery_is_the_share_of_known_facts() {
     for (seed, p) in [0.0, 0.1, 0.5, 0.8, 1.0].into_iter().enumerate() {
         let world = world(150, p, seed as u64, false);
         let path = folder.path().join(format!("p{seed}"));
-        let labelled = run(&path, &world, 32);
-        for (town, record) in labelled.records.iter().enumerate() {
+        let labeled = run(&path, &world, 32);
+        for (town, record) in labeled.records.iter().enumerate() {
             let known = |number| unit(2 * town + number, seed as u64) < p;
             let right = usize::from(known(0)) + usize::from(known(1));
             assert_eq!(record.pairs.len(), 2, "{record:?}");
@@ -141,7 +141,7 @@ fn mean_mastery_is_the_share_of_known_facts() {
             let [low, high] = record.interval.unwrap();
             assert!(low <= right as f64 / 2.0 && right as f64 / 2.0 <= high);
         }
-        let summary = summarize_mastery(&labelled.records);
+        let summary = summarize_mastery(&labeled.records);
         assert_eq!((summary.passages, summary.sentences), (75, 150));
         assert_eq!(
             (summary.pairs, summary.wanted, summary.failed),
@@ -194,7 +194,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let stop = |step: Progress| cancel.store(step.done >= 4, Ordering::Relaxed);
+    let stop = |step: RunProgress| cancel.store(step.done >= 4, Ordering::Relaxed);
     let work = work(&world);
     let stopping = Run::new(2, &cancel, stop);
     let part = label_mastery(&work, &world.sentences, &mut file, stopping).unwrap();
@@ -230,7 +230,7 @@ fn the_table_holds_what_the_records_hold() {
     let folder = tempfile::tempdir().unwrap();
     let records = run(&folder.path().join("r"), &world(6, 0.5, 4, true), 3).records;
     let path = folder.path().join("r.parquet");
-    write_mastery_parquet(&path, &records).unwrap();
+    write_parquet(&path, &records).unwrap();
     let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let rows: Vec<_> = reader
         .get_row_iter(None)

@@ -15,8 +15,8 @@ use ken_answer::Pipeline;
 use ken_probe::{Effect, Grouping, Obstacle};
 use ken_study::probe::Conditions;
 use ken_study::{
-    Outcome, Probe, ProbeRecord, Progress, Question, ResultsError, ResultsFile, Run, RunError,
-    Settings, probe, summarize_probe, write_parquet,
+    Outcome, Probe, ProbeRecord, Question, ResultsError, ResultsFile, Run, RunError, RunProgress,
+    RunSettings, probe, summarize_probe, write_parquet,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -129,7 +129,7 @@ fn work(pipeline: &Pipeline) -> Probe<'_> {
     exact_probe(pipeline, SAMPLES)
 }
 
-fn settings(model: &str) -> Settings {
+fn settings(model: &str) -> RunSettings {
     [("model".to_owned(), model.to_owned())].into()
 }
 
@@ -247,7 +247,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     let path = folder.path().join("parts");
     let cancel = AtomicBool::new(false);
     let mut file = ResultsFile::open(&path, settings("table")).unwrap();
-    let stop = |step: Progress| cancel.store(step.done >= 2, Ordering::Relaxed);
+    let stop = |step: RunProgress| cancel.store(step.done >= 2, Ordering::Relaxed);
     let part = probe(
         &work(&pipeline),
         &questions(),

@@ -18,8 +18,8 @@ use ken_route::Head;
 use ken_study::learn::LearnOptions;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::pruning::{
-    Asked, Guarantee, Kept, Method, PassageVectors, REASON, Scored, StoredVectors, Work,
-    candidates, count, largest_ratio, order, scored,
+    CoverageQuestion, Guarantee, GuaranteedRatio, Method, PassageVectors, REASON, Scored,
+    StoredVectors, Work, candidates, count, largest_ratio, order, scored,
 };
 use ken_study::{LearnError, MasteryRecord};
 use ken_testing::FnEmbedder;
@@ -80,7 +80,7 @@ fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
     Corpus::open(&corpus).unwrap()
 }
 
-/// What labelling would have measured, of three questions a sentence.
+/// What labeling would have measured, of three questions a sentence.
 fn records(passages: &[(String, String, bool)]) -> Vec<MasteryRecord> {
     let each = passages.iter().enumerate().map(|(number, (id, text, known))| {
         // One in ten is measured wrong.
@@ -283,11 +283,11 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
     learned(&Corpus::open(&dir).unwrap());
 }
 
-fn asked(passages: &[(String, String, bool)]) -> Vec<Asked> {
+fn asked(passages: &[(String, String, bool)]) -> Vec<CoverageQuestion> {
     let each = passages.iter().map(|(_, text, _)| {
         let (question, answer) = text.trim_end_matches('.').split_once(" is ").unwrap();
         let text = format!("who is {}?", question.to_lowercase());
-        Asked {
+        CoverageQuestion {
             vector: Some(
                 FnEmbedder::bag_of_words()
                     .embed(&[&text], Role::Query)
@@ -301,7 +301,12 @@ fn asked(passages: &[(String, String, bool)]) -> Vec<Asked> {
     each.collect()
 }
 
-fn largest(index: &Index, order: &[Scored], asked: &[Asked], max_loss: f64) -> Kept {
+fn largest(
+    index: &Index,
+    order: &[Scored],
+    asked: &[CoverageQuestion],
+    max_loss: f64,
+) -> GuaranteedRatio {
     largest_of(index, order, order.len(), asked, max_loss)
 }
 
@@ -310,9 +315,9 @@ fn largest_of(
     index: &Index,
     order: &[Scored],
     most: usize,
-    asked: &[Asked],
+    asked: &[CoverageQuestion],
     max_loss: f64,
-) -> Kept {
+) -> GuaranteedRatio {
     let guarantee = Guarantee {
         max_loss,
         confidence: 0.95,

@@ -11,12 +11,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, Settings as Answering, Step};
+use ken_answer::{AnswerSettings, Pipeline, Step};
 use ken_study::compare::{
     Answered, Known, RequiredSignals, SignalWork, measure_signals, to_csv, to_html, untimed,
 };
 use ken_study::{
-    Comparison, ProbeRecord, Question, Record, ResultsFile, Run, Settings, Summary, compare,
+    Comparison, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, Summary, compare,
     evaluate, probe, summarize,
 };
 use ken_testing::{Call, Fact, FnEmbedder, TableModel};
@@ -80,11 +80,11 @@ fn questions() -> Vec<Question> {
 /// What the pipeline answers under a policy.
 fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
     let folder = tempfile::tempdir().unwrap();
-    pipeline.set(Answering {
+    pipeline.set(AnswerSettings {
         policy,
         ..answering()
     });
-    let mut file = ResultsFile::open(&folder.path().join("r"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("r"), RunSettings::new()).unwrap();
     let mut answer =
         |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
     let evaluation = evaluate(
@@ -100,7 +100,7 @@ fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
 fn probed(pipeline: &Pipeline, samples: usize) -> Vec<ProbeRecord> {
     let work = exact_probe(pipeline, samples);
     let folder = tempfile::tempdir().unwrap();
-    let mut file = ResultsFile::open(&folder.path().join("p"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
     let cancel = AtomicBool::new(false);
     let questions = questions();
     let probed = probe(
@@ -117,7 +117,7 @@ fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord
     let never = live(pipeline, Policy::Never);
     let always = live(pipeline, Policy::Always);
     let folder = tempfile::tempdir().unwrap();
-    let mut file = ResultsFile::open(&folder.path().join("s"), Settings::new()).unwrap();
+    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
     let work = SignalWork {
         pipeline,
         required: &RequiredSignals::by(policies),

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::datastore::SELF;
-use ken_answer::{Datastore, Measurements, Pipeline, QuestionPrompt, Settings, Signal, prompt};
+use ken_answer::{
+    AnswerSettings, Datastore, Measurements, Pipeline, QuestionPrompt, Signal, prompt,
+};
 use ken_index::Mode;
 use ken_language::{
     GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
@@ -16,7 +18,7 @@ use ken_language::{
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
 use ken_study::world::{Size, World, WorldSettings, write_untrained};
 use ken_study::{
-    LabelRule, RoutingError, RoutingExample, RoutingStage, SourceRecord, auroc, make_datastore,
+    ExamplesError, LabelRule, RoutingExample, RoutingStage, SourceRecord, auroc, make_datastore,
     routing_examples,
 };
 use ken_train::{
@@ -172,8 +174,8 @@ fn written(model: &Decoder, prompt: &Prompt) -> String {
     written[0][0].text.clone()
 }
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> AnswerSettings {
+    AnswerSettings {
         policy: "self-route".parse().unwrap(),
         mode: Mode::Lexical,
         k: 1,
@@ -221,12 +223,12 @@ fn a_rule_is_learned_and_advised() {
     let pipeline = Pipeline::new(Arc::clone(&decoder) as _, None, settings());
     let own = |record: &SourceRecord| record.preferred_by(LabelRule::Sum) == Some(SELF);
     let alone = needs(&pipeline, held_out);
-    let foretold: Vec<(f64, bool)> = alone
+    let predictions: Vec<(f64, bool)> = alone
         .iter()
         .zip(held_out)
         .map(|(need, record)| (*need, !own(record)))
         .collect();
-    assert!(auroc(&foretold).unwrap() > 0.95, "{foretold:?}");
+    assert!(auroc(&predictions).unwrap() > 0.95, "{predictions:?}");
 
     // What was read to choose is gone on from, and gives what a model gives that has read nothing.
     let fresh = loaded(&model, &adapter);
@@ -240,7 +242,7 @@ fn a_rule_is_learned_and_advised() {
         written(&loaded(&model, &adapter), &answer)
     );
     let answered = |policy: &str| {
-        let settings = Settings {
+        let settings = AnswerSettings {
             policy: policy.parse().unwrap(),
             ..settings()
         };
@@ -373,12 +375,12 @@ fn each_stage_teaches_its_tokens() {
     );
 
     let other = routing_examples(&records, LabelRule::Sum, "another model");
-    assert!(matches!(other, Err(RoutingError::OtherModel { .. })));
+    assert!(matches!(other, Err(ExamplesError::OtherModel { .. })));
     let only: Vec<SourceRecord> = records.iter().step_by(2).cloned().collect();
     let one = routing_examples(&only, LabelRule::Sum, checkpoint.fingerprint());
-    assert!(matches!(one, Err(RoutingError::OneSource { .. })));
+    assert!(matches!(one, Err(ExamplesError::OneSource { .. })));
     let none = routing_examples(&[], LabelRule::Sum, checkpoint.fingerprint());
-    assert!(matches!(none, Err(RoutingError::Nothing { .. })));
+    assert!(matches!(none, Err(ExamplesError::NoLabels { .. })));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ken_study::results::Line;
-use ken_study::{ResultsError, ResultsFile, Settings};
+use ken_study::{ResultsError, ResultsFile, RunSettings};
 use serde::{Deserialize, Serialize};
 
 use crate::world::{Contents, KEPT, Refusal, World};
@@ -27,8 +27,8 @@ impl Line for Answered {
     }
 }
 
-fn settings() -> Settings {
-    Settings::from([("model".to_owned(), "m".to_owned())])
+fn settings() -> RunSettings {
+    RunSettings::from([("model".to_owned(), "m".to_owned())])
 }
 
 /// Each run replaces one record of the one before.

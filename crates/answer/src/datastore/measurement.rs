@@ -1,4 +1,4 @@
-//! How long the neighbours of a question take to vote, by the number of entries. It judges nothing.
+//! How long the neighbors of a question take to vote, by the number of entries. It judges nothing.
 
 use std::time::Instant;
 

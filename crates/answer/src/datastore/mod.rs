@@ -13,16 +13,17 @@ use ken_index::VectorSet;
 use serde::{Deserialize, Serialize};
 
 use crate::error::AnswerError;
+use crate::mismatch::Mismatch;
 use crate::prompt;
 pub use error::DatastoreError;
 use files::Header;
 pub use keys::mean_of;
 use keys::normalized;
 
-/// Neighbours that vote (SR-RAG, section 4.1).
-pub const NEIGHBOURS: usize = 30;
+/// Neighbors that vote (SR-RAG, section 4.1).
+pub const NEIGHBORS: usize = 30;
 
-/// How often opening looks again where files are replaced just as it comes.
+/// How often opening retries when files are replaced at the same moment.
 const ATTEMPTS: usize = 1000;
 
 /// The model itself as a source.
@@ -31,17 +32,17 @@ pub const SELF: &str = "self";
 /// A question and the source that answers it best.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Tells it from others.
+    /// Unique among the entries.
     pub id: String,
     /// The question.
     pub question: String,
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// Who says so.
+    /// Where that comes from.
     pub by: By,
 }
 
-/// Who says which source answers a question best.
+/// Where an entry's source comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -67,7 +68,7 @@ pub struct KeyedBy {
     pub model: String,
     /// The fingerprint of the prompts.
     pub prompt: String,
-    /// Keys are its residual streams behind so many blocks.
+    /// Keys are its residual streams after this many layers.
     pub layer: usize,
     /// The mean of the streams, which is taken from each: `[hidden]`.
     pub center: Vec<f32>,
@@ -112,7 +113,7 @@ impl Datastore {
     /// Writes a new datastore into a folder, which must be missing or empty.
     ///
     /// # Shapes
-    /// `states`: `[entries][hidden]`, the residual streams behind the questions.
+    /// `states`: `[entries][hidden]`, the residual streams at the end of the questions.
     ///
     /// # Errors
     /// A folder that holds something, or cannot be written; entries of other sources, or that share
@@ -155,7 +156,7 @@ impl Datastore {
     }
 
     fn open_as(folder: &Path, header: Header) -> Result<Self, DatastoreError> {
-        // The counts of the header are held against the sizes of files before room is made for them.
+        // The header's counts are checked against file sizes before memory is allocated for them.
         let keys = header.open_keys(folder)?;
         let rows = header.entries(folder)?;
         let sources: HashMap<&str, usize> = header.sources().zip(0..).collect();
@@ -199,19 +200,17 @@ impl Datastore {
     pub fn check(&self, model: &str) -> Result<(), AnswerError> {
         let keyed_by = self.keyed_by();
         let prompt = prompt::fingerprint();
-        for (what, expected, received) in [
-            ("model", &keyed_by.model, model),
-            ("prompts", &keyed_by.prompt, prompt.as_str()),
-        ] {
-            if !ken_storage::same_fingerprint(expected, received) {
-                return Err(AnswerError::OtherDatastore {
-                    what,
-                    expected: expected.clone(),
-                    received: received.to_owned(),
-                });
-            }
-        }
-        Ok(())
+        let mismatch = Mismatch::find([
+            ("model", Some(keyed_by.model.as_str()), Some(model)),
+            (
+                "prompts",
+                Some(keyed_by.prompt.as_str()),
+                Some(prompt.as_str()),
+            ),
+        ]);
+        mismatch.map_or(Ok(()), |mismatch| {
+            Err(AnswerError::OtherDatastore(mismatch))
+        })
     }
 
     /// Its entries, in the order in which they came.
@@ -242,14 +241,14 @@ impl Datastore {
     /// Eq. 7). Even shares where there is no entry.
     ///
     /// # Shapes
-    /// `state`: `[hidden]`, the residual stream behind the question.
+    /// `state`: `[hidden]`, the residual stream at the end of the question.
     ///
     /// # Errors
     /// Keys that cannot be read.
     pub fn shares(&self, state: &[f32]) -> Result<Vec<f64>, DatastoreError> {
         let sources = 1 + self.header.corpora.len();
         let key = self.header.keyed_by.key(state);
-        let nearest = self.keys.nearest(&key, NEIGHBOURS)?;
+        let nearest = self.keys.nearest(&key, NEIGHBORS)?;
         if nearest.is_empty() {
             return Ok(vec![1.0 / sources as f64; sources]);
         }
@@ -262,11 +261,11 @@ impl Datastore {
         Ok(shares)
     }
 
-    /// Gives entries other sources, as people say it, and adds new ones, all at once. A new one whose
-    /// id is there already takes that one's place.
+    /// Changes the sources of entries on a person's word, and adds new ones, all at once. A new entry
+    /// replaces one with the same id.
     ///
     /// # Shapes
-    /// `sources`: by id. `states`: `[new][hidden]`, the residual streams behind the new questions.
+    /// `sources`: by id. `states`: `[new][hidden]`, the residual streams at the end of the new questions.
     ///
     /// # Errors
     /// An id or a source that there is not, two new entries of one id; a datastore that others change,

@@ -86,11 +86,11 @@ fn shares_are_those_of_a_plain_search() {
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
     let own = near
         .iter()
-        .take(NEIGHBOURS)
+        .take(NEIGHBORS)
         .filter(|(_, number)| number % 5 == 0)
         .count();
     let shares = store.shares(&query).unwrap();
-    assert!((shares[0] - own as f64 / NEIGHBOURS as f64).abs() < 1e-9);
+    assert!((shares[0] - own as f64 / NEIGHBORS as f64).abs() < 1e-9);
     assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
 }
 

@@ -1,8 +1,8 @@
 //! The English wordings.
 
-use ken_language::WorkedExample;
+use ken_probe::{FewShot, worked_examples};
 
-use super::{Task, Wording};
+use super::Wording;
 
 pub(super) const ENGLISH: Wording = Wording {
     question: "Question: ",
@@ -10,121 +10,69 @@ pub(super) const ENGLISH: Wording = Wording {
     mastered: "Mastered:",
     certain: "Certain:",
     verdicts: ["yes", "no"],
-    from_memory: Task {
+    from_memory: FewShot {
         instruction: "Answer the question with a name, a number or a short phrase. \
 Write nothing else.",
-        examples: &FROM_MEMORY_EXAMPLES,
+        examples: worked_examples! {
+            "Question: what is the tallest land animal\nAnswer:" => "the giraffe",
+            "Question: who painted the ceiling of the sistine chapel\nAnswer:" => "Michelangelo",
+            "Question: when did the first world war end\nAnswer:" => "11 November 1918",
+            "Question: how many strings does a violin have\nAnswer:" => "four",
+        },
     },
-    from_evidence: Task {
+    from_evidence: FewShot {
         instruction: "Find the answer to the question in the passages. Answer with a name, \
 a number or a short phrase, copied from a passage. Write nothing else.",
-        examples: &FROM_EVIDENCE_EXAMPLES,
+        examples: worked_examples! {
+            "[1] Giraffe: The giraffe of the African savanna is the tallest animal that lives on land; a grown bull reaches 5.5 metres.\n[2] Elephant: The African elephant is the heaviest land animal, at up to six tonnes.\nQuestion: what is the tallest land animal\nAnswer:"
+                => "the giraffe",
+            "[1] Harbour Bell: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik. It has been rung every evening since then.\nQuestion: who made the bell of orsand harbour\nAnswer:"
+                => "Maria Tolvik",
+            "[1] Street market: Traders meet in the square every second Saturday.\n[2] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816, and came into force the following spring.\nQuestion: when was the treaty of laun signed\nAnswer:"
+                => "9 May 1816",
+            "[1] Violin: A violin has four strings, tuned in perfect fifths, and is played with a bow.\nQuestion: how many strings does a violin have\nAnswer:"
+                => "four",
+        },
     },
-    choice_from_memory: Task {
+    // Each letter is right once, so that none is favored.
+    choice_from_memory: FewShot {
         instruction: "Answer each question with the letter of the right choice. Write nothing else.",
-        examples: &CHOICE_FROM_MEMORY_EXAMPLES,
+        examples: worked_examples! {
+            "Question: what is the tallest land animal\nA. the elephant\nB. the camel\nC. the giraffe\nD. the moose\nAnswer:"
+                => "C",
+            "Question: how many strings does a violin have\nA. four\nB. five\nC. six\nD. eight\nAnswer:"
+                => "A",
+            "Question: which of these metals is liquid in a warm room\nA. iron\nB. copper\nC. tin\nD. mercury\nAnswer:"
+                => "D",
+            "Question: in which year did the first world war end\nA. 1912\nB. 1918\nC. 1923\nD. 1931\nAnswer:"
+                => "B",
+        },
     },
-    choice_from_evidence: Task {
+    choice_from_evidence: FewShot {
         instruction: "Read the passages, and answer each question with the letter of the right \
 choice. Write nothing else.",
-        examples: &CHOICE_FROM_EVIDENCE_EXAMPLES,
+        examples: worked_examples! {
+            "[1] Giraffe: The giraffe of the African savanna is the tallest animal that lives on land.\nQuestion: what is the tallest land animal\nA. the elephant\nB. the camel\nC. the giraffe\nD. the moose\nAnswer:"
+                => "C",
+            "[1] Harbour Bell: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: who made the bell of orsand harbour\nA. Maria Tolvik\nB. Edda Rahn\nC. Jon Selm\nD. Piet Orsand\nAnswer:"
+                => "A",
+            "[1] Thermometer: Mercury is liquid in a warm room, and rises in the glass.\nQuestion: which of these metals is liquid in a warm room\nA. iron\nB. copper\nC. tin\nD. mercury\nAnswer:"
+                => "D",
+            "[1] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816.\nQuestion: in which year was the treaty of laun signed\nA. 1813\nB. 1816\nC. 1821\nD. 1830\nAnswer:"
+                => "B",
+        },
     },
     background: "Background:",
-    verbalize: Task {
+    verbalize: FewShot {
         instruction: "For each question, write what an encyclopedia says that helps to answer it. \
 Write one short paragraph, and begin with its content.",
-        examples: &VERBALIZE_EXAMPLES,
+        examples: worked_examples! {
+            "Question: what is the tallest land animal\nBackground:"
+                => "The giraffe of the African savanna is the tallest animal that lives on land. A grown bull stands more than five metres high, most of which is legs and neck, so that it feeds on leaves out of reach of all other grazers. The African elephant is heavier, but not as tall.",
+            "Question: when did the first world war end\nBackground:"
+                => "The First World War began in the summer of 1914. Its fighting ended with an armistice between Germany and the Allies, which took effect on 11 November 1918. The peace treaty with Germany was signed at Versailles in June of the following year.",
+            "Question: how many strings does a violin have\nBackground:"
+                => "The violin is the smallest and highest of the common bowed instruments, above viola and cello. Its four strings are tuned in perfect fifths, to G, D, A and E, and are bowed or plucked.",
+        },
     },
 };
-
-const FROM_MEMORY_EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "Question: what is the tallest land animal\nAnswer:",
-        output: "the giraffe",
-    },
-    WorkedExample {
-        input: "Question: who painted the ceiling of the sistine chapel\nAnswer:",
-        output: "Michelangelo",
-    },
-    WorkedExample {
-        input: "Question: when did the first world war end\nAnswer:",
-        output: "11 November 1918",
-    },
-    WorkedExample {
-        input: "Question: how many strings does a violin have\nAnswer:",
-        output: "four",
-    },
-];
-
-const FROM_EVIDENCE_EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "[1] Giraffe: The giraffe of the African savanna is the tallest animal that lives on land; a grown bull reaches 5.5 metres.\n[2] Elephant: The African elephant is the heaviest land animal, at up to six tonnes.\nQuestion: what is the tallest land animal\nAnswer:",
-        output: "the giraffe",
-    },
-    WorkedExample {
-        input: "[1] Harbour Bell: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik. It has been rung every evening since then.\nQuestion: who made the bell of orsand harbour\nAnswer:",
-        output: "Maria Tolvik",
-    },
-    WorkedExample {
-        input: "[1] Street market: Traders meet in the square every second Saturday.\n[2] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816, and came into force the following spring.\nQuestion: when was the treaty of laun signed\nAnswer:",
-        output: "9 May 1816",
-    },
-    WorkedExample {
-        input: "[1] Violin: A violin has four strings, tuned in perfect fifths, and is played with a bow.\nQuestion: how many strings does a violin have\nAnswer:",
-        output: "four",
-    },
-];
-
-/// Every letter is right once, so that none is favoured.
-const CHOICE_FROM_MEMORY_EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "Question: what is the tallest land animal\nA. the elephant\nB. the camel\nC. the giraffe\nD. the moose\nAnswer:",
-        output: "C",
-    },
-    WorkedExample {
-        input: "Question: how many strings does a violin have\nA. four\nB. five\nC. six\nD. eight\nAnswer:",
-        output: "A",
-    },
-    WorkedExample {
-        input: "Question: which of these metals is liquid in a warm room\nA. iron\nB. copper\nC. tin\nD. mercury\nAnswer:",
-        output: "D",
-    },
-    WorkedExample {
-        input: "Question: in which year did the first world war end\nA. 1912\nB. 1918\nC. 1923\nD. 1931\nAnswer:",
-        output: "B",
-    },
-];
-
-const CHOICE_FROM_EVIDENCE_EXAMPLES: [WorkedExample<'static>; 4] = [
-    WorkedExample {
-        input: "[1] Giraffe: The giraffe of the African savanna is the tallest animal that lives on land.\nQuestion: what is the tallest land animal\nA. the elephant\nB. the camel\nC. the giraffe\nD. the moose\nAnswer:",
-        output: "C",
-    },
-    WorkedExample {
-        input: "[1] Harbour Bell: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: who made the bell of orsand harbour\nA. Maria Tolvik\nB. Edda Rahn\nC. Jon Selm\nD. Piet Orsand\nAnswer:",
-        output: "A",
-    },
-    WorkedExample {
-        input: "[1] Thermometer: Mercury is liquid in a warm room, and rises in the glass.\nQuestion: which of these metals is liquid in a warm room\nA. iron\nB. copper\nC. tin\nD. mercury\nAnswer:",
-        output: "D",
-    },
-    WorkedExample {
-        input: "[1] Treaty of Laun: After three years of talks the treaty was signed on 9 May 1816.\nQuestion: in which year was the treaty of laun signed\nA. 1813\nB. 1816\nC. 1821\nD. 1830\nAnswer:",
-        output: "B",
-    },
-];
-
-const VERBALIZE_EXAMPLES: [WorkedExample<'static>; 3] = [
-    WorkedExample {
-        input: "Question: what is the tallest land animal\nBackground:",
-        output: "The giraffe of the African savanna is the tallest animal that lives on land. A grown bull stands more than five metres high, most of which is legs and neck, so that it feeds on leaves out of reach of all other grazers. The African elephant is heavier, but not as tall.",
-    },
-    WorkedExample {
-        input: "Question: when did the first world war end\nBackground:",
-        output: "The First World War began in the summer of 1914. Its fighting ended with an armistice between Germany and the Allies, which took effect on 11 November 1918. The peace treaty with Germany was signed at Versailles in June of the following year.",
-    },
-    WorkedExample {
-        input: "Question: how many strings does a violin have\nBackground:",
-        output: "The violin is the smallest and highest of the common bowed instruments, above viola and cello. Its four strings are tuned in perfect fifths, to G, D, A and E, and are bowed or plucked.",
-    },
-];

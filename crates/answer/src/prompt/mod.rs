@@ -6,9 +6,9 @@ mod english;
 
 use std::sync::Arc;
 
-use ken_language::{Examples, Knowledge, Prompt, Sourced, WorkedExample};
-use ken_probe::letter;
+use ken_language::{Examples, Knowledge, Prompt, Sourced};
 use ken_probe::normalize::is_mostly_chinese;
+use ken_probe::{FewShot, letter};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,27 +48,13 @@ struct Wording {
     certain: &'static str,
     /// That it is so, and that it is not.
     verdicts: [&'static str; 2],
-    from_memory: Task,
-    from_evidence: Task,
-    choice_from_memory: Task,
-    choice_from_evidence: Task,
+    from_memory: FewShot,
+    from_evidence: FewShot,
+    choice_from_memory: FewShot,
+    choice_from_evidence: FewShot,
     /// Stands before what the model knows.
     background: &'static str,
-    verbalize: Task,
-}
-
-/// What is to be done, and how.
-struct Task {
-    instruction: &'static str,
-    examples: &'static [WorkedExample<'static>],
-}
-
-impl Task {
-    fn words(&self) -> Vec<&'static str> {
-        let examples = self.examples.iter();
-        let examples = examples.flat_map(|example| [example.input, example.output]);
-        std::iter::once(self.instruction).chain(examples).collect()
-    }
+    verbalize: FewShot,
 }
 
 impl Wording {
@@ -96,10 +82,8 @@ impl Wording {
             (false, false) => &self.choice_from_evidence,
         };
         Prompt {
-            instruction: task.instruction,
-            examples: Examples::Fixed(task.examples),
-            input: self.input(evidence, question, choices, self.answer),
             sourced: Some(self.sourced(question_prompt, knowledge)),
+            ..task.prompt(self.input(evidence, question, choices, self.answer))
         }
     }
 
@@ -111,15 +95,15 @@ impl Wording {
         }
     }
 
-    /// All that changes from prompt to prompt, up to the words that stand before what is wanted.
-    fn input(&self, evidence: &str, question: &str, choices: &[String], wanted: &str) -> String {
+    /// All that changes from prompt to prompt, up to the label of the requested output.
+    fn input(&self, evidence: &str, question: &str, choices: &[String], label: &str) -> String {
         let mut input = format!("{evidence}{}{question}\n", self.question);
         for (at, choice) in choices.iter().enumerate() {
             if let Some(letter) = letter(at) {
                 input.push_str(&format!("{letter}. {choice}\n"));
             }
         }
-        input.push_str(wanted);
+        input.push_str(label);
         input
     }
 }
@@ -204,7 +188,7 @@ pub fn verbalize(question_prompt: QuestionPrompt<'_>, examples: Option<Examples>
     }
 }
 
-/// What a model that was trained on a boundary says of a question (KBM, section 4.1).
+/// What an assessor predicts of a question (KBM, section 4.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Indicator {
@@ -214,12 +198,12 @@ pub enum Indicator {
     Certainty,
 }
 
-/// Asks of a question whether the model that answers it masters it, by the prompt that asks it, with
-/// or without evidence. Without instruction: only a model that was trained on it can say.
+/// Asks an assessor whether another model masters a question, given the prompt that asks it, with or
+/// without evidence. There is no instruction: only a model trained on this form can answer.
 #[must_use]
 pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
     let wording = Wording::of(question);
-    let wanted = match indicator {
+    let label = match indicator {
         Indicator::Mastery => wording.mastered,
         Indicator::Certainty => wording.certain,
     };
@@ -227,18 +211,18 @@ pub fn assess(question: &str, asked: &Prompt, indicator: Indicator) -> Prompt {
     Prompt {
         instruction: "",
         examples: Examples::Fixed(&[]),
-        input: format!("{}{wanted}", asked.unwrap_or_default()),
+        input: format!("{}{label}", asked.unwrap_or_default()),
         sourced: None,
     }
 }
 
-/// What may follow on [`assess`]: that it is so, and that it is not.
+/// The continuations of [`assess`]: yes and no.
 #[must_use]
 pub fn verdicts(question: &str) -> [&'static str; 2] {
     Wording::of(question).verdicts
 }
 
-/// Texts about other questions as examples of how to write one about a question in their language.
+/// Texts about other questions as worked examples for [`verbalize`], each in its language.
 #[must_use]
 pub fn verbalized_examples(texts: &[(QuestionPrompt<'_>, &str)]) -> Examples {
     let texts = texts.iter().map(|(question_prompt, text)| {
@@ -264,17 +248,13 @@ pub(crate) fn frame(question_prompt: QuestionPrompt<'_>) -> Prompt {
         [] => &wording.from_evidence,
         _ => &wording.choice_from_evidence,
     };
+    let blank = QuestionPrompt {
+        question: "",
+        ..question_prompt
+    };
     Prompt {
-        instruction: task.instruction,
-        examples: Examples::Fixed(task.examples),
-        input: wording.input("", "", question_prompt.choices, wording.answer),
-        sourced: Some(wording.sourced(
-            QuestionPrompt {
-                question: "",
-                ..question_prompt
-            },
-            Knowledge::Own(String::new()),
-        )),
+        sourced: Some(wording.sourced(blank, Knowledge::Own(String::new()))),
+        ..task.prompt(wording.input("", "", question_prompt.choices, wording.answer))
     }
 }
 
@@ -291,8 +271,7 @@ fn line(number: usize, title: &str, text: &str) -> String {
     }
 }
 
-/// Identifies the words that prompts are made of: what was measured with some must not be mixed with
-/// what was measured with others.
+/// Identifies the wording of prompts: measurements made with different wordings must not be mixed.
 #[must_use]
 pub fn fingerprint() -> String {
     let mut words = Vec::new();
@@ -304,7 +283,7 @@ pub fn fingerprint() -> String {
             &wording.choice_from_memory,
             &wording.choice_from_evidence,
         ] {
-            words.extend(task.words());
+            words.extend(task.texts());
         }
     }
     ken_language::fingerprint_of_texts(&words)
@@ -316,7 +295,7 @@ pub fn verbalize_fingerprint() -> String {
     let mut words = Vec::new();
     for wording in [&ENGLISH, &CHINESE] {
         words.extend([wording.question, wording.background]);
-        words.extend(wording.verbalize.words());
+        words.extend(wording.verbalize.texts());
     }
     ken_language::fingerprint_of_texts(&words)
 }
@@ -413,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boundary_is_asked_for_behind_the_same_words() {
+    fn an_assessor_is_asked_after_the_same_words() {
         let evidence = passage("", "b.");
         let asked = from_evidence(QuestionPrompt::open("who"), &[&evidence]);
         let prompt = assess("who", &asked, Indicator::Mastery);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use ken_corpus::{Passage, Segmentation, segment};
 use ken_language::{Embedder, ModelError};
 
-use crate::Finding;
+use crate::SearchResult;
 
 /// A part of a passage.
 pub(super) struct Chunk<'p> {
@@ -17,8 +17,8 @@ pub(super) struct Chunk<'p> {
 }
 
 impl Chunk<'_> {
-    pub(super) fn finding(&self, score: f32) -> Finding {
-        Finding {
+    pub(super) fn result(&self, score: f32) -> SearchResult {
+        SearchResult {
             passage: self.passage.clone(),
             text: self.text.to_owned(),
             chunk: Some(self.characters.clone()),
@@ -33,7 +33,7 @@ impl Chunk<'_> {
 /// # Errors
 /// Where the segmentation counts tokens, an embedder that does not show them.
 pub(super) fn cut<'p>(
-    passages: &'p [Finding],
+    passages: &'p [SearchResult],
     segmentation: Segmentation,
     embedder: &dyn Embedder,
 ) -> Result<Vec<Chunk<'p>>, ModelError> {

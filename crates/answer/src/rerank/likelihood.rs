@@ -1,30 +1,26 @@
-//! Query likelihood: how likely a language model holds a question, given a chunk that may answer it.
+//! Query likelihood: how likely a language model finds the question, given a chunk that may answer it.
 
-use ken_language::{Examples, LanguageModel, Prompt, ScoreRequest, WorkedExample};
+use ken_language::{LanguageModel, Prompt};
+use ken_probe::{FewShot, worked_examples};
 
 use super::Scores;
 use crate::AnswerError;
-use crate::beginning::beginning;
+use crate::score::score_texts;
+use crate::truncate::{SPARE_TOKENS, truncate};
 
-const INSTRUCTION: &str = "Write a question that the passage answers.";
-
-const EXAMPLES: [WorkedExample<'static>; 2] = [
-    WorkedExample {
-        input: "Passage: Violin\nA violin has four strings, tuned in perfect fifths, and is played with a bow.\nQuestion:",
-        output: "how many strings does a violin have",
+const QUESTION: FewShot = FewShot {
+    instruction: "Write a question that the passage answers.",
+    examples: worked_examples! {
+        "Passage: Violin\nA violin has four strings, tuned in perfect fifths, and is played with a bow.\nQuestion:"
+            => "how many strings does a violin have",
+        "Passage: Harbour Bell\nThe bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion:"
+            => "who made the bell of orsand harbour",
     },
-    WorkedExample {
-        input: "Passage: Harbour Bell\nThe bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion:",
-        output: "who made the bell of orsand harbour",
-    },
-];
+};
 
-/// Tokens left free, for those that come about where texts meet.
-const SPARE_TOKENS: usize = 8;
-
-/// The mean natural-log probability of each question's tokens after each of its chunks. Since the
-/// tokens are the same for all chunks of a question, the sum would rank them alike. What of a chunk
-/// does not fit into the model's context is left out at its end.
+/// The mean natural-log probability of each question's tokens after each of its chunks. All chunks of
+/// a question are scored on the same tokens, so the sum would rank them alike. A chunk that does not
+/// fit into the model's context is truncated.
 ///
 /// # Shapes
 /// `texts`: `[questions][chunks]`, as the scores.
@@ -33,36 +29,22 @@ pub(super) fn score(
     questions: &[&str],
     texts: &[Vec<String>],
 ) -> Result<Scores, AnswerError> {
-    let mut prompts: Vec<Vec<Prompt>> = Vec::with_capacity(texts.len());
+    let mut prompts: Vec<(Prompt, &str)> = Vec::new();
     for (question, texts) in questions.iter().zip(texts) {
-        let room = room(model, question)?;
-        let prompts_of_question = texts
-            .iter()
-            .map(|text| Ok(prompt(beginning(model, text, room)?)))
-            .collect::<Result<_, AnswerError>>()?;
-        prompts.push(prompts_of_question);
+        let budget = chunk_budget(model, question)?;
+        for text in texts {
+            prompts.push((prompt(truncate(model, text, budget)?), question.trim()));
+        }
     }
-    let continuations: Vec<[String; 1]> = questions
+    let pairs: Vec<_> = prompts
         .iter()
-        .map(|question| [format!(" {}", question.trim())])
+        .map(|(prompt, text)| (prompt, *text))
         .collect();
-    let continuations: Vec<[&str; 1]> =
-        continuations.iter().map(|[text]| [text.as_str()]).collect();
-    let requests: Vec<ScoreRequest<'_, Prompt>> = prompts
-        .iter()
-        .zip(&continuations)
-        .flat_map(|(prompts, continuations)| {
-            prompts.iter().map(move |prompt| ScoreRequest {
-                prompt,
-                continuations,
-            })
-        })
-        .collect();
-    let mut scores = model.score(&requests)?.into_iter().flatten();
+    let mut scores = prompts.iter().zip(score_texts(model, &pairs)?);
     let (mut by_query, mut tokens) = (Vec::new(), Vec::new());
-    for prompts in &prompts {
+    for texts in texts {
         let (mut means, mut read) = (Vec::new(), 0);
-        for (prompt, score) in prompts.iter().zip(scores.by_ref()) {
+        for ((prompt, _), score) in scores.by_ref().take(texts.len()) {
             read += model.count_prompt_tokens(prompt)? + score.logprobs.len();
             means.push((score.sum() / score.logprobs.len().max(1) as f64) as f32);
         }
@@ -73,16 +55,11 @@ pub(super) fn score(
 }
 
 fn prompt(text: &str) -> Prompt {
-    Prompt {
-        instruction: INSTRUCTION,
-        examples: Examples::Fixed(&EXAMPLES),
-        input: format!("Passage: {text}\nQuestion:"),
-        sourced: None,
-    }
+    QUESTION.prompt(format!("Passage: {text}\nQuestion:"))
 }
 
 /// Tokens that a chunk may have beside the question.
-fn room(model: &dyn LanguageModel, question: &str) -> Result<usize, AnswerError> {
+fn chunk_budget(model: &dyn LanguageModel, question: &str) -> Result<usize, AnswerError> {
     let used = model.count_prompt_tokens(&prompt(""))? + SPARE_TOKENS;
     let limit = model.context_tokens().saturating_sub(used);
     let received = model.count_tokens(question)?;

@@ -15,7 +15,7 @@ use ken_language::{Embedder, LanguageModel, PairScorer, Role};
 
 pub use method::{Rerank, UnknownRerank};
 
-use crate::{AnswerError, Finding};
+use crate::{AnswerError, SearchResult};
 use chunks::Chunk;
 
 /// What scores chunks. All are given a chunk with its document's title before it.
@@ -38,7 +38,7 @@ pub struct Reranking {
 
 /// The chunks kept for a query, best first.
 pub(crate) struct Reranked {
-    pub(crate) chunks: Vec<Finding>,
+    pub(crate) chunks: Vec<SearchResult>,
     /// Tokens that a language model read for them.
     pub(crate) tokens: usize,
 }
@@ -84,7 +84,7 @@ impl Reranking {
         &self,
         embedder: &dyn Embedder,
         queries: &[&str],
-        passages: &[Vec<Finding>],
+        passages: &[Vec<SearchResult>],
         k: usize,
     ) -> Result<Vec<Reranked>, AnswerError> {
         let chunks: Vec<Vec<Chunk<'_>>> = passages
@@ -116,14 +116,14 @@ impl Reranking {
 }
 
 /// The `k` chunks with the highest scores; the earlier among equals.
-fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<Finding> {
+fn best(chunks: &[Chunk<'_>], scores: &[f32], k: usize) -> Vec<SearchResult> {
     let mut ranked: Vec<(&Chunk<'_>, f32)> = chunks.iter().zip(scores.iter().copied()).collect();
     // Stable, so that equals stay in their order.
     ranked.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     ranked.truncate(k);
     ranked
         .into_iter()
-        .map(|(chunk, score)| chunk.finding(score))
+        .map(|(chunk, score)| chunk.result(score))
         .collect()
 }
 

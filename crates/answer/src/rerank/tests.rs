@@ -45,8 +45,8 @@ fn likelihood() -> Reranker {
     })))
 }
 
-fn found(number: usize, title: &str, text: &str) -> Finding {
-    Finding {
+fn found(number: usize, title: &str, text: &str) -> SearchResult {
+    SearchResult {
         passage: Passage {
             id: PassageId::new("d", number),
             doc_id: "d".to_owned(),
@@ -60,7 +60,7 @@ fn found(number: usize, title: &str, text: &str) -> Finding {
     }
 }
 
-fn all_found(texts: &[impl AsRef<str>]) -> Vec<Finding> {
+fn all_found(texts: &[impl AsRef<str>]) -> Vec<SearchResult> {
     texts
         .iter()
         .enumerate()
@@ -72,7 +72,7 @@ fn by(reranker: Reranker, segmentation: &str) -> Reranking {
     Reranking::new(reranker, 10, segmentation.parse().unwrap())
 }
 
-fn one(reranking: &Reranking, query: &str, passages: &[Finding], k: usize) -> Reranked {
+fn one(reranking: &Reranking, query: &str, passages: &[SearchResult], k: usize) -> Reranked {
     let mut all = reranking
         .rerank(&letters(), &[query], &[passages.to_vec()], k)
         .unwrap();
@@ -89,7 +89,7 @@ fn texts(reranked: &Reranked) -> Vec<&str> {
 }
 
 /// Whether a chunk is the part of its passage that it claims to be.
-fn is_part(chunk: &Finding) -> bool {
+fn is_part(chunk: &SearchResult) -> bool {
     let range = chunk.chunk.clone().unwrap();
     let text: String = chunk
         .passage
@@ -245,10 +245,10 @@ proptest! {
         prop_assert_eq!(&kept.chunks[..], &all.chunks[..k.min(all.chunks.len())]);
 
         // Every chunk of every passage, in order, and its score.
-        let cut: Vec<Finding> = chunks::cut(&passages, segmentation, &letters())
+        let cut: Vec<SearchResult> = chunks::cut(&passages, segmentation, &letters())
             .unwrap()
             .iter()
-            .map(|chunk| chunk.finding(cosine(&counts(&query), &counts(chunk.text))))
+            .map(|chunk| chunk.result(cosine(&counts(&query), &counts(chunk.text))))
             .collect();
         let pieces: Vec<(&str, &str)> = passages
             .iter()
@@ -258,14 +258,14 @@ proptest! {
                 pieces.into_iter().map(|piece| (found.passage.id.as_str(), piece))
             })
             .collect();
-        let of_cut = |chunk: &Finding| (chunk.passage.id.0.clone(), chunk.text.clone());
+        let of_cut = |chunk: &SearchResult| (chunk.passage.id.0.clone(), chunk.text.clone());
         prop_assert_eq!(
             cut.iter().map(of_cut).collect::<Vec<_>>(),
             pieces.iter().map(|(id, text)| ((*id).to_owned(), (*text).to_owned())).collect::<Vec<_>>()
         );
         prop_assert!(cut.iter().all(is_part));
         let scored = cut.iter().map(|chunk| chunk.score).enumerate().collect();
-        let expected: Vec<Finding> = reference(scored, k).into_iter().map(|at| cut[at].clone()).collect();
+        let expected: Vec<SearchResult> = reference(scored, k).into_iter().map(|at| cut[at].clone()).collect();
         prop_assert_eq!(kept.chunks, expected);
     }
 
@@ -277,7 +277,7 @@ proptest! {
         for reranker in [Reranker::Embedder, likelihood()] {
             let reranking = by(reranker, "words:3/1");
             let queries: Vec<&str> = questions.iter().map(|(query, _)| query.as_str()).collect();
-            let found: Vec<Vec<Finding>> =
+            let found: Vec<Vec<SearchResult>> =
                 questions.iter().map(|(_, texts)| all_found(texts)).collect();
             let together = reranking.rerank(&letters(), &queries, &found, k).unwrap();
             prop_assert_eq!(together.len(), queries.len());
@@ -294,7 +294,7 @@ proptest! {
         let segmentation = Segmentation::Tokens { size, overlap: size - 1 };
         let passages = all_found(&texts);
         for chunk in chunks::cut(&passages, segmentation, &letters()).unwrap() {
-            prop_assert!(is_part(&chunk.finding(0.0)));
+            prop_assert!(is_part(&chunk.result(0.0)));
         }
     }
 }

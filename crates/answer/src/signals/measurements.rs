@@ -20,7 +20,7 @@ pub enum Step {
     Draft,
     /// Sampled answers.
     Sample,
-    /// Its hidden states behind the samples.
+    /// Its hidden states after the samples.
     Inspect,
     /// The vector of the question that a router takes.
     Represent,
@@ -77,8 +77,8 @@ pub struct Cost {
     pub calls: Calls,
     /// Tokens.
     pub tokens: Tokens,
-    /// Milliseconds; where many questions were asked at once, its share. `None` where nobody took
-    /// the time.
+    /// Milliseconds; the question's share where many were asked at once. `None` where it was not
+    /// measured.
     #[serde(default, deserialize_with = "measured_time")]
     pub ms: Option<f64>,
 }
@@ -101,7 +101,7 @@ impl Cost {
     }
 }
 
-/// Nothing takes no time: where that was written, it was not measured.
+/// A recorded time of 0 means that it was not measured.
 fn measured_time<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
     let ms: Option<f64> = Option::deserialize(from)?;
     Ok(ms.filter(|ms| *ms > 0.0))
@@ -120,20 +120,20 @@ pub struct Measurements {
     pub types: Vec<usize>,
     /// The eigenscore of the samples.
     pub eigenscore: Option<f64>,
-    /// What a router holds.
+    /// The router's prediction.
     pub routed: Option<Routed>,
-    /// What a model that was trained on the boundary denies.
+    /// The assessor's verdicts.
     #[serde(default)]
     pub assessed: Verdicts,
     /// What a model chose that was trained to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<ChosenSource>,
-    /// What was paid, by step.
+    /// Costs by step.
     pub costs: BTreeMap<Step, Cost>,
 }
 
 impl Measurements {
-    /// The same without what other routing models told than those that decide now.
+    /// The same without the outputs of routing models other than these.
     #[must_use]
     pub fn by(mut self, models: RoutingModels<'_>) -> Self {
         let other = |chosen: &mut ChosenSource| chosen.datastore.as_deref() != models.datastore;
@@ -153,7 +153,7 @@ impl Measurements {
     }
 }
 
-/// What was trained to decide beside the model that answers.
+/// A model that was trained to route questions for the model that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RoutingModel {
     /// A head over the question's vector.
@@ -176,12 +176,12 @@ impl RoutingModel {
     }
 }
 
-/// The fingerprints of what decides beside the model that answers; `None` where there is none.
+/// The fingerprints of the routing models; `None` where there is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RoutingModels<'a> {
     /// The router.
     pub router: Option<&'a str>,
-    /// The model that was trained on a boundary.
+    /// The assessor.
     pub assessor: Option<&'a str>,
     /// The policy datastore.
     pub datastore: Option<&'a str>,
@@ -210,10 +210,10 @@ pub struct ChosenSource {
     pub corpus: String,
 }
 
-/// What a model that was trained on what another knows says of a question.
+/// What an assessor predicts of a question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdicts {
-    /// The fingerprint of the model that says it.
+    /// The assessor's fingerprint.
     pub by: String,
     /// The probability that the answer is not mastered.
     pub mastery: Option<f64>,
@@ -221,8 +221,8 @@ pub struct Verdicts {
     pub certainty: Option<f64>,
 }
 
-/// The milliseconds of one of so many questions that were worked on together: each has the same
-/// share, long or short.
+/// The milliseconds of one of `questions` that were worked on together: each has the same share, long
+/// or short.
 #[must_use]
 pub fn share(time: Duration, questions: usize) -> f64 {
     time.as_secs_f64() * 1000.0 / questions.max(1) as f64

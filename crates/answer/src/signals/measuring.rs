@@ -1,12 +1,12 @@
-//! Measuring what signals need of the model: its own judgment of a question, the greedy answer, sampled
-//! answers, their hidden states, what was trained to tell; and what each costs.
+//! Taking the steps that signals need: the model's own judgment of a question, its greedy answer, sampled
+//! answers, their hidden states, and the outputs of routing models; each with its cost.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
 
 use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of, types_by_string,
+    DrawRequest, Drawn, SampleOptions, draw, eigenscores, judge_need, seed_of, types_by_string,
 };
 
 use super::{ChosenSource, Cost, Measurements, Signal, Step, share};
@@ -14,9 +14,9 @@ use crate::assessor::Assessor;
 use crate::datastore::Datastore;
 use crate::error::AnswerError;
 use crate::prompt::{self, Indicator, QuestionPrompt};
-use crate::router::{Representation, Router, represent};
+use crate::router::{Representation, Routed, Router, represent};
 
-/// What measuring takes.
+/// The models and options for measuring.
 #[derive(Clone, Copy)]
 pub(crate) struct Measuring<'a> {
     pub(crate) model: &'a dyn LanguageModel,
@@ -31,241 +31,196 @@ pub(crate) struct Measuring<'a> {
     pub(crate) datastore: Option<&'a Datastore>,
 }
 
-/// What was measured so far; `None` of a question on which the model was stopped.
-type SoFar = [Option<Measurements>];
+/// The questions for which a step is still open, with what the model is asked.
+struct Open<'a> {
+    /// Their places among all.
+    places: Vec<usize>,
+    questions: Vec<&'a str>,
+    prompts: Vec<&'a Prompt>,
+}
+
+/// What a step gives and costs, for each open question.
+type Taken<T> = Result<Vec<(T, Cost)>, AnswerError>;
 
 impl Measuring<'_> {
-    /// Measures of every question what the signals need, and nothing else: of the model's judgment the
-    /// questions themselves, of all others the prompts that they are asked by. A step that was paid
-    /// before is not measured again. `None` for a question on which the model was stopped.
+    /// Takes for every question the steps that the signals need, and no others. The judgment reads the
+    /// questions themselves, all other steps the prompts. A step whose cost is recorded in `all` is not
+    /// taken again.
     ///
     /// # Shapes
-    /// `questions`, `prompts` and `before`: `[questions]`. Returns the same.
+    /// `questions`, `prompts` and `all`: `[questions]`. Returns the same.
     ///
     /// # Errors
-    /// A prompt that does not fit, a model that cannot tell how likely a word is or that fails.
+    /// A prompt that does not fit, a model that does not score, fails, or is stopped.
     pub(crate) fn measure(
         &self,
         signals: &[Signal],
         questions: &[&str],
         prompts: &[Prompt],
-        before: Vec<Measurements>,
-    ) -> Result<Vec<Option<Measurements>>, AnswerError> {
-        let mut all: Vec<Option<Measurements>> = before.into_iter().map(Some).collect();
+        mut all: Vec<Measurements>,
+    ) -> Result<Vec<Measurements>, AnswerError> {
         let steps: BTreeSet<Step> = signals.iter().flat_map(|one| one.steps).copied().collect();
         for step in steps {
-            let unpaid = |measured: &Measurements| !measured.costs.contains_key(&step);
-            let open: Vec<usize> = (0..all.len())
-                .filter(|&index| all[index].as_ref().is_some_and(unpaid))
-                .collect();
+            let is_open = |&place: &usize| !all[place].costs.contains_key(&step);
+            let places: Vec<usize> = (0..all.len()).filter(is_open).collect();
+            let open = Open {
+                questions: places.iter().map(|&place| questions[place]).collect(),
+                prompts: places.iter().map(|&place| &prompts[place]).collect(),
+                places,
+            };
+            let mut slots = Slots {
+                step,
+                open: &open.places,
+                all: &mut all,
+            };
             match step {
-                Step::Judge => self.judge(questions, &open, &mut all)?,
-                Step::Draft => {
-                    let asked = open
-                        .iter()
-                        .map(|&index| Asked::greedy(&prompts[index], self.options.max_tokens));
-                    let asked: Vec<_> = asked.collect();
-                    self.draw(step, &asked, &open, &mut all, |measured, drawn| {
-                        measured.draft = drawn.samples.into_iter().next();
-                    })?;
+                Step::Judge => slots.fill(judge(self.model, &open.questions)?, |all, judgment| {
+                    all.judgment = Some(judgment);
+                }),
+                Step::Draft => slots.fill(self.draft(&open)?, |all, drawn| {
+                    all.draft = drawn.samples.into_iter().next();
+                }),
+                Step::Sample => slots.fill(self.sample(&open)?, |all, drawn| {
+                    let samples = drawn.samples.iter();
+                    let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
+                    all.types = types_by_string(&texts);
+                    all.samples = drawn.samples;
+                }),
+                Step::Inspect => {
+                    let inspected = self.inspect(&open, slots.all)?;
+                    slots.fill(inspected, |all, score| all.eigenscore = score);
                 }
-                Step::Sample => {
-                    let asked = open.iter().map(|&index| {
-                        let seed = seed_of(self.seed, questions[index]);
-                        Asked::for_samples(&prompts[index], self.options, seed)
-                    });
-                    let asked: Vec<_> = asked.collect();
-                    self.draw(step, &asked, &open, &mut all, |measured, drawn| {
-                        let samples = drawn.samples.iter();
-                        let texts: Vec<&str> = samples.map(|one| one.text.as_str()).collect();
-                        measured.types = types_by_string(&texts);
-                        measured.samples = drawn.samples;
-                    })?;
-                }
-                Step::Inspect => self.inspect(prompts, &open, &mut all)?,
-                Step::Represent => self.represent(questions, prompts, &open, &mut all)?,
+                Step::Represent => slots.fill(self.represent(&open)?, |all, routed| {
+                    all.routed = Some(routed);
+                }),
                 Step::AssessMastery | Step::AssessCertainty => {
-                    self.assess(step, questions, prompts, &open, &mut all)?;
+                    slots.fill(self.assess(step, &open)?, |all, (by, need)| {
+                        all.assessed.by = by;
+                        match step {
+                            Step::AssessCertainty => all.assessed.certainty = Some(need),
+                            _ => all.assessed.mastery = Some(need),
+                        }
+                    });
                 }
-                Step::ChooseSource => self.choose_source(questions, &open, &mut all)?,
+                Step::ChooseSource => slots.fill(self.choose_source(&open)?, |all, chosen| {
+                    all.chosen = Some(chosen);
+                }),
             }
         }
         Ok(all)
     }
 
-    fn judge(
-        &self,
-        questions: &[&str],
-        open: &[usize],
-        all: &mut SoFar,
-    ) -> Result<(), AnswerError> {
-        let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
-        let judged = judge(self.model, &questions)?;
-        for (&index, (judgment, cost)) in open.iter().zip(judged) {
-            if let Some(measured) = &mut all[index] {
-                measured.judgment = Some(judgment);
-                measured.costs.insert(Step::Judge, cost);
-            }
-        }
-        Ok(())
+    fn draft(&self, open: &Open<'_>) -> Taken<Drawn> {
+        let prompts = open.prompts.iter();
+        let requests = prompts.map(|prompt| DrawRequest::greedy(prompt, self.options.max_tokens));
+        all_drawn(self.model, &requests.collect::<Vec<_>>())
     }
 
-    /// Draws answers for a step and has them kept.
-    fn draw(
-        &self,
-        step: Step,
-        asked: &[Asked<'_>],
-        open: &[usize],
-        all: &mut SoFar,
-        keep: impl Fn(&mut Measurements, Drawn),
-    ) -> Result<(), AnswerError> {
-        for (&index, drawn) in open.iter().zip(draw_answers(self.model, asked)?) {
-            match (&mut all[index], drawn) {
-                (Some(measured), Some((drawn, cost))) => {
-                    measured.costs.insert(step, cost);
-                    keep(measured, drawn);
-                }
-                (slot, _) => *slot = None,
-            }
-        }
-        Ok(())
+    fn sample(&self, open: &Open<'_>) -> Taken<Drawn> {
+        let each = open.prompts.iter().zip(&open.questions);
+        let requests = each.map(|(prompt, question)| {
+            DrawRequest::for_samples(prompt, self.options, seed_of(self.seed, question))
+        });
+        all_drawn(self.model, &requests.collect::<Vec<_>>())
     }
 
-    fn represent(
-        &self,
-        questions: &[&str],
-        prompts: &[Prompt],
-        open: &[usize],
-        all: &mut SoFar,
-    ) -> Result<(), AnswerError> {
+    fn inspect(&self, open: &Open<'_>, all: &[Measurements]) -> Taken<Option<f64>> {
+        let samples = open.places.iter().map(|&place| all[place].samples.iter());
+        let answers: Vec<Vec<&str>> = samples
+            .map(|samples| samples.map(|sample| sample.text.as_str()).collect())
+            .collect();
+        inspect_answers(self.model, &open.prompts, &answers)
+    }
+
+    fn represent(&self, open: &Open<'_>) -> Taken<Routed> {
         let router = self.router.ok_or(AnswerError::NoRouter)?;
         let started = Instant::now();
         let by = Representation::of(router.head.input, self.model, self.embedder, self.assessor)?;
-        let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
-        let vectors = represent(by, &questions)?;
-        let ms = share(started.elapsed(), open.len());
-        for ((&index, vector), question) in open.iter().zip(vectors).zip(questions) {
+        let vectors = represent(by, &open.questions)?;
+        let ms = share(started.elapsed(), open.places.len());
+        let each = vectors.iter().zip(&open.prompts).zip(&open.questions);
+        each.map(|((vector, prompt), question)| {
+            let read = || self.model.count_prompt_tokens(prompt);
             let cost = match by {
                 Representation::Embedding(_) => Cost::of_model(0, 0, 0, ms),
-                Representation::HiddenState { model, .. } => {
-                    Cost::of_model(1, model.count_prompt_tokens(&prompts[index])?, 0, ms)
-                }
-                Representation::FirstToken(model) => {
-                    Cost::of_model(1, model.count_prompt_tokens(&prompts[index])?, 1, ms)
-                }
-                Representation::FirstTokenAndMastery { model, assessor } => {
-                    let asked = &prompts[index];
-                    let assessed = assessor.prompt_tokens(question, asked, Indicator::Mastery)?;
-                    Cost::of_model(2, model.count_prompt_tokens(asked)? + assessed, 1, ms)
+                Representation::HiddenState { .. } => Cost::of_model(1, read()?, 0, ms),
+                Representation::FirstToken(_) => Cost::of_model(1, read()?, 1, ms),
+                Representation::FirstTokenAndMastery { assessor, .. } => {
+                    let assessed = assessor.prompt_tokens(question, prompt, Indicator::Mastery)?;
+                    Cost::of_model(2, read()? + assessed, 1, ms)
                 }
             };
-            if let Some(measured) = &mut all[index] {
-                measured.routed = Some(router.route(&vector));
-                measured.costs.insert(Step::Represent, cost);
-            }
-        }
-        Ok(())
+            Ok((router.route(vector), cost))
+        })
+        .collect()
     }
 
-    fn assess(
-        &self,
-        step: Step,
-        questions: &[&str],
-        prompts: &[Prompt],
-        open: &[usize],
-        all: &mut SoFar,
-    ) -> Result<(), AnswerError> {
+    /// The assessor's fingerprint with each verdict.
+    fn assess(&self, step: Step, open: &Open<'_>) -> Taken<(String, f64)> {
         let assessor = self.assessor.ok_or(AnswerError::NoAssessor)?;
         let started = Instant::now();
         let indicator = match step {
             Step::AssessCertainty => Indicator::Certainty,
             _ => Indicator::Mastery,
         };
-        let questions: Vec<&str> = open.iter().map(|&index| questions[index]).collect();
-        let prompts: Vec<&Prompt> = open.iter().map(|&index| &prompts[index]).collect();
-        let assessed = assessor.assess(&questions, &prompts, indicator)?;
-        let ms = share(started.elapsed(), open.len());
-        for (&index, assessed) in open.iter().zip(assessed) {
-            if let Some(measured) = &mut all[index] {
-                let verdicts = &mut measured.assessed;
-                assessor.fingerprint().clone_into(&mut verdicts.by);
-                match indicator {
-                    Indicator::Mastery => verdicts.mastery = Some(assessed.need),
-                    Indicator::Certainty => verdicts.certainty = Some(assessed.need),
-                }
-                measured
-                    .costs
-                    .insert(step, Cost::of_model(1, assessed.prompt_tokens, 0, ms));
-            }
-        }
-        Ok(())
+        let assessed = assessor.assess(&open.questions, &open.prompts, indicator)?;
+        let ms = share(started.elapsed(), open.places.len());
+        let each = assessed.into_iter().map(|one| {
+            let verdict = (assessor.fingerprint().to_owned(), one.need);
+            (verdict, Cost::of_model(1, one.prompt_tokens, 0, ms))
+        });
+        Ok(each.collect())
     }
 
-    fn choose_source(
-        &self,
-        questions: &[&str],
-        open: &[usize],
-        all: &mut SoFar,
-    ) -> Result<(), AnswerError> {
+    fn choose_source(&self, open: &Open<'_>) -> Taken<ChosenSource> {
         let started = Instant::now();
-        let prompts = open
-            .iter()
-            .map(|&index| QuestionPrompt::open(questions[index]));
-        let prompts: Vec<Prompt> = prompts.map(prompt::choose_source).collect();
+        let questions = open.questions.iter().copied().map(QuestionPrompt::open);
+        let prompts: Vec<Prompt> = questions.map(prompt::choose_source).collect();
         let chooser = self.model.source_chooser()?;
         let corpora = chooser.corpora();
         let layer = self.datastore.map_or(0, |store| store.keyed_by().layer);
-        let asked: Vec<&Prompt> = prompts.iter().collect();
-        let choices = chooser.choose_sources(&asked, layer)?;
-        let mut chosen = Vec::with_capacity(open.len());
+        let choices = chooser.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer)?;
+        let mut chosen = Vec::with_capacity(prompts.len());
         for choice in &choices {
             let votes = self.datastore.map(|store| store.shares(&choice.state));
-            chosen.push(chosen_of(
-                &choice.probabilities,
-                votes.transpose()?.as_deref(),
-                &corpora,
-            ));
+            let votes = votes.transpose()?;
+            chosen.push(chosen_of(&choice.probabilities, votes.as_deref(), &corpora));
         }
-        let ms = share(started.elapsed(), open.len());
-        for ((&index, prompt), (need, corpus)) in open.iter().zip(&prompts).zip(chosen) {
+        let ms = share(started.elapsed(), open.places.len());
+        let each = prompts.iter().zip(chosen).map(|(prompt, (need, corpus))| {
+            let chosen = ChosenSource {
+                datastore: self.datastore.map(|store| store.fingerprint().to_owned()),
+                need,
+                corpus: corpus.to_owned(),
+            };
             let read = self.model.count_prompt_tokens(prompt)?;
-            if let Some(measured) = &mut all[index] {
-                measured.chosen = Some(ChosenSource {
-                    datastore: self.datastore.map(|store| store.fingerprint().to_owned()),
-                    need,
-                    corpus: corpus.to_owned(),
-                });
-                measured
-                    .costs
-                    .insert(Step::ChooseSource, Cost::of_model(1, read, 0, ms));
-            }
-        }
-        Ok(())
+            Ok((chosen, Cost::of_model(1, read, 0, ms)))
+        });
+        each.collect()
     }
+}
 
-    fn inspect(
-        &self,
-        prompts: &[Prompt],
-        open: &[usize],
-        all: &mut SoFar,
-    ) -> Result<(), AnswerError> {
-        let (open, answers): (Vec<usize>, Vec<Vec<&str>>) = open
-            .iter()
-            .filter_map(|&index| {
-                let samples = all[index].as_ref()?.samples.iter();
-                Some((index, samples.map(|sample| sample.text.as_str()).collect()))
-            })
-            .unzip();
-        let prompts: Vec<&Prompt> = open.iter().map(|&index| &prompts[index]).collect();
-        let inspected = inspect_answers(self.model, &prompts, &answers)?;
-        for (index, (eigenscore, cost)) in open.into_iter().zip(inspected) {
-            if let Some(measured) = &mut all[index] {
-                measured.eigenscore = eigenscore;
-                measured.costs.insert(Step::Inspect, cost);
-            }
+/// The measurements of the questions for which a step is open.
+struct Slots<'a> {
+    step: Step,
+    open: &'a [usize],
+    all: &'a mut [Measurements],
+}
+
+impl Slots<'_> {
+    /// Keeps what a step gave for each of them, and what it cost.
+    fn fill<T>(&mut self, taken: Vec<(T, Cost)>, keep: impl Fn(&mut Measurements, T)) {
+        for (&place, (value, cost)) in self.open.iter().zip(taken) {
+            keep(&mut self.all[place], value);
+            self.all[place].costs.insert(self.step, cost);
         }
-        Ok(())
     }
+}
+
+/// As [`draw_answers`], where a model that was stopped is an error.
+fn all_drawn(model: &dyn LanguageModel, requests: &[DrawRequest<'_>]) -> Taken<Drawn> {
+    let drawn: Option<Vec<_>> = draw_answers(model, requests)?.into_iter().collect();
+    drawn.ok_or(AnswerError::Interrupted)
 }
 
 /// The model's own judgment of each question, and what it cost.
@@ -292,7 +247,7 @@ pub fn judge(
 /// A prompt that does not fit, a model that fails.
 pub fn draw_answers(
     model: &dyn LanguageModel,
-    asked: &[Asked<'_>],
+    asked: &[DrawRequest<'_>],
 ) -> Result<Vec<Option<(Drawn, Cost)>>, AnswerError> {
     let started = Instant::now();
     let drawn = draw(model, asked)?;

@@ -38,7 +38,7 @@ pub struct Definition {
     pub steps: &'static [Step],
     /// What it needs of the model, as the reference says it.
     pub needs: &'static str,
-    /// What was trained to tell it, where it is not the model that answers alone.
+    /// The routing model that it comes from, where there is one.
     pub told_by: Option<RoutingModel>,
     /// Whether it can be measured again with evidence.
     pub with_evidence: bool,
@@ -75,7 +75,7 @@ const UNCERTAINTY: Definition = Definition {
     recorded: |_| None,
 };
 
-/// Signals that a model was trained to tell: probabilities.
+/// Signals that a model was trained to predict: probabilities.
 const TRAINED: Definition = Definition {
     is_share: true,
     ..UNCERTAINTY
@@ -108,7 +108,7 @@ signals! {
         needs: "scores",
         with_evidence: false,
         is_share: true,
-        // It holds for or against.
+        // More likely yes than no.
         threshold: Some(0.5),
         recorded: |measured| measured.judgment,
         ..UNCERTAINTY
@@ -148,7 +148,7 @@ signals! {
         needs: "the two most likely tokens",
         is_share: true,
         direction: Direction::Falls,
-        // An answer of which the model tells nothing is as uncertain as can be.
+        // An answer without probabilities is as uncertain as can be.
         recorded: |measured| {
             let answer = measured.draft.as_ref()?;
             answer.margin.or((answer.tokens == 0).then_some(0.0))
@@ -221,7 +221,7 @@ signals! {
 
 impl Signal {
     /// The number: the larger, the more the question needs retrieval. `None` where it was not recorded
-    /// or the model does not tell what it needs.
+    /// or the model does not report what it needs.
     #[must_use]
     pub fn of(self, measured: &Measurements) -> Option<f64> {
         let number = (self.recorded)(measured)?;

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
     };
     let goal = arguments.goal();
     let chosen = calibrate(&observed.observations, goal);
-    let auroc = auroc(&foretold(&observed.observations));
+    let auroc = auroc(&predictions(&observed.observations));
     if session.json {
         return output::json(&json!({
             "policy": arguments.policy.to_string(),
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
 }
 
 /// The score of each question with whether retrieval makes its answers better.
-fn foretold(observations: &[Observation]) -> Vec<(f64, bool)> {
+fn predictions(observations: &[Observation]) -> Vec<(f64, bool)> {
     let each = observations.iter();
     each.map(|one| (one.score, one.with > one.without))
         .collect()

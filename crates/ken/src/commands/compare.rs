@@ -110,7 +110,7 @@ struct Work<'a> {
 impl Work<'_> {
     /// The answers without or with retrieval.
     fn answers(&self, pipeline: &mut Pipeline, policy: Policy) -> Result<Vec<Record>> {
-        pipeline.set(ken_answer::Settings {
+        pipeline.set(ken_answer::AnswerSettings {
             policy,
             ..self.settings.answering()
         });

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
     let total = (questions.len() * policies.len()) as u64;
     let mut display = Display::new();
     for policy in policies {
-        pipeline.set(ken_answer::Settings {
+        pipeline.set(ken_answer::AnswerSettings {
             policy,
             ..session.settings.answering()
         });

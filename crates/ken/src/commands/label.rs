@@ -7,8 +7,8 @@ use ken_answer::prompt;
 use ken_language::LanguageModel;
 use ken_setup::{CorpusSource, Settings, Setup};
 use ken_study::{
-    Labelling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
-    summarize_sources, write_sources_parquet,
+    Labeling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
+    summarize_sources, write_parquet,
 };
 
 use crate::arguments::SourcesArguments;
@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result
     let [first, ..] = corpora.as_slice() else {
         return Err(RunError::NoCorpus.into());
     };
-    let work = Labelling {
+    let work = Labeling {
         model: model.as_ref(),
         corpora: &corpora,
         embedder: first.retriever.embedder(),
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result
     };
     work.check()?;
     let run_settings = run_settings(&work, session.settings, &questions);
-    let labelled = records::resumed(
+    let labeled = records::resumed(
         &out,
         run_settings,
         arguments.batch,
@@ -52,13 +52,9 @@ pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result
             label_sources(&work, &questions, &mut first, file, run)
         },
     )?;
-    records::report(
-        &labelled,
-        &out,
-        session.json,
-        write_sources_parquet,
-        |table| show(&summarize_sources(&labelled), &out, table),
-    )
+    records::report(&labeled, &out, session.json, write_parquet, |table| {
+        show(&summarize_sources(&labeled), &out, table)
+    })
 }
 
 /// Opens the corpora that are named, or else that of the settings.
@@ -75,7 +71,7 @@ fn corpora(setup: Setup<'_>, model: &Arc<dyn LanguageModel>) -> Result<Vec<Named
 }
 
 /// What the first texts depend on.
-fn first_settings(work: &Labelling<'_>, settings: &Settings) -> ken_study::Settings {
+fn first_settings(work: &Labeling<'_>, settings: &Settings) -> ken_study::RunSettings {
     [
         ("model", work.model.fingerprint().to_owned()),
         ("precision", settings.precision.to_string()),
@@ -89,10 +85,10 @@ fn first_settings(work: &Labelling<'_>, settings: &Settings) -> ken_study::Setti
 /// All that the records depend on. A file of records is resumed under the same only; as the examples
 /// of a question come from what was written about others, the questions are part of it.
 fn run_settings(
-    work: &Labelling<'_>,
+    work: &Labeling<'_>,
     settings: &Settings,
     questions: &[Question],
-) -> ken_study::Settings {
+) -> ken_study::RunSettings {
     let mut run = first_settings(work, settings);
     let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
     for corpus in work.corpora {
@@ -119,10 +115,10 @@ fn show(summary: &SourceSummary, out: &Path, table: &Path) -> Result<()> {
         ("questions".to_owned(), summary.n.to_string()),
         ("failed".to_owned(), summary.failed.to_string()),
     ];
-    if summary.unlabelled > 0 {
+    if summary.unlabeled > 0 {
         rows.push((
             "without golden answers".to_owned(),
-            summary.unlabelled.to_string(),
+            summary.unlabeled.to_string(),
         ));
     }
     for source in &summary.sources {

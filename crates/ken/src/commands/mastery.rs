@@ -9,7 +9,7 @@ use ken_setup::Settings;
 use ken_study::{
     MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, ResultsFile, label_mastery,
     mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
-    write_mastery_parquet,
+    write_parquet,
 };
 
 use crate::arguments::MasteryArguments;
@@ -54,19 +54,19 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
         max_tokens: session.settings.max_tokens,
     };
     let run_settings = run_settings(&work, session.settings);
-    let labelled = records::resumed(
+    let labeled = records::resumed(
         &out,
         run_settings,
         arguments.batch,
         session.stop,
         |file, run| label_mastery(&work, &sentences, file, run),
     )?;
-    report(&labelled, &out, session.json)
+    report(&labeled, &out, session.json)
 }
 
-fn report(labelled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
-    records::report(labelled, out, json, write_mastery_parquet, |table| {
-        show(&summarize_mastery(labelled), out, table)
+fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
+    records::report(labeled, out, json, write_parquet, |table| {
+        show(&summarize_mastery(labeled), out, table)
     })
 }
 
@@ -115,7 +115,7 @@ fn of_probed(
 
 /// All that the records depend on. A file of records is resumed under the same only. The limit is
 /// not among it: a smaller sample is part of a larger one.
-fn run_settings(work: &MasteryWork<'_>, settings: &Settings) -> ken_study::Settings {
+fn run_settings(work: &MasteryWork<'_>, settings: &Settings) -> ken_study::RunSettings {
     let measured = work.fingerprints();
     let pairs = [
         ("model", measured.model),

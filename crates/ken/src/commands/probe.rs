@@ -90,7 +90,7 @@ fn run_settings(
     pipeline: &Pipeline,
     judge: &dyn LanguageModel,
     embedder: Option<&dyn Embedder>,
-) -> ken_study::Settings {
+) -> ken_study::RunSettings {
     let mut run = settings.identity(pipeline);
     run.remove("policy");
     run.remove("verbalize");

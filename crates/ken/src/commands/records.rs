@@ -77,7 +77,7 @@ pub(crate) fn with_ending(out: &Path, ending: &str) -> PathBuf {
 /// Those of the file and of the run, or that it was stopped.
 pub(crate) fn resumed<L: RunRecord>(
     out: &Path,
-    settings: ken_study::Settings,
+    settings: ken_study::RunSettings,
     batch: NonZeroUsize,
     stop: &AtomicBool,
     work: impl FnOnce(&mut ResultsFile<L>, Run<'_>) -> Result<Outcome<L>, RunError>,
@@ -99,7 +99,7 @@ pub(crate) fn answers(
     pipeline: &Pipeline,
     questions: &[Question],
     out: &Path,
-    settings: ken_study::Settings,
+    settings: ken_study::RunSettings,
     batch: NonZeroUsize,
     stop: &AtomicBool,
 ) -> Result<Outcome<Record>> {

@@ -1,7 +1,7 @@
 //! `ken search`: the passages that fit a query, or each of many queries; their chunks where they are
 //! reranked.
 
-use ken_answer::Finding;
+use ken_answer::SearchResult;
 use serde_json::json;
 
 use crate::arguments::SearchArguments;
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     Ok(())
 }
 
-fn show_json(query: &str, hits: &[Finding]) -> Result<()> {
+fn show_json(query: &str, hits: &[SearchResult]) -> Result<()> {
     let hits: Vec<_> = hits
         .iter()
         .map(|hit| {
@@ -67,7 +67,7 @@ fn show_json(query: &str, hits: &[Finding]) -> Result<()> {
     output::json(&json!({ "query": query, "hits": hits }))
 }
 
-fn show(hits: &[Finding]) -> Result<()> {
+fn show(hits: &[SearchResult]) -> Result<()> {
     for (rank, hit) in (1..).zip(hits) {
         let passage = &hit.passage;
         output::line(format!(

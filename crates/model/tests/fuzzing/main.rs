@@ -7,6 +7,7 @@ mod endpoint_json;
 mod model_files;
 #[path = "../loading/mutate.rs"]
 mod mutate;
+mod refusals;
 mod server_sent_events;
 mod survives;
 

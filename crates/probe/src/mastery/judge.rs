@@ -1,18 +1,19 @@
-//! Whether a sentence gives an answer to a question, as a model holds that has read it: whether it
-//! prefers that answer to the sentence's others, and says that it is given (Zero-RAG, appendix A.2).
-//! A model that tells how likely words are is asked for that; another writes its verdict, and has no
-//! preference.
+//! Whether a sentence gives an answer to a question, by the judgment of a model that has read it:
+//! whether it prefers that answer to the sentence's others, and says that it is given (Zero-RAG,
+//! appendix A.2). A model that scores is asked for probabilities; any other writes its verdict, and has
+//! no preference.
 
 use ken_language::{LanguageModel, ModelError, Prompt, ScoreRequest};
 
 use super::pair::{Pair, Stated};
 use super::wording::Wording;
+use crate::first_of_two::first_of_two;
 use crate::sample::greedy_lines;
 
 /// Tokens that a written verdict may take.
 const VERDICT_TOKENS: usize = 4;
 
-/// What a model holds of a pair.
+/// A model's verdict on a pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Verdict {
     /// Whether the sentence gives the answer.
@@ -32,55 +33,38 @@ pub(super) fn judge_pairs(
     model: &dyn LanguageModel,
     pairs: &[(Stated<'_>, &Pair)],
 ) -> Result<Vec<Option<Verdict>>, ModelError> {
-    if pairs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (wordings, prompts): (Vec<&Wording>, Vec<Prompt>) = pairs
+    let prompts: Vec<(Prompt, [&str; 2])> = pairs
         .iter()
         .map(|(stated, pair)| {
             let wording = Wording::of(stated.sentence);
-            (
-                wording,
-                wording.judge(*stated, &pair.question, &pair.answer),
-            )
+            let prompt = wording.judge(*stated, &pair.question, &pair.answer);
+            (prompt, wording.verdicts)
         })
-        .unzip();
-    if !model.capabilities().score {
-        let lines = greedy_lines(model, &prompts, VERDICT_TOKENS)?;
-        return Ok(lines
-            .into_iter()
-            .zip(wordings)
-            .map(|(line, wording)| {
+        .collect();
+    if model.capabilities().score {
+        let chances = first_of_two(model, &prompts)?.into_iter();
+        return Ok(chances
+            .map(|chance| {
                 Some(Verdict {
-                    holds: says_yes(&line?, wording.verdicts),
-                    chance: None,
+                    holds: chance >= 0.5,
+                    chance: Some(chance),
                 })
             })
             .collect());
     }
-    let requests: Vec<_> = prompts
-        .iter()
-        .zip(&wordings)
-        .map(|(prompt, wording)| ScoreRequest {
-            prompt,
-            continuations: &wording.verdicts,
+    let (prompts, verdicts): (Vec<Prompt>, Vec<[&str; 2]>) = prompts.into_iter().unzip();
+    let lines = greedy_lines(model, &prompts, VERDICT_TOKENS)?;
+    let each = lines.into_iter().zip(verdicts).map(|(line, verdicts)| {
+        Some(Verdict {
+            holds: says_yes(&line?, verdicts),
+            chance: None,
         })
-        .collect();
-    let chances = model.choose(&requests)?;
-    Ok(chances
-        .into_iter()
-        .map(|chances| {
-            let chance = chances.first().copied();
-            Some(Verdict {
-                holds: chance.is_some_and(|chance| chance >= 0.5),
-                chance,
-            })
-        })
-        .collect())
+    });
+    Ok(each.collect())
 }
 
-/// Whether the model, given the sentence and the question, holds the pair's answer for at least as
-/// likely as every other that can be asked for in the sentence.
+/// Whether the model, given the sentence and the question, finds the pair's answer at least as likely
+/// as every other that the sentence can be asked for.
 ///
 /// # Shapes
 /// Takes pairs with all answers of their sentences, and returns one truth value for each pair.

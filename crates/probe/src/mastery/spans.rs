@@ -2,7 +2,7 @@
 //! are written. No model is asked, and nothing is known of what the words mean.
 //!
 //! In scripts with spaces and capitals: numbers with what belongs to them (dates, currencies,
-//! scales), runs of capitalized words, quotations, and phrases behind articles and prepositions.
+//! scales), runs of capitalized words, quotations, and phrases after articles and prepositions.
 //! In Chinese: titles and quotations, numbers with their measure words, transcribed names, words in
 //! Latin letters, and what stands between function characters.
 
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use crate::normalize::{is_chinese, is_mostly_chinese};
 
-/// What an answer is, as far as its writing tells.
+/// What kind of thing an answer is, judging by how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Year,
@@ -82,7 +82,7 @@ impl Word<'_> {
         self.text.starts_with(char::is_uppercase)
     }
 
-    /// A capital behind the first character, as in `NATO` or `McKay`.
+    /// A capital after the first character, as in `NATO` or `McKay`.
     fn has_inner_capital(&self) -> bool {
         self.text.chars().skip(1).any(char::is_uppercase)
     }
@@ -112,7 +112,7 @@ they this those though through thus to too under until up upon us used very via 
 what when where whether which while who whom whose why will with within without would yet \
 you your";
 
-/// Words behind which a noun phrase begins.
+/// Words after which a noun phrase begins.
 const BEFORE_PHRASE: &str =
     "a an as at between by called for from her his in into its named of on our the their to with";
 
@@ -152,7 +152,7 @@ fn spaced(sentence: &str) -> Vec<Span> {
     spans
 }
 
-/// The candidate that begins at a word, and the word behind it.
+/// The candidate that begins at a word, and the word after it.
 fn candidate(words: &[Word<'_>], at: usize) -> (Option<Kind>, usize) {
     let word = &words[at];
     if let Some((kind, end)) = number(words, at) {
@@ -183,7 +183,7 @@ fn candidate(words: &[Word<'_>], at: usize) -> (Option<Kind>, usize) {
     (None, at + 1)
 }
 
-/// The number or date that begins at a word, and the word behind it.
+/// The number or date that begins at a word, and the word after it.
 fn number(words: &[Word<'_>], at: usize) -> Option<(Kind, usize)> {
     let is_number = |at: usize| {
         words.get(at).is_some_and(|word: &Word<'_>| {
@@ -311,7 +311,7 @@ fn without_possessive(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// A span with the currency before it and the percent sign behind it.
+/// A span with the currency before it and the percent sign after it.
 fn with_signs(sentence: &str, bytes: Range<usize>) -> Range<usize> {
     let currency = sentence[..bytes.start]
         .chars()

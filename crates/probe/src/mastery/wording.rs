@@ -1,12 +1,14 @@
-//! The words in which questions are wanted and judged, in English and in Chinese.
+//! The prompts that ask for questions and judge them, in English and in Chinese.
 
 use std::ops::Range;
 
-use ken_language::{Examples, Prompt, WorkedExample};
+use ken_language::Prompt;
 
 use super::pair::Stated;
 use super::spans::{Kind, Span};
+use crate::few_shot::FewShot;
 use crate::normalize::is_mostly_chinese;
+use crate::worked_examples;
 
 /// What stands in a sentence for what is asked.
 const GAP: &str = "____";
@@ -22,28 +24,11 @@ pub(super) struct Wording {
     answer: &'static str,
     /// Stands where the judgment follows.
     judged: &'static str,
-    /// What the judge goes on with: yes and no.
+    /// The judge's continuations: yes and no.
     pub(super) verdicts: [&'static str; 2],
-    write: Task,
-    read: Task,
-    judge: Task,
-}
-
-/// What is to be done, and how.
-struct Task {
-    instruction: &'static str,
-    examples: &'static [WorkedExample<'static>],
-}
-
-impl Task {
-    fn prompt(&self, input: String) -> Prompt {
-        Prompt {
-            instruction: self.instruction,
-            examples: Examples::Fixed(self.examples),
-            input,
-            sourced: None,
-        }
-    }
+    write: FewShot,
+    read: FewShot,
+    judge: FewShot,
 }
 
 impl Wording {
@@ -129,8 +114,7 @@ pub fn fingerprint() -> String {
         words.extend(wording.verdicts);
         words.extend(KINDS.map(wording.kinds));
         for task in [&wording.write, &wording.read, &wording.judge] {
-            words.push(task.instruction);
-            words.extend(task.examples.iter().flat_map(|one| [one.input, one.output]));
+            words.extend(task.texts());
         }
     }
     ken_language::fingerprint_of_texts(&words)
@@ -161,87 +145,55 @@ const ENGLISH: Wording = Wording {
     answer: "Answer: ",
     judged: "The sentence gives this answer:",
     verdicts: [" True", " False"],
-    write: Task {
+    write: FewShot {
         instruction: "In each sentence something is missing. A question is written that asks for \
 it in the words of the sentence, and names what it is about.",
-        examples: &[
-            WorkedExample {
-                input: "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in ____ by Maria Tolvik.\nMissing: a year\nQuestion:",
-                output: "In what year was the bronze bell over Orsand harbour cast?",
-            },
-            WorkedExample {
-                input: "Topic: Marie Curie\nSentence: ____ discovered polonium and radium with her husband in Paris.\nMissing: a name\nQuestion:",
-                output: "Who discovered polonium and radium with her husband?",
-            },
-            WorkedExample {
-                input: "Topic: Giraffe\nSentence: They usually live in the savannas of ____, where they eat acacia leaves.\nMissing: a name\nQuestion:",
-                output: "Where do giraffes usually live?",
-            },
-            WorkedExample {
-                input: "Topic: Violin\nSentence: The instrument has ____ strings, which are tuned in fifths.\nMissing: a number\nQuestion:",
-                output: "How many strings does a violin have?",
-            },
-            WorkedExample {
-                input: "Topic: Treaty of Laun\nSentence: After long talks it was signed on ____ by King Edvard and eleven dukes.\nMissing: a date\nQuestion:",
-                output: "When was the Treaty of Laun signed by King Edvard and eleven dukes?",
-            },
-            WorkedExample {
-                input: "Topic: Heart\nSentence: It is a muscle that pumps ____ through the body.\nMissing: a thing\nQuestion:",
-                output: "What does the heart pump through the body?",
-            },
-        ],
+        examples: worked_examples! {
+            "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in ____ by Maria Tolvik.\nMissing: a year\nQuestion:"
+                => "In what year was the bronze bell over Orsand harbour cast?",
+            "Topic: Marie Curie\nSentence: ____ discovered polonium and radium with her husband in Paris.\nMissing: a name\nQuestion:"
+                => "Who discovered polonium and radium with her husband?",
+            "Topic: Giraffe\nSentence: They usually live in the savannas of ____, where they eat acacia leaves.\nMissing: a name\nQuestion:"
+                => "Where do giraffes usually live?",
+            "Topic: Violin\nSentence: The instrument has ____ strings, which are tuned in fifths.\nMissing: a number\nQuestion:"
+                => "How many strings does a violin have?",
+            "Topic: Treaty of Laun\nSentence: After long talks it was signed on ____ by King Edvard and eleven dukes.\nMissing: a date\nQuestion:"
+                => "When was the Treaty of Laun signed by King Edvard and eleven dukes?",
+            "Topic: Heart\nSentence: It is a muscle that pumps ____ through the body.\nMissing: a thing\nQuestion:"
+                => "What does the heart pump through the body?",
+        },
     },
-    read: Task {
+    read: FewShot {
         instruction: "For each question, the answer that the sentence gives is written, in the \
 words of the sentence.",
-        examples: &[
-            WorkedExample {
-                input: "Topic: Giraffe\nSentence: They usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion: Where do giraffes usually live?\nAnswer:",
-                output: "Africa",
-            },
-            WorkedExample {
-                input: "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: Who cast the bell of Orsand harbour?\nAnswer:",
-                output: "Maria Tolvik",
-            },
-            WorkedExample {
-                input: "Topic: Violin\nSentence: The instrument has four strings, which are tuned in fifths.\nQuestion: How many strings does a violin have?\nAnswer:",
-                output: "four",
-            },
-            WorkedExample {
-                input: "Topic: Heart\nSentence: It is a muscle that pumps blood through the body.\nQuestion: What is the heart?\nAnswer:",
-                output: "a muscle",
-            },
-        ],
+        examples: worked_examples! {
+            "Topic: Giraffe\nSentence: They usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion: Where do giraffes usually live?\nAnswer:"
+                => "Africa",
+            "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: Who cast the bell of Orsand harbour?\nAnswer:"
+                => "Maria Tolvik",
+            "Topic: Violin\nSentence: The instrument has four strings, which are tuned in fifths.\nQuestion: How many strings does a violin have?\nAnswer:"
+                => "four",
+            "Topic: Heart\nSentence: It is a muscle that pumps blood through the body.\nQuestion: What is the heart?\nAnswer:"
+                => "a muscle",
+        },
     },
-    judge: Task {
+    judge: FewShot {
         instruction: "For each question and answer, it is written whether the sentence gives \
 this answer to the question.",
-        examples: &[
-            WorkedExample {
-                input: "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: Who cast the bell of Orsand harbour?\nAnswer: Maria Tolvik\nThe sentence gives this answer:",
-                output: "True",
-            },
-            WorkedExample {
-                input: "Topic: Violin\nSentence: The instrument has four strings, which are tuned in fifths.\nQuestion: How old is the violin?\nAnswer: four\nThe sentence gives this answer:",
-                output: "False",
-            },
-            WorkedExample {
-                input: "Topic: Marie Curie\nSentence: She discovered polonium and radium with her husband.\nQuestion: Who was the husband of Marie Curie?\nAnswer: radium\nThe sentence gives this answer:",
-                output: "False",
-            },
-            WorkedExample {
-                input: "Topic: Heart\nSentence: It is a muscle that pumps blood through the body.\nQuestion: What does the heart pump through the body?\nAnswer: blood\nThe sentence gives this answer:",
-                output: "True",
-            },
-            WorkedExample {
-                input: "Topic: Treaty of Laun\nSentence: After long talks King Edvard signed it together with eleven dukes.\nQuestion: How many dukes signed the Treaty of Laun?\nAnswer: eleven\nThe sentence gives this answer:",
-                output: "True",
-            },
-            WorkedExample {
-                input: "Topic: Giraffe\nSentence: Giraffes usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion: What do giraffes eat?\nAnswer: Africa\nThe sentence gives this answer:",
-                output: "False",
-            },
-        ],
+        examples: worked_examples! {
+            "Topic: Harbour Bell\nSentence: The bronze bell over Orsand harbour was cast in 1734 by Maria Tolvik.\nQuestion: Who cast the bell of Orsand harbour?\nAnswer: Maria Tolvik\nThe sentence gives this answer:"
+                => "True",
+            "Topic: Violin\nSentence: The instrument has four strings, which are tuned in fifths.\nQuestion: How old is the violin?\nAnswer: four\nThe sentence gives this answer:"
+                => "False",
+            "Topic: Marie Curie\nSentence: She discovered polonium and radium with her husband.\nQuestion: Who was the husband of Marie Curie?\nAnswer: radium\nThe sentence gives this answer:"
+                => "False",
+            "Topic: Heart\nSentence: It is a muscle that pumps blood through the body.\nQuestion: What does the heart pump through the body?\nAnswer: blood\nThe sentence gives this answer:"
+                => "True",
+            "Topic: Treaty of Laun\nSentence: After long talks King Edvard signed it together with eleven dukes.\nQuestion: How many dukes signed the Treaty of Laun?\nAnswer: eleven\nThe sentence gives this answer:"
+                => "True",
+            "Topic: Giraffe\nSentence: Giraffes usually live in the savannas of Africa, where they eat acacia leaves.\nQuestion: What do giraffes eat?\nAnswer: Africa\nThe sentence gives this answer:"
+                => "False",
+        },
     },
 };
 
@@ -261,84 +213,36 @@ const CHINESE: Wording = Wording {
     answer: "答案：",
     judged: "句子给出了这个答案：",
     verdicts: [" 是", " 否"],
-    write: Task {
+    write: FewShot {
         instruction: "每个句子都缺少一处。用句子里的话写一个问题来问所缺的内容，并写明问的是什么对象。",
-        examples: &[
-            WorkedExample {
-                input: "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于____铸造。\n缺少：年份\n问题：",
-                output: "云沙港的铜钟是哪一年铸造的？",
-            },
-            WorkedExample {
-                input: "主题：居里夫人\n句子：____与丈夫一起发现了钋和镭。\n缺少：名称\n问题：",
-                output: "谁与丈夫一起发现了钋和镭？",
-            },
-            WorkedExample {
-                input: "主题：长颈鹿\n句子：它们生活在____，以金合欢树叶为食。\n缺少：事物\n问题：",
-                output: "长颈鹿生活在哪里？",
-            },
-            WorkedExample {
-                input: "主题：小提琴\n句子：这种乐器有____弦，按纯五度调音。\n缺少：数字\n问题：",
-                output: "小提琴有几根弦？",
-            },
-            WorkedExample {
-                input: "主题：兰水条约\n句子：经过多年谈判，条约于____由周远山和十一位公爵签订。\n缺少：日期\n问题：",
-                output: "兰水条约是什么时候签订的？",
-            },
-            WorkedExample {
-                input: "主题：心脏\n句子：它把____输送到全身。\n缺少：事物\n问题：",
-                output: "心脏把什么输送到全身？",
-            },
-        ],
+        examples: worked_examples! {
+            "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于____铸造。\n缺少：年份\n问题：" => "云沙港的铜钟是哪一年铸造的？",
+            "主题：居里夫人\n句子：____与丈夫一起发现了钋和镭。\n缺少：名称\n问题：" => "谁与丈夫一起发现了钋和镭？",
+            "主题：长颈鹿\n句子：它们生活在____，以金合欢树叶为食。\n缺少：事物\n问题：" => "长颈鹿生活在哪里？",
+            "主题：小提琴\n句子：这种乐器有____弦，按纯五度调音。\n缺少：数字\n问题：" => "小提琴有几根弦？",
+            "主题：兰水条约\n句子：经过多年谈判，条约于____由周远山和十一位公爵签订。\n缺少：日期\n问题：" => "兰水条约是什么时候签订的？",
+            "主题：心脏\n句子：它把____输送到全身。\n缺少：事物\n问题：" => "心脏把什么输送到全身？",
+        },
     },
-    read: Task {
+    read: FewShot {
         instruction: "用句子里的话写出句子对每个问题给出的答案。",
-        examples: &[
-            WorkedExample {
-                input: "主题：长颈鹿\n句子：它们生活在非洲草原，以金合欢树叶为食。\n问题：长颈鹿生活在哪里？\n答案：",
-                output: "非洲草原",
-            },
-            WorkedExample {
-                input: "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：云沙港的铜钟是谁铸造的？\n答案：",
-                output: "陆明远",
-            },
-            WorkedExample {
-                input: "主题：小提琴\n句子：这种乐器有四根弦，按纯五度调音。\n问题：小提琴有几根弦？\n答案：",
-                output: "四根",
-            },
-            WorkedExample {
-                input: "主题：心脏\n句子：它把血液输送到全身。\n问题：心脏把什么输送到全身？\n答案：",
-                output: "血液",
-            },
-        ],
+        examples: worked_examples! {
+            "主题：长颈鹿\n句子：它们生活在非洲草原，以金合欢树叶为食。\n问题：长颈鹿生活在哪里？\n答案：" => "非洲草原",
+            "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：云沙港的铜钟是谁铸造的？\n答案：" => "陆明远",
+            "主题：小提琴\n句子：这种乐器有四根弦，按纯五度调音。\n问题：小提琴有几根弦？\n答案：" => "四根",
+            "主题：心脏\n句子：它把血液输送到全身。\n问题：心脏把什么输送到全身？\n答案：" => "血液",
+        },
     },
-    judge: Task {
+    judge: FewShot {
         instruction: "判断句子是否给出了问题的这个答案。",
-        examples: &[
-            WorkedExample {
-                input: "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：云沙港的铜钟是谁铸造的？\n答案：陆明远\n句子给出了这个答案：",
-                output: "是",
-            },
-            WorkedExample {
-                input: "主题：小提琴\n句子：这种乐器有四根弦，按纯五度调音。\n问题：小提琴有多长的历史？\n答案：四根\n句子给出了这个答案：",
-                output: "否",
-            },
-            WorkedExample {
-                input: "主题：居里夫人\n句子：她与丈夫一起发现了钋和镭。\n问题：居里夫人的丈夫是谁？\n答案：镭\n句子给出了这个答案：",
-                output: "否",
-            },
-            WorkedExample {
-                input: "主题：心脏\n句子：它把血液输送到全身。\n问题：心脏把什么输送到全身？\n答案：血液\n句子给出了这个答案：",
-                output: "是",
-            },
-            WorkedExample {
-                input: "主题：兰水条约\n句子：经过多年谈判，条约由周远山和十一位公爵签订。\n问题：有几位公爵签订了兰水条约？\n答案：十一位\n句子给出了这个答案：",
-                output: "是",
-            },
-            WorkedExample {
-                input: "主题：长颈鹿\n句子：长颈鹿生活在非洲草原，以金合欢树叶为食。\n问题：长颈鹿吃什么？\n答案：非洲草原\n句子给出了这个答案：",
-                output: "否",
-            },
-        ],
+        examples: worked_examples! {
+            "主题：港口铜钟\n句子：云沙港的铜钟由陆明远于1734年铸造。\n问题：云沙港的铜钟是谁铸造的？\n答案：陆明远\n句子给出了这个答案：" => "是",
+            "主题：小提琴\n句子：这种乐器有四根弦，按纯五度调音。\n问题：小提琴有多长的历史？\n答案：四根\n句子给出了这个答案：" => "否",
+            "主题：居里夫人\n句子：她与丈夫一起发现了钋和镭。\n问题：居里夫人的丈夫是谁？\n答案：镭\n句子给出了这个答案：" => "否",
+            "主题：心脏\n句子：它把血液输送到全身。\n问题：心脏把什么输送到全身？\n答案：血液\n句子给出了这个答案：" => "是",
+            "主题：兰水条约\n句子：经过多年谈判，条约由周远山和十一位公爵签订。\n问题：有几位公爵签订了兰水条约？\n答案：十一位\n句子给出了这个答案：" => "是",
+            "主题：长颈鹿\n句子：长颈鹿生活在非洲草原，以金合欢树叶为食。\n问题：长颈鹿吃什么？\n答案：非洲草原\n句子给出了这个答案：" => "否",
+        },
     },
 };
 

@@ -192,7 +192,7 @@ fn drop_invalid(
     Ok(())
 }
 
-/// The pairs of a sentence that need no model to be told apart from bad ones.
+/// The pairs of a sentence that pass the filters that need no model.
 fn draft(stated: Stated<'_>, answers: &[&str], lines: &[String]) -> Written {
     let mut written = Written {
         wanted: answers.len(),

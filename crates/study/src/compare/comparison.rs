@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::compose::{Answered, Decision, compose, decide};
 use super::threshold::{Thresholds, half};
-use crate::bootstrap::{DRAWS, mean_interval};
+use crate::bootstrap::{DRAWS, interval};
 use crate::discrimination::{
-    Bin, Foretold, auroc, average_precision, expected_calibration_error, reliability,
+    Bin, Prediction, auroc, average_precision, expected_calibration_error, reliability,
 };
 use crate::random::shuffle;
 use crate::record::Record;
-use crate::statistics::{mean, percentile};
+use crate::statistics::{mean, number, percentile, share};
 use crate::summary::{Summary, summarize};
 
 /// Bars of a reliability diagram.
@@ -21,7 +21,7 @@ const BINS: usize = 10;
 /// Points of a curve at most.
 const POINTS: usize = 101;
 
-/// What a comparison comes to.
+/// The result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Questions.
@@ -48,11 +48,10 @@ pub struct PolicyResult {
     pub summary: Summary,
     /// Scores above it retrieve; `None` of a policy without scores.
     pub threshold: Option<Thresholds>,
-    /// Questions that a policy with scores could give none, which retrieve: the model does not tell
-    /// what it takes.
+    /// Questions without a score, which retrieve: the model does not report what the score needs.
     pub unscored: usize,
-    /// How well the score tells, as a sign against it, that retrieval is not needed: that it turns
-    /// no wrong answer into a right one.
+    /// How well the negative score predicts that retrieval is not needed: that it turns no wrong answer
+    /// into a right one.
     pub auroc: Option<f64>,
     /// The area under the precision-recall curve of the same.
     pub auprc: Option<f64>,
@@ -66,8 +65,8 @@ pub struct PolicyResult {
     /// The share of questions that retrieve exactly where that answers strictly better (SR-RAG,
     /// Table 2: strict preference).
     pub strict_preference: Option<f64>,
-    /// What choosing by chance at the same retrieval ratio comes to: mean exact match, and the
-    /// interval that 95% of the draws lie in.
+    /// Choosing by chance at the same retrieval ratio: mean exact match, and the interval that holds 95%
+    /// of the draws.
     pub random: Difference,
     /// Against always retrieving.
     pub vs_always: Difference,
@@ -80,10 +79,10 @@ pub struct PolicyResult {
 /// A difference of exact matches, or a share of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Difference {
-    /// In the mean over questions.
+    /// The mean over questions.
     #[serde(rename = "em_difference")]
     pub em: Option<f64>,
-    /// Its 95 % interval, low and high, by drawing the questions anew.
+    /// Its 95 % bootstrap interval, low and high.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -100,13 +99,13 @@ pub struct Point {
 /// answer best on one half of the questions, each used on the other half.
 pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Comparison {
     let gains: Vec<f64> = answered.iter().map(gain).collect();
-    let share = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
+    let with_gain = |sign: f64| share(gains.iter().map(|&gain| gain == sign));
     Comparison {
         n: answered.len(),
-        never_em: self::share(answered.iter().map(|one| one.never.em)),
-        always_em: self::share(answered.iter().map(|one| one.always.em)),
-        beneficial: share(1.0),
-        harmful: share(-1.0),
+        never_em: share(answered.iter().map(|one| one.never.em)),
+        always_em: share(answered.iter().map(|one| one.always.em)),
+        beneficial: with_gain(1.0),
+        harmful: with_gain(-1.0),
         seed,
         policies: policies
             .iter()
@@ -118,14 +117,6 @@ pub fn compare(policies: &[Policy], answered: &[Answered<'_>], seed: u64) -> Com
 /// What retrieval adds to the exact match of a question: 1, 0 or -1.
 fn gain(one: &Answered<'_>) -> f64 {
     number(one.always.em) - number(one.never.em)
-}
-
-fn number(yes: bool) -> f64 {
-    f64::from(u8::from(yes))
-}
-
-fn share(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
-    mean(&outcomes.map(number).collect::<Vec<_>>())
 }
 
 fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult {
@@ -163,28 +154,28 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
             .collect();
         Difference {
             em: mean(&differences),
-            interval: mean_interval(&differences, DRAWS, seed),
+            interval: interval(&differences, DRAWS, seed, mean),
         }
     };
-    let foretold = foretold(policy, answered);
-    // What the score says of "retrieval is not needed" is said the other way round.
+    let predictions = predictions(policy, answered);
+    // The score is the probability that retrieval is needed; its complement is predicted here.
     let probable =
         policy
             .signal()
             .is_some_and(|signal| signal.is_share)
-            .then(|| -> Vec<Foretold> {
-                let each = foretold.iter();
+            .then(|| -> Vec<Prediction> {
+                let each = predictions.iter();
                 each.map(|&(score, unneeded)| (1.0 + score, unneeded))
                     .collect()
             });
     PolicyResult {
         threshold: thresholds,
         unscored: match policy.signal() {
-            Some(_) => answered.len() - foretold.len(),
+            Some(_) => answered.len() - predictions.len(),
             None => 0,
         },
-        auroc: auroc(&foretold),
-        auprc: average_precision(&foretold),
+        auroc: auroc(&predictions),
+        auprc: average_precision(&predictions),
         ece: probable
             .as_deref()
             .and_then(|probable| expected_calibration_error(probable, BINS)),
@@ -195,7 +186,7 @@ fn result(policy: Policy, answered: &[Answered<'_>], seed: u64) -> PolicyResult 
         strict_preference: share(strict),
         random: by_chance(answered, ratio, seed),
         vs_always: against(&|one| number(one.always.em)),
-        // Chance at this ratio answers a question right so often in the mean.
+        // Choosing by chance at this ratio answers a question right this often on average.
         vs_random: against(&|one| number(one.never.em) + ratio * gain(one)),
         curve: curve(policy, answered),
         summary,
@@ -228,7 +219,7 @@ fn thresholds(policy: Policy, answered: &[Answered<'_>], halves: &[usize]) -> Op
 }
 
 /// Of each scored question the negative score, and whether retrieval is not needed.
-fn foretold(policy: Policy, answered: &[Answered<'_>]) -> Vec<Foretold> {
+fn predictions(policy: Policy, answered: &[Answered<'_>]) -> Vec<Prediction> {
     let scored = answered.iter();
     scored
         .filter_map(|one| Some((-one.score(policy)?, gain(one) <= 0.0)))
@@ -237,7 +228,7 @@ fn foretold(policy: Policy, answered: &[Answered<'_>]) -> Vec<Foretold> {
 
 /// Draws the questions that retrieve at a ratio, again and again.
 fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
-    /// More tell no more than the last digit.
+    /// More would change the last digit only.
     const TIMES: usize = 1000;
     let n = answered.len();
     let retrieved = (ratio * n as f64).round() as usize;
@@ -262,8 +253,8 @@ fn by_chance(answered: &[Answered<'_>], ratio: f64, seed: u64) -> Difference {
     }
 }
 
-/// Retrieving more and more, those of the largest score first; equal scores go together, and
-/// questions without a score always retrieve.
+/// The curve of retrieving in descending order of score; equal scores go together, and questions
+/// without a score always retrieve.
 fn curve(policy: Policy, answered: &[Answered<'_>]) -> Vec<Point> {
     let n = answered.len();
     if policy.signal().is_none() || n == 0 {

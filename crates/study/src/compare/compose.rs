@@ -108,7 +108,7 @@ pub(super) fn compose(policy: Policy, decision: Decision, answered: &Answered<'_
         Decision::Spared | Decision::Dropped => Some(&signals.without),
         Decision::Kept => twice.then_some(&signals.with),
     };
-    // Behind what the model wrote of what it knows it is another answer.
+    // An answer from verbalized knowledge is not the draft.
     let verbalized = record.timing_ms.contains_key("verbalize");
     let drafted = signal.steps.contains(&Step::Draft) && !verbalized;
     if let Some(draft) = answer.filter(|_| drafted) {

@@ -1,57 +1,56 @@
 //! A comparison as CSV: one row a policy.
 
-use super::comparison::Comparison;
+use super::comparison::{Comparison, PolicyResult};
 
-/// One row a policy under a row of names, in the order of the comparison. What there is not is left
-/// empty.
+type Column = (&'static str, fn(&PolicyResult) -> Option<f64>);
+
+const COLUMNS: [Column; 26] = [
+    ("n", |one| Some(one.summary.n as f64)),
+    ("failed", |one| Some(one.summary.failed as f64)),
+    ("em", |one| one.summary.em),
+    ("em_low", |one| low(one.summary.em_interval)),
+    ("em_high", |one| high(one.summary.em_interval)),
+    ("f1", |one| one.summary.f1),
+    ("contains", |one| one.summary.contains),
+    ("retrieval_ratio", |one| one.summary.retrieval_ratio),
+    ("model_calls", |one| one.summary.model_calls.mean),
+    ("retriever_calls", |one| one.summary.retriever_calls.mean),
+    ("prompt_tokens", |one| one.summary.tokens.prompt.mean),
+    ("completion_tokens", |one| {
+        one.summary.tokens.completion.mean
+    }),
+    ("latency_p50_ms", |one| one.summary.latency_ms.p50),
+    ("latency_p95_ms", |one| one.summary.latency_ms.p95),
+    ("auroc", |one| one.auroc),
+    ("auprc", |one| one.auprc),
+    ("ece", |one| one.ece),
+    ("not_harming", |one| one.not_harming),
+    ("strict_preference", |one| one.strict_preference),
+    ("random_em", |one| one.random.em),
+    ("vs_always", |one| one.vs_always.em),
+    ("vs_always_low", |one| low(one.vs_always.interval)),
+    ("vs_always_high", |one| high(one.vs_always.interval)),
+    ("vs_random", |one| one.vs_random.em),
+    ("vs_random_low", |one| low(one.vs_random.interval)),
+    ("vs_random_high", |one| high(one.vs_random.interval)),
+];
+
+fn low(interval: Option<[f64; 2]>) -> Option<f64> {
+    interval.map(|[low, _]| low)
+}
+
+fn high(interval: Option<[f64; 2]>) -> Option<f64> {
+    interval.map(|[_, high]| high)
+}
+
+/// One row a policy under a row of names, in the order of the comparison. Missing values are empty.
 pub fn to_csv(comparison: &Comparison) -> String {
-    let mut text = String::from(
-        "policy,n,failed,em,em_low,em_high,f1,contains,retrieval_ratio,model_calls,\
-         retriever_calls,prompt_tokens,completion_tokens,latency_p50_ms,latency_p95_ms,auroc,auprc,\
-         ece,not_harming,strict_preference,random_em,vs_always,vs_always_low,vs_always_high,\
-         vs_random,vs_random_low,vs_random_high\n",
-    );
-    for policy in &comparison.policies {
-        let summary = &policy.summary;
-        let low = |interval: Option<[f64; 2]>| interval.map(|[low, _]| low);
-        let high = |interval: Option<[f64; 2]>| interval.map(|[_, high]| high);
-        let numbers = [
-            Some(summary.n as f64),
-            Some(summary.failed as f64),
-            summary.em,
-            low(summary.em_interval),
-            high(summary.em_interval),
-            summary.f1,
-            summary.contains,
-            summary.retrieval_ratio,
-            summary.model_calls.mean,
-            summary.retriever_calls.mean,
-            summary.tokens.prompt.mean,
-            summary.tokens.completion.mean,
-            summary.latency_ms.p50,
-            summary.latency_ms.p95,
-            policy.auroc,
-            policy.auprc,
-            policy.ece,
-            policy.not_harming,
-            policy.strict_preference,
-            policy.random.em,
-            policy.vs_always.em,
-            low(policy.vs_always.interval),
-            high(policy.vs_always.interval),
-            policy.vs_random.em,
-            low(policy.vs_random.interval),
-            high(policy.vs_random.interval),
-        ];
-        // No name of a policy holds a comma or a quotation mark.
-        text.push_str(&summary.policy);
-        for number in numbers {
-            text.push(',');
-            if let Some(number) = number {
-                text.push_str(&number.to_string());
-            }
-        }
-        text.push('\n');
-    }
-    text
+    let names = COLUMNS.map(|(name, _)| name).join(",");
+    let rows = comparison.policies.iter().map(|policy| {
+        let values =
+            COLUMNS.map(|(_, value)| value(policy).map_or(String::new(), |v| v.to_string()));
+        // No policy's name holds a comma or a quotation mark.
+        format!("{},{}\n", policy.summary.policy, values.join(","))
+    });
+    format!("policy,{names}\n{}", rows.collect::<String>())
 }

@@ -1,5 +1,5 @@
-//! What policies decide by, measured of each question once and kept: a later run with other policies
-//! measures only what is missing.
+//! The signals that policies decide by, measured once per question and recorded: a later run with other
+//! policies measures only what is missing.
 
 use std::collections::HashMap;
 
@@ -63,7 +63,7 @@ impl Signals {
         }
     }
 
-    /// The same without what other routing models than the pipeline's told.
+    /// The same without the outputs of routing models other than the pipeline's.
     fn by_those_of(self, pipeline: &Pipeline) -> Self {
         Self {
             without: self.without.by(pipeline.routing_models()),
@@ -103,12 +103,12 @@ impl RequiredSignals {
     }
 }
 
-/// What probing has paid for already, by question: of records of this model and these prompts.
+/// The measurements that probing has already made with this model and these prompts, by question.
 #[derive(Debug, Clone, Default)]
 pub struct Known(HashMap<String, Measurements>);
 
 impl Known {
-    /// What the records hold, with no more than so many samples.
+    /// The measurements in records, with at most `samples` samples.
     ///
     /// # Errors
     /// A record of another model or other prompts than the pipeline's; a model that cannot count
@@ -146,7 +146,7 @@ impl Known {
     }
 }
 
-/// Counts the tokens of prompts where the record of probing does not tell them.
+/// Counts the tokens of prompts where the probe record lacks them.
 fn count_prompts(
     measured: &mut Measurements,
     question: &str,
@@ -157,7 +157,7 @@ fn count_prompts(
     for (step, cost) in &mut measured.costs {
         cost.tokens.prompt = match step {
             Step::Judge => judgment_tokens(model, question)?,
-            // Once for each of the answers behind which states were looked at.
+            // Once for each answer whose hidden states were inspected.
             Step::Inspect => read * cost.calls.model,
             _ => read,
         };

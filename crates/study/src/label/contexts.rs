@@ -1,16 +1,15 @@
-//! Labelling a batch of questions: the texts that the model writes, the passages of each corpus, and
+//! Labeling a batch of questions: the texts that the model writes, the passages of each corpus, and
 //! how likely the golden answer is after each of them. Nothing is kept here: see `run`.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, Retriever};
+use ken_answer::{AnswerError, Retriever, SPARE_TOKENS, VERBALIZED_TOKENS};
 use ken_index::Mode;
-use ken_language::{Embedder, LanguageModel, Prompt, Sampling, Score, ScoreRequest};
-use ken_probe::{Golden, TextWanted, VERBALIZED_TOKENS, letter, right_choices, seed_of, verbalize};
+use ken_language::Embedder;
+use ken_language::{LanguageModel, Prompt, Score, ScoreRequest};
+use ken_probe::{DrawRequest, Golden, draw_watched, letter, named, right_choices, seed_of};
 
 use super::demonstrations::Demonstrations;
 use super::first::{question_prompt, unless};
@@ -19,9 +18,6 @@ use crate::dataset::Question;
 
 /// The name of the model as a source.
 pub use ken_answer::datastore::SELF;
-
-/// Tokens left free, for those that come about where texts meet.
-const SPARE_TOKENS: usize = 8;
 
 /// A corpus as a source.
 pub struct NamedCorpus {
@@ -38,43 +34,18 @@ pub enum GoldenChoice {
     #[default]
     First,
     /// The one whose likelihoods after all contexts have the largest sum.
-    Likeliest,
+    MostLikely,
 }
 
-impl fmt::Display for GoldenChoice {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::First => "first",
-            Self::Likeliest => "likeliest",
-        })
-    }
+named! {
+    GoldenChoice, "choice of a golden answer",
+    GoldenChoice::First => "first",
+    GoldenChoice::MostLikely => "likeliest",
 }
 
-/// A name that is none of [`GoldenChoice`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{received:?} is no choice of a golden answer; there are first and likeliest")]
-pub struct UnknownGoldenChoice {
-    /// What was given.
-    pub received: String,
-}
-
-impl FromStr for GoldenChoice {
-    type Err = UnknownGoldenChoice;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        match name {
-            "first" => Ok(Self::First),
-            "likeliest" => Ok(Self::Likeliest),
-            _ => Err(UnknownGoldenChoice {
-                received: name.to_owned(),
-            }),
-        }
-    }
-}
-
-/// What labelling takes, and how it is done.
+/// What labeling takes, and how it is done.
 #[derive(Clone, Copy)]
-pub struct Labelling<'a> {
+pub struct Labeling<'a> {
     /// Writes, and scores.
     pub model: &'a dyn LanguageModel,
     /// The sources beside the model.
@@ -99,8 +70,8 @@ struct Draft {
     context: Context,
 }
 
-impl Labelling<'_> {
-    /// What everything is labelled with.
+impl Labeling<'_> {
+    /// What everything is labeled with.
     pub(super) fn fingerprints(&self) -> LabelFingerprints {
         let corpora = self.corpora.iter().map(|corpus| {
             let fingerprint = corpus.retriever.back_end().fingerprint();
@@ -114,7 +85,7 @@ impl Labelling<'_> {
         }
     }
 
-    /// Labels questions that can be labelled, all of them at once.
+    /// Labels questions that can be labeled, all of them at once.
     ///
     /// # Errors
     /// A question that is empty or does not fit, a failing or stopped model, embedder or index.
@@ -177,26 +148,22 @@ impl Labelling<'_> {
                 demonstrations.prompts(&question.id, *question_prompt, self.contexts)
             })
             .collect();
-        // What shares its examples stands together, so that these are read once.
-        let mut wanted = Vec::new();
+        // Requests with the same examples are adjacent, so that these are read once.
+        let mut requests = Vec::new();
         let mut owners = Vec::new();
         for number in 0..self.contexts {
             for (owner, (question, prompts)) in questions.iter().zip(&prompts).enumerate() {
-                wanted.push(TextWanted {
-                    prompt: &prompts[number],
-                    sampling: self.sampling(&question.id, prompts, number),
-                    max_tokens: VERBALIZED_TOKENS,
-                });
+                requests.push(self.draw_request(&question.id, prompts, number));
                 owners.push(owner);
             }
         }
-        let written = verbalize(self.model, &wanted, &mut |_, _| unless(cancel))?;
+        let written = draw_watched(self.model, &requests, &mut |_, _| unless(cancel))?;
         let mut contexts: Vec<Vec<Context>> = questions.iter().map(|_| Vec::new()).collect();
         for (owner, written) in owners.into_iter().zip(written) {
             contexts[owner].push(Context {
                 source: SELF.to_owned(),
                 title: String::new(),
-                text: written.ok_or(AnswerError::Interrupted)?.text,
+                text: written.ok_or(AnswerError::Interrupted)?.into_text(),
                 passage_id: None,
                 logprob: f64::NEG_INFINITY,
             });
@@ -204,18 +171,15 @@ impl Labelling<'_> {
         Ok(contexts)
     }
 
-    /// The likeliest text of each prompt; where a prompt comes up again, a sample.
-    fn sampling(&self, id: &str, prompts: &[Prompt], number: usize) -> Sampling {
-        let is_new = !prompts[..number].contains(&prompts[number]);
+    /// The greedy text of each prompt; where a prompt comes up again, a sample.
+    fn draw_request<'p>(&self, id: &str, prompts: &'p [Prompt], number: usize) -> DrawRequest<'p> {
+        let prompt = &prompts[number];
+        let is_new = !prompts[..number].contains(prompt);
         if number == 0 || (is_new && self.model.capabilities().examples) {
-            return Sampling::Greedy;
+            return DrawRequest::greedy(prompt, VERBALIZED_TOKENS);
         }
-        Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed: seed_of(self.seed.wrapping_add(number as u64), id),
-        }
+        let seed = seed_of(self.seed.wrapping_add(number as u64), id);
+        DrawRequest::sample(prompt, VERBALIZED_TOKENS, seed)
     }
 
     /// Adds the passages that a corpus has for each question.
@@ -311,7 +275,7 @@ impl Labelling<'_> {
             .zip(contexts)
             .map(|((question, golden), contexts)| {
                 let scores: Vec<&[f64]> = contexts.iter().map(|(_, scores)| *scores).collect();
-                let chosen = likeliest(&scores, golden.len());
+                let chosen = most_likely(&scores, golden.len());
                 let contexts = contexts
                     .into_iter()
                     .map(|(context, scores)| Context {
@@ -331,7 +295,7 @@ impl Labelling<'_> {
             .collect()
     }
 
-    /// The answers to be scored, at least one of a question that can be labelled: the letter of a
+    /// The answers to be scored, at least one of a question that can be labeled: the letter of a
     /// right choice, or a golden answer that says something.
     fn answers(&self, question: &Question) -> Vec<String> {
         let letters = right_choices(&question.golden_answers, &question.choices)
@@ -357,7 +321,7 @@ impl Labelling<'_> {
 }
 
 /// The place of the answer whose likelihoods have the largest sum, the first among equals.
-fn likeliest(scores: &[&[f64]], answers: usize) -> usize {
+fn most_likely(scores: &[&[f64]], answers: usize) -> usize {
     let top = scores.iter().flat_map(|scores| scores.iter().copied());
     let top = top.fold(f64::NEG_INFINITY, f64::max);
     let sum = |answer: usize| -> f64 {
@@ -379,17 +343,17 @@ mod tests {
     fn the_likeliest_answer_is_that_of_the_largest_sum() {
         let impossible = f64::NEG_INFINITY;
         let scores: [&[f64]; 2] = [&[0.2_f64.ln(), 0.3_f64.ln()], &[0.2_f64.ln(), impossible]];
-        assert_eq!(likeliest(&scores, 2), 0);
-        assert_eq!(likeliest(&scores[..1], 2), 1);
-        assert_eq!(likeliest(&[&[impossible, impossible]], 2), 0);
-        assert_eq!(likeliest(&[], 2), 0);
+        assert_eq!(most_likely(&scores, 2), 0);
+        assert_eq!(most_likely(&scores[..1], 2), 1);
+        assert_eq!(most_likely(&[&[impossible, impossible]], 2), 0);
+        assert_eq!(most_likely(&[], 2), 0);
         // Smaller than any number, and still to be compared.
-        assert_eq!(likeliest(&[&[-2000.0, -1990.0]], 2), 1);
+        assert_eq!(most_likely(&[&[-2000.0, -1990.0]], 2), 1);
     }
 
     #[test]
     fn choices_of_golden_answers_have_names() {
-        for choice in [GoldenChoice::First, GoldenChoice::Likeliest] {
+        for choice in [GoldenChoice::First, GoldenChoice::MostLikely] {
             assert_eq!(choice.to_string().parse(), Ok(choice));
         }
         assert!("best".parse::<GoldenChoice>().is_err());

@@ -1,13 +1,13 @@
-//! The first text about each question, which the model writes from the examples that come with the
-//! program: GenRead's first round. Its texts are examples for the second.
+//! The first text about each question, which the model writes from built-in examples: GenRead's first
+//! round. Its texts are examples for the second.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_language::{LanguageModel, Prompt, Sampling};
-use ken_probe::{TextWanted, VERBALIZED_TOKENS, verbalize};
+use ken_answer::{AnswerError, VERBALIZED_TOKENS};
+use ken_language::{LanguageModel, Prompt};
+use ken_probe::{DrawRequest, draw_watched};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
@@ -74,7 +74,7 @@ impl FirstText {
     }
 }
 
-/// Writes the likeliest text about each question.
+/// Writes the greedy text about each question.
 ///
 /// # Errors
 /// An empty question, one that does not fit, a model that fails.
@@ -87,26 +87,20 @@ pub(super) fn first_texts(
         .iter()
         .map(|question| Ok(prompt::verbalize(question_prompt(question)?, None)))
         .collect::<Result<Vec<Prompt>, AnswerError>>()?;
-    let wanted: Vec<TextWanted<'_>> = prompts
+    let requests: Vec<DrawRequest<'_>> = prompts
         .iter()
-        .map(|prompt| TextWanted {
-            prompt,
-            sampling: Sampling::Greedy,
-            max_tokens: VERBALIZED_TOKENS,
-        })
+        .map(|prompt| DrawRequest::greedy(prompt, VERBALIZED_TOKENS))
         .collect();
-    let written = verbalize(model, &wanted, &mut |_, _| unless(cancel))?;
-    Ok(questions
-        .iter()
-        .zip(written)
-        .map(|(question, written)| {
-            let written = written.ok_or(AnswerError::Interrupted)?;
-            Ok(FirstText::new(question, written.text, written.tokens))
-        })
-        .collect())
+    let drawn = draw_watched(model, &requests, &mut |_, _| unless(cancel))?;
+    let each = questions.iter().zip(drawn).map(|(question, drawn)| {
+        let drawn = drawn.ok_or(AnswerError::Interrupted)?;
+        let tokens = drawn.written_tokens();
+        Ok(FirstText::new(question, drawn.into_text(), tokens))
+    });
+    Ok(each.collect())
 }
 
-/// Goes on unless the work is cancelled.
+/// Continues unless the work is cancelled.
 pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
     match cancel.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),

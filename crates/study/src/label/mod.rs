@@ -1,25 +1,22 @@
-//! Labelling questions with the source of knowledge that helps most: the model itself, or one of
+//! Labeling questions with the source of knowledge that helps most: the model itself, or one of
 //! several corpora (SR-RAG, section 3.3 and appendix B.1).
 //!
 //! The path: the model writes a first text about every question ([`FirstText`]); `demonstrations`
 //! clusters those and makes prompts of them; [`label_sources`] has the model write from these, finds
 //! passages in every corpus, and scores the golden answer after each context (`contexts`); each
-//! question becomes a [`SourceRecord`] in a results file, [`summarize_sources`] counts those, and
-//! [`write_sources_parquet`] writes them as a table. Writing texts and the rules by which a source is
-//! preferred are in `ken_probe`.
+//! question becomes a [`SourceRecord`] in a results file, and [`summarize_sources`] counts those. The
+//! rules by which a source is preferred are in `ken_probe`.
 
 mod clusters;
 mod contexts;
 mod demonstrations;
 mod first;
-mod parquet;
 mod record;
 mod run;
 mod summary;
 
-pub use contexts::{GoldenChoice, Labelling, NamedCorpus, SELF, UnknownGoldenChoice};
+pub use contexts::{GoldenChoice, Labeling, NamedCorpus, SELF};
 pub use first::FirstText;
-pub use parquet::write_sources_parquet;
 pub use record::{Context, LabelFingerprints, SourceLabel, SourceRecord};
 pub use run::{fingerprint_of_questions, label_sources};
 pub use summary::{SourceShare, SourceSummary, summarize_sources};

@@ -1,4 +1,4 @@
-//! What is kept of one labelled question: its contexts, how likely each makes the golden answer, and
+//! What is kept of one labeled question: its contexts, how likely each makes the golden answer, and
 //! the source that follows from that. How contexts come about is in `contexts`; shares are in
 //! `summary`.
 
@@ -47,7 +47,7 @@ pub struct SourceLabel {
     pub log_sum: f64,
 }
 
-/// What was labelled with what.
+/// What was labeled with what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelFingerprints {
     /// The model.
@@ -93,10 +93,11 @@ pub struct SourceRecord {
     /// The source that helps most, by both rules; `None` where there is no label.
     pub preferred: Option<Preferred<String>>,
     /// Why there is no label.
-    pub unlabelled: Option<Obstacle>,
-    /// Why the question could not be labelled.
+    #[serde(rename = "unlabelled")]
+    pub unlabeled: Option<Obstacle>,
+    /// Why the question could not be labeled.
     pub error: Option<Failure>,
-    /// What was labelled with what.
+    /// What was labeled with what.
     pub fingerprint: LabelFingerprints,
 }
 
@@ -173,18 +174,18 @@ impl SourceRecord {
     }
 
     /// Keeps why a question has no label.
-    pub(super) fn unlabelled(
+    pub(super) fn unlabeled(
         question: &Question,
         obstacle: Obstacle,
         fingerprint: LabelFingerprints,
     ) -> Self {
         Self {
-            unlabelled: Some(obstacle),
+            unlabeled: Some(obstacle),
             ..Self::without_label(question, fingerprint)
         }
     }
 
-    /// Keeps that a question cannot be labelled.
+    /// Keeps that a question cannot be labeled.
     pub(super) fn failed(
         question: &Question,
         error: Failure,
@@ -206,7 +207,7 @@ impl SourceRecord {
             contexts: Vec::new(),
             sources: Vec::new(),
             preferred: None,
-            unlabelled: None,
+            unlabeled: None,
             error: None,
             fingerprint,
         }

@@ -1,4 +1,4 @@
-//! The two rounds of labelling: a first text about every question, and then contexts, scores and a
+//! The two rounds of labeling: a first text about every question, and then contexts, scores and a
 //! label for those that have none yet. Both are kept as they come, so that a stopped run is resumed in
 //! the round in which it was.
 
@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ken_probe::{Golden, Obstacle};
 
-use super::contexts::{Labelling, SELF};
+use super::contexts::{Labeling, SELF};
 use super::demonstrations::Demonstrations;
 use super::first::{FirstText, first_texts};
 use super::record::SourceRecord;
@@ -17,30 +17,29 @@ use crate::run::{Outcome, Records, Run, RunError, Work, record_of, records_of};
 
 /// Labels every one of `questions` that `results` has no record of yet, and keeps each record as soon
 /// as there is one; `first` keeps the first texts. A question without a golden answer that says
-/// something is kept without a label, and costs nothing; one that itself cannot be labelled, as one
+/// something is kept without a label, and costs nothing; one that itself cannot be labeled, as one
 /// that is too long, is kept as failed. The run may also be cancelled while texts are written.
 ///
 /// The examples of the second round come from all first texts: records of one file must be of one set
 /// of questions.
 ///
 /// # Errors
-/// What can be told before anything is paid for: a model that does not score, no corpus, names that
-/// do not differ. Then those of a [`Run`].
+/// Before any work: a model that does not score, no corpus, duplicate names. Then those of a [`Run`].
 pub fn label_sources(
-    labelling: &Labelling<'_>,
+    labeling: &Labeling<'_>,
     questions: &[Question],
     first: &mut ResultsFile<FirstText>,
     results: &mut ResultsFile<SourceRecord>,
     mut run: Run<'_>,
 ) -> Result<Outcome<SourceRecord>, RunError> {
-    labelling.check()?;
+    labeling.check()?;
     let mut resumed = 0;
     for question in questions {
         resumed += usize::from(record_of(question, results)?.is_some());
     }
     // Where every question has its record, the first texts have served.
     let is_open = resumed < questions.len();
-    if !is_open || write_first(labelling, questions, first, &mut run)? {
+    if !is_open || write_first(labeling, questions, first, &mut run)? {
         return Ok(Outcome {
             records: records_of(questions, results),
             total: questions.len(),
@@ -50,27 +49,27 @@ pub fn label_sources(
     }
     let texts: Vec<&FirstText> = questions.iter().filter_map(|q| first.get(&q.id)).collect();
     let demonstrations = Demonstrations::new(
-        labelling.model,
-        labelling.embedder,
+        labeling.model,
+        labeling.embedder,
         &texts,
-        labelling.contexts,
-        labelling.seed,
+        labeling.contexts,
+        labeling.seed,
     )
     .map_err(|source| RunError::Demonstrate {
         source: Box::new(source),
     })?;
     let cancel = run.cancel;
     let work = Work {
-        batch: &mut |questions| label(labelling, questions, first, &demonstrations, cancel),
+        batch: &mut |questions| label(labeling, questions, first, &demonstrations, cancel),
         failed: &|question, error| {
-            SourceRecord::failed(question, Failure::of(error), labelling.fingerprints())
+            SourceRecord::failed(question, Failure::of(error), labeling.fingerprints())
         },
         is_complete: &|_| true,
     };
     run.keep(questions, results, work)
 }
 
-impl Labelling<'_> {
+impl Labeling<'_> {
     /// Refuses what could only fail after texts were paid for.
     ///
     /// # Errors
@@ -108,10 +107,10 @@ pub fn fingerprint_of_questions(questions: &[Question]) -> String {
     ken_language::fingerprint_of_texts(&texts)
 }
 
-/// Has a first text written about every question that can be labelled. Returns whether that was
+/// Has a first text written about every question that can be labeled. Returns whether that was
 /// interrupted.
 fn write_first(
-    labelling: &Labelling<'_>,
+    labeling: &Labeling<'_>,
     questions: &[Question],
     first: &mut ResultsFile<FirstText>,
     run: &mut Run<'_>,
@@ -119,33 +118,33 @@ fn write_first(
     let questions = questions.iter().filter(|one| obstacle(one).is_none());
     let cancel = run.cancel;
     let work = Work {
-        batch: &mut |questions| first_texts(labelling.model, questions, cancel),
+        batch: &mut |questions| first_texts(labeling.model, questions, cancel),
         failed: &FirstText::failed,
         is_complete: &|_| true,
     };
     // One text a question instead of several: as many texts are written at once as later on.
     let batch = run.batch;
-    run.batch = batch.saturating_mul(labelling.contexts.max(1));
+    run.batch = batch.saturating_mul(labeling.contexts.max(1));
     let outcome = run.keep(questions, first, work)?;
     run.batch = batch;
     Ok(outcome.interrupted)
 }
 
-/// The records of questions, in their order; only those that can be labelled are worked on.
+/// The records of questions, in their order; only those that can be labeled are worked on.
 fn label(
-    labelling: &Labelling<'_>,
+    labeling: &Labeling<'_>,
     questions: &[&Question],
     first: &ResultsFile<FirstText>,
     demonstrations: &Demonstrations<'_>,
     cancel: &AtomicBool,
 ) -> Records<SourceRecord> {
-    let fingerprint = labelling.fingerprints();
+    let fingerprint = labeling.fingerprints();
     let without: Vec<Option<SourceRecord>> = questions
         .iter()
         .map(|question| {
             let fingerprint = fingerprint.clone();
             if let Some(obstacle) = obstacle(question) {
-                return Some(SourceRecord::unlabelled(question, obstacle, fingerprint));
+                return Some(SourceRecord::unlabeled(question, obstacle, fingerprint));
             }
             let error = first.get(&question.id)?.error.clone()?;
             Some(SourceRecord::failed(question, error, fingerprint))
@@ -154,14 +153,14 @@ fn label(
     let open = questions.iter().zip(&without);
     let open = open.filter(|(_, without)| without.is_none());
     let open: Vec<&Question> = open.map(|(question, _)| *question).collect();
-    let mut labelled = match open.as_slice() {
+    let mut labeled = match open.as_slice() {
         [] => Vec::new(),
-        open => labelling.batch(open, demonstrations, cancel)?,
+        open => labeling.batch(open, demonstrations, cancel)?,
     }
     .into_iter();
     let all = without
         .into_iter()
-        .map(|without| without.or_else(|| labelled.next()));
+        .map(|without| without.or_else(|| labeled.next()));
     Ok(all.flatten().map(Ok).collect())
 }
 

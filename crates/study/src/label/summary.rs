@@ -3,20 +3,21 @@
 use serde::Serialize;
 
 use super::record::SourceRecord;
-use crate::statistics::mean;
+use crate::statistics::share;
 
 /// The aggregate of a run. Values are `None` where no question has a label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SourceSummary {
     /// Number of questions.
     pub n: usize,
-    /// How many of them could not be labelled.
+    /// How many of them could not be labeled.
     pub failed: usize,
     /// How many have no label for want of golden answers.
-    pub unlabelled: usize,
+    #[serde(rename = "unlabelled")]
+    pub unlabeled: usize,
     /// Every source, the model itself first.
     pub sources: Vec<SourceShare>,
-    /// The share of labelled questions for which both rules prefer the same source.
+    /// The share of labeled questions for which both rules prefer the same source.
     pub agreement: Option<f64>,
 }
 
@@ -25,7 +26,7 @@ pub struct SourceSummary {
 pub struct SourceShare {
     /// `self`, or the name of a corpus.
     pub source: String,
-    /// The share of labelled questions for which the majority rule prefers it.
+    /// The share of labeled questions for which the majority rule prefers it.
     pub majority: Option<f64>,
     /// The same of the rule of sums.
     pub sum: Option<f64>,
@@ -37,13 +38,6 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
         .iter()
         .filter_map(|record| record.preferred.as_ref())
         .collect();
-    let share = |outcomes: Vec<bool>| {
-        let outcomes: Vec<f64> = outcomes
-            .into_iter()
-            .map(|yes| f64::from(u8::from(yes)))
-            .collect();
-        mean(&outcomes)
-    };
     let mut names: Vec<&str> = Vec::new();
     for source in records.iter().flat_map(|record| &record.sources) {
         if !names.contains(&source.source.as_str()) {
@@ -53,20 +47,15 @@ pub fn summarize_sources(records: &[SourceRecord]) -> SourceSummary {
     SourceSummary {
         n: records.len(),
         failed: records.iter().filter(|r| r.error.is_some()).count(),
-        unlabelled: records.iter().filter(|r| r.unlabelled.is_some()).count(),
+        unlabeled: records.iter().filter(|r| r.unlabeled.is_some()).count(),
         sources: names
             .into_iter()
             .map(|name| SourceShare {
                 source: name.to_owned(),
-                majority: share(labels.iter().map(|label| label.majority == name).collect()),
-                sum: share(labels.iter().map(|label| label.sum == name).collect()),
+                majority: share(labels.iter().map(|label| label.majority == name)),
+                sum: share(labels.iter().map(|label| label.sum == name)),
             })
             .collect(),
-        agreement: share(
-            labels
-                .iter()
-                .map(|label| label.majority == label.sum)
-                .collect(),
-        ),
+        agreement: share(labels.iter().map(|label| label.majority == label.sum)),
     }
 }

@@ -1,19 +1,20 @@
-//! Making a policy datastore from labelled questions (SR-RAG, section 3.4): a tuned model's states
-//! behind the questions as keys, and the layer whose keys tell the sources best apart.
+//! Making a policy datastore from labeled questions (SR-RAG, section 3.4): a tuned model's states
+//! at the end of the questions as keys, and the layer whose keys separate the sources best.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBOURS, SELF, mean_of};
+use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS, SELF, mean_of};
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
+use ken_diagnostic::Action;
 use ken_language::{LanguageModel, Prompt};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::discrimination::auroc;
 use crate::label::SourceRecord;
-use crate::training_examples::LabelRule;
+use crate::training_examples::{ExamplesError, LabelRule};
 
 /// Questions whose states are taken together.
 const BATCH: usize = 64;
@@ -21,13 +22,13 @@ const BATCH: usize = 64;
 /// Questions that a layer is judged by at most.
 const JUDGED: usize = 2000;
 
-/// How well the nearest other entries tell the sources apart, by the layer of the keys.
+/// How well the nearest other entries separate the sources, by the layer of the keys.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedLayer {
-    /// Behind so many blocks.
+    /// After this many layers.
     pub layer: usize,
-    /// The area under the curve of the corpora's share among the neighbours, as a sign that a corpus
-    /// answers best; each question without itself. `None` where all have one source.
+    /// The area under the curve of the corpora's share among the neighbors, as a sign that a corpus
+    /// answers best; each question leaves itself out. `None` where all have one source.
     pub auroc: Option<f64>,
 }
 
@@ -48,15 +49,8 @@ pub struct MadeDatastore {
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum MakeError {
     /// No record has a label.
-    #[error("none of the {records} records says which source answers best")]
-    #[diagnostic(
-        kind = "nothing_to_learn",
-        remedy = "label questions with golden answers first: <LabelSources>"
-    )]
-    NoLabels {
-        /// Records.
-        records: usize,
-    },
+    #[error(transparent)]
+    Labels(#[from] ExamplesError),
     /// The model failed.
     #[error(transparent)]
     Model(#[from] AnswerError),
@@ -65,9 +59,9 @@ pub enum MakeError {
     Datastore(#[from] DatastoreError),
 }
 
-/// Makes a datastore in a folder from labelled questions; those without a label are left out. Of
-/// `layers` that one is taken whose keys tell the sources best apart. `progress` is given the
-/// questions done and all, over all layers; it returns whether to go on.
+/// Makes a datastore in a folder from labeled questions; those without a label are left out. Of
+/// `layers` the one is chosen whose keys separate the sources best. `progress` is given the number of
+/// questions done and in all, over all layers; it returns whether to continue.
 ///
 /// # Errors
 /// No labels, a model that was not trained to choose, a layer that it does not have, a folder that
@@ -80,18 +74,19 @@ pub fn make_datastore(
     layers: &[usize],
     progress: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<Option<MadeDatastore>, MakeError> {
-    let labelled: Vec<(&SourceRecord, &str)> = records
+    let labeled: Vec<(&SourceRecord, &str)> = records
         .iter()
         .filter_map(|record| Some((record, record.preferred_by(rule)?)))
         .collect();
-    if labelled.is_empty() {
-        return Err(MakeError::NoLabels {
+    if labeled.is_empty() {
+        return Err(MakeError::Labels(ExamplesError::NoLabels {
             records: records.len(),
-        });
+            labeled_by: Action::LabelSources,
+        }));
     }
     let chooser = model.source_chooser().map_err(AnswerError::from)?;
     let corpora = chooser.corpora();
-    let prompts: Vec<Prompt> = labelled
+    let prompts: Vec<Prompt> = labeled
         .iter()
         .map(|(record, _)| {
             prompt::choose_source(QuestionPrompt {
@@ -100,7 +95,7 @@ pub fn make_datastore(
             })
         })
         .collect();
-    let is_outside: Vec<bool> = labelled.iter().map(|(_, source)| *source != SELF).collect();
+    let is_outside: Vec<bool> = labeled.iter().map(|(_, source)| *source != SELF).collect();
     let mut best: Option<(JudgedLayer, KeyedBy, Vec<Vec<f32>>)> = None;
     let mut tried = Vec::new();
     let total = layers.len() * prompts.len();
@@ -137,7 +132,7 @@ pub fn make_datastore(
     let Some((judged, keyed_by, states)) = best else {
         return Ok(None);
     };
-    let entries: Vec<Entry> = labelled
+    let entries: Vec<Entry> = labeled
         .iter()
         .map(|(record, source)| Entry {
             id: record.id.clone(),
@@ -160,12 +155,12 @@ pub fn make_datastore(
     }))
 }
 
-/// How well the nearest others tell which questions a corpus answers best.
+/// How well the nearest neighbors predict which questions a corpus answers best.
 fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option<f64> {
     let keys: Vec<Vec<f32>> = states.iter().map(|state| keyed_by.key(state)).collect();
     let every = keys.len().div_ceil(JUDGED).max(1);
     let judged: Vec<usize> = (0..keys.len()).step_by(every).collect();
-    let foretold: Vec<(f64, bool)> = judged
+    let predictions: Vec<(f64, bool)> = judged
         .into_par_iter()
         .map(|place| {
             let mut near: Vec<(f32, usize)> = keys
@@ -177,7 +172,7 @@ fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option
                     (product, other)
                 })
                 .collect();
-            let wanted = NEIGHBOURS.min(near.len());
+            let wanted = NEIGHBORS.min(near.len());
             if wanted < near.len() {
                 near.select_nth_unstable_by(wanted, |one, other| other.0.total_cmp(&one.0));
             }
@@ -188,5 +183,5 @@ fn judge(keyed_by: &KeyedBy, states: &[Vec<f32>], is_outside: &[bool]) -> Option
             (share, is_outside[place])
         })
         .collect();
-    auroc(&foretold)
+    auroc(&predictions)
 }

@@ -43,7 +43,7 @@ pub enum LearnError {
     OtherPrompts,
     /// A sentence of the records does not stand in the corpus.
     #[error("the labels are of another corpus: {id:?} does not stand in this one")]
-    #[diagnostic(remedy = "name the corpus that was labelled, or label this one: <LabelMastery>")]
+    #[diagnostic(remedy = "name the corpus that was labeled, or label this one: <LabelMastery>")]
     OtherCorpus {
         /// The sentence.
         id: String,

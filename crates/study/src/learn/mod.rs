@@ -1,7 +1,6 @@
-//! Heads learned from what was measured, with how good they are on what they were not learned from:
-//! the query router from probe records ([`router`]), the corpus pruner from mastery records
-//! ([`pruner`]), and the policy datastore from labelled sources
-//! ([`datastore`]). How a head finds its weights is in `ken_train`, how it is applied in `ken_route`.
+//! Heads trained on measurements, and evaluated on held-out ones: the query router on probe records
+//! ([`router`]), the corpus pruner on mastery records ([`pruner`]), and the policy datastore on labeled
+//! sources ([`datastore`]). How a head is fitted is in `ken_train`, how it is applied in `ken_route`.
 
 pub mod datastore;
 mod error;
@@ -11,11 +10,11 @@ pub mod router;
 pub use error::LearnError;
 
 use ken_answer::chance;
-use ken_route::Input;
-use ken_train::heads::HeadOptions;
+use ken_route::{Input, Purpose};
+use ken_train::heads::{Fitted, HeadError, HeadOptions};
 use serde::Serialize;
 
-/// How well vectors served.
+/// How well a head fits one candidate's vectors.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CandidateLoss {
     /// The vectors.
@@ -24,17 +23,43 @@ pub struct CandidateLoss {
     pub loss: f64,
 }
 
-/// How a head is learned and judged.
+/// Fits a head to each candidate's vectors and selects the one with the least loss. `fit` returns the
+/// input and the vectors beside the head. Returns the selected candidate's vectors and head, its input,
+/// and the losses of all.
+fn select<'c, C, V>(
+    purpose: Purpose,
+    candidates: &'c [C],
+    mut fit: impl FnMut(&'c C) -> Result<(Input, V, Fitted), LearnError>,
+) -> Result<(V, Fitted, Input, Vec<CandidateLoss>), LearnError> {
+    let mut best: Option<(Input, V, Fitted)> = None;
+    let mut losses = Vec::new();
+    for candidate in candidates {
+        let (input, vectors, fitted) = fit(candidate)?;
+        let loss = fitted.loss;
+        losses.push(CandidateLoss { input, loss });
+        if best.as_ref().is_none_or(|(.., best)| loss < best.loss) {
+            best = Some((input, vectors, fitted));
+        }
+    }
+    let none = || LearnError::Head {
+        purpose,
+        source: HeadError::Shapes,
+    };
+    let (input, vectors, fitted) = best.ok_or_else(none)?;
+    Ok((vectors, fitted, input, losses))
+}
+
+/// How a head is trained and evaluated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnOptions {
-    /// How it is learned.
+    /// How it is trained.
     pub head: HeadOptions,
-    /// The share of the labels that are kept aside to judge it, in `(0, 1)`.
+    /// The share of the labels that are held out to evaluate it, in `(0, 1)`.
     pub held_out: f64,
 }
 
 impl LearnOptions {
-    /// Whether what has this name is kept aside. The same name always is, or never.
+    /// Whether what has this name is held out. The same name always is, or never.
     fn holds_out(&self, name: &str) -> bool {
         chance(self.head.seed, name) < self.held_out
     }

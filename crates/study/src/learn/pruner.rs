@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use ken_corpus::{Corpus, PassageId};
 use ken_probe::correlation;
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Fitted, HeadError, Watch, regress};
+use ken_train::heads::{HeadError, Watch, regress};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions};
+use super::{CandidateLoss, LearnError, LearnOptions, select};
 use crate::bootstrap::interval;
 use crate::mastery::MasteryRecord;
 use crate::pruning::{PassageVectors, READ_TOGETHER, place_of};
@@ -39,7 +39,7 @@ pub struct PrunerLabel {
 pub struct PrunerLabels {
     /// One for each passage that has a sentence with a mastery.
     pub labels: Vec<PrunerLabel>,
-    /// The texts that were labelled, each with its id and its passage's.
+    /// The texts that were labeled, each with its id and its passage's.
     sentences: Vec<(String, PassageId, String)>,
     /// The model's fingerprint.
     pub model: String,
@@ -47,36 +47,36 @@ pub struct PrunerLabels {
     pub left_out: usize,
 }
 
-/// How good a pruner is on passages that it was not learned from. Values are `None` where those are
+/// How good a pruner is on held-out passages. Values are `None` where those are
 /// too few or all alike.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PrunerReport {
     /// The vector that it takes.
     pub input: Input,
-    /// What it looks like inside.
+    /// Its architecture.
     pub head: String,
-    /// How strongly its weights were held back.
+    /// The weight decay.
     pub decay: f64,
     /// Sentences with a mastery.
     pub sentences: usize,
     /// Sentences without one.
     pub left_out: usize,
-    /// Passages that it was learned from.
+    /// Passages that it was trained on.
     pub learned_from: usize,
-    /// Passages that it was judged on.
+    /// Held-out passages that it was evaluated on.
     pub held_out: usize,
     /// Their mean mastery.
     pub mastery: Option<f64>,
-    /// Spearman's rank correlation of the mastery that is foretold with the one that was measured.
+    /// Spearman's rank correlation of the predicted mastery with the one that was measured.
     pub rank_correlation: Option<f64>,
-    /// The 95 % interval of that, by drawing the passages anew.
+    /// Its 95 % bootstrap interval over passages.
     pub rank_correlation_interval: Option<[f64; 2]>,
     /// Mean squared error.
     pub squared_error: Option<f64>,
-    /// The same of who foretells the mean of those that were learned from.
+    /// The same of always predicting the mean of the training passages.
     pub squared_error_of_mean: Option<f64>,
-    /// The vectors that it was chosen among: the squared error of each on the passages that it was
-    /// learned from, each scored by a head that was not learned from it.
+    /// The candidates that its input was selected from: the cross-validated squared error of each on the
+    /// training passages.
     pub candidates: Vec<CandidateLoss>,
 }
 
@@ -125,8 +125,8 @@ pub fn pruner_labels(records: &[MasteryRecord]) -> Result<PrunerLabels, LearnErr
     })
 }
 
-/// Learns a pruner from the labels that are not held out, on the vectors that serve best there, and
-/// judges it on those that are: whole documents, where there are many.
+/// Trains a pruner on the labels that are not held out, on the vectors that fit best, and evaluates it
+/// on those that are: whole documents, where there are many.
 ///
 /// # Errors
 /// A label whose sentence does not stand in the corpus, too few labels or all the same, no vectors, a
@@ -149,38 +149,25 @@ pub fn learn_pruner(
     let masteries =
         |side: &[usize]| -> Vec<f64> { side.iter().map(|&at| labels.labels[at].mastery).collect() };
     let (known, others) = (masteries(&learned), masteries(&kept));
-    let mut best: Option<(&PassageVectors<'_>, Vec<Vec<f32>>, Fitted)> = None;
-    let mut losses = Vec::new();
-    for candidate in vectors {
-        let mut found = Vec::with_capacity(places.len());
-        for some in places.chunks(READ_TOGETHER) {
-            if watch(found.len(), places.len()).is_break() {
-                return Err(no_pruner(HeadError::Interrupted));
+    let ((source, found), fitted, input, candidates) =
+        select(Purpose::Pruner, vectors, |candidate| {
+            let mut found = Vec::with_capacity(places.len());
+            for some in places.chunks(READ_TOGETHER) {
+                if watch(found.len(), places.len()).is_break() {
+                    return Err(no_pruner(HeadError::Interrupted));
+                }
+                found.extend(candidate.of(corpus, some)?);
             }
-            found.extend(candidate.of(corpus, some)?);
-        }
-        let own: Vec<&[f32]> = learned.iter().map(|&at| found[at].as_slice()).collect();
-        let fitted = regress(&own, &known, options.head, watch).map_err(no_pruner)?;
-        losses.push(CandidateLoss {
-            input: candidate.input(),
-            loss: fitted.loss,
-        });
-        if best
-            .as_ref()
-            .is_none_or(|(_, _, best)| fitted.loss < best.loss)
-        {
-            best = Some((candidate, found, fitted));
-        }
-    }
-    let Some((source, found, fitted)) = best else {
-        return Err(no_pruner(HeadError::Shapes));
-    };
-    let foretold: Vec<(f64, f64)> = kept
+            let own: Vec<&[f32]> = learned.iter().map(|&at| found[at].as_slice()).collect();
+            let fitted = regress(&own, &known, options.head, watch).map_err(no_pruner)?;
+            Ok((candidate.input(), (candidate, found), fitted))
+        })?;
+    let predictions: Vec<(f64, f64)> = kept
         .iter()
         .zip(&others)
         .map(|(&at, &mastery)| (fitted.network.apply(&found[at]), mastery))
         .collect();
-    let errors: Vec<f64> = foretold
+    let errors: Vec<f64> = predictions
         .iter()
         .map(|(one, other)| (one - other).powi(2))
         .collect();
@@ -190,7 +177,7 @@ pub fn learn_pruner(
         .map(|mastery| (mastery - middle).powi(2))
         .collect();
     let report = PrunerReport {
-        input: source.input(),
+        input,
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         sentences: labels.sentences.len(),
@@ -198,11 +185,16 @@ pub fn learn_pruner(
         learned_from: known.len(),
         held_out: others.len(),
         mastery: mean(&others),
-        rank_correlation: rank_correlation(&foretold),
-        rank_correlation_interval: interval(&foretold, DRAWS, options.head.seed, rank_correlation),
+        rank_correlation: rank_correlation(&predictions),
+        rank_correlation_interval: interval(
+            &predictions,
+            DRAWS,
+            options.head.seed,
+            rank_correlation,
+        ),
         squared_error: mean(&errors),
         squared_error_of_mean: mean(&of_mean),
-        candidates: losses,
+        candidates,
     };
     let embedder = &corpus.embedder().fingerprint;
     let measured_on = MeasuredOn {
@@ -217,7 +209,7 @@ pub fn learn_pruner(
         .map(|&at| digest_of(labels.labels[at].passage_id.as_str()));
     let head = Head::new(
         Purpose::Pruner,
-        source.input(),
+        input,
         measured_on,
         digests.collect(),
         fitted.network,
@@ -233,7 +225,7 @@ fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     correlation(&pairs)
 }
 
-/// Which labels are kept aside.
+/// Which labels are held out.
 fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
     let document =
         |label: &PrunerLabel| label.passage_id.split().map_or("", |(id, _)| id).to_owned();
@@ -248,7 +240,7 @@ fn held_out(labels: &PrunerLabels, options: LearnOptions) -> Vec<bool> {
     each.collect()
 }
 
-/// Where each label's passage stands, `[labels]`, after every labelled sentence was found where it is
+/// Where each label's passage stands, `[labels]`, after every labeled sentence was found where it is
 /// said to stand.
 fn places_of(labels: &PrunerLabels, corpus: &Corpus) -> Result<Vec<(usize, usize)>, LearnError> {
     let mut texts: BTreeMap<&PassageId, Vec<&(String, PassageId, String)>> = BTreeMap::new();

@@ -5,14 +5,14 @@
 //! answer that is given where nothing is retrieved.
 
 use ken_route::{Head, Input, MeasuredOn, Purpose, digest_of};
-use ken_train::heads::{Fitted, Watch, classify};
+use ken_train::heads::{Watch, classify};
 use serde::Serialize;
 
-use super::{CandidateLoss, LearnError, LearnOptions};
+use super::{CandidateLoss, LearnError, LearnOptions, select};
 use crate::bootstrap::interval;
-use crate::discrimination::{Foretold, auroc, average_precision, expected_calibration_error};
+use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
-use crate::statistics::mean;
+use crate::statistics::share;
 
 /// Bars that the calibration error is counted over.
 const BINS: usize = 10;
@@ -38,7 +38,7 @@ pub struct RouterLabels {
     pub model: String,
     /// The fingerprint of the prompts.
     pub prompt: String,
-    /// Questions without a label, or that what the router looks at was taught.
+    /// Questions without a label, or that the assessor that it reads was trained on.
     pub left_out: usize,
 }
 
@@ -51,34 +51,34 @@ pub struct Candidate {
     pub vectors: Vec<Vec<f32>>,
 }
 
-/// How good a router is on questions that it was not learned from. Values are `None` where those are
+/// How good a router is on held-out questions. Values are `None` where those are
 /// all of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RouterReport {
     /// The vector that it takes.
     pub input: Input,
-    /// What it looks like inside.
+    /// Its architecture.
     pub head: String,
-    /// How strongly its weights were held back.
+    /// The weight decay.
     pub decay: f64,
-    /// Questions that it was learned from.
+    /// Questions that it was trained on.
     pub learned_from: usize,
-    /// Questions that it was judged on.
+    /// Held-out questions that it was evaluated on.
     pub held_out: usize,
-    /// Questions without a label, or that what it looks at was taught.
+    /// Questions without a label, or that the assessor that it reads was trained on.
     pub left_out: usize,
     /// The share of those held out that the model answers right from memory.
     pub mastered: Option<f64>,
-    /// How well it tells these from the others.
+    /// How well it separates these from the others.
     pub auroc: Option<f64>,
-    /// The 95 % interval of that, by drawing the questions anew.
+    /// Its 95 % bootstrap interval over questions.
     pub auroc_interval: Option<[f64; 2]>,
     /// The area under the precision-recall curve of finding these.
     pub auprc: Option<f64>,
-    /// How far its probabilities are from what came true.
+    /// The expected calibration error of its probabilities.
     pub ece: Option<f64>,
-    /// The vectors that it was chosen among: the mean cross entropy of each, in nats, on the
-    /// questions that it was learned from, each scored by a head that was not learned from it.
+    /// The candidates that its input was selected from: the cross-validated mean cross entropy of each,
+    /// in nats, on the training questions.
     pub candidates: Vec<CandidateLoss>,
 }
 
@@ -123,10 +123,9 @@ pub fn router_labels(records: &[ProbeRecord]) -> Result<RouterLabels, LearnError
     })
 }
 
-/// Learns a router from the labels that are not held out, on the candidate that serves best there,
-/// and judges it on those held out. A question is on one side by its words, so that it is not on both
-/// though it stands in the records twice. `beside` names what the candidates were taken with beside
-/// the model and the prompts of the labels.
+/// Trains a router on the labels that are not held out, on the candidate that fits best, and evaluates
+/// it on those that are. The split is by the question's words, so that a duplicate is on the same side.
+/// `beside` names what the candidates were measured with beside the labels' model and prompts.
 ///
 /// # Errors
 /// Too few labels, or of one class only; vectors that do not fit; a `watch` that ended it.
@@ -148,54 +147,38 @@ pub fn learn_router(
         .iter()
         .map(|&at| !labels.labels[at].mastered)
         .collect();
-    let mut best: Option<(&Candidate, Fitted)> = None;
-    let mut losses = Vec::new();
-    for candidate in candidates {
-        let vectors: Option<Vec<&[f32]>> = learned_from
+    let (vectors, fitted, input, candidates) = select(Purpose::Router, candidates, |candidate| {
+        let own: Option<Vec<&[f32]>> = learned_from
             .iter()
             .map(|&at| candidate.vectors.get(at).map(Vec::as_slice))
             .collect();
-        let fitted = classify(&vectors.unwrap_or_default(), &known, options.head, watch)
-            .map_err(no_router)?;
-        losses.push(CandidateLoss {
-            input: candidate.input,
-            loss: fitted.loss,
-        });
-        if best
-            .as_ref()
-            .is_none_or(|(_, best)| fitted.loss < best.loss)
-        {
-            best = Some((candidate, fitted));
-        }
-    }
-    let Some((candidate, fitted)) = best else {
-        return Err(no_router(ken_train::heads::HeadError::Shapes));
-    };
-    let foretold: Vec<Foretold> = judged_on
+        let fitted = classify(&own.unwrap_or_default(), &known, options.head, watch);
+        let fitted = fitted.map_err(|source| LearnError::Head {
+            purpose: Purpose::Router,
+            source,
+        })?;
+        Ok((candidate.input, candidate.vectors.as_slice(), fitted))
+    })?;
+    let predictions: Vec<Prediction> = judged_on
         .iter()
         .filter_map(|&at| {
-            let need = fitted.network.apply(candidate.vectors.get(at)?);
+            let need = fitted.network.apply(vectors.get(at)?);
             Some((1.0 - need, labels.labels[at].mastered))
         })
         .collect();
     let report = RouterReport {
-        input: candidate.input,
+        input,
         head: options.head.shape.to_string(),
         decay: fitted.decay,
         learned_from: learned_from.len(),
-        held_out: foretold.len(),
+        held_out: predictions.len(),
         left_out: labels.left_out,
-        mastered: mean(
-            &foretold
-                .iter()
-                .map(|one| f64::from(u8::from(one.1)))
-                .collect::<Vec<_>>(),
-        ),
-        auroc: auroc(&foretold),
-        auroc_interval: interval(&foretold, DRAWS, options.head.seed, auroc),
-        auprc: average_precision(&foretold),
-        ece: expected_calibration_error(&foretold, BINS),
-        candidates: losses,
+        mastered: share(predictions.iter().map(|one| one.1)),
+        auroc: auroc(&predictions),
+        auroc_interval: interval(&predictions, DRAWS, options.head.seed, auroc),
+        auprc: average_precision(&predictions),
+        ece: expected_calibration_error(&predictions, BINS),
+        candidates,
     };
     let measured_on = MeasuredOn {
         model: labels.model.clone(),
@@ -207,17 +190,10 @@ pub fn learn_router(
         .map(|&at| digest_of(&labels.labels[at].question));
     let head = Head::new(
         Purpose::Router,
-        candidate.input,
+        input,
         measured_on,
         digests.collect(),
         fitted.network,
     );
     Ok((head, report))
-}
-
-fn no_router(source: ken_train::heads::HeadError) -> LearnError {
-    LearnError::Head {
-        purpose: Purpose::Router,
-        source,
-    }
 }

@@ -2,22 +2,19 @@
 //! cut into sentences, questions written to each, answered closed-book, and counted.
 //!
 //! The path: [`sample_sentences`] draws passages and cuts them, [`label_mastery`] takes the sentences
-//! batch by batch, `labelled` has pairs written and answered, each sentence becomes a
-//! [`MasteryRecord`] in a results file, and [`summarize_mastery`] averages those;
-//! [`write_mastery_parquet`] writes them as a table. Writing, filtering and counting pairs is done
-//! by `ken_probe::mastery`. Where there are questions that were probed already, [`mastery_of_probed`]
-//! takes what was measured there.
+//! batch by batch, `labeling` has pairs written and answered, each sentence becomes a
+//! [`MasteryRecord`] in a results file, and [`summarize_mastery`] averages those. Writing, filtering
+//! and counting pairs is done by `ken_probe::mastery`. [`mastery_of_probed`] reuses questions that were
+//! probed already.
 
-mod labelled;
-mod parquet;
+mod labeling;
 mod probed;
 mod record;
 mod run;
 mod sentences;
 mod summary;
 
-pub use labelled::MasteryWork;
-pub use parquet::write_mastery_parquet;
+pub use labeling::MasteryWork;
 pub use probed::{MasteryOfProbed, mastery_of_probed};
 pub use record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 pub use run::label_mastery;

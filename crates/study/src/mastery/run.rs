@@ -1,6 +1,6 @@
-//! Labelling the sentences that have no record yet. The loop is in `crate::run`.
+//! Labeling the sentences that have no record yet. The loop is in `crate::run`.
 
-use super::labelled::MasteryWork;
+use super::labeling::MasteryWork;
 use super::record::MasteryRecord;
 use super::sentences::Sentence;
 use crate::results::ResultsFile;

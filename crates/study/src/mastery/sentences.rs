@@ -2,7 +2,7 @@
 
 use ken_corpus::{Corpus, CorpusError, Passage, sentences};
 
-use crate::random::shuffle;
+use crate::dataset::sample;
 use crate::run::Item;
 
 /// A sentence of a passage.
@@ -35,27 +35,11 @@ pub fn sample_sentences(
     limit: Option<usize>,
     seed: u64,
 ) -> Result<Vec<Sentence>, CorpusError> {
-    let total = corpus.passage_count();
-    let drawn = limit.filter(|&limit| limit < total).map(|limit| {
-        let mut positions: Vec<usize> = (0..total).collect();
-        let mut state = seed;
-        shuffle(&mut positions, limit, &mut state);
-        positions.truncate(limit);
-        positions.sort_unstable();
-        positions
-    });
-    let passages = corpus
-        .segments()
-        .iter()
-        .flat_map(|segment| segment.live().ones().map(move |ordinal| (segment, ordinal)));
+    let segments = corpus.segments().iter();
+    let passages = segments.flat_map(|one| one.live().ones().map(move |ordinal| (one, ordinal)));
     let mut found = Vec::new();
-    for (position, (segment, ordinal)) in passages.enumerate() {
-        let wanted = drawn
-            .as_ref()
-            .is_none_or(|drawn| drawn.binary_search(&position).is_ok());
-        if wanted {
-            found.extend(sentences_of(&segment.passage(ordinal)?));
-        }
+    for (segment, ordinal) in sample(passages.collect(), limit.unwrap_or(usize::MAX), seed) {
+        found.extend(sentences_of(&segment.passage(ordinal)?));
     }
     Ok(found)
 }

@@ -48,7 +48,7 @@ impl<'a> Axis<'a> {
     }
 }
 
-/// A diagram in the making.
+/// A diagram under construction.
 pub(crate) struct Diagram<'a> {
     width: f64,
     height: f64,
@@ -80,7 +80,7 @@ impl<'a> Diagram<'a> {
     }
 
     /// A line through points.
-    pub(crate) fn line(&mut self, points: &[(f64, f64)], colour: &str, dashed: bool) {
+    pub(crate) fn line(&mut self, points: &[(f64, f64)], color: &str, dashed: bool) {
         let mut path = String::new();
         for point in points {
             let (x, y) = self.at(*point);
@@ -93,12 +93,12 @@ impl<'a> Diagram<'a> {
         };
         let _ = write!(
             self.marks,
-            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\"{dash}/>",
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{color}\" stroke-width=\"1.8\"{dash}/>",
             path.trim_end()
         );
     }
 
-    /// A dot that tells its name where it is pointed at.
+    /// A dot that shows its name on hover.
     pub(crate) fn dot(&mut self, point: (f64, f64), name: &str) {
         let (x, y) = self.at(point);
         let _ = write!(
@@ -111,14 +111,14 @@ impl<'a> Diagram<'a> {
         );
     }
 
-    /// Says what a colour stands for.
-    pub(crate) fn legend(&mut self, name: &str, colour: &str) {
+    /// Adds a color to the legend.
+    pub(crate) fn legend(&mut self, name: &str, color: &str) {
         let y = MARGIN + 14.0 + 16.0 * self.legends as f64;
         let x = LEFT + 10.0;
         self.legends += 1;
         let _ = write!(
             self.marks,
-            "<line x1=\"{x}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"{colour}\" stroke-width=\"3\"/>\
+            "<line x1=\"{x}\" x2=\"{}\" y1=\"{}\" y2=\"{}\" stroke=\"{color}\" stroke-width=\"3\"/>\
              <text x=\"{}\" y=\"{y}\">{}</text>",
             x + 18.0,
             y - 4.0,

@@ -2,16 +2,14 @@
 //! evidence of a corpus, and with that evidence masked (KBM, section 3).
 //!
 //! The path: [`probe`] takes the open questions batch by batch, `sampled` draws and judges them,
-//! each becomes a [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those;
-//! [`write_parquet`] writes them as a table. The estimators themselves are in `ken_probe`.
+//! each becomes a [`ProbeRecord`] in a results file, and [`summarize_probe`] averages those. The
+//! estimators themselves are in `ken_probe`.
 
-mod parquet;
 mod record;
 mod run;
 mod sampled;
 mod summary;
 
-pub use parquet::write_parquet;
 pub use record::{Conditions, Effects, Fingerprints, ProbeAnswer, ProbeRecord, ProbeSample};
 pub use run::probe;
 pub use sampled::Probe;

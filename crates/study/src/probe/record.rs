@@ -41,11 +41,11 @@ impl<T> Conditions<T> {
 pub struct ProbeSample {
     /// The answer.
     pub text: String,
-    /// Natural-log probability at temperature 1 of the answer and its end, where the model tells.
+    /// Natural-log probability at temperature 1 of the answer and its end, if the model reports it.
     pub logprob: Option<f64>,
     /// Tokens of the answer and its end.
     pub tokens: usize,
-    /// Tokens that the model wrote: those of the answer without its end, and what it wrote behind
+    /// Tokens that the model wrote: those of the answer without its end, and what it wrote after
     /// it. `None` in records of versions that did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<usize>,
@@ -107,7 +107,7 @@ pub struct ProbeRecord {
     /// The greedy answer; `None` for a condition that the question was not put under.
     #[serde(rename = "likeliest")]
     pub greedy: Conditions<Option<ProbeAnswer>>,
-    /// Probability with which the model says that it must look the question up, where it can tell.
+    /// Probability with which the model says that it must look the question up, if it scores.
     pub judgment: Option<f64>,
     /// The eigenscore of the samples from memory, where it was asked for.
     pub eigenscore: Option<f64>,
@@ -157,7 +157,7 @@ impl RunRecord for ProbeRecord {
     }
 }
 
-/// What a question was given, and why its answers may not be told right from wrong.
+/// What a question was given, and why its answers may not be scored.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Given {
     /// Ids of the passages in the prompt.

@@ -1,13 +1,13 @@
 //! Probing a batch of questions: evidence, prompts, samples, and what the samples are worth.
-//! Nothing is kept here: see `run`. What policies take from memory is taken in steps of its own, as
-//! answering takes it, so that its time can be told.
+//! Nothing is kept here: see `run`. What policies measure from memory is measured in separate steps, as
+//! answering does, so that each has its time.
 
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Pipeline, Retrieved, Step, draw_answers, inspect_answers, judge};
 use ken_language::{Embedder, LanguageModel, Prompt};
 use ken_probe::{
-    Asked, Correctness, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw, letter,
-    mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,
+    Correctness, DrawRequest, Drawn, Golden, Grouping, Sample, SampleOptions, are_right, draw,
+    letter, mask, named_choice, right_choices, seed_of, types_by_entailment, types_by_meaning,
     types_by_string,
 };
 
@@ -151,7 +151,7 @@ impl Probe<'_> {
                 [Step::Draft, Step::Sample].map(|step| self.asked(step, draft.question, prompt))
             })
         });
-        let further: Vec<Asked<'_>> = further.collect();
+        let further: Vec<DrawRequest<'_>> = further.collect();
         let mut further = draw(model, &further)?.into_iter();
         let from_memory = greedy.into_iter().zip(samples);
         Ok(drafts
@@ -190,16 +190,16 @@ impl Probe<'_> {
             .collect())
     }
 
-    fn asked<'p>(&self, step: Step, question: &Question, prompt: &'p Prompt) -> Asked<'p> {
+    fn asked<'p>(&self, step: Step, question: &Question, prompt: &'p Prompt) -> DrawRequest<'p> {
         match step {
             Step::Sample => {
-                Asked::for_samples(prompt, self.options, seed_of(self.seed, &question.id))
+                DrawRequest::for_samples(prompt, self.options, seed_of(self.seed, &question.id))
             }
-            _ => Asked::greedy(prompt, self.options.max_tokens),
+            _ => DrawRequest::greedy(prompt, self.options.max_tokens),
         }
     }
 
-    /// Asks the model whether it needs to look the questions up, where it can tell.
+    /// Asks the model whether it needs to look the questions up, if it scores.
     fn judge(&self, drafts: &mut [Draft<'_>]) -> Result<(), AnswerError> {
         let model = self.pipeline.model();
         if !model.capabilities().score {
@@ -273,8 +273,8 @@ impl Probe<'_> {
             .collect())
     }
 
-    /// Whether each answer is right, of the questions where that can be told, in their order: of a
-    /// prompt the greedy first.
+    /// Whether each answer is right, for the questions whose answers can be scored, in their order; for
+    /// each prompt the greedy one first.
     fn correct(
         &self,
         drafts: &[Draft<'_>],

@@ -4,7 +4,7 @@ use ken_probe::{Effect, MASK, correlation, mask};
 use serde::Serialize;
 
 use super::record::{Conditions, ProbeRecord};
-use crate::statistics::mean;
+use crate::statistics::{mean, share};
 
 /// The aggregate of a run. Values are `None` where no question counts for them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,7 +15,7 @@ pub struct ProbeSummary {
     pub failed: usize,
     /// How many were probed without confidence, for want of golden answers.
     pub unjudged: usize,
-    /// How many were probed by a model that does not tell log probabilities.
+    /// How many were probed with a model that does not report log probabilities.
     pub without_logprobs: usize,
     /// The share of questions of which at least half of the answers from memory are right.
     pub known_rate: Option<f64>,
@@ -74,14 +74,6 @@ pub fn summarize_probe(records: &[ProbeRecord]) -> ProbeSummary {
 
 fn mean_of(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     mean(&values.flatten().collect::<Vec<_>>())
-}
-
-fn share(outcomes: impl Iterator<Item = bool>) -> Option<f64> {
-    mean(
-        &outcomes
-            .map(|yes| f64::from(u8::from(yes)))
-            .collect::<Vec<_>>(),
-    )
 }
 
 fn effects(effects: impl Iterator<Item = Effect>) -> EffectShares {

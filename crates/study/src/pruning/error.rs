@@ -21,12 +21,12 @@ pub enum PruningError {
         /// The fingerprint of the corpus's embedder.
         received: String,
     },
-    /// The pruner foretells what another model has mastered.
+    /// The pruner was trained for another model.
     #[error(
         "the pruner was learned for another model: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(
-        remedy = "name the model that was labelled by <model>, or make a pruner for this one: <LabelMastery>, then <TrainPruner>"
+        remedy = "name the model that was labeled by <model>, or make a pruner for this one: <LabelMastery>, then <TrainPruner>"
     )]
     OtherModel {
         /// The fingerprint that the pruner names.
@@ -34,7 +34,7 @@ pub enum PruningError {
         /// The fingerprint of the model at hand.
         received: String,
     },
-    /// The pruner looks at what another model makes of passages than the one at hand.
+    /// The pruner reads the features of another model than the one at hand.
     #[error(
         "the pruner has passages read by another model: its fingerprint was {expected}, and now is {received}"
     )]
@@ -54,7 +54,7 @@ pub enum PruningError {
     #[error("the corpus holds no passages that could be pruned")]
     #[diagnostic(kind = "empty_corpus", remedy = "add documents by <Ingest DIR>")]
     NoPassages,
-    /// No question tells whether answers stay within reach.
+    /// No question can show whether answers remain findable.
     #[error("none of the {questions} questions has golden answers")]
     #[diagnostic(
         remedy = "each line is one object {{\"id\", \"question\", \"golden_answers\": [..]}}"

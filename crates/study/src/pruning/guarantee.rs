@@ -1,5 +1,5 @@
-//! The largest ratio that keeps answers within reach: with a confidence, at most a share of the
-//! questions that find a golden answer in the whole corpus find none in what is left.
+//! The largest ratio that keeps answers findable: at the given confidence, at most a given share of the
+//! questions lose the golden answer that they find in the whole corpus.
 //!
 //! The ratios are tried in rising order, and the first at which the guarantee is not shown to be kept
 //! ends the search (fixed-sequence testing, as for thresholds in `ken_route`). A question is lost from
@@ -16,16 +16,17 @@ use serde::Serialize;
 
 use super::error::PruningError;
 use super::order::{Scored, count};
+use crate::statistics::number;
 
 /// Ratios are whole hundredths.
 const STEPS: u32 = 100;
 
 /// The smallest ratio that is tried.
-pub const LEAST_RATIO: f64 = 0.01;
+pub const MIN_RATIO: f64 = 0.01;
 
-/// A question, and how its answer is told.
+/// A question, and the answers that its search should find.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct CoverageQuestion {
     /// The question.
     pub text: String,
     /// Its embedding: `[dimensions]`; `None` where only words are searched.
@@ -49,9 +50,9 @@ pub struct Guarantee {
     pub most: usize,
 }
 
-/// What the questions say.
+/// The ratio that the questions support.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Kept {
+pub struct GuaranteedRatio {
     /// The largest ratio that keeps the guarantee; `None` where none does.
     pub ratio: Option<f64>,
     /// The share of questions that find a golden answer in the whole corpus.
@@ -81,16 +82,16 @@ pub fn largest_ratio(
     index: &Index,
     candidates: &Selection,
     order: &[Scored],
-    asked: &[Asked],
+    asked: &[CoverageQuestion],
     guarantee: Guarantee,
     progress: &mut dyn FnMut(u32),
     cancel: &AtomicBool,
-) -> Result<Option<Kept>, PruningError> {
-    let told: Vec<&Asked> = asked
+) -> Result<Option<GuaranteedRatio>, PruningError> {
+    let scorable: Vec<&CoverageQuestion> = asked
         .iter()
         .filter(|asked| covers("", &asked.golden_answers).is_some())
         .collect();
-    if told.is_empty() {
+    if scorable.is_empty() {
         return Err(PruningError::NoGoldenAnswers {
             questions: asked.len(),
         });
@@ -98,12 +99,12 @@ pub fn largest_ratio(
     let find = |selection: &Selection, open: &[usize]| -> Result<Vec<bool>, IndexError> {
         let covered = open
             .par_iter()
-            .map(|&at| covered(index, selection, told[at], guarantee));
+            .map(|&at| covered(index, selection, scorable[at], guarantee));
         covered.collect()
     };
-    let everything: Vec<usize> = (0..told.len()).collect();
+    let everything: Vec<usize> = (0..scorable.len()).collect();
     let at_first = find(candidates, &everything)?;
-    let mut lost_at: Vec<Option<u32>> = vec![None; told.len()];
+    let mut lost_at: Vec<Option<u32>> = vec![None; scorable.len()];
     let mut left = candidates.clone();
     let (mut gone, mut tried) = (0, 0);
     let mut chosen = chosen(&at_first, &lost_at, guarantee);
@@ -119,7 +120,7 @@ pub fn largest_ratio(
         for one in &order[gone..goes] {
             left.remove(one.segment as usize, one.ordinal as usize);
         }
-        let open: Vec<usize> = (0..told.len())
+        let open: Vec<usize> = (0..scorable.len())
             .filter(|&at| at_first[at] && lost_at[at].is_none())
             .collect();
         if goes > gone {
@@ -144,25 +145,26 @@ pub fn largest_ratio(
         }
         (chosen, tried) = (now, step);
     }
-    Ok(Some(Kept {
+    Ok(Some(GuaranteedRatio {
         ratio: (tried > 0).then(|| f64::from(tried) / f64::from(STEPS)),
-        coverage: at_first.iter().filter(|covered| **covered).count() as f64 / told.len() as f64,
+        coverage: at_first.iter().filter(|covered| **covered).count() as f64
+            / scorable.len() as f64,
         loss: chosen.loss,
         loss_bound: chosen.loss_bound,
-        questions: told.len(),
-        left_out: asked.len() - told.len(),
+        questions: scorable.len(),
+        left_out: asked.len() - scorable.len(),
         needed: chosen.needed,
     }))
 }
 
-/// What is shown of the steps so far. A question that is not lost says as much of the first step as
-/// of every later one.
+/// The calibration over the steps so far. A question that is not lost is an observation at every step,
+/// so it counts at the first.
 fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> Calibration {
     let observations: Vec<Observation> = at_first
         .iter()
         .zip(lost_at)
         .map(|(&covered, lost)| {
-            let with = f64::from(u8::from(covered));
+            let with = number(covered);
             Observation {
                 score: f64::from(lost.unwrap_or(1)),
                 without: if lost.is_some() { 0.0 } else { with },
@@ -183,7 +185,7 @@ fn chosen(at_first: &[bool], lost_at: &[Option<u32>], guarantee: Guarantee) -> C
 fn covered(
     index: &Index,
     selection: &Selection,
-    asked: &Asked,
+    asked: &CoverageQuestion,
     guarantee: Guarantee,
 ) -> Result<bool, IndexError> {
     let query = Query {

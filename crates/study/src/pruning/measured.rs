@@ -1,4 +1,4 @@
-//! What was measured of a passage counts before what is foretold of it.
+//! The measured mastery of a passage takes precedence over a predicted one.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use ken_corpus::{Corpus, CorpusError, PassageId};
 
 use super::order::Scored;
 
-/// Gives each passage whose mastery was measured that for a score. Returns how many there are.
+/// Scores each passage whose mastery was measured by that. Returns how many there are.
 ///
 /// # Errors
 /// A passage that cannot be read.

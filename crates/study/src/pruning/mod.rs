@@ -5,14 +5,14 @@
 
 mod error;
 pub mod guarantee;
-mod likeness;
 mod measured;
+mod near_duplicates;
 mod order;
 mod score;
 mod vectors;
 
 pub use error::PruningError;
-pub use guarantee::{Asked, Guarantee, Kept, LEAST_RATIO, largest_ratio};
+pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};
 pub use measured::measured_first;
 pub(crate) use measured::place_of;
 pub use order::{Scored, Work, count, order};

@@ -11,7 +11,7 @@ pub struct Scored {
     pub segment: u32,
     /// The passage in it.
     pub ordinal: u32,
-    /// The larger, the sooner it goes. What is no number goes last.
+    /// The larger, the sooner it goes. NaN goes last.
     pub score: f32,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn id_of(corpus: &Corpus, one: &Scored) -> Result<PassageId, CorpusEr
     Ok(segment.passage(one.ordinal as usize)?.id)
 }
 
-/// How many of so many passages a ratio in `[0, 1)` is: never more than that share.
+/// The number of passages that a ratio in `[0, 1)` is: never more than that share.
 #[must_use]
 pub fn count(ratio: f64, passages: usize) -> usize {
     // Products such as 0.57 * 100 lie a little below what they mean.

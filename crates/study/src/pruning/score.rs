@@ -1,9 +1,9 @@
-//! What each passage is judged by: the mastery that a pruner foretells, chance, or how near it is to
-//! one that stays.
+//! The score of each passage: the mastery that a pruner predicts, chance, or its similarity to one that
+//! remains.
 
 use std::sync::atomic::AtomicBool;
 
-use ken_answer::{PassageView, chance};
+use ken_answer::{PassageFeatures, chance};
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer};
 use ken_language::LanguageModel;
@@ -12,7 +12,7 @@ use ken_storage::same_fingerprint;
 use rayon::prelude::*;
 
 use super::error::PruningError;
-use super::likeness::by_likeness;
+use super::near_duplicates::by_similarity;
 use super::order::{Scored, Work, id_of};
 use super::vectors::{PassageVectors, READ_TOGETHER, StoredVectors};
 use crate::run::in_memory;
@@ -26,16 +26,16 @@ const BATCH: usize = 64 * CHUNK;
 /// By what passages are pruned.
 #[derive(Clone, Copy)]
 pub enum Method<'a> {
-    /// The mastery that a pruner foretells.
+    /// The mastery that a pruner predicts.
     Pruner {
         /// The pruner.
         head: &'a Head,
         /// The model that reads passages for it, where it needs one.
         reader: Option<&'a dyn LanguageModel>,
     },
-    /// Nothing but what was measured: see [`super::measured_first`].
+    /// Measured mastery alone: see [`super::measured_first`].
     Measured,
-    /// By lot, the same for one seed.
+    /// At random, the same for one seed.
     Random {
         /// The seed.
         seed: u64,
@@ -75,7 +75,7 @@ pub fn scored(
     match method {
         Method::Measured => Ok(Some(unmeasured(all))),
         Method::Pruner { head, reader } => {
-            if let Some(view) = PassageView::of(head.input) {
+            if let Some(view) = PassageFeatures::of(head.input) {
                 let model = check_reader(head, reader)?;
                 let vectors = PassageVectors::Read { model, view };
                 return read(head, &vectors, work.corpus(), all, progress, cancel);
@@ -94,11 +94,11 @@ pub fn scored(
             };
             in_batches(all, &score, progress, cancel)
         }
-        Method::NearDuplicates => by_likeness(work, all, progress, cancel),
+        Method::NearDuplicates => by_similarity(work, all, progress, cancel),
     }
 }
 
-/// What no label says anything of is no number, and goes last.
+/// A passage without a label has the score NaN, and goes last.
 fn unmeasured(mut all: Vec<Scored>) -> Vec<Scored> {
     all.iter_mut().for_each(|one| one.score = f32::NAN);
     all

@@ -1,7 +1,7 @@
 //! The vectors of passages that a pruner takes: those that the corpus is searched by, read where they
 //! stand, or what a language model makes of each passage.
 
-use ken_answer::{PassageView, view_passages};
+use ken_answer::{PassageFeatures, passage_features};
 use ken_corpus::Corpus;
 use ken_index::{IndexError, RowBuffer, SegmentVectors};
 use ken_language::LanguageModel;
@@ -21,12 +21,12 @@ pub enum PassageVectors<'a> {
         /// The model.
         model: &'a dyn LanguageModel,
         /// What is taken of what it makes of them.
-        view: PassageView,
+        view: PassageFeatures,
     },
 }
 
 impl PassageVectors<'_> {
-    /// What a head takes that is learned from them.
+    /// The input of a head that is trained on them.
     #[must_use]
     pub fn input(&self) -> Input {
         match self {
@@ -66,7 +66,7 @@ impl PassageVectors<'_> {
                 });
                 let texts: Vec<String> = texts.collect::<Result<_, PruningError>>()?;
                 let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                Ok(view_passages(*model, *view, &texts)?)
+                Ok(passage_features(*model, *view, &texts)?)
             }
         }
     }

@@ -46,7 +46,7 @@ pub enum RunError {
     #[error(transparent)]
     Results(#[from] ResultsError),
     /// The model that is to judge answers does not score.
-    #[error("{option} asks a model how likely a word is, which this one does not tell")]
+    #[error("{option} needs the probabilities of words, which this model does not report")]
     #[diagnostic(
         remedy = "name another judge by <judge>, or use <correct> contains and <group> string"
     )]
@@ -54,11 +54,11 @@ pub enum RunError {
         /// The option that needs it.
         option: String,
     },
-    /// Answers are to be told apart by meaning, and no embedder was given.
-    #[error("answers are grouped by meaning, and there is no embedder to tell it")]
+    /// Answers are grouped by meaning, and no embedder was given.
+    #[error("answers are grouped by meaning, which needs an embedder")]
     #[diagnostic(remedy = "name an embedder, or use <group> string")]
     NoEmbedder,
-    /// The first texts cannot be told apart.
+    /// The first texts cannot be clustered.
     #[error("cannot compare what the model wrote about the questions: {source}")]
     #[diagnostic(forward)]
     Demonstrate {
@@ -67,10 +67,10 @@ pub enum RunError {
     },
     /// The model that is to label questions does not score.
     #[error(
-        "sources are told apart by how likely the model holds the golden answer, which this model does not tell"
+        "sources are compared by how likely they make the golden answer, which this model does not report"
     )]
     #[diagnostic(
-        remedy = "use a model on this machine, or an endpoint that tells the log probabilities of a prompt, as vLLM does"
+        remedy = "use a model on this machine, or an endpoint that returns the log probabilities of a prompt, as vLLM does"
     )]
     CannotScore,
     /// There is nothing to compare the model with.

@@ -49,8 +49,8 @@ pub trait RunRecord: Line {
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// What is done; labelling sources has two tasks.
+pub struct RunProgress {
+    /// What is done; labeling sources has two tasks.
     pub task: Task,
     /// Items with a record, those of an earlier run included.
     pub done: usize,
@@ -75,11 +75,11 @@ pub struct Outcome<L> {
     pub interrupted: bool,
 }
 
-/// How a run goes: what is handed to a model at once, who is told, and who may end it.
+/// How a run proceeds: its batch size, its observer, and what cancels it.
 pub struct Run<'a> {
     pub(crate) batch: usize,
     pub(crate) cancel: &'a AtomicBool,
-    progress: Box<dyn FnMut(Progress) + 'a>,
+    progress: Box<dyn FnMut(RunProgress) + 'a>,
 }
 
 /// The records of a batch, each or all of which may have failed.
@@ -99,7 +99,11 @@ impl<'a> Run<'a> {
     /// A run over `batch` items at a time. `progress` is called once at the start and after each
     /// batch; `cancel` is looked at before each, and when one fails: a model may be stopped by the same
     /// flag.
-    pub fn new(batch: usize, cancel: &'a AtomicBool, progress: impl FnMut(Progress) + 'a) -> Self {
+    pub fn new(
+        batch: usize,
+        cancel: &'a AtomicBool,
+        progress: impl FnMut(RunProgress) + 'a,
+    ) -> Self {
         Self {
             batch,
             cancel,
@@ -121,7 +125,7 @@ impl<'a> Run<'a> {
         mut work: Work<'_, L>,
     ) -> Result<Outcome<L>, RunError> {
         let items: Vec<&L::Item> = items.into_iter().collect();
-        let mut step = Progress {
+        let mut step = RunProgress {
             task: L::TASK,
             done: 0,
             total: items.len(),
@@ -146,7 +150,7 @@ impl<'a> Run<'a> {
                 break;
             }
             let kept = keep_each(batch, file, &mut work, &mut step);
-            // What took so long is not left to the next batch to bring to the disk.
+            // A batch is expensive: its records are on disk before the next one begins.
             file.sync()?;
             (self.progress)(step);
             interrupted = kept.is_err() && self.cancel.load(Ordering::Relaxed);
@@ -164,7 +168,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Progress {
+impl RunProgress {
     fn count(&mut self, record: &impl RunRecord) {
         self.done += 1;
         self.exact_matches += usize::from(record.is_exact_match());
@@ -202,7 +206,7 @@ fn keep_each<L: RunRecord>(
     items: &[&L::Item],
     file: &mut ResultsFile<L>,
     work: &mut Work<'_, L>,
-    step: &mut Progress,
+    step: &mut RunProgress,
 ) -> Result<(), RunError> {
     let records = match (work.batch)(items) {
         Ok(records) => records,
@@ -232,9 +236,8 @@ fn keep_each<L: RunRecord>(
     failure.map_or(Ok(()), Err)
 }
 
-/// Does `work` on `batch` items after the other and puts together what comes of them, for work that
-/// leaves nothing behind when it stops. `progress` is given how many are done. `None` where it was
-/// cancelled.
+/// Does `work` on one batch of items after another and concatenates the results, for work that keeps
+/// nothing when it stops. `progress` is given the number of items done. `None` where it was cancelled.
 ///
 /// # Errors
 /// The first failure.

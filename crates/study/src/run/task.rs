@@ -36,7 +36,7 @@ impl Task {
             Self::Answer => "answered",
             Self::Probe => "probed",
             Self::FirstText => "first texts",
-            Self::LabelSource | Self::LabelMastery => "labelled",
+            Self::LabelSource | Self::LabelMastery => "labeled",
             Self::Signals => "measured",
         }
     }

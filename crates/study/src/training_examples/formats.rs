@@ -1,9 +1,7 @@
 //! Examples in the formats of tools that train elsewhere.
 
-use std::fmt;
-use std::str::FromStr;
-
 use ken_model::decoder::PromptForm;
+use ken_probe::named;
 use serde_json::{Value, json};
 
 use super::{TextExample, TrainingExample};
@@ -26,44 +24,15 @@ pub enum ExampleFormat {
     Axolotl,
 }
 
-impl ExampleFormat {
-    const ALL: [(Self, &'static str); 3] = [
-        (Self::Trl, "trl"),
-        (Self::LlamaFactory, "llama-factory"),
-        (Self::Axolotl, "axolotl"),
-    ];
-}
-
-impl fmt::Display for ExampleFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = Self::ALL.iter().find(|(format, _)| format == self);
-        f.write_str(known.map_or("", |(_, name)| name))
-    }
-}
-
-/// A name that no format has.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown format `{name}` ({} are known)", ExampleFormat::ALL.map(|(_, name)| name).join(", "))]
-pub struct UnknownExampleFormat {
-    /// The name given.
-    pub name: String,
-}
-
-impl FromStr for ExampleFormat {
-    type Err = UnknownExampleFormat;
-
-    fn from_str(name: &str) -> Result<Self, UnknownExampleFormat> {
-        let known = Self::ALL.iter().find(|(_, known)| *known == name);
-        known
-            .map(|&(format, _)| format)
-            .ok_or_else(|| UnknownExampleFormat {
-                name: name.to_owned(),
-            })
-    }
+named! {
+    ExampleFormat, "format",
+    ExampleFormat::Trl => "trl",
+    ExampleFormat::LlamaFactory => "llama-factory",
+    ExampleFormat::Axolotl => "axolotl",
 }
 
 /// A training example as one JSON value. Prompt and completion together are exactly what a model is trained on
-/// here: the completion stands behind a space and ends with the line.
+/// here: the completion follows a space and ends with the line.
 #[must_use]
 pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFormat) -> Value {
     let (shared, input) = form.text(&example.prompt);
@@ -83,8 +52,8 @@ pub fn example_as(example: &TrainingExample, form: PromptForm, format: ExampleFo
     }
 }
 
-/// A training example in segments as JSON values: one, or, for tools that learn but one completion, one for each
-/// segment that is learned, with all before it as its prompt. A preference is always one.
+/// A training example in segments as JSON values: one, or, for tools with a single completion, one for
+/// each trained segment, with everything before it as its prompt. A preference is always one.
 #[must_use]
 pub fn text_example_as(example: &TextExample, format: ExampleFormat) -> Vec<Value> {
     let segments = match example {
@@ -165,9 +134,9 @@ mod tests {
         let whole = example_as(&example, PromptForm::Examples, ExampleFormat::Trl);
         let whole = whole["prompt"].as_str().unwrap();
         assert!(whole.len() > 100 && whole.ends_with("Question: who\nAnswer:"));
-        for (format, name) in ExampleFormat::ALL {
-            assert_eq!(name.parse(), Ok(format));
-            assert_eq!(format.to_string(), name);
+        for (format, name) in ExampleFormat::NAMES {
+            assert_eq!(name.parse(), Ok(*format));
+            assert_eq!(format.to_string(), *name);
         }
         assert!("csv".parse::<ExampleFormat>().is_err());
     }

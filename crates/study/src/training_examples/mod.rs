@@ -1,7 +1,8 @@
 //! What a language model is to be trained on: prompts as the pipeline words them, and what is to be
 //! written after each. Trains nothing.
 
-mod boundary;
+mod assessor;
+mod error;
 mod formats;
 mod noise_tolerant;
 mod self_routing;
@@ -11,14 +12,15 @@ use std::fmt;
 use ken_language::Prompt;
 use serde::Serialize;
 
-pub use boundary::{Boundary, BoundaryError, BoundaryExamples, Labels, boundary_examples};
+pub use assessor::{AssessorExampleOptions, AssessorExamples, Labels, assessor_examples};
+pub use error::ExamplesError;
 pub use formats::{
-    ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, UnknownExampleFormat, example_as,
-    llama_factory_list, text_example_as,
+    ExampleFormat, LLAMA_FACTORY_FILE, LLAMA_FACTORY_LIST, example_as, llama_factory_list,
+    text_example_as,
 };
 pub use noise_tolerant::{NoiseTolerant, noise_tolerant};
 pub use self_routing::{
-    LabelRule, Routing, RoutingError, RoutingExample, RoutingStage, TextExample, routing_examples,
+    LabelRule, Routing, RoutingExample, RoutingStage, TextExample, routing_examples,
 };
 
 use crate::dataset::Question;
@@ -49,8 +51,9 @@ pub enum ExampleKind {
     WithEvidence,
     /// To answer although no passage holds the answer.
     WithNoise,
-    /// To say whether a model knows the answer.
-    Boundary,
+    /// To predict whether another model knows the answer.
+    #[serde(rename = "boundary")]
+    Assessor,
 }
 
 impl fmt::Display for ExampleKind {
@@ -59,7 +62,7 @@ impl fmt::Display for ExampleKind {
             Self::FromMemory => "from memory",
             Self::WithEvidence => "with evidence",
             Self::WithNoise => "with noise",
-            Self::Boundary => "of the boundary",
+            Self::Assessor => "for the assessor",
         })
     }
 }

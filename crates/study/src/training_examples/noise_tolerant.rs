@@ -1,5 +1,5 @@
-//! Examples that make a model answer right whatever stands in its prompt (Zero-RAG, section 3.3): each
-//! question from memory, with passages that hold the answer, and with passages that do not.
+//! Training examples for noise tolerance (Zero-RAG, section 3.3): each question from memory, with
+//! passages that hold the answer, and with passages that do not.
 
 use std::collections::HashSet;
 
@@ -26,9 +26,9 @@ pub struct NoiseTolerant {
     pub depth: usize,
     /// The share of distractors that come from other questions, in `[0, 1]`.
     pub random: f64,
-    /// The ids of the questions that the model knows from memory. Only these are then taught from
-    /// memory and with noise, since a model that has to answer what it does not know learns to
-    /// invent; without it, all are, as in the paper.
+    /// The ids of the questions that the model knows from memory. Only these get examples from memory
+    /// and with noise, since a model that has to answer what it does not know learns to hallucinate;
+    /// without it, all do, as in the paper.
     pub known: Option<HashSet<String>>,
     /// The seed of what is drawn.
     pub seed: u64,
@@ -53,8 +53,8 @@ pub fn noise_tolerant(
     for batch in questions.chunks(BATCH) {
         let texts: Vec<&str> = batch.iter().map(|q| q.question.as_str()).collect();
         let depth = settings.depth.max(settings.k);
-        for findings in retriever.search_many(&texts, settings.mode, depth)? {
-            found.push(findings.into_iter().map(Retrieved::unread).collect());
+        for results in retriever.search_many(&texts, settings.mode, depth)? {
+            found.push(results.into_iter().map(Retrieved::unread).collect());
         }
         progress(found.len());
     }
@@ -133,7 +133,7 @@ fn noise<'a>(
         .filter(|passage| !holds_answer(question, passage))
         .take(settings.k.saturating_sub(from_others))
         .collect();
-    // A few more attempts than wanted: what is drawn may hold the answer, or be there already.
+    // More attempts than needed: a drawn passage may hold the answer, or be there already.
     for _ in 0..8 * settings.k {
         if noise.len() >= settings.k || found.len() < 2 {
             break;

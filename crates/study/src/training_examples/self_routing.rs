@@ -1,13 +1,16 @@
-//! Examples that make a model choose where its knowledge comes from, write what it knows, and answer
+//! Training examples for self-routing: choosing the source of knowledge, verbalizing, and answering
 //! from either (SR-RAG, section 3.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ken_answer::prompt::{QuestionPrompt, choose_source, from_known, from_passage};
+use ken_diagnostic::Action;
 use ken_language::{Prompt, Sourced};
 use ken_model::decoder::{Checkpoint, DecoderError, SourceTokens};
+use ken_probe::named;
 use ken_train::{Objective, Preference, Sequence};
 
+use super::error::ExamplesError;
 use crate::label::{Context, SELF, SourceLabel, SourceRecord};
 
 /// By which rule the preferred source follows from what contexts are worth.
@@ -20,25 +23,10 @@ pub enum LabelRule {
     Sum,
 }
 
-impl std::str::FromStr for LabelRule {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "majority" => Ok(Self::Majority),
-            "sum" => Ok(Self::Sum),
-            _ => Err("majority or sum is wanted".to_owned()),
-        }
-    }
-}
-
-impl std::fmt::Display for LabelRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Majority => "majority",
-            Self::Sum => "sum",
-        })
-    }
+named! {
+    LabelRule, "rule",
+    LabelRule::Majority => "majority",
+    LabelRule::Sum => "sum",
 }
 
 impl SourceRecord {
@@ -91,54 +79,7 @@ pub struct Routing {
     pub corpora: Vec<String>,
 }
 
-/// Why there is nothing to teach.
-#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-pub enum RoutingError {
-    /// No label.
-    #[error("none of the {records} records says which source answers best")]
-    #[diagnostic(
-        kind = "nothing_to_learn",
-        remedy = "label questions with golden answers first: <LabelSources>"
-    )]
-    Nothing {
-        /// Records.
-        records: usize,
-    },
-    /// The records are of several models or prompts.
-    #[error("the records are of several models, corpora or prompts")]
-    #[diagnostic(
-        kind = "mixed_records",
-        remedy = "label all questions with one model and the same corpora into one file"
-    )]
-    Mixed,
-    /// The labels were measured with another model than the one that is to be trained.
-    #[error(
-        "the sources were labelled with another model: its fingerprint is {expected}, and that of the model to be trained {received}"
-    )]
-    #[diagnostic(
-        remedy = "label with the model that is to be trained, named by <model>: <LabelSources>"
-    )]
-    OtherModel {
-        /// The fingerprint in the records.
-        expected: String,
-        /// That of the model.
-        received: String,
-    },
-    /// All questions have one source.
-    #[error("all {questions} questions are answered best by {source_name}")]
-    #[diagnostic(
-        kind = "one_class",
-        remedy = "label more questions, or take the other rule: <rule>"
-    )]
-    OneSource {
-        /// Questions with a label.
-        questions: usize,
-        /// Their source.
-        source_name: String,
-    },
-}
-
-/// The training examples of labelled questions. `model` is the fingerprint of the one that is to be trained.
+/// The training examples of labeled questions. `model` is the fingerprint of the one that is to be trained.
 ///
 /// # Errors
 /// Records without labels, of several models or of another one, or of which all name one source.
@@ -146,7 +87,7 @@ pub fn routing_examples(
     records: &[SourceRecord],
     rule: LabelRule,
     model: &str,
-) -> Result<Routing, RoutingError> {
+) -> Result<Routing, ExamplesError> {
     let mut examples = Vec::new();
     let mut fingerprint = None;
     for record in records {
@@ -155,23 +96,24 @@ pub fn routing_examples(
         };
         match fingerprint {
             None => fingerprint = Some(&record.fingerprint),
-            Some(first) if !first.is_same(&record.fingerprint) => return Err(RoutingError::Mixed),
+            Some(first) if !first.is_same(&record.fingerprint) => return Err(ExamplesError::Mixed),
             Some(_) => {}
         }
         examples.push(example);
     }
-    let fingerprint = fingerprint.ok_or(RoutingError::Nothing {
+    let fingerprint = fingerprint.ok_or(ExamplesError::NoLabels {
         records: records.len(),
+        labeled_by: Action::LabelSources,
     })?;
     if !ken_storage::same_fingerprint(&fingerprint.model, model) {
-        return Err(RoutingError::OtherModel {
+        return Err(ExamplesError::OtherModel {
             expected: fingerprint.model.clone(),
             received: model.to_owned(),
         });
     }
     let sources: BTreeSet<&str> = examples.iter().map(|one| one.source.as_str()).collect();
     if let [only] = sources.into_iter().collect::<Vec<_>>().as_slice() {
-        return Err(RoutingError::OneSource {
+        return Err(ExamplesError::OneSource {
             questions: examples.len(),
             source_name: (*only).to_owned(),
         });
@@ -230,7 +172,7 @@ pub enum TextExample {
         /// The segments, each with whether it is learned.
         segments: Vec<(String, bool)>,
     },
-    /// Of two texts behind a prompt the first is to be preferred.
+    /// Of two texts after a prompt the first is preferred.
     Prefer {
         /// What stands before both.
         prompt: String,
@@ -241,7 +183,7 @@ pub enum TextExample {
     },
 }
 
-/// What of a training example is learned at once.
+/// What is trained at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RoutingStage {
     /// To choose the source, to write the most helpful text where that is the model itself, and to
@@ -270,7 +212,7 @@ impl RoutingExample {
         let (question, source) = (&helped.question, &helped.source);
         let (knowledge, asks) = (&helped.knowledge, &helped.answer);
         let segments = match (self.source == SELF, stage) {
-            // All behind the question is learned but what asks for the answer.
+            // Everything after the question is trained on but the label of the answer.
             (true, RoutingStage::Imitate) => vec![
                 (question.clone(), false),
                 (format!("{source}{knowledge}"), true),
@@ -295,7 +237,7 @@ impl RoutingExample {
     }
 
     /// The training example as token sequences; none where it does not fit into the model. With `soft` each
-    /// source is taught with its share of the sum of likelihoods, else the preferred one alone.
+    /// source is a target with its share of the sum of likelihoods, else the preferred one alone.
     ///
     /// # Errors
     /// A text that the tokenizer refuses.

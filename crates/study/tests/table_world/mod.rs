@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::Policy;
-use ken_answer::{Pipeline, Retriever, Settings as Answering};
+use ken_answer::{AnswerSettings, Pipeline, Retriever};
 use ken_corpus::Corpus;
 use ken_documents::read_documents;
 use ken_index::{Index, Mode};
@@ -15,8 +15,8 @@ use ken_testing::FnEmbedder;
 use serde_json::json;
 use tempfile::TempDir;
 
-pub(crate) fn answering() -> Answering {
-    Answering {
+pub(crate) fn answering() -> AnswerSettings {
+    AnswerSettings {
         policy: Policy::Always,
         mode: Mode::Lexical,
         k: 1,

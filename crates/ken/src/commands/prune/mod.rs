@@ -13,7 +13,9 @@ use ken_index::Mode;
 use ken_language::Role;
 use ken_setup::Settings;
 use ken_study::Question;
-use ken_study::pruning::{self, Asked, Guarantee, Kept, LEAST_RATIO, largest_ratio};
+use ken_study::pruning::{
+    self, CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio,
+};
 use serde_json::json;
 
 use self::basis::Basis;
@@ -124,7 +126,7 @@ fn guaranteed(
     max_loss: f64,
     arguments: &PruneApplyArguments,
     session: &Session<'_>,
-) -> Result<Kept> {
+) -> Result<GuaranteedRatio> {
     if session.settings.rerank != Rerank::None {
         let message = "what is guaranteed is guaranteed of passages as they are found, not as they are reranked";
         return Err(Refusal::new("rerank_promised", message)
@@ -132,7 +134,7 @@ fn guaranteed(
             .into());
     }
     // Where not even the smallest ratio can go, that is why none is found.
-    pruned.marks(LEAST_RATIO)?;
+    pruned.marks(MIN_RATIO)?;
     let questions = questions(&arguments.basis, session.settings)?;
     let texts: Vec<&str> = questions
         .iter()
@@ -146,10 +148,10 @@ fn guaranteed(
             vectors.into_iter().map(Some).collect()
         }
     };
-    let asked: Vec<Asked> = questions
+    let asked: Vec<CoverageQuestion> = questions
         .iter()
         .zip(vectors)
-        .map(|(question, vector)| Asked {
+        .map(|(question, vector)| CoverageQuestion {
             text: question.question.trim().to_owned(),
             vector,
             golden_answers: question.golden_answers.clone(),
@@ -199,7 +201,7 @@ fn show(
     pruned: &Pruned,
     ratio: f64,
     marks: &[PlaceMark],
-    kept: Option<&Kept>,
+    kept: Option<&GuaranteedRatio>,
     generation: u64,
     dry_run: bool,
     json: bool,

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use ken_answer::{QuestionPrompt, Signal, prompt};
 use ken_model::decoder::LearnedBoundary;
 use ken_study::{
-    BoundaryExamples, Labels, LearnError, ProbeRecord, TrainingExample, boundary_examples,
+    AssessorExampleOptions, Labels, LearnError, ProbeRecord, TrainingExample, assessor_examples,
     place_in_split, read_results,
 };
 
@@ -87,12 +87,12 @@ pub(crate) fn taught(
         Some(_) => Some(session.setup().retriever()?),
         None => None,
     };
-    let making = BoundaryExamples {
+    let making = AssessorExampleOptions {
         retriever: retriever.as_ref(),
         mode: session.settings.mode,
         labels,
     };
-    let taught = boundary_examples(&records, making)?;
+    let taught = assessor_examples(&records, making)?;
     if taught.prompt != prompt::fingerprint() {
         return Err(LearnError::OtherPrompts.into());
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ken_answer::PassageView;
+use ken_answer::PassageFeatures;
 use ken_corpus::Corpus;
 use ken_study::learn::pruner::{PrunerReport, learn_pruner, pruner_labels};
 use ken_study::pruning::{PassageVectors, StoredVectors};
@@ -36,10 +36,10 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
             let model = session.setup().language_model()?;
             let model = model.as_ref();
             let views = match arguments.from {
-                PassageSource::Likelihood => vec![PassageView::Likelihood],
+                PassageSource::Likelihood => vec![PassageFeatures::Likelihood],
                 _ => layers(model, arguments.layer)
                     .into_iter()
-                    .map(|layer| PassageView::State { layer })
+                    .map(|layer| PassageFeatures::State { layer })
                     .collect(),
             };
             let vectors = views

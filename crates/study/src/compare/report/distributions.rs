@@ -1,12 +1,10 @@
 //! KBM's figure 3: how confidence and certainty are distributed under each condition, for questions
 //! that evidence helps, leaves or harms.
 
-use std::fmt::Write;
-
 use ken_probe::Effect;
 
-use super::COLOURS;
-use crate::page::{Axis, Diagram};
+use super::COLORS;
+use crate::page::{Axis, Diagram, figure};
 use crate::probe::{Conditions, ProbeRecord};
 
 /// Bars of a distribution.
@@ -30,19 +28,15 @@ pub(super) fn section(probed: &[ProbeRecord]) -> String {
     for (name, indicator) in indicators {
         let values: Vec<_> = probed.iter().map(indicator).collect();
         let rows: [(&str, Vec<(f64, Effect)>); 3] = [
-            ("from memory", told(&values, |all| all.from_self)),
-            ("with evidence", told(&values, |all| all.corpus)),
-            ("with masked evidence", told(&values, |all| all.masked)),
+            ("from memory", known(&values, |all| all.from_self)),
+            ("with evidence", known(&values, |all| all.corpus)),
+            ("with masked evidence", known(&values, |all| all.masked)),
         ];
-        for (condition, told) in rows {
-            if told.is_empty() {
+        for (condition, known) in rows {
+            if known.is_empty() {
                 continue;
             }
-            let _ = write!(
-                figures,
-                "<figure>{}<figcaption>{name} {condition}</figcaption></figure>",
-                drawn(name, &told)
-            );
+            figures += &figure(&distribution(name, &known), &format!("{name} {condition}"));
         }
     }
     if figures.is_empty() {
@@ -56,7 +50,7 @@ pub(super) fn section(probed: &[ProbeRecord]) -> String {
 }
 
 /// The values under a condition of the questions whose effect is known.
-fn told(
+fn known(
     values: &[(Conditions<Option<f64>>, Option<Effect>)],
     condition: fn(&Conditions<Option<f64>>) -> Option<f64>,
 ) -> Vec<(f64, Effect)> {
@@ -65,10 +59,10 @@ fn told(
         .collect()
 }
 
-fn drawn(name: &str, told: &[(f64, Effect)]) -> String {
+fn distribution<'n>(name: &'n str, known: &[(f64, Effect)]) -> Diagram<'n> {
     let mut diagram = Diagram::new(300.0, 240.0, Axis::share(name), Axis::share("share"));
-    for ((effect, label), colour) in EFFECTS.into_iter().zip(COLOURS) {
-        let of_it = told.iter().filter(|(_, other)| *other == effect);
+    for ((effect, label), color) in EFFECTS.into_iter().zip(COLORS) {
+        let of_it = known.iter().filter(|(_, other)| *other == effect);
         let values: Vec<f64> = of_it.map(|(value, _)| *value).collect();
         if values.is_empty() {
             continue;
@@ -78,10 +72,10 @@ fn drawn(name: &str, told: &[(f64, Effect)]) -> String {
             .enumerate()
             .map(|(bin, share)| ((bin as f64 + 0.5) / BINS as f64, share))
             .collect();
-        diagram.line(&points, colour, false);
-        diagram.legend(&format!("{label} ({})", values.len()), colour);
+        diagram.line(&points, color, false);
+        diagram.legend(&format!("{label} ({})", values.len()), color);
     }
-    diagram.svg()
+    diagram
 }
 
 /// The share of the values in each bar from 0 to 1.

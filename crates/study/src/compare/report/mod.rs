@@ -1,4 +1,4 @@
-//! A comparison as one page of HTML that needs nothing else: the table, accuracy against retrieval
+//! A comparison as one self-contained page of HTML: the table, accuracy against retrieval
 //! ratio, reliability diagrams, and the distributions of KBM's figure 3 where questions were probed.
 
 mod distributions;
@@ -6,18 +6,17 @@ mod distributions;
 use std::fmt::Write;
 
 use super::comparison::{Comparison, Difference, PolicyResult};
-use crate::page::{Axis, Diagram, begin, escaped};
+use crate::page::{Axis, Diagram, escaped, figure, page, table};
 use crate::probe::ProbeRecord;
 
-/// Colours that can be told apart by most people, after Okabe and Ito.
-const COLOURS: [&str; 8] = [
+/// Colors that are distinct to most people, after Okabe and Ito.
+const COLORS: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8a7a00",
 ];
 
 /// The page.
 pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> String {
-    let mut page = begin(title);
-    page += &format!(
+    let mut body = format!(
         "<p>{} questions. Exact match without \
          retrieval {}, with retrieval for all {}; retrieval turns {} of the questions from wrong to \
          right and {} from right to wrong. Seed {}.</p>\n",
@@ -28,13 +27,12 @@ pub fn to_html(title: &str, comparison: &Comparison, probed: &[ProbeRecord]) -> 
         share(comparison.harmful),
         comparison.seed,
     );
-    page += &table(comparison);
-    page += &stages(comparison);
-    page += &accuracy(comparison);
-    page += &reliability(comparison);
-    page += &distributions::section(probed);
-    page.push_str("</body></html>\n");
-    page
+    body += &policies(comparison);
+    body += &stages(comparison);
+    body += &accuracy(comparison);
+    body += &reliability(comparison);
+    body += &distributions::section(probed);
+    page(title, &body)
 }
 
 fn share(value: Option<f64>) -> String {
@@ -48,7 +46,7 @@ fn with_interval(difference: &Difference) -> String {
     }
 }
 
-fn table(comparison: &Comparison) -> String {
+fn policies(comparison: &Comparison) -> String {
     let names = [
         "policy",
         "EM",
@@ -68,20 +66,12 @@ fn table(comparison: &Comparison) -> String {
         "against always",
         "against chance",
     ];
-    let mut text = String::from("<table><tr>");
-    for name in names {
-        let _ = write!(text, "<th>{name}</th>");
-    }
-    text.push_str("</tr>\n");
-    for policy in &comparison.policies {
+    let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
+    let rows = comparison.policies.iter().map(|policy| {
         let summary = &policy.summary;
-        let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
-        let tokens = summary
-            .tokens
-            .prompt
-            .mean
-            .zip(summary.tokens.completion.mean);
-        let cells = [
+        let tokens = &summary.tokens;
+        let tokens = tokens.prompt.mean.zip(tokens.completion.mean);
+        vec![
             escaped(&summary.policy),
             share(summary.em),
             share(summary.f1),
@@ -99,14 +89,9 @@ fn table(comparison: &Comparison) -> String {
             with_interval(&policy.random),
             with_interval(&policy.vs_always),
             with_interval(&policy.vs_random),
-        ];
-        text.push_str("<tr>");
-        for cell in cells {
-            let _ = write!(text, "<td>{cell}</td>");
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</table>\n");
+        ]
+    });
+    let mut text = table(names, rows);
     if let Some(untimed) = untimed(comparison) {
         let _ = writeln!(text, "<p>{}</p>", escaped(&untimed));
     }
@@ -144,35 +129,34 @@ fn stages(comparison: &Comparison) -> String {
     }
     names.sort();
     names.dedup();
-    let mut text = String::from("<h2>Milliseconds by stage</h2>\n<table><tr><th>policy</th>");
-    for name in &names {
-        let _ = write!(text, "<th>{}</th>", escaped(name));
-    }
-    text.push_str("</tr>\n");
-    for policy in &comparison.policies {
-        let _ = write!(text, "<tr><td>{}</td>", escaped(&policy.summary.policy));
-        for name in &names {
+    let rows = comparison.policies.iter().map(|policy| {
+        let stages = names.iter().map(|name| {
             let stage = policy.summary.latency_ms.stages.get(*name);
             let both = stage.and_then(|stage| stage.p50.zip(stage.p95));
-            let cell = both.map_or_else(
+            both.map_or_else(
                 || "–".to_owned(),
                 |(p50, p95)| format!("{p50:.1} / {p95:.1}"),
-            );
-            let _ = write!(text, "<td>{cell}</td>");
-        }
-        text.push_str("</tr>\n");
-    }
-    text.push_str("</table>\n<p>Median and 95th percentile, each over the questions that went through the stage.</p>\n");
-    text
+            )
+        });
+        std::iter::once(escaped(&policy.summary.policy))
+            .chain(stages)
+            .collect()
+    });
+    let header = std::iter::once("policy").chain(names.iter().map(|name| name.as_str()));
+    format!(
+        "<h2>Milliseconds by stage</h2>\n{}<p>Median and 95th percentile, each over the questions \
+         that went through the stage.</p>\n",
+        table(header, rows)
+    )
 }
 
-/// The policies that have a curve, each with its colour.
-fn coloured(comparison: &Comparison) -> impl Iterator<Item = (&PolicyResult, &'static str)> {
+/// The policies that have a curve, each with its color.
+fn colored(comparison: &Comparison) -> impl Iterator<Item = (&PolicyResult, &'static str)> {
     let curved = comparison
         .policies
         .iter()
         .filter(|one| !one.curve.is_empty());
-    curved.zip(COLOURS.into_iter().cycle())
+    curved.zip(COLORS.into_iter().cycle())
 }
 
 fn accuracy(comparison: &Comparison) -> String {
@@ -196,11 +180,11 @@ fn accuracy(comparison: &Comparison) -> String {
         diagram.line(&[(0.0, never), (1.0, always)], "#999999", true);
         diagram.legend("chance", "#999999");
     }
-    for (policy, colour) in coloured(comparison) {
+    for (policy, color) in colored(comparison) {
         let points = policy.curve.iter();
         let points: Vec<(f64, f64)> = points.map(|p| (p.retrieval_ratio, p.em)).collect();
-        diagram.line(&points, colour, false);
-        diagram.legend(&policy.summary.policy, colour);
+        diagram.line(&points, color, false);
+        diagram.legend(&policy.summary.policy, color);
     }
     for policy in &comparison.policies {
         if let Some(point) = policy.summary.retrieval_ratio.zip(policy.summary.em) {
@@ -208,15 +192,17 @@ fn accuracy(comparison: &Comparison) -> String {
         }
     }
     format!(
-        "<h2>Accuracy against retrieval ratio</h2>\n<figure>{}<figcaption>Lines: every threshold of a \
-         score. Dots: the policies as compared. Dashed: choosing by chance.</figcaption></figure>\n",
-        diagram.svg()
+        "<h2>Accuracy against retrieval ratio</h2>\n{}\n",
+        figure(
+            &diagram,
+            "Lines: every threshold of a score. Dots: the policies as compared. Dashed: choosing by chance."
+        )
     )
 }
 
 fn reliability(comparison: &Comparison) -> String {
     let mut figures = String::new();
-    for (policy, colour) in coloured(comparison) {
+    for (policy, color) in colored(comparison) {
         let Some(bins) = &policy.reliability else {
             continue;
         };
@@ -229,17 +215,15 @@ fn reliability(comparison: &Comparison) -> String {
         diagram.line(&[(0.0, 0.0), (1.0, 1.0)], "#999999", true);
         let filled = bins.iter().filter(|bin| bin.questions > 0);
         let points: Vec<(f64, f64)> = filled.clone().map(|b| (b.probability, b.share)).collect();
-        diagram.line(&points, colour, false);
+        diagram.line(&points, color, false);
         for bin in filled {
             let name = format!("{} questions", bin.questions);
             diagram.dot((bin.probability, bin.share), &name);
         }
-        let _ = write!(
-            figures,
-            "<figure>{}<figcaption>{}, ECE {}</figcaption></figure>",
-            diagram.svg(),
-            escaped(&policy.summary.policy),
-            share(policy.ece)
+        let policy_name = escaped(&policy.summary.policy);
+        figures += &figure(
+            &diagram,
+            &format!("{policy_name}, ECE {}", share(policy.ece)),
         );
     }
     if figures.is_empty() {

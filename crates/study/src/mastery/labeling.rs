@@ -1,4 +1,4 @@
-//! Labelling a batch of sentences: pairs are written, and the model answers their questions from
+//! Labeling a batch of sentences: pairs are written, and the model answers their questions from
 //! memory. Nothing is kept here: see `run`.
 
 use ken_answer::AnswerError;
@@ -11,7 +11,7 @@ use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::Sentence;
 use crate::run::Records;
 
-/// What labelling takes, and how it is done.
+/// What labeling takes, and how it is done.
 #[derive(Clone, Copy)]
 pub struct MasteryWork<'a> {
     /// The model whose mastery is measured.

@@ -1,5 +1,6 @@
-//! Records as Parquet tables, one row a question or sentence. What the columns hold is said where the
-//! records are.
+//! Records as Parquet tables, one row a question or sentence.
+
+mod columns;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,12 +13,24 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
+/// Records that can be written as a table.
+pub trait Table: Sized {
+    /// The name of the table's schema.
+    const NAME: &'static str;
+
+    /// The columns by name, in their order.
+    fn columns() -> Vec<(&'static str, Column<Self>)>;
+}
+
 /// The values of a column, each by its record.
-pub(crate) enum Column<R> {
+pub enum Column<R> {
+    /// Text.
     Text(fn(&R) -> Option<&str>),
-    /// As it stands in the record.
+    /// JSON, as it stands in the record.
     Json(fn(&R) -> serde_json::Result<Vec<u8>>),
+    /// A floating-point number.
     Number(fn(&R) -> Option<f64>),
+    /// A count.
     Count(fn(&R) -> usize),
 }
 
@@ -35,35 +48,26 @@ pub struct ExportError {
     pub source: ParquetError,
 }
 
-/// Writes records as a table to `path`, in the place of what stands there, at once or not at all.
+/// Writes records as a Parquet table to `path`, replacing what is there atomically.
 ///
 /// # Errors
 /// A file that cannot be written.
-pub(crate) fn write_table<R>(
-    path: &Path,
-    name: &str,
-    records: &[R],
-    columns: &[(&str, Column<R>)],
-) -> Result<(), ExportError> {
-    write(path, name, records, columns).map_err(|source| ExportError {
+pub fn write_parquet<R: Table>(path: &Path, records: &[R]) -> Result<(), ExportError> {
+    write(path, records).map_err(|source| ExportError {
         path: path.to_owned(),
         source,
     })
 }
 
-fn write<R>(
-    path: &Path,
-    name: &str,
-    records: &[R],
-    columns: &[(&str, Column<R>)],
-) -> Result<(), ParquetError> {
+fn write<R: Table>(path: &Path, records: &[R]) -> Result<(), ParquetError> {
+    let columns = R::columns();
     let refused = |error: StorageError| ParquetError::External(Box::new(error));
-    let schema = Arc::new(parse_message_type(&schema(name, columns))?);
+    let schema = Arc::new(parse_message_type(&schema(R::NAME, &columns))?);
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
     let file = AtomicFile::create(path).map_err(refused)?;
     let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?;
     let mut rows = writer.next_row_group()?;
-    for (_, column) in columns {
+    for (_, column) in &columns {
         let each = records.iter();
         match column {
             Column::Text(of) => {

@@ -7,7 +7,7 @@ use ken_index::Hit;
 
 /// A passage found for a query, or a chunk of one.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct SearchResult {
     /// The passage, whole.
     pub passage: Passage,
     /// What of its text was found: all of it, or the chunk.
@@ -18,7 +18,7 @@ pub struct Finding {
     pub score: f32,
 }
 
-impl Finding {
+impl SearchResult {
     /// A whole passage.
     pub(crate) fn passage(hit: Hit) -> Self {
         Self {

@@ -1,32 +1,36 @@
-//! Examples that make a model say what another model knows (KBM, section 4.1): of each probed question
-//! whether its answer is mastered, and whether answers agree, from memory and with the evidence.
+//! Training examples for an assessor, which predicts what another model knows (KBM, section 4.1): for
+//! each probed question whether its answer is mastered, and whether samples agree, from memory and with
+//! the evidence.
 
 use std::collections::BTreeMap;
 
 use ken_answer::prompt::{Indicator, QuestionPrompt, assess, from_evidence, from_memory, verdicts};
 use ken_answer::{AnswerError, Retrieved, Retriever};
+use ken_diagnostic::Action;
 use ken_index::Mode;
 
+use super::error::ExamplesError;
 use super::{ExampleKind, TrainingExample};
 use crate::probe::ProbeRecord;
+use crate::statistics::number;
 
-/// What of an indicator is taught.
+/// The target that an indicator becomes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Labels {
-    /// Which side of a threshold it is on: one of so much or more counts as known. The paper's tau.
+    /// Whether it reaches a threshold, the paper's tau.
     Hard {
         /// In `[0, 1]`.
         threshold: f64,
     },
-    /// The indicator itself, as the probability of what is to be said.
+    /// The indicator itself, as the probability of "yes".
     Soft,
 }
 
 impl Labels {
-    /// The probability of the verdict that an indicator is high.
+    /// The probability that the indicator is high.
     fn of(self, indicator: f64) -> f64 {
         match self {
-            Self::Hard { threshold } => f64::from(u8::from(indicator >= threshold)),
+            Self::Hard { threshold } => number(indicator >= threshold),
             Self::Soft => indicator.clamp(0.0, 1.0),
         }
     }
@@ -34,85 +38,49 @@ impl Labels {
 
 /// How the training examples are made.
 #[derive(Clone, Copy)]
-pub struct BoundaryExamples<'a> {
-    /// Finds the evidence again that questions were probed with; without it, only what is known from
-    /// memory is taught.
+pub struct AssessorExampleOptions<'a> {
+    /// Finds again the evidence that questions were probed with; without it, all examples are from
+    /// memory.
     pub retriever: Option<&'a Retriever>,
     /// How passages are searched.
     pub mode: Mode,
-    /// What of each indicator is taught.
+    /// The target that each indicator becomes.
     pub labels: Labels,
 }
 
 /// Examples, and what they are about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Boundary {
+pub struct AssessorExamples {
     /// The training examples.
     pub examples: Vec<TrainingExample>,
     /// The fingerprint of the model that was probed.
     pub model: String,
     /// The fingerprint of the prompts that it answered.
     pub prompt: String,
-    /// Questions whose evidence was not found again, so that they are taught from memory alone.
+    /// Questions whose evidence was not found again: their examples are from memory alone.
     pub without_evidence: usize,
-}
-
-/// Why there is nothing to teach.
-#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-pub enum BoundaryError {
-    /// No record can be used.
-    #[error("none of the {records} records says what the model knows")]
-    #[diagnostic(
-        kind = "nothing_to_learn",
-        remedy = "probe questions with golden answers first: <Probe>"
-    )]
-    Nothing {
-        /// Records.
-        records: usize,
-    },
-    /// The records are of several models or prompts.
-    #[error("the records are of several models or prompts")]
-    #[diagnostic(
-        kind = "mixed_records",
-        remedy = "probe all questions with one model into one file"
-    )]
-    Mixed,
-    /// All have the same label: all are known, or none.
-    #[error("all {questions} questions are on one side: they are labelled alike")]
-    #[diagnostic(
-        kind = "one_class",
-        remedy = "take a threshold between what the model knows and what it does not: <threshold>; <TrainKbm> with <soft> may tell apart what no threshold does; else probe other questions"
-    )]
-    OneSide {
-        /// Questions with an indicator.
-        questions: usize,
-    },
-    /// The evidence could not be found again.
-    #[error(transparent)]
-    Find(#[from] AnswerError),
 }
 
 /// The training examples of probed questions.
 ///
 /// # Errors
-/// Records that say nothing, or are of several models; labels that are all alike; a search that
-/// fails.
-pub fn boundary_examples(
+/// Records without labels or of several models, labels that are all the same, a search that fails.
+pub fn assessor_examples(
     records: &[ProbeRecord],
-    making: BoundaryExamples<'_>,
-) -> Result<Boundary, BoundaryError> {
+    making: AssessorExampleOptions<'_>,
+) -> Result<AssessorExamples, ExamplesError> {
     let usable: Vec<&ProbeRecord> = records.iter().filter(|r| r.error.is_none()).collect();
-    let Some(first) = usable.first() else {
-        return Err(BoundaryError::Nothing {
-            records: records.len(),
-        });
+    let no_labels = || ExamplesError::NoLabels {
+        records: records.len(),
+        labeled_by: Action::Probe,
     };
+    let first = usable.first().ok_or_else(no_labels)?;
     let (model, prompt) = (&first.fingerprint.model, &first.fingerprint.prompt);
     if usable.iter().any(|r| {
         !ken_storage::same_fingerprint(&r.fingerprint.model, model)
             || r.fingerprint.prompt != *prompt
     }) {
-        return Err(BoundaryError::Mixed);
+        return Err(ExamplesError::Mixed);
     }
     let mut examples = Vec::new();
     let mut labels: BTreeMap<Indicator, Vec<f64>> = BTreeMap::new();
@@ -152,7 +120,7 @@ pub fn boundary_examples(
                 examples.extend(verdicts.filter(|&(_, chance)| chance > 0.0).map(
                     |(verdict, chance)| TrainingExample {
                         id: record.id.clone(),
-                        kind: ExampleKind::Boundary,
+                        kind: ExampleKind::Assessor,
                         prompt: assess(&record.question, &asked, indicator),
                         output: verdict.to_owned(),
                         weight: chance as f32,
@@ -162,17 +130,15 @@ pub fn boundary_examples(
         }
     }
     if examples.is_empty() {
-        return Err(BoundaryError::Nothing {
-            records: records.len(),
-        });
+        return Err(no_labels());
     }
     let alike = |labels: &Vec<f64>| labels.windows(2).all(|pair| pair[0] == pair[1]);
     if labels.values().all(alike) {
-        return Err(BoundaryError::OneSide {
+        return Err(ExamplesError::OneSide {
             questions: usable.len(),
         });
     }
-    Ok(Boundary {
+    Ok(AssessorExamples {
         examples,
         model: model.clone(),
         prompt: prompt.clone(),
@@ -183,7 +149,7 @@ pub fn boundary_examples(
 /// The passages that a question was probed with, best first; none where they are not found again.
 fn evidence(
     record: &ProbeRecord,
-    making: BoundaryExamples<'_>,
+    making: AssessorExampleOptions<'_>,
 ) -> Result<Vec<Retrieved>, AnswerError> {
     let (Some(retriever), false) = (making.retriever, record.evidence.is_empty()) else {
         return Ok(Vec::new());
@@ -215,14 +181,14 @@ mod tests {
         serde_json::from_value(record).unwrap()
     }
 
-    fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, BoundaryError> {
+    fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, ExamplesError> {
         let records: Vec<ProbeRecord> = confidences.iter().map(record).collect();
-        let making = BoundaryExamples {
+        let making = AssessorExampleOptions {
             retriever: None,
             mode: Mode::Lexical,
             labels,
         };
-        let examples = boundary_examples(&records, making)?.examples;
+        let examples = assessor_examples(&records, making)?.examples;
         let each = examples.into_iter();
         Ok(each.map(|one| (one.output, one.weight)).collect())
     }
@@ -251,7 +217,7 @@ mod tests {
         let alike = |confidences: &[f64], labels| {
             matches!(
                 taught(confidences, labels),
-                Err(BoundaryError::OneSide { .. })
+                Err(ExamplesError::OneSide { .. })
             )
         };
         let hard = Labels::Hard { threshold: 0.5 };

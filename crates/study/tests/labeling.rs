@@ -1,4 +1,4 @@
-//! Whole runs of labelling with a model whose boundary is known: labels are what the truth says, a
+//! Whole runs of labeling with a model whose boundary is known: labels are what the truth says, a
 //! run goes on where it was stopped, and bad questions do no harm to others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -18,8 +18,8 @@ use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
 use ken_study::{
-    FirstText, Labelling, NamedCorpus, Outcome, Progress, Question, ResultsFile, Run, RunError,
-    Settings, SourceRecord, Task, label_sources, summarize_sources, write_sources_parquet,
+    FirstText, Labeling, NamedCorpus, Outcome, Question, ResultsFile, Run, RunError, RunProgress,
+    RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_parquet,
 };
 use ken_testing::{Call, Fact, FnEmbedder, TableModel};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -171,8 +171,8 @@ fn corpora(folder: &TempDir) -> [NamedCorpus; 2] {
     ]
 }
 
-fn work<'a>(model: &'a dyn LanguageModel, corpora: &'a [NamedCorpus]) -> Labelling<'a> {
-    Labelling {
+fn work<'a>(model: &'a dyn LanguageModel, corpora: &'a [NamedCorpus]) -> Labeling<'a> {
+    Labeling {
         model,
         corpora,
         embedder: &*LENGTHS,
@@ -205,7 +205,7 @@ struct Files {
 }
 
 fn files(path: &Path) -> Files {
-    let settings = || Settings::from([("model".to_owned(), "table".to_owned())]);
+    let settings = || RunSettings::from([("model".to_owned(), "table".to_owned())]);
     Files {
         first: ResultsFile::open(&path.with_extension("first"), settings()).unwrap(),
         results: ResultsFile::open(path, settings()).unwrap(),
@@ -214,7 +214,7 @@ fn files(path: &Path) -> Files {
 
 fn run(
     path: &Path,
-    work: &Labelling<'_>,
+    work: &Labeling<'_>,
     questions: &[Question],
     batch: usize,
 ) -> Result<Outcome<SourceRecord>, RunError> {
@@ -234,9 +234,9 @@ fn labels_are_what_the_truth_says() {
     let folder = tempfile::tempdir().unwrap();
     let (table, corpora) = (table(), corpora(&folder));
     let path = folder.path().join("r");
-    let labelled = run(&path, &work(&table, &corpora), &questions(), 4).unwrap();
-    assert!(!labelled.interrupted);
-    for (case, record) in CASES.iter().zip(&labelled.records) {
+    let labeled = run(&path, &work(&table, &corpora), &questions(), 4).unwrap();
+    assert!(!labeled.interrupted);
+    for (case, record) in CASES.iter().zip(&labeled.records) {
         assert_eq!(record.id, case.id);
         assert_eq!(record.golden_answer.as_deref(), Some(case.golden));
         let both = Preferred {
@@ -268,8 +268,8 @@ fn labels_are_what_the_truth_says() {
             }
         }
     }
-    let summary = summarize_sources(&labelled.records);
-    assert_eq!((summary.n, summary.failed, summary.unlabelled), (5, 0, 0));
+    let summary = summarize_sources(&labeled.records);
+    assert_eq!((summary.n, summary.failed, summary.unlabeled), (5, 0, 0));
     assert_eq!(summary.agreement, Some(1.0));
     let shares: Vec<_> = summary
         .sources
@@ -300,7 +300,7 @@ fn a_run_goes_on_where_it_was_stopped() {
     for (task, batch, stop_at) in [(Task::FirstText, 1, 2), (Task::LabelSource, 2, 2)] {
         let mut files = files(&path);
         let cancel = AtomicBool::new(false);
-        let stop = |step: Progress| {
+        let stop = |step: RunProgress| {
             if step.task == task && step.done >= stop_at {
                 cancel.store(true, Ordering::Relaxed);
             }
@@ -361,8 +361,8 @@ fn bad_questions_are_told_and_harm_no_other() {
     let records = run(&path, &work(&model.table, &corpora), &odd, 5)
         .unwrap()
         .records;
-    assert_eq!(records[0].unlabelled, Some(Obstacle::NoGoldenAnswers));
-    assert_eq!(records[1].unlabelled, Some(Obstacle::EmptyGoldenAnswers));
+    assert_eq!(records[0].unlabeled, Some(Obstacle::NoGoldenAnswers));
+    assert_eq!(records[1].unlabeled, Some(Obstacle::EmptyGoldenAnswers));
     assert_eq!(records[2].error.as_ref().unwrap().kind, "empty_question");
     for record in &records[..3] {
         assert!(record.preferred.is_none() && record.contexts.is_empty());
@@ -370,7 +370,7 @@ fn bad_questions_are_told_and_harm_no_other() {
     assert_eq!(records[3].preferred.as_ref().unwrap().majority, SELF);
     assert_eq!(records[4].golden_answer.as_deref(), Some("B"));
     let summary = summarize_sources(&records);
-    assert_eq!((summary.n, summary.failed, summary.unlabelled), (5, 1, 2));
+    assert_eq!((summary.n, summary.failed, summary.unlabeled), (5, 1, 2));
 
     let only_open = folder.path().join("open");
     let before = model.calls();
@@ -390,8 +390,8 @@ fn a_passage_that_does_not_fit_is_left_out() {
     })];
     let model = Counted::new(true);
     let path = folder.path().join("r");
-    let labelled = run(&path, &work(&model.table, &long), &questions(), 5).unwrap();
-    for record in &labelled.records {
+    let labeled = run(&path, &work(&model.table, &long), &questions(), 5).unwrap();
+    for record in &labeled.records {
         assert!(record.contexts.iter().all(|context| context.source == SELF));
         assert_eq!(record.sources[1].best, None);
         assert_eq!(record.preferred.as_ref().unwrap().sum, SELF);
@@ -402,8 +402,8 @@ fn a_passage_that_does_not_fit_is_left_out() {
 fn the_likeliest_golden_answer_is_scored_where_that_is_wanted() {
     let folder = tempfile::tempdir().unwrap();
     let (table, corpora) = (table(), corpora(&folder));
-    let likeliest = Labelling {
-        golden: GoldenChoice::Likeliest,
+    let likeliest = Labeling {
+        golden: GoldenChoice::MostLikely,
         ..work(&table, &corpora)
     };
     let case = &CASES[0];
@@ -464,7 +464,7 @@ fn the_table_holds_what_the_records_hold() {
         .unwrap()
         .records;
     let path = folder.path().join("r.parquet");
-    write_sources_parquet(&path, &records).unwrap();
+    write_parquet(&path, &records).unwrap();
     let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
     let rows: Vec<_> = reader
         .get_row_iter(None)
@@ -481,6 +481,6 @@ fn the_table_holds_what_the_records_hold() {
         assert_eq!(contexts, serde_json::to_value(&record.contexts).unwrap());
     }
     let missing = folder.path().join("no folder/r.parquet");
-    let error = write_sources_parquet(&missing, &records).unwrap_err();
+    let error = write_parquet(&missing, &records).unwrap_err();
     assert_eq!(error.kind(), "table_file");
 }

@@ -1,6 +1,6 @@
-//! Near duplicates by the cosine of stored vectors. Of the two passages that are most alike one goes,
-//! then of the next two of which both are still there, and so on: what goes has left something near
-//! behind. Where no two near ones are left, those go first that had the nearest.
+//! Near duplicates by the cosine of stored vectors. One of the two most similar passages goes, then one
+//! of the next pair of which both remain, and so on: whatever goes leaves a near duplicate in the
+//! corpus. Once no pair is left, passages go in descending order of their nearest neighbor's similarity.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
@@ -14,23 +14,23 @@ use super::vectors::StoredVectors;
 use crate::run::in_memory;
 
 /// Nearest passages that are looked at of each.
-const NEIGHBOURS: usize = 8;
+const NEIGHBORS: usize = 8;
 
 /// Passages between two looks at whether to stop.
 const BATCH: usize = 1024;
 
-/// What scores of passages that leave nothing near behind are lowered by: below every cosine.
+/// The scores of passages without a remaining near duplicate are lowered by this: below every cosine.
 const LOWERED: f32 = 4.0;
 
-/// Two passages by their places in the list, and how alike they are.
+/// Two passages by their places in the list, and how similar they are.
 struct Pair {
-    likeness: f32,
+    similarity: f32,
     kept: usize,
     gone: usize,
 }
 
-/// Scores by likeness; see [`super::scored`].
-pub(super) fn by_likeness(
+/// Scores by similarity; see [`super::scored`].
+pub(super) fn by_similarity(
     work: Work<'_>,
     mut all: Vec<Scored>,
     progress: &mut dyn FnMut(usize),
@@ -45,7 +45,7 @@ pub(super) fn by_likeness(
     let indices: Vec<usize> = (0..all.len()).collect();
     let found = in_memory(&indices, BATCH, progress, cancel, |batch| {
         let each = batch.par_iter();
-        let each = each.map(|&at| neighbours(work, &stored, &all, &places, at));
+        let each = each.map(|&at| neighbors(work, &stored, &all, &places, at));
         each.collect::<Result<Vec<Vec<Pair>>, _>>()
     })?;
     let Some(found) = found else {
@@ -53,17 +53,17 @@ pub(super) fn by_likeness(
     };
     let mut pairs: Vec<Pair> = found.into_iter().flatten().collect();
     pairs.sort_unstable_by(|one, other| {
-        let by_likeness = other.likeness.total_cmp(&one.likeness);
-        by_likeness.then_with(|| (one.gone, one.kept).cmp(&(other.gone, other.kept)))
+        let by_similarity = other.similarity.total_cmp(&one.similarity);
+        by_similarity.then_with(|| (one.gone, one.kept).cmp(&(other.gone, other.kept)))
     });
     let mut nearest = vec![-1.0_f32; all.len()];
     let mut is_gone = vec![false; all.len()];
     for pair in pairs {
-        nearest[pair.gone] = nearest[pair.gone].max(pair.likeness);
-        nearest[pair.kept] = nearest[pair.kept].max(pair.likeness);
+        nearest[pair.gone] = nearest[pair.gone].max(pair.similarity);
+        nearest[pair.kept] = nearest[pair.kept].max(pair.similarity);
         if !is_gone[pair.gone] && !is_gone[pair.kept] {
             is_gone[pair.gone] = true;
-            all[pair.gone].score = pair.likeness;
+            all[pair.gone].score = pair.similarity;
         }
     }
     for (at, one) in all.iter_mut().enumerate() {
@@ -75,7 +75,7 @@ pub(super) fn by_likeness(
 }
 
 /// The passages nearest to one. Of two the one that stands later is to go.
-fn neighbours(
+fn neighbors(
     work: Work<'_>,
     stored: &StoredVectors,
     all: &[Scored],
@@ -92,12 +92,12 @@ fn neighbours(
     // Itself is among them.
     let found = work
         .index
-        .places(&query, Mode::Dense, NEIGHBOURS + 1, Some(work.candidates))?;
+        .places(&query, Mode::Dense, NEIGHBORS + 1, Some(work.candidates))?;
     let pairs = found.into_iter().filter_map(|found| {
         let place = (found.segment as u32, found.ordinal as u32);
         let other = *places.get(&place)?;
         (other != at).then(|| Pair {
-            likeness: found.score,
+            similarity: found.score,
             kept: at.min(other),
             gone: at.max(other),
         })

@@ -1,0 +1,45 @@
+//! Whether what something was made with is what is there now, by fingerprints.
+
+use std::fmt;
+
+/// A fingerprint that differs from the expected one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// What differs, such as the model, the embedder or the prompts.
+    pub what: &'static str,
+    /// The fingerprint that was recorded.
+    pub expected: String,
+    /// The fingerprint of what is there now.
+    pub received: String,
+}
+
+impl Mismatch {
+    /// The first of several parts whose fingerprints, expected and received, differ. A part with only
+    /// one of them does not count.
+    pub(crate) fn find<'a>(
+        parts: impl IntoIterator<Item = (&'static str, Option<&'a str>, Option<&'a str>)>,
+    ) -> Option<Self> {
+        parts.into_iter().find_map(|(what, expected, received)| {
+            let (expected, received) = expected.zip(received)?;
+            (!ken_storage::same_fingerprint(expected, received)).then(|| Self {
+                what,
+                expected: expected.to_owned(),
+                received: received.to_owned(),
+            })
+        })
+    }
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            what,
+            expected,
+            received,
+        } = self;
+        write!(
+            f,
+            "another {what}: its fingerprint was {expected}, and now is {received}"
+        )
+    }
+}
