@@ -37,7 +37,7 @@ pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String 
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Where a passage stands when a partition is gone through in pieces.
+/// The position of a passage when a partition is scanned in pieces.
 fn piece(id: &PassageId) -> i64 {
     let hash = blake3::hash(id.as_str().as_bytes());
     let first = hash.as_bytes().first_chunk::<8>();

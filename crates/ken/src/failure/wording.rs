@@ -71,7 +71,10 @@ mod tests {
         let flags =
             "--shards 3, --max-document-bytes, KEN_API_KEY, KEN_MILVUS_TOKEN, [keys] of ken.toml";
         assert_eq!(hint(&named), flags);
-        let passages = MilvusError::TooManyHits { asked: 9, limit: 5 };
+        let passages = MilvusError::TooManyHits {
+            requested: 9,
+            limit: 5,
+        };
         assert_eq!(worded(&passages), "--k takes at most 5");
     }
 
