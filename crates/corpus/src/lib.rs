@@ -20,6 +20,6 @@ pub use sentence::sentences;
 pub use store::{
     Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
     EmbedderIdentity, JoinProgress, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published,
-    Segment, Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer, history, join,
-    verify,
+    Segment, Setting, Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer,
+    history, join, verify,
 };

@@ -1,4 +1,4 @@
-//! The ways to search. Only the names: the searching is in `search`.
+//! The search modes.
 
 use std::fmt;
 use std::str::FromStr;

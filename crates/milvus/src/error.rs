@@ -1,6 +1,6 @@
 //! What can go wrong with a corpus in Milvus, with the remedy beside the message.
 
-use ken_corpus::CorpusError;
+use ken_corpus::{CorpusError, Setting};
 use ken_diagnostic::{Remedy, remedy};
 use ken_index::IndexError;
 
@@ -61,7 +61,7 @@ pub enum MilvusError {
     OtherCorpus {
         address: String,
         corpus_dir: String,
-        what: &'static str,
+        what: Setting,
         collection: String,
         corpus: String,
     },

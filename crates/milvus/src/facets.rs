@@ -189,9 +189,9 @@ impl Condition {
     /// # Errors
     /// [`MilvusError::FilterTooLong`].
     pub(crate) fn of(filter: &Filter) -> Result<Self, MilvusError> {
-        let (key, value) = (filter.key(), filter.value());
+        let (key, value) = (filter.key.as_str(), filter.value.as_str());
         let number = number_in(value).map(ordered);
-        let (sign, end) = match filter.comparison() {
+        let (sign, end) = match filter.comparison {
             Comparison::Equal => return Ok(Self::Has(equality(key, value, number.as_deref()))),
             Comparison::NotEqual => {
                 return Ok(Self::HasNot(equality(key, value, number.as_deref())));

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, CorpusInfo, Segment};
+use ken_corpus::{Corpus, CorpusInfo, Segment, Setting};
 use ken_index::{RowBuffer, SegmentVectors};
 use milvus::v2::prelude::{
     ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
@@ -118,45 +118,15 @@ fn check(
     address: &MilvusAddress,
     index: Option<IndexKind>,
 ) -> Result<(), MilvusError> {
-    let (theirs, ours) = (&found.settings, corpus.settings());
-    let embedder = |embedder: &ken_corpus::EmbedderIdentity| {
-        let (name, print) = (&embedder.reference, &embedder.fingerprint);
-        format!(
-            "{name} (fingerprint {print}, {} dimensions)",
-            embedder.dimensions
-        )
-    };
-    let shards = |shards: ken_corpus::Sharding| format!("{} (seed {})", shards.count, shards.seed);
-    let differs = [
-        (
-            "embedder",
-            embedder(&theirs.embedder),
-            embedder(&ours.embedder),
-        ),
-        (
-            "segmentation",
-            theirs.segmentation.clone(),
-            ours.segmentation.clone(),
-        ),
-        (
-            "number of shards",
-            shards(theirs.sharding),
-            shards(ours.sharding),
-        ),
-    ];
-    // A model that was moved is the same model.
-    let (theirs_is, ours_is) = (&theirs.embedder.fingerprint, &ours.embedder.fingerprint);
-    let same = |what| what == "embedder" && ken_storage::same_fingerprint(theirs_is, ours_is);
-    let differs = differs
-        .into_iter()
-        .find(|(what, one, other)| one != other && !same(*what));
-    if let Some((what, collection, corpus_has)) = differs {
+    let difference = found.settings.difference(corpus.settings());
+    // A collection has an index of its own.
+    if let Some((what, collection, own)) = difference.filter(|(what, ..)| *what != Setting::Dense) {
         return Err(MilvusError::OtherCorpus {
             address: address.to_string(),
             corpus_dir: corpus.dir().display().to_string(),
             what,
             collection,
-            corpus: corpus_has,
+            corpus: own,
         });
     }
     match index {

@@ -1,4 +1,4 @@
-//! What a person can do about a failed read or write. It reports nothing itself.
+//! What a person can do about a failed read or write.
 
 use std::io::ErrorKind;
 use std::path::Path;

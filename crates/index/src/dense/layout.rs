@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use crate::IndexError;
 
-/// Neighbours of a node of a graph at most, in every layer.
-pub(super) const DEGREE: usize = 32;
+/// The most neighbors of a node of a graph, in every layer (M_max of HNSW).
+pub(super) const M_MAX: usize = 32;
 
-/// Passages from which on a segment gets a graph. Below, a scan takes no longer than the rest of a
-/// query does, and misses nothing.
+/// The number of passages from which a segment gets a graph. Below, a scan takes no longer than the rest
+/// of a query, and misses nothing.
 pub(super) const GRAPH_FROM: usize = 20_000;
 
-/// Bytes of memory that the graph of a segment may walk through, before vectors stay on disk.
+/// The largest graph of a segment, in bytes, that is kept in memory; above, vectors stay on disk.
 const GRAPH_BYTES: usize = 2 << 30;
 
 /// How the vectors of a corpus are stored and searched.
@@ -27,13 +27,13 @@ pub struct DenseLayout {
 /// The type of the numbers of stored vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VectorType {
-    /// As the embedder gives them.
+    /// As the embedder returns them.
     #[default]
     F32,
-    /// Half as many bytes, exact to three digits.
+    /// Half the bytes, accurate to three digits.
     F16,
-    /// A quarter of the bytes, exact to two digits: one byte a number, in steps of the 127th part
-    /// of the vector's largest number.
+    /// A quarter of the bytes, accurate to two digits: one byte a number, in steps of a 127th of the
+    /// vector's largest number.
     Int8,
 }
 
@@ -43,11 +43,11 @@ pub enum DenseSearch {
     /// By size: exact below 20,000 passages in a segment, a graph up to 2 GiB of it, then the disk.
     #[default]
     Auto,
-    /// Every vector is looked at.
+    /// Every vector is scored.
     Exact,
     /// A graph in memory.
     Graph,
-    /// A graph over compressed vectors in memory; the vectors themselves stay on disk.
+    /// A graph over product-quantized vectors in memory; the vectors themselves stay on disk.
     Disk,
 }
 
@@ -59,13 +59,13 @@ impl VectorType {
 impl DenseSearch {
     const ALL: [DenseSearch; 4] = [Self::Auto, Self::Exact, Self::Graph, Self::Disk];
 
-    /// What a segment gets.
+    /// The choice for a segment.
     pub(super) fn of(self, passages: usize, dimensions: usize) -> DenseSearch {
         match self {
             _ if passages == 0 || dimensions == 0 => Self::Exact,
             Self::Auto if passages < GRAPH_FROM => Self::Exact,
             Self::Auto => {
-                let walked = passages.saturating_mul(dimensions + DEGREE * size_of::<u32>());
+                let walked = passages.saturating_mul(dimensions + M_MAX * size_of::<u32>());
                 match walked > GRAPH_BYTES {
                     true => Self::Disk,
                     false => Self::Graph,
@@ -97,7 +97,7 @@ impl fmt::Display for DenseSearch {
     }
 }
 
-/// The search, and behind a colon the type of the numbers where it is not f32: `auto`, `disk:int8`.
+/// The search, and after a colon the type of the numbers where it is not f32: `auto`, `disk:int8`.
 impl fmt::Display for DenseLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.vectors {
@@ -115,17 +115,13 @@ impl FromStr for DenseLayout {
             received: name.to_owned(),
         };
         let (search, vectors) = name.split_once(':').unwrap_or((name, "f32"));
-        let named = |known: &DenseSearch| known.to_string() == search;
-        let typed = |known: &VectorType| known.to_string() == vectors;
+        let mut searches = DenseSearch::ALL.into_iter();
+        let search = searches.find(|known| known.to_string() == search);
+        let mut types = VectorType::ALL.into_iter();
+        let vectors = types.find(|known| known.to_string() == vectors);
         Ok(DenseLayout {
-            search: DenseSearch::ALL
-                .into_iter()
-                .find(named)
-                .ok_or_else(unknown)?,
-            vectors: VectorType::ALL
-                .into_iter()
-                .find(typed)
-                .ok_or_else(unknown)?,
+            search: search.ok_or_else(unknown)?,
+            vectors: vectors.ok_or_else(unknown)?,
         })
     }
 }

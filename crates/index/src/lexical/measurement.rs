@@ -1,11 +1,11 @@
-//! Writing and opening a lexical index, measured. It judges nothing.
+//! Writing and opening a lexical index, timed. It asserts nothing.
 
 use std::io::Write as _;
 use std::time::Instant;
 
 use super::*;
 
-/// Words that there are: the frequency of a word falls with its rank (Zipf's law).
+/// The vocabulary: the frequency of a word falls with its rank (Zipf's law).
 const VOCABULARY: f64 = 1e7;
 
 /// Writes `KEN_BENCH_PASSAGES` passages of `KEN_BENCH_WORDS` words into the folder `KEN_BENCH_LEXICAL`

@@ -188,7 +188,7 @@ impl Asked {
         let all = passage_terms("", text);
         assert!(all.iter().all(|term| (1..=512).contains(&term.len())));
         let selection = text.parse().ok().map(|filter: Filter| {
-            assert!(!filter.key().is_empty());
+            assert!(!filter.key.is_empty());
             Selection::new(&self.corpus, &[filter]).unwrap()
         });
         let query = Query { text, vector: None };

@@ -52,7 +52,7 @@ pub(crate) fn run(
         PruneVerb::Apply(arguments) => apply(arguments, folder, settings, json, stop),
         PruneVerb::Report(arguments) => report::run(arguments, settings, json, stop),
         PruneVerb::Undo => {
-            Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
+            Writer::open(folder)?.replace_pruned(pruning::REASON, "", &[])?;
             show_info(&CorpusInfo::read(folder)?, json)
         }
     }
@@ -99,7 +99,7 @@ fn apply(
     };
     let marks = pruned.marks(ratio)?;
     let generation = match writer {
-        Some(mut writer) => writer.prune_anew(pruning::REASON, &pruned.reason, &marks)?,
+        Some(mut writer) => writer.replace_pruned(pruning::REASON, &pruned.reason, &marks)?,
         None => pruned.index.corpus().generation(),
     };
     show(
