@@ -2,8 +2,8 @@
 //!
 //! This crate cuts documents' text ([`segment`]), and keeps the passages in immutable segments,
 //! published as numbered generations ([`Writer`], [`Corpus`]). It reads no input formats (see
-//! `ken-documents`), computes no vectors, builds no search index and loads no model: whoever needs
-//! such files beside the passages writes them into a staged segment before it is published.
+//! `ken-documents`), computes no vectors, builds no search index and loads no model: other crates
+//! write such files into a staged segment before it is published.
 
 mod document;
 mod filter;

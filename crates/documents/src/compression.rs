@@ -28,19 +28,12 @@ impl Compression {
 
     const ALL: [Self; 3] = [Self::Gzip, Self::Zstd, Self::Bzip2];
 
-    fn extension(self) -> &'static str {
+    /// Name, extension and magic number.
+    fn properties(self) -> (&'static str, &'static str, &'static [u8]) {
         match self {
-            Self::Gzip => ".gz",
-            Self::Zstd => ".zst",
-            Self::Bzip2 => ".bz2",
-        }
-    }
-
-    fn magic(self) -> &'static [u8] {
-        match self {
-            Self::Gzip => b"\x1f\x8b",
-            Self::Zstd => b"\x28\xb5\x2f\xfd",
-            Self::Bzip2 => b"BZh",
+            Self::Gzip => ("gzip", ".gz", b"\x1f\x8b"),
+            Self::Zstd => ("zstd", ".zst", b"\x28\xb5\x2f\xfd"),
+            Self::Bzip2 => ("bzip2", ".bz2", b"BZh"),
         }
     }
 
@@ -48,7 +41,7 @@ impl Compression {
     /// the extension does not matter.
     pub(crate) fn split_name(name: &str) -> (&str, Option<Self>) {
         for compression in Self::ALL {
-            let extension = compression.extension();
+            let (_, extension, _) = compression.properties();
             let at = name.len().saturating_sub(extension.len());
             if let Some((stem, end)) = name.split_at_checked(at)
                 && end.eq_ignore_ascii_case(extension)
@@ -63,7 +56,7 @@ impl Compression {
     pub(crate) fn of(first_bytes: &[u8]) -> Option<Self> {
         Self::ALL
             .into_iter()
-            .find(|compression| first_bytes.starts_with(compression.magic()))
+            .find(|compression| first_bytes.starts_with(compression.properties().2))
     }
 
     /// The decompressed bytes of all members of `compressed`, concatenated. Zstandard gets no larger
@@ -96,10 +89,6 @@ fn buffered(reader: impl io::Read + Send + 'static) -> Box<dyn BufRead + Send> {
 
 impl fmt::Display for Compression {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-            Self::Bzip2 => "bzip2",
-        })
+        formatter.write_str(self.properties().0)
     }
 }

@@ -13,7 +13,7 @@ use ken_storage::{io_kind, io_remedy};
 
 const RECORD: &str =
     r#"a record is {"id", "contents"}, {"id", "title", "text"} or {"_id", "title", "text"}"#;
-const QUOTING: &str = "a field with a separator, a quote or a line break in it stands in quotes, and quotes in it are doubled";
+const QUOTING: &str = "a field with a separator, a quote or a line break in it has to be quoted, and quotes in it doubled";
 
 /// A document could not be read.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]

@@ -35,7 +35,7 @@ pub(crate) enum Origin {
     Stdin,
     /// It was given by name.
     Named,
-    /// It lies in a folder that was given.
+    /// It is in a folder that was given.
     Found,
 }
 

@@ -56,7 +56,7 @@ fn belongs_to_key(line: &str) -> bool {
     line.starts_with([' ', '\t']) || line.starts_with("- ") || line.trim() == "-"
 }
 
-/// A line up to a comment, which begins with ` #` outside of quotes.
+/// A line up to a comment, which starts with ` #` outside of quotes.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';

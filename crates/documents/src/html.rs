@@ -60,7 +60,7 @@ struct Page {
     preformatted: usize,
     title: Option<String>,
     in_title: bool,
-    /// Where the open first-level heading begins.
+    /// Where the open first-level heading starts.
     heading_start: Option<usize>,
     heading: Option<String>,
     metadata: Map<String, Value>,
@@ -72,15 +72,11 @@ struct Page {
 #[derive(Default)]
 struct Tag {
     name: Vec<u8>,
-    meta: Meta,
-    /// What the next value belongs to.
-    attribute: Attribute,
-}
-
-#[derive(Default)]
-struct Meta {
-    name: Option<String>,
+    /// The attributes of `<meta>`.
+    meta_name: Option<String>,
     content: Option<String>,
+    /// Which of them the next value is.
+    attribute: Attribute,
 }
 
 #[derive(Default)]
@@ -168,7 +164,7 @@ impl Page {
         if !self.hidden.is_empty() {
             return;
         }
-        let (Some(name), Some(content)) = (tag.meta.name, tag.meta.content) else {
+        let (Some(name), Some(content)) = (tag.meta_name, tag.content) else {
             return;
         };
         let name = META_NAMES
@@ -288,12 +284,12 @@ impl Tag {
     /// Begins an attribute; the first of a name counts.
     fn attribute(&mut self, name: &[u8]) {
         self.attribute = match name {
-            b"name" if self.meta.name.is_none() => {
-                self.meta.name = Some(String::new());
+            b"name" if self.meta_name.is_none() => {
+                self.meta_name = Some(String::new());
                 Attribute::Name
             }
-            b"content" if self.meta.content.is_none() => {
-                self.meta.content = Some(String::new());
+            b"content" if self.content.is_none() => {
+                self.content = Some(String::new());
                 Attribute::Content
             }
             _ => Attribute::Other,
@@ -303,8 +299,8 @@ impl Tag {
     fn value(&mut self, value: &[u8]) {
         let value = || Some(String::from_utf8_lossy(value).into_owned());
         match self.attribute {
-            Attribute::Name => self.meta.name = value(),
-            Attribute::Content => self.meta.content = value(),
+            Attribute::Name => self.meta_name = value(),
+            Attribute::Content => self.content = value(),
             Attribute::Other => {}
         }
     }

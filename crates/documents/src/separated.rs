@@ -53,11 +53,11 @@ fn header(rows: &mut Rows) -> Result<Vec<String>, ReadError> {
         names.push(name.to_owned());
     }
     drop(known);
-    for wanted in [ID_NAMES, TEXT_NAMES] {
-        if !names.iter().any(|name| wanted.contains(&name.as_str())) {
+    for required in [ID_NAMES, TEXT_NAMES] {
+        if !names.iter().any(|name| required.contains(&name.as_str())) {
             return Err(ReadError::MissingColumn {
                 place: row.place,
-                names: wanted,
+                names: required,
             });
         }
     }

@@ -108,7 +108,7 @@ impl FromStr for MilvusAddress {
             (None, Some(rest)) => (true, rest),
             (None, None) => {
                 return Err(error(
-                    "it begins with neither milvus:// nor milvus+https://",
+                    "it starts with neither milvus:// nor milvus+https://",
                 ));
             }
         };
@@ -133,7 +133,7 @@ impl FromStr for MilvusAddress {
         }
         if !is_collection(collection) {
             return Err(error(
-                "a collection's name has letters, digits and _ only, and does not begin with a digit",
+                "a collection's name has letters, digits and _ only, and does not start with a digit",
             ));
         }
         Ok(Self {

@@ -14,7 +14,7 @@ use milvus::v2::prelude::{
 use serde_json::{Map, Value};
 
 use crate::address::MilvusAddress;
-use crate::connection::{Connection, LONG, Patience, SHORT};
+use crate::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT};
 use crate::error::{Failure, MilvusError};
 use crate::facets::Condition;
 use crate::identity::Identity;
@@ -49,7 +49,7 @@ impl Collection {
         token: Option<&Token>,
         active: Active,
     ) -> Result<Self, MilvusError> {
-        let connection = Connection::open(address, token, Patience::Search)?;
+        let connection = Connection::open(address, token, SEARCH_ATTEMPTS)?;
         let address = address.to_string();
         let identity = match Identity::read(&connection)? {
             None => return Err(MilvusError::CollectionMissing { address }),
@@ -263,17 +263,11 @@ impl Collection {
 
     fn fetch_piece(&self, ids: &[&str]) -> Result<Vec<Passage>, MilvusError> {
         let request = QueryRequest::builder()
-            .collection_name(self.connection.collection())
             .filter(id_in(ids.iter().copied()))
             .output_fields([ID, DOC_ID, TITLE, TEXT, METADATA])
             .limit(ids.len() as i64)
-            .consistency_level(ConsistencyLevel::Bounded)
-            .build();
-        let response = self
-            .connection
-            .wait("read passages", SHORT, async |client| {
-                client.query(request?).await
-            })?;
+            .consistency_level(ConsistencyLevel::Bounded);
+        let response = self.connection.query("read passages", SHORT, request)?;
         let rows = response.results().rows();
         let rows = rows.map_err(|error| self.connection.unreadable(&error))?;
         rows.map(|row| passage(&row).map_err(|error| self.connection.unreadable(&error)))
@@ -282,9 +276,6 @@ impl Collection {
 }
 
 /// Has the server load the collection, as far as its index is kept in memory.
-///
-/// # Errors
-/// Any error of a call.
 pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
     let request = LoadCollectionRequest::builder()
         .collection_name(connection.collection())

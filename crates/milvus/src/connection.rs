@@ -4,7 +4,9 @@
 use std::time::Duration;
 
 use milvus::v2::error::Error as SdkError;
-use milvus::v2::prelude::{ClientV2, ConnectConfig, RetryConfig, TelemetryConfig};
+use milvus::v2::prelude::{
+    ClientV2, ConnectConfig, QueryRequestBuilder, QueryResponse, RetryConfig, TelemetryConfig,
+};
 use tokio::runtime::Runtime;
 
 use crate::address::MilvusAddress;
@@ -20,24 +22,11 @@ pub(crate) const SHORT: Duration = Duration::from_secs(60);
 /// How long building an index or loading a collection may take.
 pub(crate) const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a call is retried where the server is too busy or, for calls that change nothing, does
-/// not answer. The backoff grows up to 3 s.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Patience {
-    /// Somebody waits for an answer: give up after two seconds.
-    Search,
-    /// Background work: give up after 17 seconds, more than servers delay a second flush.
-    Push,
-}
-
-impl Patience {
-    fn attempts(self) -> u32 {
-        match self {
-            Self::Search => 5,
-            Self::Push => 10,
-        }
-    }
-}
+/// How often a call is tried where the server is too busy or, for calls that change nothing, does not
+/// answer. The backoff grows up to 3 s: a search, which somebody waits for, gives up after two seconds.
+pub(crate) const SEARCH_ATTEMPTS: u32 = 5;
+/// A push gives up after 17 seconds, more than servers delay a second flush.
+pub(crate) const PUSH_ATTEMPTS: u32 = 10;
 
 /// A server and the threads that wait for it. It may be called from several threads.
 pub(crate) struct Connection {
@@ -56,9 +45,9 @@ impl Connection {
     pub(crate) fn open(
         address: &MilvusAddress,
         token: Option<&Token>,
-        patience: Patience,
+        attempts: u32,
     ) -> Result<Self, MilvusError> {
-        if token.is_some_and(|token| !address.is_private() && !token.is_allowed_in_plain_text()) {
+        if token.is_some_and(|token| !address.is_private() && !token.in_plain_text) {
             return Err(MilvusError::TokenInPlainText {
                 server: address.server(),
             });
@@ -74,12 +63,12 @@ impl Connection {
             .connect_timeout(CONNECT)
             .retry(
                 RetryConfig::new()
-                    .max_attempts(patience.attempts())
+                    .max_attempts(attempts)
                     .initial_backoff(Duration::from_millis(50)),
             )
             .telemetry(TelemetryConfig::new().enabled(false));
         if let Some(token) = token {
-            config = config.token(token.text());
+            config = config.token(token.text.as_str());
         }
         let client = runtime.block_on(ClientV2::new(&config)).map_err(|error| {
             match failed(address, token, "connect", &error) {
@@ -139,6 +128,17 @@ impl Connection {
                 reason: format!("no answer within {} s", limit.as_secs()),
             }),
         }
+    }
+
+    /// Queries the collection.
+    pub(crate) fn query(
+        &self,
+        action: &'static str,
+        limit: Duration,
+        request: QueryRequestBuilder,
+    ) -> Result<QueryResponse, MilvusError> {
+        let request = request.collection_name(self.collection()).build();
+        self.wait(action, limit, async |client| client.query(request?).await)
     }
 
     /// The error for an answer that cannot be parsed.
@@ -208,7 +208,7 @@ mod tests {
 
     fn error_of(address: &str, token: &Token) -> MilvusError {
         let address = address.parse().unwrap();
-        let opened = Connection::open(&address, Some(token), Patience::Search);
+        let opened = Connection::open(&address, Some(token), SEARCH_ATTEMPTS);
         opened.err().unwrap()
     }
 

@@ -12,7 +12,7 @@ use crate::error::{Failure, MilvusError};
 use crate::identity::{Identity, PROPERTY};
 use crate::schema::{IndexKind, VECTOR, WORD_COUNTS, fields, lexical_index, partition};
 
-/// How the version of milvus-lite begins.
+/// The prefix of milvus-lite's version.
 const LITE: &str = "milvus_lite";
 
 /// Creates the collection, with a lexical index where the server supports one.

@@ -119,9 +119,6 @@ impl Identity {
     }
 
     /// Replaces the record.
-    ///
-    /// # Errors
-    /// Any error of a call.
     pub(crate) fn write(&self, connection: &Connection) -> Result<(), MilvusError> {
         let request = AlterCollectionPropertiesRequest::builder()
             .collection_name(connection.collection())

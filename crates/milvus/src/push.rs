@@ -17,7 +17,7 @@ use milvus::v2::prelude::{
 
 use crate::address::MilvusAddress;
 use crate::collection::load;
-use crate::connection::{Connection, LONG, Patience, SHORT};
+use crate::connection::{Connection, LONG, PUSH_ATTEMPTS, SHORT};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
 use crate::identity::{Identity, state};
@@ -76,7 +76,7 @@ pub fn push(
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    let connection = Connection::open(address, token, Patience::Push)?;
+    let connection = Connection::open(address, token, PUSH_ATTEMPTS)?;
     let found = Identity::read(&connection)?;
     let is_new = found.is_none();
     let was_complete = found.as_ref().is_some_and(|found| found.complete);
@@ -325,18 +325,12 @@ impl Push<'_> {
         passages: usize,
     ) -> Result<HashMap<String, String>, MilvusError> {
         let request = QueryRequest::builder()
-            .collection_name(self.connection.collection())
             .partition_names([partition])
             .filter(filter)
             .output_fields([ID, DIGEST])
             .limit(passages as i64)
-            .consistency_level(ConsistencyLevel::Strong)
-            .build();
-        let response = self
-            .connection
-            .wait("compare passages", SHORT, async |client| {
-                client.query(request?).await
-            })?;
+            .consistency_level(ConsistencyLevel::Strong);
+        let response = self.connection.query("compare passages", SHORT, request)?;
         let rows = response.results().rows();
         let mut existing = HashMap::new();
         for row in rows.map_err(|error| self.connection.unreadable(&error))? {
@@ -422,17 +416,11 @@ impl Push<'_> {
 
     fn count(&self, shard: u32, pruned: bool) -> Result<u64, MilvusError> {
         let request = QueryRequest::builder()
-            .collection_name(self.connection.collection())
             .partition_names([partition(shard)])
             .filter(format!("{PRUNED} == {pruned}"))
             .output_fields(["count(*)"])
-            .consistency_level(ConsistencyLevel::Strong)
-            .build();
-        let response = self
-            .connection
-            .wait("count its passages", LONG, async |client| {
-                client.query(request?).await
-            })?;
+            .consistency_level(ConsistencyLevel::Strong);
+        let response = self.connection.query("count its passages", LONG, request)?;
         Ok(response.results().get_row_count())
     }
 

@@ -12,7 +12,7 @@ use crate::schema::{
     PRUNED, TEXT, TITLE, VECTOR, WORDS,
 };
 
-/// All that a collection holds of a passage.
+/// Everything that a collection holds of a passage.
 pub(crate) struct Row {
     passage: Passage,
     vector: Vec<f32>,
@@ -116,7 +116,7 @@ impl Row {
         Value::Object(Map::from_iter(bounds))
     }
 
-    /// About how many bytes it takes to send.
+    /// Its approximate size when sent, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let passage = &self.passage;
         let metadata = Value::Object(passage.metadata.clone()).to_string().len();
@@ -126,7 +126,7 @@ impl Row {
     }
 }
 
-/// Rows as columns, as they are sent.
+/// Rows as the columns that are sent.
 pub(crate) fn columns(rows: Vec<Row>) -> Vec<FieldData> {
     let texts = |name: &str, of: &dyn Fn(&Row) -> String| FieldData::VarChar {
         name: name.to_owned(),

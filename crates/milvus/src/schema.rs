@@ -8,19 +8,15 @@ use milvus::v2::prelude::{
     CollectionSchema, DataType, FieldSchema, Function, FunctionType, IndexParam, IndexType,
     MetricType,
 };
+use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
 
 /// The passage's id: the primary key.
 pub(crate) const ID: &str = "id";
-/// The id of its document.
 pub(crate) const DOC_ID: &str = "doc_id";
-/// The title of its document.
 pub(crate) const TITLE: &str = "title";
-/// Its text.
 pub(crate) const TEXT: &str = "text";
-/// The metadata of its document.
 pub(crate) const METADATA: &str = "metadata";
-/// Its embedding.
 pub(crate) const VECTOR: &str = "vector";
 /// Whether it is left out of every result.
 pub(crate) const PRUNED: &str = "pruned";
@@ -69,11 +65,7 @@ pub struct UnknownIndexKind {
 
 impl fmt::Display for IndexKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AutoIndex => "autoindex",
-            Self::Hnsw => "hnsw",
-            Self::DiskAnn => "diskann",
-        })
+        self.serialize(f)
     }
 }
 
@@ -81,14 +73,10 @@ impl FromStr for IndexKind {
     type Err = UnknownIndexKind;
 
     fn from_str(given: &str) -> Result<Self, UnknownIndexKind> {
-        match given {
-            "autoindex" => Ok(Self::AutoIndex),
-            "hnsw" => Ok(Self::Hnsw),
-            "diskann" => Ok(Self::DiskAnn),
-            _ => Err(UnknownIndexKind {
-                given: given.to_owned(),
-            }),
-        }
+        let kind = Self::deserialize(given.into_deserializer());
+        kind.map_err(|_: serde::de::value::Error| UnknownIndexKind {
+            given: given.to_owned(),
+        })
     }
 }
 

@@ -18,9 +18,6 @@ const DELETED_AT_ONCE: usize = 256;
 
 /// Deletes every passage of a shard's partition that the shard does not hold. Returns how many were
 /// deleted, and whether it was stopped before the end.
-///
-/// # Errors
-/// Any error of a call; a damaged corpus.
 pub(crate) fn sweep(
     connection: &Connection,
     corpus: &Corpus,
@@ -88,16 +85,12 @@ fn ids_between(
     }
     bounds.push(format!("{PIECE} <= {last}"));
     let request = QueryRequest::builder()
-        .collection_name(connection.collection())
         .partition_names([partition])
         .filter(bounds.join(" and "))
         .output_fields([ID])
         .limit(QUERIED_AT_ONCE)
-        .consistency_level(ConsistencyLevel::Strong)
-        .build();
-    let response = connection.wait("list what it holds", SHORT, async |client| {
-        client.query(request?).await
-    })?;
+        .consistency_level(ConsistencyLevel::Strong);
+    let response = connection.query("list what it holds", SHORT, request)?;
     let rows = response.results().rows();
     let rows = rows.map_err(|error| connection.unreadable(&error))?;
     rows.map(|row| {

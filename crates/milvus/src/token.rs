@@ -9,8 +9,9 @@ const SECRET_BYTES: usize = 4;
 /// A server's API key, or `USER:PASSWORD`.
 #[derive(Clone)]
 pub struct Token {
-    text: String,
-    in_plain_text: bool,
+    pub(crate) text: String,
+    /// Whether it may be sent to other machines over unencrypted connections.
+    pub(crate) in_plain_text: bool,
 }
 
 impl Token {
@@ -30,14 +31,6 @@ impl Token {
             in_plain_text: allowed,
             ..self
         }
-    }
-
-    pub(crate) fn is_allowed_in_plain_text(&self) -> bool {
-        self.in_plain_text
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
     }
 
     /// A text from the server with the token, and the password in it, redacted.

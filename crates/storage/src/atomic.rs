@@ -28,22 +28,19 @@ impl AtomicFile {
     /// # Errors
     /// If the temporary file cannot be created.
     pub fn create(path: &Path) -> Result<Self, StorageError> {
-        if is_device(path) {
+        let (file, temporary) = if is_device(path) {
             let file = File::options().write(true).open(path);
-            let file = file.map_err(StorageError::new("open", path))?;
-            return Ok(Self {
-                file: Some(BufWriter::new(file)),
-                temporary: None,
-                path: path.to_owned(),
-            });
-        }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".tmp");
-        let temporary = path.with_file_name(name);
-        let file = open_locked(&temporary).map_err(StorageError::new("create", &temporary))?;
+            (file.map_err(StorageError::new("open", path))?, None)
+        } else {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(".tmp");
+            let temporary = path.with_file_name(name);
+            let file = open_locked(&temporary).map_err(StorageError::new("create", &temporary))?;
+            (file, Some(temporary))
+        };
         Ok(Self {
             file: Some(BufWriter::new(file)),
-            temporary: Some(temporary),
+            temporary,
             path: path.to_owned(),
         })
     }

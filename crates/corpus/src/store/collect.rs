@@ -33,8 +33,8 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
             }
         };
         let base = kept.last().map(|manifest| manifest.base);
-        let wanted = !compacted && kept.len() < KEPT_RUNS && Some(past.base) != base;
-        if wanted || !remove_unless_pinned(corpus, number)? {
+        let keep = !compacted && kept.len() < KEPT_RUNS && Some(past.base) != base;
+        if keep || !remove_unless_pinned(corpus, number)? {
             compacted |= past.change == Change::Compact;
             kept.push(past);
         } else {

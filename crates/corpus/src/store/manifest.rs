@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ken_storage::{AtomicFile, StorageError};
+use ken_storage::{AtomicFile, Mapped, ReadAt, StorageError};
 use serde::{Deserialize, Serialize};
 
 use super::error::CorpusError;
@@ -35,14 +35,7 @@ pub enum Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ingest => "ingest",
-            Self::Delete => "delete",
-            Self::Prune => "prune",
-            Self::Compact => "compact",
-            Self::Rollback => "rollback",
-            Self::Repair => "repair",
-        })
+        self.serialize(f)
     }
 }
 
@@ -137,8 +130,17 @@ impl SegmentManifest {
         files.map(|file| file.bytes).sum()
     }
 
-    /// The recorded length of one of its files.
-    pub(super) fn bytes_of(&self, name: &str) -> Option<u64> {
+    /// Maps one of its files, which must have its recorded length.
+    pub(super) fn map(&self, dir: &Path, name: &str) -> Result<Mapped, CorpusError> {
+        Mapped::open(&dir.join(name), self.bytes_of(name)).map_err(CorpusError::opening)
+    }
+
+    /// Opens one of its files, which must have its recorded length, for reading by position.
+    pub(super) fn open(&self, dir: &Path, name: &str) -> Result<ReadAt, CorpusError> {
+        ReadAt::open(&dir.join(name), self.bytes_of(name)).map_err(CorpusError::opening)
+    }
+
+    fn bytes_of(&self, name: &str) -> Option<u64> {
         let file = self.files.iter().find(|file| file.name == name);
         file.map(|file| file.bytes)
     }

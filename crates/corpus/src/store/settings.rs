@@ -27,7 +27,7 @@ pub struct Settings {
     pub segmentation: String,
     /// How documents are split into shards.
     pub sharding: Sharding,
-    /// How vectors are stored and searched, as the index writes it; `auto` where nobody said.
+    /// How vectors are stored and searched, as the index writes it; `auto` by default.
     #[serde(default = "auto", skip_serializing_if = "is_auto")]
     pub dense: String,
 }

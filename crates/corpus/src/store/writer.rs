@@ -266,7 +266,7 @@ impl Writer {
     ///
     /// # Errors
     /// [`CorpusError::Io`], and marks that cannot be read; the generation that was published before
-    /// then still stands.
+    /// is then still current.
     pub fn replace_pruned(
         &mut self,
         reason_start: &str,

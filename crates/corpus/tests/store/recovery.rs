@@ -125,7 +125,7 @@ fn a_damaged_current_manifest_is_no_dead_end() {
             if way == "repair" {
                 assert_eq!(verify(dir, &mut |_| {}).unwrap(), []);
             }
-            // The work goes on.
+            // Writing continues.
             let mut writer = Writer::open(dir).unwrap();
             assert_eq!(ingest(&mut writer, &[document("d", "five")]), 5);
             assert!(contents(dir).contains_key("d#0"));

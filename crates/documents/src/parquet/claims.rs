@@ -25,14 +25,14 @@ const COMPRESSED_BYTES: i64 = 3;
 const PAGE_HEADER_BYTES: u64 = 16 << 20;
 
 /// A file with its limits.
-pub(super) struct Claims<'a> {
-    pub(super) file: &'a File,
+pub(super) struct Claims {
+    pub(super) file: File,
     pub(super) length: u64,
-    pub(super) place: &'a Place,
-    pub(super) watch: &'a Watch,
+    pub(super) place: Place,
+    pub(super) watch: Watch,
 }
 
-impl Claims<'_> {
+impl Claims {
     /// Checks that the footer and its lists have their claimed lengths, and the depth of its schema.
     pub(super) fn check_footer(&self) -> Result<(), ReadError> {
         let mut tail = [0; TAIL_BYTES as usize];

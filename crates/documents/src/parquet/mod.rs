@@ -70,10 +70,7 @@ pub(crate) fn records(
 
 /// The rows of a file.
 struct Rows {
-    file: File,
-    length: u64,
-    whole: Place,
-    watch: Watch,
+    claims: Claims,
     rows: RowIter<'static>,
     /// The number of all rows.
     count: u64,
@@ -92,10 +89,10 @@ impl Rows {
             length,
         };
         let claims = Claims {
-            file: &file,
+            file,
             length,
-            place: &whole,
-            watch,
+            place: whole.clone(),
+            watch: watch.clone(),
         };
         claims.check_footer()?;
         let reader = guarded(&whole, || SerializedFileReader::new(bounded))?
@@ -115,10 +112,7 @@ impl Rows {
         Ok(Self {
             groups: groups.collect(),
             rows: guarded(&whole, || RowIter::from_file_into(Box::new(reader)))?,
-            file,
-            length,
-            whole,
-            watch: watch.clone(),
+            claims,
             count,
             left: 0,
         })
@@ -129,13 +123,7 @@ impl Rows {
         while self.left == 0
             && let Some(group) = self.groups.pop_front()
         {
-            let claims = Claims {
-                file: &self.file,
-                length: self.length,
-                place: &self.whole,
-                watch: &self.watch,
-            };
-            if let Err(error) = claims.check_pages(&group) {
+            if let Err(error) = self.claims.check_pages(&group) {
                 return Some(Err(error));
             }
             self.left = group.rows;

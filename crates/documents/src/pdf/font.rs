@@ -163,28 +163,27 @@ impl Font {
         match &self.codes {
             Codes::Simple(codes) => text
                 .iter()
-                .map(|&code| Glyph {
-                    text: codes.get(usize::from(code)).cloned().unwrap_or_default(),
-                    width: self.width(u32::from(code)),
-                    is_space: code == b' ',
+                .map(|&code| {
+                    let text = codes.get(usize::from(code));
+                    self.glyph(u32::from(code), text, code == b' ')
                 })
                 .collect(),
             Codes::Composite(map) => text
                 .chunks(2)
                 .map(|bytes| {
                     let code = number_of(bytes);
-                    Glyph {
-                        text: map.get(&code).cloned().unwrap_or_default(),
-                        width: self.width(code),
-                        is_space: false,
-                    }
+                    self.glyph(code, map.get(&code), false)
                 })
                 .collect(),
         }
     }
 
-    fn width(&self, code: u32) -> f32 {
-        self.widths.get(&code).unwrap_or(&self.usual_width) * self.unit
+    fn glyph(&self, code: u32, text: Option<&String>, is_space: bool) -> Glyph {
+        Glyph {
+            text: text.cloned().unwrap_or_default(),
+            width: self.widths.get(&code).unwrap_or(&self.usual_width) * self.unit,
+            is_space,
+        }
     }
 }
 

@@ -38,8 +38,8 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
     let left = most.checked_sub(tokens(bytes)).ok_or_else(too_many)?;
     let mut stream_bytes = left.saturating_mul(BYTES_PER_TOKEN);
     // Encrypted files bypass the filter, so that their streams have to share.
-    if names(bytes, b"Encrypt") > 0 {
-        stream_bytes /= names(bytes, OBJECT_STREAM).max(1);
+    if count_names(bytes, b"Encrypt") > 0 {
+        stream_bytes /= count_names(bytes, OBJECT_STREAM).max(1);
     }
     let stream_bytes = usize::try_from(stream_bytes).unwrap_or(usize::MAX);
     let open = |force_reconstruct| {
@@ -51,22 +51,16 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
             ..LoadOptions::default()
         };
         let loaded = Pdf::load_mem_with_options(bytes, options);
-        match (TOKENS_LEFT.get(), loaded) {
-            (None, _) => Err(too_many()),
-            (Some(_), Ok(pdf)) => Ok(pdf),
-            (Some(_), Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. }))) => {
-                Err(too_many())
-            }
-            (
-                Some(_),
-                Err(
-                    PdfError::InvalidPassword
-                    | PdfError::Decryption(_)
-                    | PdfError::UnsupportedSecurityHandler(_),
-                ),
-            ) => Err(encrypted()),
-            (Some(_), Err(error)) => Err(broken(path, error.to_string())),
+        if TOKENS_LEFT.get().is_none() {
+            return Err(too_many());
         }
+        loaded.map_err(|error| match error {
+            PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. }) => too_many(),
+            PdfError::InvalidPassword
+            | PdfError::Decryption(_)
+            | PdfError::UnsupportedSecurityHandler(_) => encrypted(),
+            error => broken(path, error.to_string()),
+        })
     };
     watch.check()?;
     let mut pdf = open(false)?;
@@ -131,14 +125,14 @@ pub(super) fn tokens(bytes: &[u8]) -> u64 {
 }
 
 /// How often a name occurs in the file, however its letters are escaped.
-fn names(bytes: &[u8], wanted: &[u8]) -> u64 {
+fn count_names(bytes: &[u8], name: &[u8]) -> u64 {
     let slashes = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'/');
-    let found = slashes.filter(|&(at, _)| begins_with_name(&bytes[at + 1..], wanted));
+    let found = slashes.filter(|&(at, _)| starts_with_name(&bytes[at + 1..], name));
     found.count() as u64
 }
 
-fn begins_with_name(mut bytes: &[u8], wanted: &[u8]) -> bool {
-    wanted.iter().all(|&letter| {
+fn starts_with_name(mut bytes: &[u8], name: &[u8]) -> bool {
+    name.iter().all(|&letter| {
         let (byte, rest) = match bytes {
             [b'#', high, low, rest @ ..] => {
                 let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -170,7 +164,7 @@ mod tests {
     #[test]
     fn names_are_found_however_they_are_written() {
         assert_eq!(
-            names(b"/ObjStm /Obj#53tm/#4f#62jStm /Obj /ObjStn/", b"ObjStm"),
+            count_names(b"/ObjStm /Obj#53tm/#4f#62jStm /Obj /ObjStn/", b"ObjStm"),
             3
         );
     }

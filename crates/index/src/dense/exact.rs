@@ -17,9 +17,6 @@ pub(super) const NUMBERS_PER_TASK: usize = 1 << 18;
 const SPARSE: usize = 4;
 
 /// The best `k` live passages of a segment, on all threads. The query is not empty.
-///
-/// # Errors
-/// Where the vectors cannot be read.
 pub(super) fn search(
     vectors: &SegmentVectors,
     query: &SegmentQuery<'_>,

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Serialize};
+
 use crate::IndexError;
 
 /// The most neighbors of a node of a graph, in every layer (M_max of HNSW).
@@ -25,7 +28,8 @@ pub struct DenseLayout {
 }
 
 /// The type of the numbers of stored vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum VectorType {
     /// As the embedder returns them.
     #[default]
@@ -38,7 +42,8 @@ pub enum VectorType {
 }
 
 /// How the vectors of a segment are searched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DenseSearch {
     /// By size: exact below 20,000 passages in a segment, a graph up to 2 GiB of it, then the disk.
     #[default]
@@ -57,8 +62,6 @@ impl VectorType {
 }
 
 impl DenseSearch {
-    const ALL: [DenseSearch; 4] = [Self::Auto, Self::Exact, Self::Graph, Self::Disk];
-
     /// The choice for a segment.
     pub(super) fn of(self, passages: usize, dimensions: usize) -> DenseSearch {
         match self {
@@ -78,22 +81,13 @@ impl DenseSearch {
 
 impl fmt::Display for VectorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Int8 => "int8",
-        })
+        self.serialize(f)
     }
 }
 
 impl fmt::Display for DenseSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Exact => "exact",
-            Self::Graph => "graph",
-            Self::Disk => "disk",
-        })
+        self.serialize(f)
     }
 }
 
@@ -111,17 +105,13 @@ impl FromStr for DenseLayout {
     type Err = IndexError;
 
     fn from_str(name: &str) -> Result<Self, IndexError> {
-        let unknown = || IndexError::UnknownDenseLayout {
+        let unknown = |_: serde::de::value::Error| IndexError::UnknownDenseLayout {
             received: name.to_owned(),
         };
         let (search, vectors) = name.split_once(':').unwrap_or((name, "f32"));
-        let mut searches = DenseSearch::ALL.into_iter();
-        let search = searches.find(|known| known.to_string() == search);
-        let mut types = VectorType::ALL.into_iter();
-        let vectors = types.find(|known| known.to_string() == vectors);
         Ok(DenseLayout {
-            search: search.ok_or_else(unknown)?,
-            vectors: vectors.ok_or_else(unknown)?,
+            search: Deserialize::deserialize(search.into_deserializer()).map_err(unknown)?,
+            vectors: Deserialize::deserialize(vectors.into_deserializer()).map_err(unknown)?,
         })
     }
 }
@@ -143,10 +133,12 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for search in DenseSearch::ALL {
+        for search in ["auto", "exact", "graph", "disk"] {
             for vectors in VectorType::ALL {
-                let layout = DenseLayout { vectors, search };
+                let name = format!("{search}:{vectors}");
+                let layout: DenseLayout = name.parse().unwrap();
                 assert_eq!(layout.to_string().parse::<DenseLayout>().unwrap(), layout);
+                assert!(name.starts_with(&layout.to_string()));
             }
         }
         assert_eq!(

@@ -106,9 +106,6 @@ pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<(), IndexError> {
 /// # Shapes
 /// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` returns of how many passages
 /// of a segment, by its number, `is_live` is true.
-///
-/// # Errors
-/// Where the vectors cannot be read.
 pub(crate) fn search(
     segments: &[DenseIndex],
     query: &[f32],

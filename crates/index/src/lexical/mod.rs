@@ -124,7 +124,7 @@ impl LexicalIndex {
     }
 
     /// The best `k` live passages that hold a term of `text`, by BM25, best first; of equal scores
-    /// the one that stands earlier in the corpus. Only the first 512 distinct terms count.
+    /// the one that comes earlier in the corpus. Only the first 512 distinct terms count.
     pub(crate) fn search(
         &self,
         text: &str,
@@ -331,7 +331,5 @@ fn damaged(path: &Path, error: &TantivyError) -> IndexError {
     }
 }
 
-#[cfg(test)]
-mod measurement;
 #[cfg(test)]
 mod tests;

@@ -38,7 +38,7 @@ struct Part {
     field: Field,
     writer: SingleSegmentIndexWriter,
     /// Whether it holds a passage.
-    is_begun: bool,
+    has_passages: bool,
 }
 
 impl LexicalWriter {
@@ -65,7 +65,7 @@ impl LexicalWriter {
 
     /// Adds the next passage.
     pub(crate) fn push(&mut self, title: &str, text: &str) -> Result<(), IndexError> {
-        if self.part.is_begun && self.part.writer.mem_usage() >= self.part_bytes {
+        if self.part.has_passages && self.part.writer.mem_usage() >= self.part_bytes {
             self.finished += 1;
             let next = Part::create(folder(&self.dir, self.finished))?;
             std::mem::replace(&mut self.part, next).finish()?;
@@ -81,12 +81,12 @@ impl LexicalWriter {
 impl Part {
     fn create(path: PathBuf) -> Result<Self, IndexError> {
         std::fs::create_dir(&path).map_err(StorageError::new("create", &path))?;
-        match begin(&path) {
+        match tantivy_writer(&path) {
             Ok((writer, field)) => Ok(Self {
                 path,
                 field,
                 writer,
-                is_begun: false,
+                has_passages: false,
             }),
             Err(error) => Err(write_error(path, error)),
         }
@@ -97,7 +97,7 @@ impl Part {
         for value in [title, title, text] {
             document.add_text(self.field, value);
         }
-        self.is_begun = true;
+        self.has_passages = true;
         let added = contained(|| self.writer.add_document(document));
         // A single passage that takes more than the arena holds.
         let added = added.unwrap_or_else(|reason| Err(TantivyError::InternalError(reason)));
@@ -112,7 +112,7 @@ impl Part {
     }
 }
 
-fn begin(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError> {
+fn tantivy_writer(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError> {
     let (schema, field) = schema();
     let tokenizers = tantivy::tokenizer::TokenizerManager::new();
     tokenizers.register(TOKENIZER, analyzer());

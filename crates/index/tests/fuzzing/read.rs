@@ -109,7 +109,7 @@ impl Tables {
         Self(tables.collect())
     }
 
-    /// The first byte and the file of a layout, to begin with.
+    /// The first byte and the valid file of a layout.
     pub(crate) fn valid(&self, layout: u8) -> Vec<u8> {
         let (segment, file) = &self.0[usize::from(layout) % self.0.len()];
         let mut bytes = vec![layout];

@@ -1,4 +1,4 @@
-//! An embedder without a model: its vectors follow from the texts, and it fails where it is told.
+//! An embedder without a model: its vectors follow from the texts, and it fails on demand.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;

@@ -182,7 +182,7 @@ fn passages_beyond_the_embedder_are_counted_with_their_titles() {
     assert_eq!(files.ingest(&counting(4)).unwrap().longer_than_embedder, 2);
 }
 
-/// An embedder that reads so many tokens.
+/// An embedder with a maximum number of tokens.
 struct Limited(Hashing, usize);
 
 impl Embedder for Limited {
@@ -230,7 +230,7 @@ fn progress_grows_to_the_report() {
     assert_eq!(Some(last.read.bytes_read), last.read.bytes_total);
 }
 
-/// Ingests with trouble at a document behind the first publication, then without.
+/// Ingests with an error at a document after the first publication, then without.
 fn publishes_then_goes_on(expected: &str, trouble: Trouble) {
     let files = Files::new(2000);
     files.write(
@@ -355,7 +355,7 @@ fn a_run_that_is_stopped_before_it_begins_publishes_nothing() {
     assert_eq!((report.added, files.published()), (0, 0));
 }
 
-/// An embedder that is told to stop while it counts the tokens of a document.
+/// An embedder that is stopped while it counts the tokens of a document.
 struct Stopped<'a> {
     inner: Hashing,
     cancel: &'a AtomicBool,

@@ -85,7 +85,7 @@ mod tests {
             reason: "gone".to_owned(),
             generations: vec![1],
         };
-        let repair = "`ken corpus verify --repair --corpus c` goes on from the newest generation";
+        let repair = "`ken corpus verify --repair --corpus c` resumes from the newest generation";
         assert!(worded(&lost).starts_with(repair), "{}", worded(&lost));
         let missing = MilvusError::CollectionMissing {
             address: "milvus://h/c".to_owned(),

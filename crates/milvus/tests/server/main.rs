@@ -22,7 +22,7 @@ use ken_corpus::{Active, Corpus, Passage};
 use ken_index::{Mode, Query};
 use ken_milvus::{Collection, IndexKind, MilvusError, Pushed, push};
 
-/// The index of a new collection: one that is searched as widely as passages are asked for, so that
+/// The index of a new collection: one whose search width follows the number of passages requested, so that
 /// all of them can be found.
 const INDEX: IndexKind = IndexKind::Hnsw;
 

@@ -37,7 +37,7 @@ const ALIGNMENT: usize = 64;
 
 /// A graph on disk: a small one in memory, a large one mapped.
 #[derive(Debug)]
-pub(super) struct GraphFile {
+pub(crate) struct Graph {
     path: PathBuf,
     bytes: Mapped,
     layout: Layout,
@@ -142,7 +142,7 @@ impl Header {
         bytes
     }
 
-    /// Parses the header, which has to be of a graph of so many passages and dimensions.
+    /// Parses the header of a graph of `passages` and `dimensions`.
     fn read(bytes: &[u8], passages: usize, dimensions: usize) -> Result<Header, String> {
         let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {
             return Err(format!("it has only {} bytes", bytes.len()));
@@ -234,13 +234,13 @@ pub(super) fn write(
     Ok(written.map_err(StorageError::new("write", &path))?)
 }
 
-impl GraphFile {
+impl Graph {
     /// Opens the graph of the segment in `dir`; `None` where it has none.
-    pub(super) fn open(
+    pub(in crate::dense) fn open(
         dir: &Path,
         passages: usize,
         dimensions: usize,
-    ) -> Result<Option<GraphFile>, IndexError> {
+    ) -> Result<Option<Graph>, IndexError> {
         let path = dir.join(FILE);
         let bytes = match Mapped::open(&path, None) {
             Ok(bytes) => bytes,
@@ -256,7 +256,7 @@ impl GraphFile {
             })
         });
         match layout {
-            Ok(layout) => Ok(Some(GraphFile {
+            Ok(layout) => Ok(Some(Graph {
                 path,
                 bytes,
                 layout,

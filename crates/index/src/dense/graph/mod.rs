@@ -15,7 +15,8 @@ use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use self::file::{GraphFile, Parts, StoredCodes};
+pub(crate) use self::file::Graph;
+use self::file::{Parts, StoredCodes};
 use self::product::{ProductCodes, ProductQuery};
 use self::scalar::{QueryCodes, ScalarCodes, ScalarQuery};
 use self::walk::{Similarity, Walker};
@@ -28,10 +29,6 @@ use crate::top_k::{Place, TopK};
 /// Nodes visited per result, about: measured. Decides when a filter leaves so few passages that a scan is
 /// quicker.
 const VISITED_PER_RESULT: usize = 16;
-
-/// The graph of a segment's vectors.
-#[derive(Debug)]
-pub(crate) struct Graph(GraphFile);
 
 /// A query to one segment.
 pub(super) struct SegmentQuery<'a> {
@@ -64,18 +61,6 @@ impl Quantization {
 }
 
 impl Graph {
-    /// Opens the graph of the segment in `dir`; `None` where it has none.
-    ///
-    /// # Errors
-    /// Where the file is damaged or cannot be read.
-    pub(super) fn open(
-        dir: &Path,
-        passages: usize,
-        dimensions: usize,
-    ) -> Result<Option<Graph>, IndexError> {
-        Ok(GraphFile::open(dir, passages, dimensions)?.map(Graph))
-    }
-
     /// Builds the graph of the vectors in `dir`, on all threads, and writes it there.
     ///
     /// # Errors
@@ -116,7 +101,7 @@ impl Graph {
 
     /// How its vectors are quantized.
     pub(super) fn quantization(&self) -> Quantization {
-        match self.0.codes() {
+        match self.codes() {
             StoredCodes::Scalar(_) => Quantization::Scalar,
             StoredCodes::Product(_) => Quantization::Product,
         }
@@ -124,16 +109,13 @@ impl Graph {
 
     /// Nearly the best `k` live passages. `None` where scanning the live ones is quicker: where they are
     /// few, or far from everything near the query.
-    ///
-    /// # Errors
-    /// Where the vectors cannot be read.
     pub(super) fn search(
         &self,
         vectors: &SegmentVectors,
         query: &SegmentQuery<'_>,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
-        match self.0.codes() {
+        match self.codes() {
             StoredCodes::Scalar(codes) => {
                 let codes_of_query = &QueryCodes::of(query.vector);
                 let by = ScalarQuery {
@@ -163,7 +145,7 @@ impl Graph {
             live_count,
         } = query;
         let ef_search = self.quantization().ef_search(k);
-        let (starts, ordinals) = self.0.passages();
+        let (starts, ordinals) = self.passages();
         let nodes = starts.len().saturating_sub(1);
         let visited = ef_search
             .saturating_mul(VISITED_PER_RESULT)
@@ -188,8 +170,8 @@ impl Graph {
                 .map(|ordinal| Place { segment, ordinal })
                 .filter(|&place| is_live(place))
         };
-        let shared = || self.0.damaged("it gives passages to more than one node");
-        let layers = self.0.layers();
+        let shared = || self.damaged("it gives passages to more than one node");
+        let layers = self.layers();
         let found = Walker::default().walk(&layers, by, ef_search, live_count, &|node| {
             live(node).next().is_some()
         });
