@@ -128,15 +128,16 @@ impl Filter {
     }
 }
 
-/// The number in a text, without surrounding spaces. `nan` is a text: there are people of that name.
+/// The number in a text, without surrounding spaces. `nan` is a text: there are people of that
+/// name.
 #[must_use]
 pub fn number_in(text: &str) -> Option<f64> {
     let number = text.trim().parse::<f64>().ok();
     number.filter(|number| !number.is_nan())
 }
 
-/// A selection of a corpus's passages, such as the live ones that match filters: for each segment which
-/// and how many.
+/// A selection of a corpus's passages, such as the live ones that match filters: for each segment
+/// which and how many.
 #[derive(Debug, Clone)]
 pub struct Selection(Vec<(FixedBitSet, usize)>);
 

@@ -18,8 +18,7 @@ pub use passage::{Passage, PassageId, titled};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;
 pub use store::{
-    Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
-    EmbedderIdentity, JoinProgress, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published,
-    Segment, Setting, Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer,
-    history, join, verify,
+    Active, Assigner, ByteProgress, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
+    EmbedderIdentity, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published, Segment,
+    Setting, Settings, ShardInfo, Sharding, StagedSegment, Writer, history, join, verify,
 };

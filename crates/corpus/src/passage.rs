@@ -68,7 +68,8 @@ impl Passage {
     }
 }
 
-/// The text of a passage as models see it to embed or compare it: the document's title and the text.
+/// The text of a passage as models see it to embed or compare it: the document's title and the
+/// text.
 #[must_use]
 pub fn titled(title: &str, text: &str) -> String {
     match title.is_empty() {

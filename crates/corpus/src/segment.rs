@@ -1,7 +1,7 @@
 //! Cutting a document's text into the texts of its passages.
 //!
-//! Pieces are slices of the text, so no character changes; only white space between and around them is
-//! lost. The caller provides the token boundaries: no model is loaded here.
+//! Pieces are slices of the text, so no character changes; only white space between and around them
+//! is lost. The caller provides the token boundaries: no model is loaded here.
 
 use std::fmt;
 use std::ops::Range;
@@ -108,8 +108,8 @@ impl FromStr for Segmentation {
 /// Cuts `text` into the texts of its passages, in order, none of them empty.
 ///
 /// `token_spans` returns the byte range of each token of a text, in order; it is called only for
-/// [`Segmentation::Tokens`]. Text that no token covers belongs to the token before it, and a character
-/// that several tokens share is never split.
+/// [`Segmentation::Tokens`]. Text that no token covers belongs to the token before it, and a
+/// character that several tokens share is never split.
 #[must_use]
 pub fn segment<'t>(
     text: &'t str,

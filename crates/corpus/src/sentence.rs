@@ -34,12 +34,13 @@ const STARTERS: &[&str] = &[
 /// A line of at least this many characters is assumed to be wrapped.
 const WRAPPED_LINE_CHARS: usize = 60;
 
-/// The most characters of an abbreviation, initials or the number of a list item. The text inspected before
-/// a boundary has to be limited: a text can have a boundary every few bytes, and no space at all.
+/// The most characters of an abbreviation, initials or the number of a list item. The text
+/// inspected before a boundary has to be limited: a text can have a boundary every few bytes, and
+/// no space at all.
 const LONGEST_WORD: usize = 64;
 
-/// Longer runs of punctuation and spaces are shortened before Unicode's rules are applied: those look
-/// ahead, from each character after a full stop, to the next letter.
+/// Longer runs of punctuation and spaces are shortened before Unicode's rules are applied: those
+/// look ahead, from each character after a full stop, to the next letter.
 const LONGEST_RUN: usize = 16;
 
 /// The sentences of `text`, in order, without the white space around them, none of them empty.
@@ -168,8 +169,8 @@ fn is_in_run(character: char) -> bool {
         && !matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether the text before a boundary is a whole sentence, given the space after it and the text that
-/// follows.
+/// Whether the text before a boundary is a whole sentence, given the space after it and the text
+/// that follows.
 fn is_sentence_end(before: &str, space: &str, next: &str) -> bool {
     let sentence = before.trim_end();
     let breaks = line_breaks(&before[sentence.len()..]) + line_breaks(space);

@@ -1,5 +1,5 @@
-//! The derive of `Diagnostic` and the macro `remedy!`, documented in `ken-diagnostic`, which re-exports
-//! both.
+//! The derive of `Diagnostic` and the macro `remedy!`, documented in `ken-diagnostic`, which
+//! re-exports both.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -116,8 +116,8 @@ impl Attributes {
     }
 }
 
-/// The arms of one variant in `kind` and in `remedy`. The defaults are those of the type, or, where it
-/// forwards, of its source.
+/// The arms of one variant in `kind` and in `remedy`. The defaults are those of the type, or, where
+/// it forwards, of its source.
 fn arm(
     path: &TokenStream,
     name: &Ident,
@@ -185,8 +185,8 @@ fn is_path(kind: &Type) -> bool {
     last.is_some_and(|segment| segment.ident == "PathBuf")
 }
 
-/// The remedy of a text with marks: `<setting>`, `<Action>`, `<Action {argument}>` and `<*expression>`.
-/// The rest is formatted as by `format!`; `paths` are displayed.
+/// The remedy of a text with marks: `<setting>`, `<Action>`, `<Action {argument}>` and
+/// `<*expression>`. The rest is formatted as by `format!`; `paths` are displayed.
 fn marked(text: &LitStr, paths: &[&Ident]) -> Result<TokenStream> {
     let value = text.value();
     let mut rest = value.as_str();

@@ -1,6 +1,6 @@
-//! What an error carries beside its message: a stable kind for machines, and a remedy as data. A remedy
-//! names settings and actions, never commands or flags: the command line, or another front end, words
-//! them.
+//! What an error carries beside its message: a stable kind for machines, and a remedy as data. A
+//! remedy names settings and actions, never commands or flags: the command line, or another front
+//! end, words them.
 //!
 //! ```
 //! # extern crate ken_diagnostic;
@@ -24,10 +24,10 @@
 //! assert_eq!(remedy.actions().next(), Some(&ken_diagnostic::Action::PullModel("hf:org/model".to_owned())));
 //! ```
 //!
-//! Attributes are set on a variant, or on the type for all variants without their own: `kind = "…"` or an
-//! expression; `remedy = "…"` or an expression of a [`Remedy`] or an `Option<Remedy>`; `forward` takes
-//! both from the field `source`, or the only field. Expressions and formats can use the fields by their
-//! names, or as `_0`.
+//! Attributes are set on a variant, or on the type for all variants without their own: `kind = "…"`
+//! or an expression; `remedy = "…"` or an expression of a [`Remedy`] or an `Option<Remedy>`;
+//! `forward` takes both from the field `source`, or the only field. Expressions and formats can use
+//! the fields by their names, or as `_0`.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -93,7 +93,8 @@ pub enum Part {
     Action(Action),
 }
 
-/// Something that a person can do with ken; a text is the folder, address, model or policy to do it with.
+/// Something that a person can do with ken; a text is the folder, address, model or policy to do it
+/// with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum Action {

@@ -15,8 +15,8 @@ impl Budget {
     /// document several times over still fits into a few hundred megabytes.
     pub const DEFAULT_DOCUMENT_BYTES: u64 = 64 << 20;
 
-    /// How deep containers may be nested. Not a setting: recursive parsers, and those that visit all
-    /// open containers on every line, need a bound whatever memory there is.
+    /// How deep containers may be nested. Not a setting: recursive parsers, and those that visit
+    /// all open containers on every line, need a bound whatever memory there is.
     pub(crate) const DEPTH: usize = 100;
 
     /// The window that every Zstandard decoder has to support (RFC 8878).
@@ -29,7 +29,8 @@ impl Budget {
         (self.document_bytes / 64).max(1024)
     }
 
-    /// The most bytes of page content that a PDF may draw, counting each form every time it is drawn.
+    /// The most bytes of page content that a PDF may draw, counting each form every time it is
+    /// drawn.
     pub(crate) fn work(self) -> u64 {
         self.document_bytes.saturating_mul(2)
     }
@@ -39,8 +40,8 @@ impl Budget {
         (self.document_bytes / 16).max(1024)
     }
 
-    /// How far to search for the end of a document that is over the budget, before giving up the rest
-    /// of its file.
+    /// How far to search for the end of a document that is over the budget, before giving up the
+    /// rest of its file.
     pub(crate) fn search(self) -> u64 {
         self.document_bytes.saturating_mul(16)
     }

@@ -1,4 +1,5 @@
-//! Compressed input, recognized by a file's name or by its first bytes, and decompressed as it is read.
+//! Compressed input, recognized by a file's name or by its first bytes, and decompressed as it is
+//! read.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader};
@@ -59,8 +60,8 @@ impl Compression {
             .find(|compression| first_bytes.starts_with(compression.properties().2))
     }
 
-    /// The decompressed bytes of all members of `compressed`, concatenated. Zstandard gets no larger
-    /// window than the budget's; the others have small ones.
+    /// The decompressed bytes of all members of `compressed`, concatenated. Zstandard gets no
+    /// larger window than the budget's; the others have small ones.
     pub(crate) fn decompress(
         self,
         compressed: impl BufRead + Send + 'static,

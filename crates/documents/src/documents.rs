@@ -29,8 +29,8 @@ pub struct ReadProgress {
 
 /// Documents as they are read; see [`read_documents`].
 ///
-/// After an error in one record the iteration continues with the next record, after one in a file with
-/// the next file.
+/// After an error in one record the iteration continues with the next record, after one in a file
+/// with the next file.
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
     /// The rest of the file that is being read.
@@ -47,8 +47,8 @@ pub struct Documents {
 /// How to read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// The format of standard input, which is the path `-`, and of files given by name, whatever their
-    /// extensions; `None` to go by the extensions.
+    /// The format of standard input, which is the path `-`, and of files given by name, whatever
+    /// their extensions; `None` to go by the extensions.
     pub format: Option<Format>,
     /// What one document may cost.
     pub budget: Budget,
@@ -189,8 +189,8 @@ fn whole(file: &InputFile, contents: Contents) -> Records {
     Box::new(iter::once(Ok(Record { document, place })))
 }
 
-/// Refuses a document that came out over the budget: rows of Parquet and codes of PDF fonts can expand
-/// to more than they take in the file.
+/// Refuses a document that came out over the budget: rows of Parquet and codes of PDF fonts can
+/// expand to more than they take in the file.
 fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
     let Document {
         id, title, text, ..

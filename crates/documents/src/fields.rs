@@ -10,9 +10,9 @@ use ken_corpus::Document;
 
 /// The document of a record. Fields of other names become metadata.
 ///
-/// Without a `title` field, the first line of several in `contents` is the title, without the quotes
-/// around it, as in FlashRAG's corpora. Where there is a title and `contents` starts with the same
-/// line, that line is not repeated in the text.
+/// Without a `title` field, the first line of several in `contents` is the title, without the
+/// quotes around it, as in FlashRAG's corpora. Where there is a title and `contents` starts with
+/// the same line, that line is not repeated in the text.
 pub(crate) fn document(
     mut fields: Map<String, Value>,
     place: &Place,

@@ -42,8 +42,8 @@ pub(crate) enum Origin {
 /// All files below the given paths: the paths in their order, each folder sorted by name.
 ///
 /// In folders, hidden files, unknown extensions, links to folders and folders that are a corpus are
-/// skipped. A file given by name must have a known extension, unless a format is given; the path `-`
-/// is standard input, for which a format must be given.
+/// skipped. A file given by name must have a known extension, unless a format is given; the path
+/// `-` is standard input, for which a format must be given.
 pub(crate) fn find_files(
     paths: &[PathBuf],
     given: Option<Format>,

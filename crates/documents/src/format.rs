@@ -55,7 +55,8 @@ fn of_extension(extension: &str) -> Option<Format> {
 }
 
 impl Format {
-    /// Whether files of this format are also read compressed. The others have their own compression.
+    /// Whether files of this format are also read compressed. The others have their own
+    /// compression.
     fn may_be_compressed(self) -> bool {
         !matches!(self, Self::Pdf | Self::Parquet)
     }

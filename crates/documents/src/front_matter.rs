@@ -1,5 +1,5 @@
-//! The subset of YAML that front matter of Markdown files uses: `key: value` and lists, plain or quoted.
-//! Values of several lines or with nested keys are left out.
+//! The subset of YAML that front matter of Markdown files uses: `key: value` and lists, plain or
+//! quoted. Values of several lines or with nested keys are left out.
 
 use serde_json::{Map, Number, Value};
 

@@ -25,8 +25,8 @@ const HIDDEN: [&[u8]; 8] = [
     b"select",
 ];
 
-/// The title element's text, or else the first first-level heading's; the visible text; and what the
-/// page says of itself.
+/// The title element's text, or else the first first-level heading's; the visible text; and what
+/// the page says of itself.
 ///
 /// # Errors
 /// [`ReadError::Stopped`].

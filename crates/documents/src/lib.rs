@@ -1,8 +1,9 @@
 //! Documents from files, folders and standard input, one at a time.
 //!
-//! The format follows from the file's extension, after that of a compression is removed, or is named
-//! by the caller; each has a module here. Nothing is fetched, and only UTF-8 is read. Readers write
-//! nothing: `ken-corpus` defines what a document is, and which folders are a corpus and are skipped.
+//! The format follows from the file's extension, after that of a compression is removed, or is
+//! named by the caller; each has a module here. Nothing is fetched, and only UTF-8 is read. Readers
+//! write nothing: `ken-corpus` defines what a document is, and which folders are a corpus and are
+//! skipped.
 
 mod budget;
 mod compression;

@@ -111,8 +111,8 @@ pub(crate) fn contents(
     })
 }
 
-/// Whether quotes and lists may be nested too deep. It counts the marks before the text of each line,
-/// and takes indentation for nesting only as far as lists are open.
+/// Whether quotes and lists may be nested too deep. It counts the marks before the text of each
+/// line, and takes indentation for nesting only as far as lists are open.
 fn is_too_deep(markdown: &str) -> bool {
     let mut lists = 0_usize;
     markdown.lines().any(|line| {

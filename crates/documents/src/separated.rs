@@ -1,5 +1,5 @@
-//! Comma- and tab-separated values with a header, quoted as spreadsheets and DPR's `psgs_w100.tsv` do
-//! it (a quote within quotes is doubled).
+//! Comma- and tab-separated values with a header, quoted as spreadsheets and DPR's `psgs_w100.tsv`
+//! do it (a quote within quotes is doubled).
 
 use std::collections::HashSet;
 use std::io::BufRead;

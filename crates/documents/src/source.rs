@@ -217,8 +217,8 @@ pub(crate) fn line_breaks(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// A reader that returns no more than the budget of a document at a time, and fails once the reading
-/// is to stop. It comes after decompression, so that it counts what takes memory.
+/// A reader that returns no more than the budget of a document at a time, and fails once the
+/// reading is to stop. It comes after decompression, so that it counts what takes memory.
 pub(crate) struct Metered {
     inner: Box<dyn BufRead + Send>,
     watch: Watch,

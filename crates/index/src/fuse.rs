@@ -11,8 +11,8 @@ use std::hash::Hash;
 /// The constant of the paper, which dampens the weight of the first ranks.
 const K: f64 = 60.0;
 
-/// How many results of each ranking are fused for the best `k`: enough that a passage in the middle of
-/// both can outrank one at the top of either.
+/// How many results of each ranking are fused for the best `k`: enough that a passage in the middle
+/// of both can outrank one at the top of either.
 #[must_use]
 pub fn fused_depth(k: usize) -> usize {
     k.saturating_mul(10).max(100)

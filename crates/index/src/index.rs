@@ -13,8 +13,8 @@ use crate::{IndexError, Mode};
 pub struct Hit {
     /// The passage.
     pub passage: Passage,
-    /// The larger, the more relevant. The scale depends on the mode: the cosine in [-1, 1], BM25 from 0
-    /// up, or the fused score in (0, 2/61].
+    /// The larger, the more relevant. The scale depends on the mode: the cosine in [-1, 1], BM25
+    /// from 0 up, or the fused score in (0, 2/61].
     pub score: f32,
 }
 
@@ -56,8 +56,8 @@ impl Index {
         &self.corpus
     }
 
-    /// The `k` best passages, best first, of the selected ones, or else of all live ones; fewer where
-    /// fewer match. Of equal scores, the passage that comes earlier in the corpus is first.
+    /// The `k` best passages, best first, of the selected ones, or else of all live ones; fewer
+    /// where fewer match. Of equal scores, the passage that comes earlier in the corpus is first.
     ///
     /// # Errors
     /// Where the query's vector is missing, of the wrong size or not finite in a mode that needs

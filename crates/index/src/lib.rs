@@ -1,4 +1,5 @@
-//! Search over a corpus: dense search, exact or by a graph, BM25, and both fused by reciprocal rank.
+//! Search over a corpus: dense search, exact or by a graph, BM25, and both fused by reciprocal
+//! rank.
 //!
 //! Each segment of the corpus carries its own immutable index: [`SegmentWriter`] writes it into a
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This

@@ -1,7 +1,7 @@
 //! Ranking the passages of a corpus for a query: the mode decides which searches run.
 //!
-//! This works on the folders of segments and on places; the corpus knows which passages are live, and
-//! what they say.
+//! This works on the folders of segments and on places; the corpus knows which passages are live,
+//! and what they say.
 
 use std::path::Path;
 
@@ -16,8 +16,8 @@ use crate::{IndexError, Mode};
 pub struct Query<'a> {
     /// The text. No character of it is syntax.
     pub text: &'a str,
-    /// The embedding of the text by the corpus's embedder, L2-normalized: `[dimensions]`. Lexical search
-    /// does not need it.
+    /// The embedding of the text by the corpus's embedder, L2-normalized: `[dimensions]`. Lexical
+    /// search does not need it.
     pub vector: Option<&'a [f32]>,
 }
 
@@ -65,8 +65,8 @@ impl Rankings {
         })
     }
 
-    /// The best `k` live passages, best first; of equal scores the one that comes earlier in the corpus.
-    /// `live_count` returns how many passages of a segment are live.
+    /// The best `k` live passages, best first; of equal scores the one that comes earlier in the
+    /// corpus. `live_count` returns how many passages of a segment are live.
     pub(crate) fn rank(
         &self,
         query: &Query<'_>,

@@ -1,11 +1,12 @@
 //! Text to the terms of the lexical index, the same way for passages and queries.
 //!
-//! Terms are words by Unicode's word boundaries, lower-cased, without accents, in compatibility form
-//! (full-width letters become plain ones), and stemmed by the Snowball stemmer of the main language of
-//! their script: Latin words as English, Cyrillic ones as Russian, and so on. Scripts written without
-//! spaces (Chinese, Japanese, Thai and others) become overlapping bigrams of characters, since neither
-//! single characters nor whole runs tell passages apart. There are no stop words: BM25 already gives
-//! frequent words little weight, and some queries consist of nothing else.
+//! Terms are words by Unicode's word boundaries, lower-cased, without accents, in compatibility
+//! form (full-width letters become plain ones), and stemmed by the Snowball stemmer of the main
+//! language of their script: Latin words as English, Cyrillic ones as Russian, and so on. Scripts
+//! written without spaces (Chinese, Japanese, Thai and others) become overlapping bigrams of
+//! characters, since neither single characters nor whole runs tell passages apart. There are no
+//! stop words: BM25 already gives frequent words little weight, and some queries consist of nothing
+//! else.
 
 use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
@@ -21,8 +22,8 @@ pub(crate) fn analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(Terms).build()
 }
 
-/// The most distinct terms of a query that count. A longer query is a document, and its first words say
-/// as much as all.
+/// The most distinct terms of a query that count. A longer query is a document, and its first words
+/// say as much as all.
 const QUERY_TERMS: usize = 512;
 
 /// The length of the prefix of a query, in bytes, that is tokenized.
@@ -140,7 +141,8 @@ fn stem(word: &str) -> String {
     }
 }
 
-/// Turns a run of unspaced characters into overlapping bigrams; a single character is a term itself.
+/// Turns a run of unspaced characters into overlapping bigrams; a single character is a term
+/// itself.
 fn push_bigrams(terms: &mut Vec<String>, run: &mut Vec<&str>) {
     if let [alone] = run[..] {
         terms.push(alone.to_owned());

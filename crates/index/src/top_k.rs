@@ -1,7 +1,7 @@
 //! The best k candidates of a search, kept in a bounded heap.
 //!
-//! The order is total, so that results do not depend on threads: the larger score first, and of equal
-//! scores the passage that comes earlier in the corpus.
+//! The order is total, so that results do not depend on threads: the larger score first, and of
+//! equal scores the passage that comes earlier in the corpus.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;

@@ -60,8 +60,8 @@ impl SegmentWriter {
         self.lexical.push(&passage.title, &passage.text)
     }
 
-    /// Completes the files, and builds a graph of many vectors, which uses all threads and takes about a
-    /// minute of one for 100,000. They are synced when the segment is published.
+    /// Completes the files, and builds a graph of many vectors, which uses all threads and takes
+    /// about a minute of one for 100,000. They are synced when the segment is published.
     ///
     /// # Errors
     /// Where a file cannot be written.

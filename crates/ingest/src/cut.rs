@@ -8,8 +8,8 @@ use ken_corpus::{Document, Segmentation, SegmentationError};
 /// How documents are cut into passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Records are passages already and stay whole; other documents are cut into 100 words, as is usual for
-    /// retrieval corpora.
+    /// Records are passages already and stay whole; other documents are cut into 100 words, as is
+    /// usual for retrieval corpora.
     Auto,
     /// Every document the same way.
     Every(Segmentation),

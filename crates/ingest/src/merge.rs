@@ -1,5 +1,5 @@
-//! Merging many small segments into few large ones: in passing, while documents are ingested, and on
-//! demand, to compact a corpus.
+//! Merging many small segments into few large ones: in passing, while documents are ingested, and
+//! on demand, to compact a corpus.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use ken_index::{DenseLayout, IndexError, RowBuffer, SegmentVectors, SegmentWrite
 
 use crate::IngestError;
 
-/// How many segments of a shard and of similar size are merged into one. A passage is rewritten each time
-/// the corpus grows by this factor.
+/// How many segments of a shard and of similar size are merged into one. A passage is rewritten
+/// each time the corpus grows by this factor.
 const MERGED: usize = 8;
 
 /// The upper limit, in passages, of the smallest size class of segments.
@@ -25,9 +25,9 @@ pub struct CompactProgress {
     pub passages_total: usize,
 }
 
-/// Drops dead and pruned passages from the files of a corpus, shard by shard, each becoming one segment,
-/// and earlier generations from the history. Returns the resulting generation and whether it was
-/// interrupted; the shards finished until then stay compacted.
+/// Drops dead and pruned passages from the files of a corpus, shard by shard, each becoming one
+/// segment, and earlier generations from the history. Returns the resulting generation and whether
+/// it was interrupted; the shards finished until then stay compacted.
 ///
 /// # Errors
 /// If a file cannot be read or written; the published generation stays.
@@ -67,8 +67,8 @@ pub fn compact(
     Ok((writer.forget_history()?, false))
 }
 
-/// Merges segments of a shard while there are [`MERGED`] of similar size, or until `cancel` is set; the
-/// next run merges the others. Returns the current generation.
+/// Merges segments of a shard while there are [`MERGED`] of similar size, or until `cancel` is set;
+/// the next run merges the others. Returns the current generation.
 pub(crate) fn merge_small_segments(
     writer: &mut Writer,
     cancel: &AtomicBool,
@@ -103,8 +103,8 @@ fn due(shards: &[Vec<Arc<Segment>>]) -> Option<Vec<Arc<Segment>>> {
     })
 }
 
-/// A staged segment with the live documents of some segments of a shard; `None` soon after `cancel` has
-/// been set. `each` is called after every passage.
+/// A staged segment with the live documents of some segments of a shard; `None` soon after `cancel`
+/// has been set. `each` is called after every passage.
 fn merged(
     writer: &mut Writer,
     segments: &[Arc<Segment>],

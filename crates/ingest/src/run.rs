@@ -42,17 +42,18 @@ pub struct Ingest<'a> {
     pub sharding: Option<Sharding>,
     /// How vectors are stored and searched; `None` for the corpus's layout, or `auto` if it is new.
     pub dense: Option<DenseLayout>,
-    /// Ingests the documents of this shard only, counted from 0. Runs for the other shards have to read the
-    /// same documents in the same order, each into a corpus of its own.
+    /// Ingests the documents of this shard only, counted from 0. Runs for the other shards have to
+    /// read the same documents in the same order, each into a corpus of its own.
     pub only_shard: Option<u32>,
-    /// Called with the error of each document that cannot be read, which is skipped; `None` to end the run
-    /// at the first.
+    /// Called with the error of each document that cannot be read, which is skipped; `None` to end
+    /// the run at the first.
     pub on_broken: Option<&'a (dyn Fn(&ReadError) + Sync)>,
 }
 
-/// Ingests the documents that are new or changed. `progress` is called after each batch of passages, on
-/// the calling thread; `cancel` is checked between documents and between batches, while a long document
-/// is cut, while segments are merged, and while documents are read if it is also their stop flag.
+/// Ingests the documents that are new or changed. `progress` is called after each batch of
+/// passages, on the calling thread; `cancel` is checked between documents and between batches,
+/// while a long document is cut, while segments are merged, and while documents are read if it is
+/// also their stop flag.
 ///
 /// # Errors
 /// The first document that cannot be read, cut, embedded or written ends the run; what was

@@ -9,8 +9,8 @@ pub(crate) struct Split {
 }
 
 impl Split {
-    /// Continues from the published documents. A run for one shard knows nothing of the others, so it
-    /// repeats the assignment from the first document on, as the runs for the others do.
+    /// Continues from the published documents. A run for one shard knows nothing of the others, so
+    /// it repeats the assignment from the first document on, as the runs for the others do.
     pub(crate) fn new(writer: &Writer, only: Option<u32>) -> Result<Self, CorpusError> {
         let sharding = writer.settings().sharding;
         if let Some(shard) = only
@@ -35,8 +35,8 @@ impl Split {
         })
     }
 
-    /// The shard of the next document; `None` if it belongs to another run. A known document stays where it
-    /// is.
+    /// The shard of the next document; `None` if it belongs to another run. A known document stays
+    /// where it is.
     pub(crate) fn shard(&mut self, id: &str, state: DocumentState) -> Option<u32> {
         let assigned = match (state, self.only) {
             (DocumentState::New, _) | (_, Some(_)) => Some(self.assigner.assign(id)),

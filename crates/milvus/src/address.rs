@@ -1,5 +1,5 @@
-//! The address of a corpus in Milvus: `milvus://HOST:PORT/COLLECTION`, or `milvus+https://` where the
-//! connection is encrypted. Nothing is connected here.
+//! The address of a corpus in Milvus: `milvus://HOST:PORT/COLLECTION`, or `milvus+https://` where
+//! the connection is encrypted. Nothing is connected here.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,8 +10,8 @@ const SCHEME: &str = "milvus://";
 /// Encrypted by TLS.
 const ENCRYPTED: &str = "milvus+https://";
 
-/// A host whose name contains this is taken by the SDK for a directory of servers. It would send the
-/// token to whichever server that names.
+/// A host whose name contains this is taken by the SDK for a directory of servers. It would send
+/// the token to whichever server that names.
 const GLOBAL_CLUSTER: &str = "global-cluster";
 
 /// The port where none is given.

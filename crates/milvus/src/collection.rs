@@ -94,8 +94,8 @@ impl Collection {
         self.connection.address()
     }
 
-    /// The counts of the generation that was pushed, inactive shards included. Bytes are those of the
-    /// corpus on disk.
+    /// The counts of the generation that was pushed, inactive shards included. Bytes are those of
+    /// the corpus on disk.
     #[must_use]
     pub fn info(&self) -> &CorpusInfo {
         &self.identity.info
@@ -129,8 +129,8 @@ impl Collection {
     /// where fewer match. Of equal scores the smaller passage id comes first.
     ///
     /// # Errors
-    /// A query that does not fit, a lexical search without a lexical index, more than 16,384 requested
-    /// passages, or a server that fails.
+    /// A query that does not fit, a lexical search without a lexical index, more than 16,384
+    /// requested passages, or a server that fails.
     pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, MilvusError> {
         if k > MOST_HITS {
             return Err(MilvusError::TooManyHits {

@@ -22,8 +22,9 @@ pub(crate) const SHORT: Duration = Duration::from_secs(60);
 /// How long building an index or loading a collection may take.
 pub(crate) const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a call is tried where the server is too busy or, for calls that change nothing, does not
-/// answer. The backoff grows up to 3 s: a search, which somebody waits for, gives up after two seconds.
+/// How often a call is tried where the server is too busy or, for calls that change nothing, does
+/// not answer. The backoff grows up to 3 s: a search, which somebody waits for, gives up after two
+/// seconds.
 pub(crate) const SEARCH_ATTEMPTS: u32 = 5;
 /// A push gives up after 17 seconds, more than servers delay a second flush.
 pub(crate) const PUSH_ATTEMPTS: u32 = 10;

@@ -50,8 +50,8 @@ pub(crate) fn create(
     }
 }
 
-/// Refuses an index whose name the server accepts but which it never builds: after its next start it
-/// could not load the collection.
+/// Refuses an index whose name the server accepts but which it never builds: after its next start
+/// it could not load the collection.
 fn refuse_unknown(connection: &Connection, index: IndexKind) -> Result<(), MilvusError> {
     if index != IndexKind::DiskAnn {
         return Ok(());

@@ -9,8 +9,8 @@
 //! - its **bounds**, a JSON object with the least and the greatest value of every key, for `<`, `<=`,
 //!   `>` and `>=`: among all texts, among those that are no numbers, and among the numbers.
 //!
-//! Keys and values are digests and hexadecimal there and in expressions: nothing in a filter can end
-//! the literal that it becomes.
+//! Keys and values are digests and hexadecimal there and in expressions: nothing in a filter can
+//! end the literal that it becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -22,8 +22,8 @@ use crate::error::MilvusError;
 use crate::schema::{BOUNDS, FACETS};
 
 /// How many bytes of a text its bounds keep. One more than the value of a filter may have, so that
-/// what is cut off never counts: a text that starts with a filter's whole value and is longer is the
-/// greater one, however it continues.
+/// what is cut off never counts: a text that starts with a filter's whole value and is longer is
+/// the greater one, however it continues.
 const KEPT: usize = 256;
 
 /// The fields derived from the metadata of a passage.

@@ -1,8 +1,8 @@
 //! A corpus in Milvus: pushing it there, and searching it there.
 //!
 //! [`push`] brings a collection to the state of a corpus's generation, [`Collection`] searches it
-//! as `ken-index` searches the corpus on disk. This is the only crate that talks to Milvus. It embeds
-//! nothing, and it changes no corpus on disk.
+//! as `ken-index` searches the corpus on disk. This is the only crate that talks to Milvus. It
+//! embeds nothing, and it changes no corpus on disk.
 
 mod address;
 mod collection;

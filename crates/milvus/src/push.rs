@@ -1,9 +1,9 @@
 //! Bringing a collection to the state of a corpus's generation.
 //!
 //! What is gone is deleted first, then what is new or changed is sent, segment by segment. The
-//! collection records which segments it holds in full, and in what state, so that an interrupted push
-//! resumes, and one after a change sends the change only. An entry is withdrawn before anything it
-//! covers is touched. For a segment without an entry, the server is asked what it has.
+//! collection records which segments it holds in full, and in what state, so that an interrupted
+//! push resumes, and one after a change sends the change only. An entry is withdrawn before
+//! anything it covers is touched. For a segment without an entry, the server is asked what it has.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -343,8 +343,8 @@ impl Push<'_> {
         Ok(existing)
     }
 
-    /// Sends rows in batches that a server takes. Replacing rows are sent apart from new ones, which
-    /// cost a server much less.
+    /// Sends rows in batches that a server takes. Replacing rows are sent apart from new ones,
+    /// which cost a server much less.
     fn send_rows(
         &mut self,
         partition: &str,

@@ -13,9 +13,10 @@ const SYNC_EVERY: Duration = Duration::from_secs(2);
 
 /// A file that this process alone appends to.
 ///
-/// An append is passed to the system at once, so it survives the end of the process. It survives a power
-/// loss once it has been synced: every few seconds, and when the file is dropped. After a power loss
-/// parts that were not synced may read as zeros, whose lines the reader drops: [`AppendFile::is_torn`].
+/// An append is passed to the system at once, so it survives the end of the process. It survives a
+/// power loss once it has been synced: every few seconds, and when the file is dropped. After a
+/// power loss parts that were not synced may read as zeros, whose lines the reader drops:
+/// [`AppendFile::is_torn`].
 #[derive(Debug)]
 pub struct AppendFile {
     path: PathBuf,
@@ -78,8 +79,8 @@ impl AppendFile {
         Ok(bytes)
     }
 
-    /// Whether a line of a text file lost its contents in a power loss: what a file system had not written
-    /// reads as zeros, which no text contains.
+    /// Whether a line of a text file lost its contents in a power loss: what a file system had not
+    /// written reads as zeros, which no text contains.
     #[must_use]
     pub fn is_torn(line: &[u8]) -> bool {
         line.contains(&0)
@@ -98,8 +99,8 @@ impl AppendFile {
     /// Appends `bytes`.
     ///
     /// # Errors
-    /// If they cannot be written, e.g. for lack of space: then none of them is there. Or if earlier appends
-    /// cannot be synced.
+    /// If they cannot be written, e.g. for lack of space: then none of them is there. Or if earlier
+    /// appends cannot be synced.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.is_dirty = true;
         if let Err(error) = self.file.write_all(bytes) {

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::StorageError;
 use crate::folder::{parent, sync_dir};
 
-/// A file that is being written beside its final path, under the same name with `.tmp` appended. If the
-/// path is a pipe, a terminal or another device, that is written to instead: it cannot be replaced.
+/// A file that is being written beside its final path, under the same name with `.tmp` appended. If
+/// the path is a pipe, a terminal or another device, that is written to instead: it cannot be
+/// replaced.
 ///
-/// Until it is renamed, the previous file stays in place. If dropped before that, the new one is removed.
-/// What a killed process left is overwritten by the next one; processes that write the same file take
-/// turns, and the last one wins.
+/// Until it is renamed, the previous file stays in place. If dropped before that, the new one is
+/// removed. What a killed process left is overwritten by the next one; processes that write the
+/// same file take turns, and the last one wins.
 #[derive(Debug)]
 pub struct AtomicFile {
     /// `None` only during drop.
@@ -65,8 +66,8 @@ impl AtomicFile {
         }
     }
 
-    /// Syncs the contents and gives the file its name. The name itself is not on the disk before the folder
-    /// is synced; [`AtomicFile::commit`] does that too.
+    /// Syncs the contents and gives the file its name. The name itself is not on the disk before
+    /// the folder is synced; [`AtomicFile::commit`] does that too.
     ///
     /// # Errors
     /// If it cannot be written, synced or renamed. The previous file is then untouched.
@@ -83,8 +84,8 @@ impl AtomicFile {
     /// As [`AtomicFile::rename`], and syncs the name.
     ///
     /// # Errors
-    /// As there; or if the folder cannot be synced: then the file is in place, but may be lost in a power
-    /// loss.
+    /// As there; or if the folder cannot be synced: then the file is in place, but may be lost in a
+    /// power loss.
     pub fn commit(self) -> Result<(), StorageError> {
         let folder = self.temporary.is_some().then(|| parent(&self.path));
         let folder = folder.map(Path::to_owned);

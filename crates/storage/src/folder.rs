@@ -1,7 +1,7 @@
 //! Folders whose entries survive a crash.
 //!
-//! A file's name is an entry of its folder. Syncing the file syncs its contents; only syncing the folder
-//! syncs the name.
+//! A file's name is an entry of its folder. Syncing the file syncs its contents; only syncing the
+//! folder syncs the name.
 
 use std::fs::{self, File};
 use std::io;
@@ -29,8 +29,8 @@ pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
     sync_dir(parent(dir))
 }
 
-/// Whether there is a folder at `path`, or a link to one. An error is not "no": what cannot be read just
-/// now must not be taken for missing.
+/// Whether there is a folder at `path`, or a link to one. An error is not "no": what cannot be read
+/// just now must not be taken for missing.
 ///
 /// # Errors
 /// If the system does not say.
@@ -109,8 +109,8 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), StorageError> {
     }
 }
 
-/// Removes a file or a whole folder, if it exists. The removal is not synced: what reappears after a crash
-/// has to be harmless.
+/// Removes a file or a whole folder, if it exists. The removal is not synced: what reappears after
+/// a crash has to be harmless.
 ///
 /// # Errors
 /// If it cannot be removed.

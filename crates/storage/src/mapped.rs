@@ -11,10 +11,11 @@ use crate::{HEAP_BYTES, StorageError};
 
 /// The bytes of a file that must not change while it is open.
 ///
-/// Files up to [`HEAP_BYTES`] are read into memory, so that later changes do no harm. Larger ones are
-/// mapped. Either way the first byte is aligned to eight bytes, so that numbers can be read in place. If
-/// another program truncates a mapped file, reading the lost part ends the process with SIGBUS: the
-/// caller holds the lock that keeps ken itself from doing so, and has the size checked when it opens.
+/// Files up to [`HEAP_BYTES`] are read into memory, so that later changes do no harm. Larger ones
+/// are mapped. Either way the first byte is aligned to eight bytes, so that numbers can be read in
+/// place. If another program truncates a mapped file, reading the lost part ends the process with
+/// SIGBUS: the caller holds the lock that keeps ken itself from doing so, and has the size checked
+/// when it opens.
 #[derive(Debug)]
 pub struct Mapped(Contents);
 
@@ -29,7 +30,8 @@ impl Mapped {
     /// Opens a file, which must have `expected_bytes` if given.
     ///
     /// # Errors
-    /// If it cannot be opened, read or mapped; [`io::ErrorKind::InvalidData`] if it has another size.
+    /// If it cannot be opened, read or mapped; [`io::ErrorKind::InvalidData`] if it has another
+    /// size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
         let mut file = File::open(path).map_err(StorageError::new("open", path))?;
         let length = checked_length(&file, path, expected_bytes)?;

@@ -82,8 +82,8 @@ impl ReadAt {
     /// The bytes of a range; `None` if the range is not within the file.
     ///
     /// # Errors
-    /// If they cannot be read; [`io::ErrorKind::UnexpectedEof`] if the file was truncated after it had been
-    /// opened.
+    /// If they cannot be read; [`io::ErrorKind::UnexpectedEof`] if the file was truncated after it
+    /// had been opened.
     pub fn bytes(&self, range: Range<u64>) -> Result<Option<Cow<'_, [u8]>>, StorageError> {
         match &self.contents {
             Contents::Heap(bytes) => Ok(slice(bytes, &range).map(Cow::Borrowed)),
@@ -140,8 +140,8 @@ impl ReadAt {
             .map_err(StorageError::new("read", &self.path))
     }
 
-    /// Refuses a file that was written to since it was opened, so that what was read may mix two states.
-    /// A file that was replaced by another of its name is unchanged.
+    /// Refuses a file that was written to since it was opened, so that what was read may mix two
+    /// states. A file that was replaced by another of its name is unchanged.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] if it was.

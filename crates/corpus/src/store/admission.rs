@@ -35,8 +35,8 @@ pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     }
 }
 
-/// Publishes a first generation whose writer was killed between sealing and publishing it. It cannot be
-/// distinguished from one whose `CURRENT` was lost, and both are whole.
+/// Publishes a first generation whose writer was killed between sealing and publishing it. It
+/// cannot be distinguished from one whose `CURRENT` was lost, and both are whole.
 pub(super) fn publish_interrupted(dir: &Path) -> Result<Option<manifest::Current>, CorpusError> {
     if let Some((_, current)) = manifest::unpublished(dir)? {
         manifest::publish(dir, &current)?;

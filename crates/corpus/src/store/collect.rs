@@ -11,12 +11,12 @@ use super::pin::remove_unless_pinned;
 /// Runs of writers that can be rolled back.
 const KEPT_RUNS: usize = 10;
 
-/// Removes superseded generations, unless somebody reads them, and then the segments and marks that no
-/// kept generation names. `current` is the published one, and must be on the disk.
+/// Removes superseded generations, unless somebody reads them, and then the segments and marks that
+/// no kept generation names. `current` is the published one, and must be on the disk.
 ///
-/// Kept are the last generations of the last runs, back to the last compaction: what that dropped is
-/// gone for good. A manifest that cannot be read may name any segment, so it is kept with all segments
-/// until [`super::Writer::repair`] drops it.
+/// Kept are the last generations of the last runs, back to the last compaction: what that dropped
+/// is gone for good. A manifest that cannot be read may name any segment, so it is kept with all
+/// segments until [`super::Writer::repair`] drops it.
 pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusError> {
     let mut kept = vec![current.clone()];
     let mut compacted = current.change == Change::Compact;
@@ -74,7 +74,8 @@ pub(super) fn remove_unpublished(corpus: &Path, published: u64) -> Result<(), Co
             }
         }
         if removed {
-            // Manifests are removed first, and for good, so that none reappears and names other segments.
+            // Manifests are removed first, and for good, so that none reappears and names other
+            // segments.
             ken_storage::sync_dir(&folder)?;
         }
     }

@@ -139,8 +139,8 @@ impl CorpusError {
     }
 }
 
-/// A size other than the recorded one, or an early end, is damage; other errors of the system may be
-/// temporary.
+/// A size other than the recorded one, or an early end, is damage; other errors of the system may
+/// be temporary.
 impl From<StorageError> for CorpusError {
     fn from(error: StorageError) -> Self {
         match error.source.kind() {

@@ -110,8 +110,8 @@ impl CorpusInfo {
     }
 }
 
-/// The generations of the corpus at `dir` that a rollback can restore, oldest first; the last is the
-/// current one. One whose manifest is damaged is left out.
+/// The generations of the corpus at `dir` that a rollback can restore, oldest first; the last is
+/// the current one. One whose manifest is damaged is left out.
 ///
 /// # Errors
 /// As [`CorpusInfo::read`].

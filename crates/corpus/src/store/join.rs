@@ -6,31 +6,22 @@ use std::path::{Path, PathBuf};
 use super::corpus::Corpus;
 use super::error::CorpusError;
 use super::manifest;
-use super::verify;
+use super::verify::{self, ByteProgress};
 use super::writer::{Adopted, Writer};
 
-/// The progress of a join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JoinProgress {
-    /// Bytes copied.
-    pub bytes: u64,
-    /// All bytes.
-    pub bytes_total: u64,
-}
-
-/// Joins `parts`, which have the same sharding and hold different shards, into one corpus at `dir`; what
-/// is there already stays. Files are linked where the file system can, else copied. Returns the
-/// generation.
+/// Joins `parts`, which have the same sharding and hold different shards, into one corpus at `dir`;
+/// what is there already stays. Files are linked where the file system can, else copied. Returns
+/// the generation.
 ///
 /// # Errors
 /// [`CorpusError::OtherSettings`] where a part was made with other settings;
 /// [`CorpusError::Damaged`] where a file of a part does not hold what was published;
-/// [`CorpusError::ShardTwice`] where two of them hold the same shard; and as [`Writer::create`]. Nothing
-/// is changed then.
+/// [`CorpusError::ShardTwice`] where two of them hold the same shard; and as [`Writer::create`].
+/// Nothing is changed then.
 pub fn join(
     dir: &Path,
     parts: &[PathBuf],
-    progress: &mut dyn FnMut(JoinProgress),
+    progress: &mut dyn FnMut(ByteProgress),
 ) -> Result<u64, CorpusError> {
     let parts: Vec<Corpus> = parts
         .iter()
@@ -58,7 +49,7 @@ pub fn join(
         }
         taken.extend(shards);
     }
-    let mut done = JoinProgress {
+    let mut done = ByteProgress {
         bytes: 0,
         bytes_total: parts.iter().map(|part| part.info().bytes).sum(),
     };

@@ -1,4 +1,5 @@
-//! Which documents are published, and with what contents. It can be queried while the writer publishes.
+//! Which documents are published, and with what contents. It can be queried while the writer
+//! publishes.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 

@@ -1,4 +1,5 @@
-//! The manifest of one generation: its segments and their marks. Written once as JSON, never changed.
+//! The manifest of one generation: its segments and their marks. Written once as JSON, never
+//! changed.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -60,8 +61,8 @@ pub(super) struct Manifest {
     pub(super) format: u32,
     /// The generation's number, from 1.
     pub(super) number: u64,
-    /// The generation that was current when its writer started. Of generations with the same base, which
-    /// one writer published, only the last is useful.
+    /// The generation that was current when its writer started. Of generations with the same base,
+    /// which one writer published, only the last is useful.
     pub(super) base: u64,
     /// What made it.
     pub(super) change: Change,
@@ -241,8 +242,8 @@ fn seal(manifest: &Manifest, path: &Path) -> Result<(Vec<u8>, String), CorpusErr
     Ok((json, hash))
 }
 
-/// The published generation; `None` where the folder is no corpus, or its first generation was never
-/// published.
+/// The published generation; `None` where the folder is no corpus, or its first generation was
+/// never published.
 ///
 /// # Errors
 /// [`CorpusError::CurrentLost`] where there is no `CURRENT`, but more than an interrupted first
@@ -280,7 +281,8 @@ pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
 }
 
 /// The first generation, with the line for `CURRENT`, where its writer was interrupted just before
-/// publishing it. `None` where there is nothing of a corpus, or only segments that no manifest names.
+/// publishing it. `None` where there is nothing of a corpus, or only segments that no manifest
+/// names.
 ///
 /// # Errors
 /// [`CorpusError::CurrentLost`] where the folder holds more than an interrupted first publication
@@ -322,8 +324,8 @@ pub(super) fn claimed(corpus: &Path) -> u64 {
     current.map_or(0, |current| current.number)
 }
 
-/// Refuses generations newer than an interrupted publication after `current` leaves: `CURRENT` was set
-/// back to an earlier state, and they would be removed as never published.
+/// Refuses generations newer than an interrupted publication after `current` leaves: `CURRENT` was
+/// set back to an earlier state, and they would be removed as never published.
 pub(super) fn refuse_newer(corpus: &Path, current: u64) -> Result<(), CorpusError> {
     let newer = numbers(corpus, u64::MAX)?;
     match newer

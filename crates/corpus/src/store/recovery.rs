@@ -1,5 +1,5 @@
-//! Recovering a corpus whose current generation cannot or should not be read: rollback and repair. Both
-//! need only the manifest of the generation that they restore.
+//! Recovering a corpus whose current generation cannot or should not be read: rollback and repair.
+//! Both need only the manifest of the generation that they restore.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -19,8 +19,8 @@ impl Writer {
     ///
     /// # Errors
     /// [`CorpusError::UnknownGeneration`] where it is not kept; [`CorpusError::NotACorpus`];
-    /// [`CorpusError::Locked`]; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] where it is
-    /// damaged itself; [`CorpusError::Io`].
+    /// [`CorpusError::Locked`]; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] where it
+    /// is damaged itself; [`CorpusError::Io`].
     pub fn rollback(dir: &Path, number: u64) -> Result<u64, CorpusError> {
         let lock = lock_existing(dir)?;
         let kept = kept(dir)?;
@@ -38,10 +38,10 @@ impl Writer {
         Self::recovering(dir, &past, lock)?.commit_segments(Change::Rollback, past.segments)
     }
 
-    /// Publishes a generation without the damaged segments that [`verify()`] found. Their documents count
-    /// as unknown afterwards, so that they can be ingested again. Where the current generation itself
-    /// cannot be read, the newest whole one takes its place, or, if none is whole, the undamaged segments
-    /// of the newest one. Damaged earlier generations are dropped.
+    /// Publishes a generation without the damaged segments that [`verify()`] found. Their documents
+    /// count as unknown afterwards, so that they can be ingested again. Where the current
+    /// generation itself cannot be read, the newest whole one takes its place, or, if none is
+    /// whole, the undamaged segments of the newest one. Damaged earlier generations are dropped.
     ///
     /// All damage is checked again: what can be read this time is kept.
     ///
@@ -144,8 +144,8 @@ fn damaged_segments(
     damaged.map(|segment| segment.id.clone()).collect()
 }
 
-/// The newest undamaged generation, or else the newest that can be read, with the ids of its damaged
-/// segments.
+/// The newest undamaged generation, or else the newest that can be read, with the ids of its
+/// damaged segments.
 fn newest_whole(dir: &Path) -> Result<(Manifest, HashSet<String>), CorpusError> {
     let mut newest = None;
     for number in manifest::numbers(dir, u64::MAX)?.into_iter().rev() {

@@ -254,7 +254,8 @@ impl Segment {
         Ok(self.document(document)?.metadata)
     }
 
-    /// The ordinals of the pruned passages of live documents whose reason has this prefix, ascending.
+    /// The ordinals of the pruned passages of live documents whose reason has this prefix,
+    /// ascending.
     ///
     /// # Errors
     /// [`CorpusError`] where the marks cannot be read.

@@ -78,8 +78,8 @@ impl fmt::Display for Setting {
 }
 
 impl Settings {
-    /// The first setting in which another corpus differs, with this value and the other one. A model
-    /// that was moved is the same model.
+    /// The first setting in which another corpus differs, with this value and the other one. A
+    /// model that was moved is the same model.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<(Setting, String, String)> {
         let (one, two) = (&self.embedder, &other.embedder);

@@ -76,9 +76,9 @@ impl fmt::Display for Active {
 
 /// Gives new documents their shards.
 ///
-/// A document goes into the smaller of two shards that the seeded hash of its id names. So the parts
-/// are random, and their sizes differ by a few documents only, where a single hash would make them
-/// differ by the square root of their size (Azar et al. 1994, Balanced Allocations).
+/// A document goes into the smaller of two shards that the seeded hash of its id names. So the
+/// parts are random, and their sizes differ by a few documents only, where a single hash would make
+/// them differ by the square root of their size (Azar et al. 1994, Balanced Allocations).
 #[derive(Debug, Clone)]
 pub struct Assigner {
     sharding: Sharding,

@@ -28,8 +28,9 @@ pub enum Pruned {
 
 /// Documents and passages of a shard to be published together.
 ///
-/// Other crates add their files below [`StagedSegment::dir`] before it is published; they are published
-/// with it. A staged segment that is dropped is removed when the next writer opens the corpus.
+/// Other crates add their files below [`StagedSegment::dir`] before it is published; they are
+/// published with it. A staged segment that is dropped is removed when the next writer opens the
+/// corpus.
 #[derive(Debug)]
 pub struct StagedSegment {
     dir: PathBuf,
@@ -68,8 +69,8 @@ impl StagedSegment {
         Ok(staged)
     }
 
-    /// Adds a document with its passages' texts, in order, and returns them as passages. A document without
-    /// passages is recorded too, so that it counts as known.
+    /// Adds a document with its passages' texts, in order, and returns them as passages. A document
+    /// without passages is recorded too, so that it counts as known.
     ///
     /// # Errors
     /// [`CorpusError::DuplicateDocument`], [`CorpusError::SegmentFull`], [`CorpusError::Io`].
@@ -99,8 +100,8 @@ impl StagedSegment {
         Ok(pushed)
     }
 
-    /// Adds the live documents of a published segment, and calls `each` with the ordinal, in that segment,
-    /// and the contents of every passage added.
+    /// Adds the live documents of a published segment, and calls `each` with the ordinal, in that
+    /// segment, and the contents of every passage added.
     ///
     /// # Errors
     /// As [`StagedSegment::push`], [`CorpusError::Damaged`] where a record cannot be read, and any
@@ -170,8 +171,8 @@ impl StagedSegment {
         self.pushed.iter().map(|id| &**id)
     }
 
-    /// Syncs all files, and returns their folder, manifest and marks. The segment has no id yet, and what is
-    /// live in it is not counted.
+    /// Syncs all files, and returns their folder, manifest and marks. The segment has no id yet,
+    /// and what is live in it is not counted.
     pub(super) fn describe(mut self) -> Result<(PathBuf, SegmentManifest, Marks), CorpusError> {
         let files = self.sync()?;
         let described = SegmentManifest {

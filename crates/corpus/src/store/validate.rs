@@ -1,4 +1,5 @@
-//! Validation of manifests. Names become paths and numbers sizes, so both are checked right after parsing.
+//! Validation of manifests. Names become paths and numbers sizes, so both are checked right after
+//! parsing.
 
 use std::collections::HashSet;
 

@@ -26,10 +26,10 @@ pub struct Damage {
     pub(super) segment: Option<String>,
 }
 
-/// The progress of a check.
+/// The progress of checking or copying files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VerifyProgress {
-    /// Bytes checked.
+pub struct ByteProgress {
+    /// Bytes done.
     pub bytes: u64,
     /// All bytes.
     pub bytes_total: u64,
@@ -45,15 +45,15 @@ struct Needed {
     generations: Vec<u64>,
 }
 
-/// Checks all files of the corpus at `dir`, including those that only earlier generations need, and returns
-/// the damaged ones. What is being checked is not collected.
+/// Checks all files of the corpus at `dir`, including those that only earlier generations need, and
+/// returns the damaged ones. What is being checked is not collected.
 ///
 /// # Errors
 /// [`CorpusError::NotACorpus`]; [`CorpusError::OtherFormat`]; [`CorpusError::Io`] where nothing can
 /// be said about the corpus.
 pub fn verify(
     dir: &Path,
-    progress: &mut dyn FnMut(VerifyProgress),
+    progress: &mut dyn FnMut(ByteProgress),
 ) -> Result<Vec<Damage>, CorpusError> {
     let mut damages = Vec::new();
     let current = match pin_current(dir) {
@@ -88,7 +88,7 @@ pub fn verify(
             }
         }
     }
-    let mut done = VerifyProgress {
+    let mut done = ByteProgress {
         bytes: 0,
         bytes_total: files.values().map(|needed| needed.file.bytes).sum(),
     };

@@ -77,15 +77,14 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Opens a corpus for writing, creates the folder if it is missing, and removes what a killed writer
-    /// left. A first generation that was sealed when its writer was killed is published.
+    /// Opens a corpus for writing, creates the folder if it is missing, and removes what a killed
+    /// writer left. A first generation that was sealed when its writer was killed is published.
     ///
     /// # Errors
-    /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherSettings`] where
-    /// the corpus was made with other settings;
-    /// [`CorpusError::FolderInUse`] where the folder holds something else;
-    /// [`CorpusError::CurrentLost`] where it holds generations but no sign of which is published;
-    /// and what [`crate::Corpus::open`] may return.
+    /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherSettings`]
+    /// where the corpus was made with other settings; [`CorpusError::FolderInUse`] where the folder
+    /// holds something else; [`CorpusError::CurrentLost`] where it holds generations but no sign of
+    /// which is published; and what [`crate::Corpus::open`] may return.
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CorpusError> {
         ken_storage::create_dir_all(dir)?;
         refuse_foreign_folder(dir)?;
@@ -261,8 +260,8 @@ impl Writer {
         self.commit(Change::Prune, self.segments.clone(), marks, Vec::new())
     }
 
-    /// Marks passages as pruned for a reason, in place of all earlier marks whose reason starts with
-    /// `reason_start`, in one generation. Other marks stay.
+    /// Marks passages as pruned for a reason, in place of all earlier marks whose reason starts
+    /// with `reason_start`, in one generation. Other marks stay.
     ///
     /// # Errors
     /// [`CorpusError::Io`], and marks that cannot be read; the generation that was published before
@@ -299,8 +298,8 @@ impl Writer {
         self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
     }
 
-    /// Checks the contents of published segments, given by their ids. To be called before rewriting them:
-    /// damage that is copied gets a hash of its own, and no later check finds it.
+    /// Checks the contents of published segments, given by their ids. To be called before rewriting
+    /// them: damage that is copied gets a hash of its own, and no later check finds it.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`], [`CorpusError::MissingFile`], [`CorpusError::Io`].
@@ -312,8 +311,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Replaces published segments, given by their ids, by staged ones that hold the same documents.
-    /// Call [`Writer::check_segments`] before copying.
+    /// Replaces published segments, given by their ids, by staged ones that hold the same
+    /// documents. Call [`Writer::check_segments`] before copying.
     ///
     /// # Errors
     /// [`CorpusError::Io`]; the generation published before is then still current.
@@ -328,7 +327,8 @@ impl Writer {
         self.commit(change, segments, BTreeMap::new(), full_stages(staged)?)
     }
 
-    /// Makes sure that no rollback to an earlier generation is possible, and returns the current one.
+    /// Makes sure that no rollback to an earlier generation is possible, and returns the current
+    /// one.
     ///
     /// # Errors
     /// [`CorpusError::Io`].
@@ -374,8 +374,8 @@ impl Writer {
         self.commit(change, segments, BTreeMap::new(), Vec::new())
     }
 
-    /// Publishes a generation of published segments, some with new marks, and of staged ones. Without any
-    /// change there is no new generation.
+    /// Publishes a generation of published segments, some with new marks, and of staged ones.
+    /// Without any change there is no new generation.
     fn commit(
         &mut self,
         change: Change,
@@ -484,8 +484,8 @@ impl Writer {
         Ok(described)
     }
 
-    /// Opens the segments of the next generation and counts what is live in them. Unchanged ones stay
-    /// open.
+    /// Opens the segments of the next generation and counts what is live in them. Unchanged ones
+    /// stay open.
     fn open_all(&self, segments: &mut [SegmentManifest]) -> Result<Vec<Arc<Segment>>, CorpusError> {
         let known = self.known.segments();
         let open = |segment: &mut SegmentManifest| {

@@ -1,5 +1,5 @@
-//! The store: publishing, crashes, locks and damage; what makes and unmakes generations; shards; and
-//! any sequence of changes against a plain model.
+//! The store: publishing, crashes, locks and damage; what makes and unmakes generations; shards;
+//! and any sequence of changes against a plain model.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod crash;

@@ -1,5 +1,5 @@
-//! XML dumps of a MediaWiki, e.g. of Wikipedia: its articles, their wikitext as plain text. Pages that
-//! are no articles, and redirects, are skipped.
+//! XML dumps of a MediaWiki, e.g. of Wikipedia: its articles, their wikitext as plain text. Pages
+//! that are no articles, and redirects, are skipped.
 
 mod entity;
 mod line_counted;

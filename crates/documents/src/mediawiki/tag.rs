@@ -1,5 +1,5 @@
-//! The tags in wikitext: HTML's and MediaWiki's own. It decides what becomes of an element's content,
-//! not how it looks.
+//! The tags in wikitext: HTML's and MediaWiki's own. It decides what becomes of an element's
+//! content, not how it looks.
 
 /// What becomes of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

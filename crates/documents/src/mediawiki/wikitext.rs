@@ -1,8 +1,8 @@
-//! Wikitext to the plain text of an article: templates, tables, references and markup are dropped, the
-//! labels of links and the headings are kept.
+//! Wikitext to the plain text of an article: templates, tables, references and markup are dropped,
+//! the labels of links and the headings are kept.
 //!
-//! It expands no templates, so what only a template produces is missing. It reads any text in a single
-//! pass, whatever is opened and never closed in it.
+//! It expands no templates, so what only a template produces is missing. It reads any text in a
+//! single pass, whatever is opened and never closed in it.
 
 use super::namespaces::Namespaces;
 use super::tag::{Tag, TagKind};
@@ -13,8 +13,8 @@ use super::{entity, tag};
 /// keeps the work linear, since closing a link visits its whole content.
 const DEEPEST_LINK: usize = 4;
 
-/// How many things may be open at once; each takes many times its size in the text. A wiki expands no
-/// template that is nested deeper than 40.
+/// How many things may be open at once; each takes many times its size in the text. A wiki expands
+/// no template that is nested deeper than 40.
 const MOST_OPEN: usize = 100_000;
 
 /// An article's text and categories.

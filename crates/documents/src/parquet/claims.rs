@@ -1,5 +1,5 @@
-//! Checks what a Parquet file claims against its size and the budget before the decoder sees any of it:
-//! the decoder reserves the claimed memory and builds schemas recursively, and neither a failed
+//! Checks what a Parquet file claims against its size and the budget before the decoder sees any of
+//! it: the decoder reserves the claimed memory and builds schemas recursively, and neither a failed
 //! allocation nor a stack overflow can be caught.
 
 use std::fs::File;
@@ -33,7 +33,8 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Checks that the footer and its lists have their claimed lengths, and the depth of its schema.
+    /// Checks that the footer and its lists have their claimed lengths, and the depth of its
+    /// schema.
     pub(super) fn check_footer(&self) -> Result<(), ReadError> {
         let mut tail = [0; TAIL_BYTES as usize];
         let Some(tail_start) = self.length.checked_sub(TAIL_BYTES) else {
@@ -94,8 +95,8 @@ impl Claims {
         while at < end {
             self.watch.check()?;
             let header = PAGE_HEADER_BYTES.min(end - at);
-            // A page header has no lists. The decoder would skip one in as many steps as it claims to
-            // have elements, even past the end of the file.
+            // A page header has no lists. The decoder would skip one in as many steps as it claims
+            // to have elements, even past the end of the file.
             let mut walk = Walk::new(&mut reader, header, 0);
             let (mut uncompressed, mut compressed) = (0, 0);
             walk.fields(&mut |walk, field, kind| {

@@ -26,8 +26,8 @@ use crate::record::Record;
 use crate::watch::Watch;
 use ken_storage::contained;
 
-/// The rows of a file. It ends after broken data. `bytes_read` grows by the share of rows read, since
-/// a file is not read from start to end.
+/// The rows of a file. It ends after broken data. `bytes_read` grows by the share of rows read,
+/// since a file is not read from start to end.
 pub(crate) fn records(
     file: &InputFile,
     bytes_read: Arc<AtomicU64>,
@@ -143,8 +143,8 @@ fn values(row: Row) -> Map<String, Value> {
         .collect()
 }
 
-/// The decoder panics on some damaged files, e.g. where levels and values do not match, or a date is out
-/// of range.
+/// The decoder panics on some damaged files, e.g. where levels and values do not match, or a date
+/// is out of range.
 fn guarded<T>(place: &Place, call: impl FnOnce() -> T) -> Result<T, ReadError> {
     contained(call).map_err(|reason| ReadError::BrokenParquet {
         place: place.clone(),
@@ -164,8 +164,8 @@ fn share(length: u64, number: u64, row_count: u64) -> u64 {
     u64::try_from(part).map_or(length, |part| part.min(length))
 }
 
-/// A file that refuses reads past its end: the decoder reserves memory for what a damaged file claims,
-/// and a failed allocation ends the process.
+/// A file that refuses reads past its end: the decoder reserves memory for what a damaged file
+/// claims, and a failed allocation ends the process.
 struct Bounded {
     file: File,
     length: u64,

@@ -101,8 +101,9 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    /// The type of elements. Parquet has no collection of booleans where this walks, and readers do not
-    /// agree on their encoding: one that reads them as empty would see other structures after them.
+    /// The type of elements. Parquet has no collection of booleans where this walks, and readers do
+    /// not agree on their encoding: one that reads them as empty would see other structures after
+    /// them.
     fn element(code: u8) -> Result<Kind, Flaw> {
         match Kind::of(code)? {
             Kind::Bool => Err(Flaw::Broken("a list of booleans")),

@@ -187,7 +187,8 @@ impl Font {
     }
 }
 
-/// The characters of codes by the font's own map to Unicode, which takes precedence over its encoding.
+/// The characters of codes by the font's own map to Unicode, which takes precedence over its
+/// encoding.
 fn to_unicode(
     pdf: &Pdf,
     dictionary: &Dictionary,

@@ -1,8 +1,8 @@
 //! A PDF's objects, within the budget.
 //!
 //! An object takes many times its size in the file in memory, and a few bytes can decompress to
-//! millions of objects. So they are counted before they are parsed: those in the file itself at once,
-//! those in object streams as the parser comes to each stream.
+//! millions of objects. So they are counted before they are parsed: those in the file itself at
+//! once, those in object streams as the parser comes to each stream.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -19,8 +19,8 @@ const BYTES_PER_TOKEN: u64 = 16;
 const OBJECT_STREAM: &[u8] = b"ObjStm";
 
 thread_local! {
-    /// How many tokens object streams may still have; `None` once they had too many. A thread-local,
-    /// since the parser takes a plain function and runs on the calling thread.
+    /// How many tokens object streams may still have; `None` once they had too many. A
+    /// thread-local, since the parser takes a plain function and runs on the calling thread.
     static TOKENS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 

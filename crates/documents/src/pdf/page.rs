@@ -1,4 +1,5 @@
-//! The text that a page draws, by interpreting the operators of its content that move or write text.
+//! The text that a page draws, by interpreting the operators of its content that move or write
+//! text.
 
 use std::rc::Rc;
 

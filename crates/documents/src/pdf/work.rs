@@ -1,4 +1,5 @@
-//! The work that a PDF's pages take and the text that they draw, charged to the budget of a document.
+//! The work that a PDF's pages take and the text that they draw, charged to the budget of a
+//! document.
 //!
 //! A form is interpreted each time it is drawn, and a code of a font can stand for many letters, so
 //! neither is bounded by the size of the file.
@@ -38,8 +39,8 @@ impl<'a> Work<'a> {
         usize::try_from(self.content).unwrap_or(usize::MAX)
     }
 
-    /// Charges content that is to be drawn. All operands of an operator are parsed at once, so there may
-    /// not be too many words.
+    /// Charges content that is to be drawn. All operands of an operator are parsed at once, so
+    /// there may not be too many words.
     pub(super) fn content(&mut self, content: &[u8]) -> Result<(), ReadError> {
         let most = self.watch.budget.pdf_tokens();
         if tokens(content) > most {

@@ -2,8 +2,8 @@
 //! and all segmentations.
 //!
 //! The test doubles a short length once. The long run, which `KEN_GROWTH_BYTES=16M cargo test
-//! --release -p ken-documents --test growth -- --ignored --nocapture` starts, doubles up to that many
-//! bytes and prints what it measured.
+//! --release -p ken-documents --test growth -- --ignored --nocapture` starts, doubles up to that
+//! many bytes and prints what it measured.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../files/mod.rs"]
@@ -42,8 +42,9 @@ const CHILD_WORK: &str = "KEN_TEST_GROWTH_WORK";
 /// The length of the short run.
 const SHORT_BYTES: usize = 128 << 10;
 
-/// The most memory that a file of a given decompressed size takes at once: a value of JSON or an object
-/// of PDF takes about a hundred bytes for two in the file, and what is parsed is held beside it.
+/// The most memory that a file of a given decompressed size takes at once: a value of JSON or an
+/// object of PDF takes about a hundred bytes for two in the file, and what is parsed is held beside
+/// it.
 fn most_memory(bytes: usize) -> u64 {
     (64 << 20) + 160 * bytes as u64
 }

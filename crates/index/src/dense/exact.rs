@@ -12,8 +12,8 @@ use crate::top_k::{Place, TopK};
 /// What one task scores at a time: about 1 MiB.
 pub(super) const NUMBERS_PER_TASK: usize = 1 << 18;
 
-/// If at least one passage in this many is live, all are scored, which is quicker than picking out the
-/// live ones.
+/// If at least one passage in this many is live, all are scored, which is quicker than picking out
+/// the live ones.
 const SPARSE: usize = 4;
 
 /// The best `k` live passages of a segment, on all threads. The query is not empty.

@@ -11,8 +11,8 @@ use crate::IndexError;
 /// The most neighbors of a node of a graph, in every layer (M_max of HNSW).
 pub(super) const M_MAX: usize = 32;
 
-/// The number of passages from which a segment gets a graph. Below, a scan takes no longer than the rest
-/// of a query, and misses nothing.
+/// The number of passages from which a segment gets a graph. Below, a scan takes no longer than the
+/// rest of a query, and misses nothing.
 pub(super) const GRAPH_FROM: usize = 20_000;
 
 /// The largest graph of a segment, in bytes, that is kept in memory; above, vectors stay on disk.
@@ -36,8 +36,8 @@ pub enum VectorType {
     F32,
     /// Half the bytes, accurate to three digits.
     F16,
-    /// A quarter of the bytes, accurate to two digits: one byte a number, in steps of a 127th of the
-    /// vector's largest number.
+    /// A quarter of the bytes, accurate to two digits: one byte a number, in steps of a 127th of
+    /// the vector's largest number.
     Int8,
 }
 

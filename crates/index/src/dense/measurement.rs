@@ -1,5 +1,5 @@
-//! Dense search over given vectors, timed, for `cargo xtask bench index` and `bench growth`. It asserts
-//! nothing.
+//! Dense search over given vectors, timed, for `cargo xtask bench index` and `bench growth`. It
+//! asserts nothing.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -1,5 +1,5 @@
-//! Dense search: the vectors of a corpus with the largest dot product with the query, each segment by the
-//! index that suits its size.
+//! Dense search: the vectors of a corpus with the largest dot product with the query, each segment
+//! by the index that suits its size.
 
 mod exact;
 mod graph;
@@ -69,8 +69,8 @@ impl DenseIndex {
     }
 }
 
-/// Writes the graph, if `search` wants one, of the segment in `dir`, whose vectors are written. The same
-/// vectors give the same file.
+/// Writes the graph, if `search` wants one, of the segment in `dir`, whose vectors are written. The
+/// same vectors give the same file.
 ///
 /// # Errors
 /// Where the vectors cannot be read or the graph cannot be written, and [`IndexError::Cancelled`]
@@ -104,8 +104,8 @@ pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<(), IndexError> {
 /// segments with a graph may miss a few of the best.
 ///
 /// # Shapes
-/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` returns of how many passages
-/// of a segment, by its number, `is_live` is true.
+/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` returns of how many
+/// passages of a segment, by its number, `is_live` is true.
 pub(crate) fn search(
     segments: &[DenseIndex],
     query: &[f32],

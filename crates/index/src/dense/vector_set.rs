@@ -21,8 +21,8 @@ pub struct VectorSet {
 }
 
 impl VectorSet {
-    /// Writes L2-normalized vectors into a folder, which is created if missing, with a graph if there are
-    /// many.
+    /// Writes L2-normalized vectors into a folder, which is created if missing, with a graph if
+    /// there are many.
     ///
     /// # Errors
     /// A folder that cannot be written.
@@ -51,8 +51,8 @@ impl VectorSet {
             .collect()
     }
 
-    /// Opens folders, each with the number of its vectors, which must match its files. No vector is live
-    /// yet.
+    /// Opens folders, each with the number of its vectors, which must match its files. No vector is
+    /// live yet.
     ///
     /// # Errors
     /// A file that is missing or damaged.

@@ -12,8 +12,8 @@ use tantivy::directory::{
 
 /// The files of a finished index, which must not be changed while they are open.
 ///
-/// Later changes to a small file do no harm. If another program truncates a large one, reading the lost
-/// part ends the process with SIGBUS, as with every mapped file.
+/// Later changes to a small file do no harm. If another program truncates a large one, reading the
+/// lost part ends the process with SIGBUS, as with every mapped file.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     path: PathBuf,
@@ -31,8 +31,8 @@ impl Files {
 
 /// The folder of an index.
 ///
-/// `MmapDirectory` takes every error for "no folder", even a transient one of the disk; so its answer is
-/// checked against the system's.
+/// `MmapDirectory` takes every error for "no folder", even a transient one of the disk; so its
+/// answer is checked against the system's.
 pub(super) fn directory(path: &Path) -> Result<MmapDirectory, tantivy::TantivyError> {
     let opened = MmapDirectory::open(path);
     if opened.is_err() && std::fs::metadata(path)?.is_dir() {

@@ -1,18 +1,18 @@
 //! Lexical search: BM25 (k1 = 1.2, b = 0.75) over title and text, by tantivy.
 //!
-//! Each segment of the corpus has an index of its own in its folder `lexical/`, with one tantivy segment
-//! in which document n is passage n. Where that would take too much memory to write, the index continues
-//! in `lexical-2/`, `lexical-3/` and so on, each a part with the passages after those of the part before.
-//! It holds terms and frequencies, no text and no positions. A title counts twice: a query is more likely
-//! about a passage's topic than about what it mentions. Scores of different segments are comparable,
-//! since document frequencies and lengths are taken over all of them and their parts, replaced passages
-//! included. tantivy keeps the length of a passage in one byte, so lengths above 40 terms are rounded
-//! down a little.
+//! Each segment of the corpus has an index of its own in its folder `lexical/`, with one tantivy
+//! segment in which document n is passage n. Where that would take too much memory to write, the
+//! index continues in `lexical-2/`, `lexical-3/` and so on, each a part with the passages after
+//! those of the part before. It holds terms and frequencies, no text and no positions. A title
+//! counts twice: a query is more likely about a passage's topic than about what it mentions. Scores
+//! of different segments are comparable, since document frequencies and lengths are taken over all
+//! of them and their parts, replaced passages included. tantivy keeps the length of a passage in
+//! one byte, so lengths above 40 terms are rounded down a little.
 //!
 //! A query is text, never an expression: nothing in it is syntax.
 //!
-//! tantivy is not made for damaged files. Of small ones the checksums are verified when they are opened,
-//! of large ones the footer; later panics of tantivy are reported as damage too.
+//! tantivy is not made for damaged files. Of small ones the checksums are verified when they are
+//! opened, of large ones the footer; later panics of tantivy are reported as damage too.
 
 mod files;
 mod write;
@@ -285,9 +285,9 @@ fn tantivy_call<T>(
     }
 }
 
-/// Opens the index in a folder, and returns the number of terms in all its passages. The checksums of files
-/// up to `most_bytes` are verified; reading larger ones would take long, and is left to verifying the
-/// corpus.
+/// Opens the index in a folder, and returns the number of terms in all its passages. The checksums
+/// of files up to `most_bytes` are verified; reading larger ones would take long, and is left to
+/// verifying the corpus.
 fn read_part(
     path: &Path,
     field: Field,

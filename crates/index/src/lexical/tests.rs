@@ -333,8 +333,8 @@ fn damage_to_any_file_is_an_error() {
     }
 }
 
-/// Without checksums, as in large files: altered bytes lead to an error or to results within the passages,
-/// and never to a panic.
+/// Without checksums, as in large files: altered bytes lead to an error or to results within the
+/// passages, and never to a panic.
 #[test]
 fn damage_that_no_checksum_detects_is_contained() {
     let passages: Passages = (0..300)

@@ -18,8 +18,8 @@ use crate::tokenize::analyzer;
 /// The size of tantivy's initial term table; it is no limit.
 const WRITER_BYTES: usize = 4_000_000;
 
-/// The memory at which a new part starts. tantivy keeps postings in an arena with 32-bit addresses, which
-/// ends at 4 GiB; the rest is for one passage, however long.
+/// The memory at which a new part starts. tantivy keeps postings in an arena with 32-bit addresses,
+/// which ends at 4 GiB; the rest is for one passage, however long.
 const PART_BYTES: usize = 1 << 30;
 
 /// Writes the lexical index of a segment, passage by passage.
@@ -140,8 +140,8 @@ fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
     }
 }
 
-/// The system error that a message quotes. tantivy keeps some as strings only, in which the standard
-/// library writes the number: `(os error 5)` displayed, `Os { code: 5, ..` debugged.
+/// The system error that a message quotes. tantivy keeps some as strings only, in which the
+/// standard library writes the number: `(os error 5)` displayed, `Os { code: 5, ..` debugged.
 fn system_error(message: &str) -> Option<io::Error> {
     let number = |before: &str, after: char| {
         let (_, rest) = message.rsplit_once(before)?;

@@ -1,5 +1,5 @@
-//! The second stage: documents into the texts of their passages. All tokens are counted here, while the
-//! next stage embeds.
+//! The second stage: documents into the texts of their passages. All tokens are counted here, while
+//! the next stage embeds.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -26,8 +26,8 @@ pub(crate) struct CutDocument {
 }
 
 impl CutDocument {
-    /// The text that is embedded for a passage. Embedders truncate long texts, but would tokenize all of
-    /// them.
+    /// The text that is embedded for a passage. Embedders truncate long texts, but would tokenize
+    /// all of them.
     pub(crate) fn embedded_text(&self, text: &str) -> String {
         let mut text = titled(&self.found.document.title, text);
         let truncated = parts(&text, TOKENIZED_BYTES).next().map_or(0, str::len);
@@ -53,11 +53,12 @@ impl CutDocument {
     }
 }
 
-/// Documents are tokenized in parts of this many bytes, so that a long one can be interrupted, and its
-/// tokens need not all be in memory.
+/// Documents are tokenized in parts of this many bytes, so that a long one can be interrupted, and
+/// its tokens need not all be in memory.
 const TOKENIZED_BYTES: usize = 1 << 20;
 
-/// Cuts documents, and passes them on once they make a batch to embed. Returns whether it was stopped.
+/// Cuts documents, and passes them on once they make a batch to embed. Returns whether it was
+/// stopped.
 pub(crate) fn cut(
     found: Receiver<Result<Found, IngestError>>,
     cut: Cut,

@@ -1,4 +1,5 @@
-//! The third stage: passages into vectors, in batches across documents. Documents are passed on whole.
+//! The third stage: passages into vectors, in batches across documents. Documents are passed on
+//! whole.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,8 +11,8 @@ use ken_model::encoder::Role;
 use super::{BATCH_PASSAGES, CutDocument, Embedded, Progress};
 use crate::IngestError;
 
-/// Embeds until the end, the first error, cancellation or the end of the next stage. `progress` is called
-/// after each batch. Returns whether it was stopped.
+/// Embeds until the end, the first error, cancellation or the end of the next stage. `progress` is
+/// called after each batch. Returns whether it was stopped.
 pub(crate) fn embed(
     cut: Receiver<Result<Vec<CutDocument>, IngestError>>,
     embedder: &dyn Embedder,

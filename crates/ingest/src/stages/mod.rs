@@ -1,9 +1,10 @@
-//! The stages of a run: reading, cutting, embedding, publishing. They run concurrently, each a little
-//! ahead of the next, and pass on results in order, so that the corpus does not depend on their speed.
+//! The stages of a run: reading, cutting, embedding, publishing. They run concurrently, each a
+//! little ahead of the next, and pass on results in order, so that the corpus does not depend on
+//! their speed.
 //!
-//! An error takes the same way, after everything before it: what is published until then is what running
-//! the stages in sequence would have published. A stage ends when the stage before or after it has ended,
-//! for whatever reason.
+//! An error takes the same way, after everything before it: what is published until then is what
+//! running the stages in sequence would have published. A stage ends when the stage before or after
+//! it has ended, for whatever reason.
 
 mod cut;
 mod embed;
@@ -20,8 +21,8 @@ pub(crate) use read::{Found, read};
 /// Passages embedded at a time.
 pub(crate) const BATCH_PASSAGES: usize = 256;
 
-/// Passages published together. A killed run loses at most the work on these, and on as many waiting to be
-/// written.
+/// Passages published together. A killed run loses at most the work on these, and on as many
+/// waiting to be written.
 pub(crate) const PUBLISH_PASSAGES: usize = 4096;
 
 /// The progress of a run.

@@ -1,14 +1,14 @@
 //! Building a graph from the vectors of a segment.
 //!
-//! A node is a direction: passages with the same codes share one, so that a thousand copies of a text do
-//! not become an isolated cluster of neighbors. Nodes are inserted in batches, as in ParlayANN (Manohar
-//! and others 2024): those of a batch search the existing graph for their neighbors in parallel, and are
-//! then linked both ways. So it takes no locks, and the same vectors give the same graph on any number
-//! of threads.
+//! A node is a direction: passages with the same codes share one, so that a thousand copies of a
+//! text do not become an isolated cluster of neighbors. Nodes are inserted in batches, as in
+//! ParlayANN (Manohar and others 2024): those of a batch search the existing graph for their
+//! neighbors in parallel, and are then linked both ways. So it takes no locks, and the same vectors
+//! give the same graph on any number of threads.
 //!
-//! The layers above the first are the graph at a [`LAYER_RATIO`]th of its size. Before the nodes of the
-//! next layer are inserted they are sorted by their nearest node, so that near ones are near each other
-//! in memory, where most of the time is spent.
+//! The layers above the first are the graph at a [`LAYER_RATIO`]th of its size. Before the nodes of
+//! the next layer are inserted they are sorted by their nearest node, so that near ones are near
+//! each other in memory, where most of the time is spent.
 
 use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hasher};
@@ -75,7 +75,8 @@ pub(super) fn layer_sizes(nodes: usize) -> Vec<usize> {
 /// Builds the graph on all threads. Takes about 800 bytes a vector of 384 dimensions.
 ///
 /// # Errors
-/// Where the vectors cannot be read, and [`IndexError::Cancelled`] soon after `cancel` has been set.
+/// Where the vectors cannot be read, and [`IndexError::Cancelled`] soon after `cancel` has been
+/// set.
 pub(super) fn build(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Built, IndexError> {
     let dimensions = vectors.dimensions();
     let mut directions = distinct(vectors, cancel)?;
@@ -140,9 +141,9 @@ impl Passages {
     }
 }
 
-/// The passages by direction, in an order that is independent of the directions: that of the hashes of
-/// their codes. Two directions with the same hash of 64 bits would share a node, and one of them be
-/// hard to find.
+/// The passages by direction, in an order that is independent of the directions: that of the hashes
+/// of their codes. Two directions with the same hash of 64 bits would share a node, and one of them
+/// be hard to find.
 fn distinct(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Vec<Passages>, IndexError> {
     let new = || (Vec::new(), RowBuffer::default());
     let mut hashed: Vec<(u64, u32)> = (0..vectors.passages())
@@ -237,8 +238,8 @@ impl Growing {
         row[..neighbors.len()].copy_from_slice(neighbors);
     }
 
-    /// Links the nodes from `done` up to `size`, whose codes are set, with those before and with one
-    /// another.
+    /// Links the nodes from `done` up to `size`, whose codes are set, with those before and with
+    /// one another.
     fn insert(&mut self, done: usize, size: usize, cancel: &AtomicBool) -> Result<(), IndexError> {
         let mut inserted = done.max(1); // node 0 needs no links
         let mut coming: Vec<u32> = (inserted as u32..size as u32).collect();
@@ -327,9 +328,9 @@ impl Growing {
     }
 }
 
-/// Of some nodes, best first, at most `limit` that are nearer to the node that they were found for than to
-/// any chosen before them: so links go in all directions, not into one cluster (algorithm 4 of the
-/// paper). `query` is a buffer.
+/// Of some nodes, best first, at most `limit` that are nearer to the node that they were found for
+/// than to any chosen before them: so links go in all directions, not into one cluster (algorithm 4
+/// of the paper). `query` is a buffer.
 fn choose(
     codes: &ScalarCodes<'_>,
     found: &[Neighbor],

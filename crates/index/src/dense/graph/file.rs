@@ -1,16 +1,16 @@
 //! The file `vectors.graph`: how a graph is written, and checked when it is opened.
 //!
 //! Little-endian. A header of 64 bytes: the eight letters `kengraph`; as u32 the version of the
-//! layout, the neighbors of a node (M), the dimensions and the kind of the codes; as u64 the passages
-//! and the nodes; zeros. Then, each at a multiple of 64 bytes: of kind 0 (scalar) the codes, i8
-//! `[nodes, dimensions]`, and their scales, f32 `[nodes]`; of kind 1 (PQ) the centroids, f32
-//! `[parts, 256, 4]`, and the codes, u8 `[nodes, parts]`, where a vector has a part for every four
-//! dimensions; the neighbors of each layer, u32 `[nodes of the layer, neighbors]`, that of all
-//! nodes first, padded with 2^32 - 1; where the passages of each node start, u32 `[nodes + 1]`;
-//! the ordinals of the passages, u32 `[passages]`.
+//! layout, the neighbors of a node (M), the dimensions and the kind of the codes; as u64 the
+//! passages and the nodes; zeros. Then, each at a multiple of 64 bytes: of kind 0 (scalar) the
+//! codes, i8 `[nodes, dimensions]`, and their scales, f32 `[nodes]`; of kind 1 (PQ) the centroids,
+//! f32 `[parts, 256, 4]`, and the codes, u8 `[nodes, parts]`, where a vector has a part for every
+//! four dimensions; the neighbors of each layer, u32 `[nodes of the layer, neighbors]`, that of all
+//! nodes first, padded with 2^32 - 1; where the passages of each node start, u32 `[nodes + 1]`; the
+//! ordinals of the passages, u32 `[passages]`.
 //!
-//! Sizes that follow from the header are checked here; users of the numbers do not trust them, and the
-//! corpus keeps a hash of the file.
+//! Sizes that follow from the header are checked here; users of the numbers do not trust them, and
+//! the corpus keeps a hash of the file.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -1,9 +1,9 @@
 //! A graph of neighbors over the vectors of a large segment (HNSW), which finds nearly all of the
 //! nearest by visiting few.
 //!
-//! The walk ranks by quantized vectors in the graph's own file: a byte a number (scalar), or, where the
-//! vectors stay on disk, a byte for four (PQ). Its candidates are rescored by the vectors themselves, so
-//! results have exact scores.
+//! The walk ranks by quantized vectors in the graph's own file: a byte a number (scalar), or, where
+//! the vectors stay on disk, a byte for four (PQ). Its candidates are rescored by the vectors
+//! themselves, so results have exact scores.
 
 mod build;
 mod file;
@@ -26,8 +26,8 @@ use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
-/// Nodes visited per result, about: measured. Decides when a filter leaves so few passages that a scan is
-/// quicker.
+/// Nodes visited per result, about: measured. Decides when a filter leaves so few passages that a
+/// scan is quicker.
 const VISITED_PER_RESULT: usize = 16;
 
 /// A query to one segment.
@@ -107,8 +107,8 @@ impl Graph {
         }
     }
 
-    /// Nearly the best `k` live passages. `None` where scanning the live ones is quicker: where they are
-    /// few, or far from everything near the query.
+    /// Nearly the best `k` live passages. `None` where scanning the live ones is quicker: where
+    /// they are few, or far from everything near the query.
     pub(super) fn search(
         &self,
         vectors: &SegmentVectors,
@@ -153,8 +153,8 @@ impl Graph {
         if visited > live_count.saturating_mul(live_count) {
             return Ok(None);
         }
-        // Each passage belongs to one node. If nodes share them, which only a damaged graph does, this ends
-        // before it takes too long.
+        // Each passage belongs to one node. If nodes share them, which only a damaged graph does,
+        // this ends before it takes too long.
         let left = Cell::new(Some(ordinals.len()));
         let passages = |node: u32| {
             let bounds = starts.get(node as usize..).and_then(|at| at.first_chunk());

@@ -1,10 +1,10 @@
-//! Product quantization (PQ; Jégou, Douze and Schmid 2011): vectors in one byte for every four numbers,
-//! for graphs whose vectors stay on disk, as in DiskANN (Subramanya and others 2019).
+//! Product quantization (PQ; Jégou, Douze and Schmid 2011): vectors in one byte for every four
+//! numbers, for graphs whose vectors stay on disk, as in DiskANN (Subramanya and others 2019).
 //!
-//! A vector is cut into parts of four numbers, the last padded with zeros, and of each part only the
-//! index of the nearest of 256 centroids is kept. The products of a query with all centroids are
-//! computed once; the product with a vector is then a sum of table entries. It is coarse: candidates
-//! are rescored by the vectors themselves.
+//! A vector is cut into parts of four numbers, the last padded with zeros, and of each part only
+//! the index of the nearest of 256 centroids is kept. The products of a query with all centroids
+//! are computed once; the product with a vector is then a sum of table entries. It is coarse:
+//! candidates are rescored by the vectors themselves.
 
 use std::sync::atomic::AtomicBool;
 
@@ -51,8 +51,8 @@ pub(super) struct ProductCodes<'a> {
     pub(super) parts: usize,
 }
 
-/// Trains centroids on some of the vectors and quantizes all, on all threads. The same vectors give the
-/// same codes. `passages` are the ordinals of the vectors, in the order of the nodes.
+/// Trains centroids on some of the vectors and quantizes all, on all threads. The same vectors give
+/// the same codes. `passages` are the ordinals of the vectors, in the order of the nodes.
 pub(super) fn quantize(
     vectors: &SegmentVectors,
     passages: &[u32],
@@ -100,7 +100,8 @@ fn cut(vector: &[f32]) -> impl Iterator<Item = Part> {
     })
 }
 
-/// The centroids of some parts by k-means (Lloyd), starting from parts spread evenly over the sample.
+/// The centroids of some parts by k-means (Lloyd), starting from parts spread evenly over the
+/// sample.
 fn train(sample: &[Part]) -> Vec<Part> {
     let mut centroids: Vec<Part> = (0..CENTROIDS)
         .map(|centroid| sample.get(centroid * sample.len() / CENTROIDS))

@@ -1,8 +1,8 @@
 //! Scalar quantization: vectors in one byte per number, a quarter of the memory to fetch in a walk.
 //!
 //! A row is scaled by its own largest number. Products of codes are integers, exact in any order of
-//! addition, so every processor gives the same; they approximate the real ones to about three digits,
-//! and results are rescored by the vectors themselves.
+//! addition, so every processor gives the same; they approximate the real ones to about three
+//! digits, and results are rescored by the vectors themselves.
 
 use super::walk::Similarity;
 use crate::dense::vectors::quantize;
@@ -83,8 +83,8 @@ impl ScalarCodes<'_> {
     ) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has just been found to have AVX2, which is all that the function
-            // requires; it reads and writes only through slices.
+            // SAFETY: the processor has just been found to have AVX2, which is all that the
+            // function requires; it reads and writes only through slices.
             #[allow(unsafe_code)]
             unsafe {
                 similarities_avx2(self, query, nodes, similarities);
@@ -135,8 +135,8 @@ fn any_above_avx2(codes: &ScalarCodes<'_>, query: &QueryCodes, nodes: &[u32], bo
     any_above_with(codes, query, nodes, bound)
 }
 
-// Loops and no closures, as in the exact products: a closure passed to a function that is not inlined
-// would be compiled without the processor's features.
+// Loops and no closures, as in the exact products: a closure passed to a function that is not
+// inlined would be compiled without the processor's features.
 
 #[inline(always)]
 fn similarities_with(
@@ -188,8 +188,8 @@ fn dot(wide: &[i16], codes: &[i8]) -> i32 {
     sum
 }
 
-/// Prefetches a row that is going to be read. Rows are far apart, so that a walk would otherwise mostly
-/// wait for memory.
+/// Prefetches a row that is going to be read. Rows are far apart, so that a walk would otherwise
+/// mostly wait for memory.
 #[inline(always)]
 fn prefetch(row: &[i8]) {
     #[cfg(target_arch = "x86_64")]

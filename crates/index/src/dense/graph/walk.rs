@@ -1,8 +1,8 @@
 //! The greedy walk through a graph, from near nodes to nearer ones: the search of the HNSW paper
 //! (Malkov and Yashunin 2016, algorithms 2 and 5).
 //!
-//! Similarities come from the caller. Nothing here panics on a damaged graph: an invalid neighbor ends
-//! its row.
+//! Similarities come from the caller. Nothing here panics on a damaged graph: an invalid neighbor
+//! ends its row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,8 +10,8 @@ use std::collections::BinaryHeap;
 /// Pads a row of neighbors.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
-/// A node with its similarity to the query, in one number: the larger the more similar, and among equals
-/// the node with the smaller number.
+/// A node with its similarity to the query, in one number: the larger the more similar, and among
+/// equals the node with the smaller number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Neighbor(u64);
 
@@ -65,8 +65,8 @@ impl<'a> Layer<'a> {
 
 /// A query that can be compared with nodes.
 pub(super) trait Similarity {
-    /// Writes its similarity to each of the `nodes`, the larger the more similar, into `similarities`, in
-    /// place of its contents.
+    /// Writes its similarity to each of the `nodes`, the larger the more similar, into
+    /// `similarities`, in place of its contents.
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>);
 }
 
@@ -83,9 +83,9 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    /// The `ef` accepted nodes nearest to the query, best first; the others are only passed through.
-    /// `None` where more than `budget` nodes would have to be visited. All nodes are in the first of the
-    /// `layers`, ever fewer in those above, node 0 in each.
+    /// The `ef` accepted nodes nearest to the query, best first; the others are only passed
+    /// through. `None` where more than `budget` nodes would have to be visited. All nodes are in
+    /// the first of the `layers`, ever fewer in those above, node 0 in each.
     pub(super) fn walk(
         &mut self,
         layers: &[Layer<'_>],
@@ -187,8 +187,8 @@ impl Walker {
         is_new
     }
 
-    /// Keeps a node as a candidate, and as a result if it is accepted. Returns what the next ones have to
-    /// surpass.
+    /// Keeps a node as a candidate, and as a result if it is accepted. Returns what the next ones
+    /// have to surpass.
     fn take(&mut self, near: Neighbor, ef: usize, is_accepted: &impl Fn(u32) -> bool) -> Neighbor {
         self.candidates.push(near);
         if is_accepted(near.node()) {

@@ -1,9 +1,9 @@
 //! The vectors of a segment on disk.
 //!
 //! They are one file, whose extension is the type of its numbers: `vectors.f32`, `vectors.f16` or
-//! `vectors.int8`. Little-endian, row-major, without a header, in the order of the passages; each row of
-//! int8 starts with its scale, an f32. A small file is kept in memory; a large one is mapped, or read row
-//! by row where it is to stay out of memory.
+//! `vectors.int8`. Little-endian, row-major, without a header, in the order of the passages; each
+//! row of int8 starts with its scale, an f32. A small file is kept in memory; a large one is
+//! mapped, or read row by row where it is to stay out of memory.
 
 mod numbers;
 mod write;

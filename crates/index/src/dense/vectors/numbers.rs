@@ -67,8 +67,8 @@ fn to_f32(bits: &[u16], numbers: &mut [f32]) {
     halves.convert_to_f32_slice(numbers);
 }
 
-/// Writes the codes of a vector, one byte a number, and returns the factor from codes to numbers. Both are
-/// `[dimensions]`.
+/// Writes the codes of a vector, one byte a number, and returns the factor from codes to numbers.
+/// Both are `[dimensions]`.
 pub(in crate::dense) fn quantize(vector: &[f32], codes: &mut [i8]) -> f32 {
     let largest = vector.iter().fold(0.0f32, |most, x| most.max(x.abs()));
     if largest == 0.0 {
