@@ -19,7 +19,7 @@ use crate::{html, jsonl, markdown, mediawiki, parquet, pdf, separated};
 use ken_corpus::Document;
 
 /// The progress of reading, in bytes of the files on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadProgress {
     /// Read from disk so far.
     pub bytes_read: u64,

@@ -10,7 +10,7 @@ use crate::IngestError;
 use crate::split::Split;
 
 /// The progress of reading.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     /// Bytes of the files.
     pub(crate) read: ReadProgress,
@@ -48,11 +48,7 @@ pub(crate) fn read(
 ) -> Seen {
     let mut seen = Seen {
         read: documents.progress(),
-        documents: 0,
-        unchanged: 0,
-        broken: 0,
-        other_shards: 0,
-        interrupted: false,
+        ..Seen::default()
     };
     loop {
         if cancel.load(Ordering::Relaxed) {
