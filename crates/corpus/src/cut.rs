@@ -1,4 +1,4 @@
-//! Which segmentation a document gets.
+//! The segmentation of documents.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,8 +9,8 @@ use crate::segment::{Segmentation, SegmentationError};
 /// How documents are cut into passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// JSON Lines records are passages already and stay whole; other documents are cut into 100
-    /// words, as the field's corpora are.
+    /// Records are passages already and stay whole; other documents are cut into 100 words, as is
+    /// usual for retrieval corpora.
     Auto,
     /// Every document the same way.
     Every(Segmentation),

@@ -1,22 +1,20 @@
-//! A document as it was read, before it is cut into passages.
-//!
-//! Reading files is for `ken-documents`.
+//! A document as read by `ken-documents`, before it is cut into passages.
 
 use serde_json::{Map, Value};
 
 /// The BLAKE3 digest of a document's content.
 pub type Digest = [u8; 32];
 
-/// One text with an identity of its own.
+/// One text with an id of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// Unique in a corpus: the path below the given folder, or the record's own id.
     pub id: String,
-    /// What the document is called; may be empty.
+    /// May be empty.
     pub title: String,
     /// The text that is cut into passages, without the title.
     pub text: String,
-    /// Everything else that the source said about the document.
+    /// Everything else that the source says about the document.
     pub metadata: Map<String, Value>,
     /// True for one record of JSON Lines, CSV, TSV or Parquet: such a text is already a passage.
     pub record: bool,
@@ -24,7 +22,7 @@ pub struct Document {
 
 impl Document {
     /// The digest of title, text, metadata and kind: it changes exactly when the document's
-    /// passages may have to change. The id takes no part, nor does the order of metadata keys.
+    /// passages may have to change. It ignores the id and the order of metadata keys.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let mut hasher = blake3::Hasher::new();

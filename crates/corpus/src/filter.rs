@@ -1,4 +1,4 @@
-//! Conditions on what is known of a document besides its text.
+//! Conditions on the metadata of documents.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,17 +7,20 @@ use std::str::FromStr;
 use fixedbitset::FixedBitSet;
 use serde_json::{Map, Value};
 
-use crate::store::{Corpus, CorpusError};
+use crate::store::{Corpus, CorpusError, Segment};
 
 /// One condition on a document's metadata: `KEY=VALUE`, or with `!=`, `<`, `<=`, `>` or `>=`.
 ///
-/// Where both sides are numbers they are compared as numbers, else as texts. A list has every one
-/// of its values: one that fits is enough. A document without the key fits `!=` only.
+/// Where both sides are numbers they are compared as numbers, else as texts. Of a list one matching
+/// value is enough. A document without the key matches `!=` only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
-    key: String,
-    comparison: Comparison,
-    value: String,
+    /// The key of the metadata.
+    pub key: String,
+    /// How its value is compared.
+    pub comparison: Comparison,
+    /// What it is compared with.
+    pub value: String,
 }
 
 /// How a filter compares a document's value with its own.
@@ -37,7 +40,7 @@ pub enum Comparison {
     GreaterOrEqual,
 }
 
-/// The longer signs stand before those that they begin with.
+/// Longer signs come before those that they start with.
 const SIGNS: [(&str, Comparison); 6] = [
     ("!=", Comparison::NotEqual),
     ("<=", Comparison::LessOrEqual),
@@ -47,7 +50,7 @@ const SIGNS: [(&str, Comparison); 6] = [
     (">", Comparison::Greater),
 ];
 
-/// A filter was written wrongly.
+/// A malformed filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not KEY=VALUE, or with !=, <, <=, > or >=, as year>=2020 is")]
 pub struct FilterError {
@@ -90,27 +93,9 @@ impl fmt::Display for Filter {
 }
 
 impl Filter {
-    /// The key of the metadata that it looks at.
+    /// Whether a document with this metadata matches.
     #[must_use]
-    pub fn key(&self) -> &str {
-        &self.key
-    }
-
-    /// How it compares.
-    #[must_use]
-    pub fn comparison(&self) -> Comparison {
-        self.comparison
-    }
-
-    /// What it compares with.
-    #[must_use]
-    pub fn value(&self) -> &str {
-        &self.value
-    }
-
-    /// Whether a document with this metadata fits.
-    #[must_use]
-    pub fn fits(&self, metadata: &Map<String, Value>) -> bool {
+    pub fn matches(&self, metadata: &Map<String, Value>) -> bool {
         let equal = |value: &Value| self.compare(value) == Some(Ordering::Equal);
         let any = |fits: &dyn Fn(&Value) -> bool| match metadata.get(&self.key) {
             Some(Value::Array(values)) => values.iter().any(fits),
@@ -129,7 +114,7 @@ impl Filter {
         }
     }
 
-    /// How a document's value stands to that of the filter.
+    /// Compares a document's value with that of the filter.
     fn compare(&self, value: &Value) -> Option<Ordering> {
         let text = match value {
             Value::String(text) => text.clone(),
@@ -143,56 +128,62 @@ impl Filter {
     }
 }
 
-/// The number that a filter reads in a text, spaces around it aside. `nan` is a text: there are
-/// people of that name.
+/// The number in a text, without surrounding spaces. `nan` is a text: there are people of that
+/// name.
 #[must_use]
 pub fn number_in(text: &str) -> Option<f64> {
     let number = text.trim().parse::<f64>().ok();
     number.filter(|number| !number.is_nan())
 }
 
-/// Some passages of a corpus, such as the live ones that filters leave: for each segment which and
-/// how many.
+/// A selection of a corpus's passages, such as the live ones that match filters: for each segment
+/// which and how many.
 #[derive(Debug, Clone)]
 pub struct Selection(Vec<(FixedBitSet, usize)>);
 
 impl Selection {
-    /// The live passages of the documents that fit all filters.
+    /// The live passages of the documents that match all filters.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`] where a document's record cannot be read.
     pub fn new(corpus: &Corpus, filters: &[Filter]) -> Result<Self, CorpusError> {
-        let segments = corpus.segments().iter().map(|segment| {
-            let mut selected = segment.live().clone();
+        Self::from_live(corpus, |segment, selected| {
             for document in segment.live_documents() {
                 let metadata = segment.metadata(document)?;
-                if !filters.iter().all(|filter| filter.fits(&metadata)) {
+                if !filters.iter().all(|filter| filter.matches(&metadata)) {
                     selected.set_range(segment.passages_of(document), false);
                 }
             }
-            let count = selected.count_ones(..);
-            Ok((selected, count))
-        });
-        segments.collect::<Result<_, _>>().map(Self)
+            Ok(())
+        })
     }
 
-    /// The live passages, and those that are pruned for a reason that begins so.
+    /// The live passages, and those pruned for a reason with this prefix.
     ///
     /// # Errors
     /// [`CorpusError`] where the marks of a segment cannot be read.
     pub fn with_pruned_for(corpus: &Corpus, reason_start: &str) -> Result<Self, CorpusError> {
+        Self::from_live(corpus, |segment, selected| {
+            selected.extend(segment.pruned_for(reason_start)?);
+            Ok(())
+        })
+    }
+
+    /// The live passages of each segment after a change.
+    fn from_live(
+        corpus: &Corpus,
+        change: impl Fn(&Segment, &mut FixedBitSet) -> Result<(), CorpusError>,
+    ) -> Result<Self, CorpusError> {
         let segments = corpus.segments().iter().map(|segment| {
             let mut selected = segment.live().clone();
-            for ordinal in segment.pruned_for(reason_start)? {
-                selected.insert(ordinal);
-            }
+            change(segment, &mut selected)?;
             let count = selected.count_ones(..);
             Ok((selected, count))
         });
         segments.collect::<Result<_, _>>().map(Self)
     }
 
-    /// Takes a passage out.
+    /// Removes a passage.
     pub fn remove(&mut self, segment: usize, ordinal: usize) {
         if let Some((selected, count)) = self.0.get_mut(segment)
             && selected.contains(ordinal)
@@ -235,12 +226,12 @@ impl Selection {
 mod tests {
     use super::*;
 
-    fn fits(filter: &str) -> bool {
+    fn matches(filter: &str) -> bool {
         let metadata = serde_json::json!({
             "year": 2020, "date": "2021-03-04", "tags": ["Red", "9"], "ok": true, "none": null,
         });
         let filter: Filter = filter.parse().unwrap();
-        filter.fits(metadata.as_object().unwrap())
+        filter.matches(metadata.as_object().unwrap())
     }
 
     #[test]
@@ -260,7 +251,7 @@ mod tests {
             "none!=x",
             " year = 2020",
         ] {
-            assert!(fits(filter), "{filter}");
+            assert!(matches(filter), "{filter}");
         }
         for filter in [
             "year!=2020",
@@ -273,7 +264,7 @@ mod tests {
             "none=null",
             "ok=false",
         ] {
-            assert!(!fits(filter), "{filter}");
+            assert!(!matches(filter), "{filter}");
         }
     }
 
@@ -291,7 +282,7 @@ mod tests {
             ("year=nan", false),
         ] {
             let filter: Filter = filter.parse().unwrap();
-            let fits = filter.fits(metadata.as_object().unwrap());
+            let fits = filter.matches(metadata.as_object().unwrap());
             assert_eq!(fits, expected, "{filter}");
         }
     }

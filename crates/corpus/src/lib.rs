@@ -2,8 +2,8 @@
 //!
 //! This crate cuts documents' text ([`segment`]), and keeps the passages in immutable segments,
 //! published as numbered generations ([`Writer`], [`Corpus`]). It reads no input formats (see
-//! `ken-documents`), computes no vectors, builds no search index and loads no model: whoever needs
-//! such files beside the passages writes them into a staged segment before it is published.
+//! `ken-documents`), computes no vectors, builds no search index and loads no model: other crates
+//! write such files into a staged segment before it is published.
 
 mod cut;
 mod document;
@@ -20,8 +20,7 @@ pub use passage::{Passage, PassageId, titled};
 pub use segment::{Segmentation, SegmentationError, segment, segment_unless};
 pub use sentence::sentences;
 pub use store::{
-    Active, Assigner, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
-    EmbedderIdentity, JoinProgress, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published,
-    Segment, Settings, ShardInfo, Sharding, StagedSegment, VerifyProgress, Writer, history, join,
-    verify,
+    Active, Assigner, ByteProgress, Change, Corpus, CorpusError, CorpusInfo, Damage, DocumentState,
+    EmbedderIdentity, Known, PastGeneration, PlaceMark, PruneMark, Pruned, Published, Segment,
+    Setting, Settings, ShardInfo, Sharding, StagedSegment, Writer, history, join, verify,
 };

@@ -13,7 +13,7 @@ use crate::document::Document;
 pub struct PassageId(pub String);
 
 impl PassageId {
-    /// The id of the passage that stands at `position` (from 0) in document `doc_id`.
+    /// The id of the passage at `position` (from 0) in document `doc_id`.
     #[must_use]
     pub fn new(doc_id: &str, position: usize) -> Self {
         Self(format!("{doc_id}#{position}"))
@@ -25,7 +25,7 @@ impl PassageId {
         &self.0
     }
 
-    /// The document's id and the passage's position in it; `None` where the text is no passage id.
+    /// The document's id and the passage's position in it; `None` if this is no passage id.
     #[must_use]
     pub fn split(&self) -> Option<(&str, usize)> {
         let (doc_id, position) = self.0.rsplit_once('#')?;
@@ -50,12 +50,12 @@ pub struct Passage {
     pub title: String,
     /// Never empty, never only white space.
     pub text: String,
-    /// What the source said about the document, besides its title.
+    /// What the source says about the document, besides its title.
     pub metadata: Map<String, Value>,
 }
 
 impl Passage {
-    /// The passage that stands at `position` (from 0) in `document`.
+    /// The passage at `position` (from 0) in `document`.
     #[must_use]
     pub fn of(document: &Document, position: usize, text: String) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Passage {
     }
 }
 
-/// What a model is given of a passage to embed it or to compare it: the document's title and the
+/// The text of a passage as models see it to embed or compare it: the document's title and the
 /// text.
 #[must_use]
 pub fn titled(title: &str, text: &str) -> String {

@@ -1,7 +1,7 @@
 //! Cutting a document's text into the texts of its passages.
 //!
-//! Pieces are slices of the text, so no character is changed; only white space between and around
-//! them is lost. Token boundaries come from the caller: no model is loaded here.
+//! Pieces are slices of the text, so no character changes; only white space between and around them
+//! is lost. The caller provides the token boundaries: no model is loaded here.
 
 use std::fmt;
 use std::ops::Range;
@@ -33,38 +33,25 @@ pub enum Segmentation {
     },
 }
 
-/// A segmentation was written wrongly.
+/// A malformed segmentation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs)] // the messages say what variants and fields are
 #[diagnostic(
     remedy = "write whole, sentence, words:SIZE[/OVERLAP] or tokens:SIZE[/OVERLAP], e.g. words:100/20"
 )]
 pub enum SegmentationError {
-    /// No such segmentation.
     #[error(
         "unknown segmentation {given:?} (whole, sentence, words:N[/M] and tokens:N[/M] are known)"
     )]
     #[diagnostic(kind = "unknown_segmentation")]
-    Unknown {
-        /// What was written.
-        given: String,
-    },
+    Unknown { given: String },
     /// A size or overlap is no number, or the size is 0.
     #[error("the segmentation {given:?} has a wrong number {number:?}")]
     #[diagnostic(kind = "wrong_segmentation_number")]
-    WrongNumber {
-        /// What was written.
-        given: String,
-        /// The part that is wrong.
-        number: String,
-    },
+    WrongNumber { given: String, number: String },
     /// The windows would not advance.
     #[error("the overlap {overlap} is not less than the size {size}")]
-    OverlapNotLess {
-        /// The window's size.
-        size: usize,
-        /// The overlap.
-        overlap: usize,
-    },
+    OverlapNotLess { size: usize, overlap: usize },
 }
 
 impl fmt::Display for Segmentation {
@@ -120,9 +107,9 @@ impl FromStr for Segmentation {
 
 /// Cuts `text` into the texts of its passages, in order, none of them empty.
 ///
-/// `token_spans` gives the byte range of each token of a text, in order; it is called only for
-/// [`Segmentation::Tokens`]. What no token covers stays with the token before it, and a character
-/// that several tokens share is never cut.
+/// `token_spans` returns the byte range of each token of a text, in order; it is called only for
+/// [`Segmentation::Tokens`]. Text that no token covers belongs to the token before it, and a
+/// character that several tokens share is never split.
 #[must_use]
 pub fn segment<'t>(
     text: &'t str,
@@ -132,7 +119,7 @@ pub fn segment<'t>(
     segment_unless(text, segmentation, token_spans, &|| false).unwrap_or_default()
 }
 
-/// As [`segment`]; `None` where `stop` says so meanwhile.
+/// As [`segment`]; `None` once `stop` returns true.
 #[must_use]
 pub fn segment_unless<'t>(
     text: &'t str,
@@ -156,7 +143,7 @@ pub fn segment_unless<'t>(
     (!stop()).then_some(pieces)
 }
 
-/// Slices of `size` units, given where each unit starts; the first also takes what precedes.
+/// Slices of `size` units, given where each unit starts; the first also takes the text before.
 fn windows<'t>(text: &'t str, starts: &[usize], size: usize, overlap: usize) -> Vec<&'t str> {
     let size = size.max(1);
     let step = size.saturating_sub(overlap).max(1);
@@ -173,7 +160,7 @@ fn windows<'t>(text: &'t str, starts: &[usize], size: usize, overlap: usize) -> 
     }
 }
 
-/// Where tokens start, ascending and on character borders.
+/// Where tokens start, ascending and on character boundaries.
 fn token_starts(text: &str, spans: &[Range<usize>]) -> Vec<usize> {
     let mut last = 0;
     spans
@@ -212,7 +199,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
         } else {
             Content::Punctuation
         };
-        let begins_anew = match &word {
+        let starts_word = match &word {
             None => true,
             Some((_, Content::Punctuation)) => false,
             Some((_, Content::Letters)) => content == Content::Ideograph,
@@ -220,7 +207,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
                 content != Content::Punctuation || is_opening(character)
             }
         };
-        if begins_anew {
+        if starts_word {
             words.extend(word.replace((at, content)).map(|(start, _)| start..at));
         } else if content != Content::Punctuation {
             word = word.map(|(start, _)| (start, content));
@@ -230,7 +217,7 @@ fn words(text: &str) -> Vec<Range<usize>> {
     words
 }
 
-/// Whether a character is a word of its own, being of a script that is written without spaces.
+/// Whether a character is a word of its own, since its script is written without spaces.
 pub(crate) fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{3005}'..='\u{3007}'
@@ -245,10 +232,7 @@ pub(crate) fn is_ideograph(character: char) -> bool {
 }
 
 fn is_opening(character: char) -> bool {
-    matches!(
-        character,
-        '(' | '[' | '{' | '「' | '『' | '（' | '《' | '〈' | '【' | '〔' | '“' | '‘' | '［' | '｛'
-    )
+    "([{「『（《〈【〔“‘［｛".contains(character)
 }
 
 #[cfg(test)]
@@ -257,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    /// A tokenizer of the tests: three bytes a token, even within a character.
+    /// A tokenizer for tests: three bytes a token, even within a character.
     fn three_bytes(text: &str) -> Vec<Range<usize>> {
         (0..text.len())
             .step_by(3)

@@ -1,27 +1,27 @@
-//! Sentence borders: those of Unicode's rules (UAX #29), repaired where these know no language.
+//! Sentence boundaries: those of Unicode's rules (UAX #29), corrected where the language matters.
 //!
-//! Repaired are abbreviations ("Dr. Ito"), initials ("J. R. R. Tolkien"), quoted questions
+//! Corrected are abbreviations ("Dr. Ito"), initials ("J. R. R. Tolkien"), quoted questions
 //! (`"Why?" he asked`), numbers of list items, hard-wrapped lines and the Chinese semicolon.
-//! The repairs know English abbreviations; they find no sentences in text without punctuation.
+//! The corrections know English abbreviations; they find no sentences in text without punctuation.
 
 use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Abbreviations after which a sentence always goes on.
+/// Abbreviations after which a sentence always continues.
 const BEFORE_MORE: &[&str] = &[
     "adm", "approx", "ca", "capt", "cf", "cmdr", "col", "dr", "e.g", "eg", "fr", "gen", "gov",
     "hon", "i.e", "ie", "lt", "messrs", "mr", "mrs", "ms", "mt", "prof", "rep", "rev", "sen",
     "sgt", "st", "viz", "vs",
 ];
 
-/// Abbreviations after which a sentence goes on if a number follows.
+/// Abbreviations after which a sentence continues if a number follows.
 const BEFORE_NUMBER: &[&str] = &[
     "apr", "art", "aug", "ch", "dec", "eq", "eqs", "feb", "fig", "figs", "jan", "jul", "jun",
     "mar", "no", "nos", "nov", "oct", "p", "pp", "sec", "sep", "sept", "vol", "vols",
 ];
 
-/// Words that begin a sentence far more often than a name.
+/// Words that start a sentence far more often than a name.
 const STARTERS: &[&str] = &[
     "A", "After", "All", "Also", "Although", "An", "And", "As", "At", "Because", "Both", "But",
     "By", "During", "Each", "For", "From", "He", "Her", "His", "How", "However", "I", "If", "In",
@@ -31,16 +31,16 @@ const STARTERS: &[&str] = &[
     "Who", "Why", "With", "You", "Your",
 ];
 
-/// A line of at least so many characters is taken to be wrapped, not ended.
+/// A line of at least this many characters is assumed to be wrapped.
 const WRAPPED_LINE_CHARS: usize = 60;
 
-/// No abbreviation, initials or number of a list item has more characters. What is looked at before a
-/// border has to be bounded: a text can have a border every few bytes, and no space at all.
+/// The most characters of an abbreviation, initials or the number of a list item. The text
+/// inspected before a boundary has to be limited: a text can have a boundary every few bytes, and
+/// no space at all.
 const LONGEST_WORD: usize = 64;
 
-/// Punctuation and spaces in a row of which there are more characters are shortened before
-/// Unicode's rules see them: those look ahead, from each character behind a full stop, to the next
-/// letter.
+/// Longer runs of punctuation and spaces are shortened before Unicode's rules are applied: those
+/// look ahead, from each character after a full stop, to the next letter.
 const LONGEST_RUN: usize = 16;
 
 /// The sentences of `text`, in order, without the white space around them, none of them empty.
@@ -49,25 +49,24 @@ pub fn sentences(text: &str) -> Vec<&str> {
     sentences_unless(text, &|| false).unwrap_or_default()
 }
 
-/// As [`sentences`]; `None` where `stop` says so meanwhile.
+/// As [`sentences`]; `None` once `stop` returns true.
 pub(crate) fn sentences_unless<'t>(text: &'t str, stop: &dyn Fn() -> bool) -> Option<Vec<&'t str>> {
-    const BORDERS_A_LOOK: usize = 1024;
+    const BOUNDARIES_PER_CHECK: usize = 1024;
     let mut found = Vec::new();
-    // Where the text goes on behind the space at the last border, and at the last one that was an
-    // end.
+    // Where the text continues after the space at the last boundary, and at the last sentence end.
     let mut seen = text.len() - text.trim_start().len();
     let mut start = seen;
-    for (number, border) in borders(text, stop)?.into_iter().enumerate() {
-        if number % BORDERS_A_LOOK == 0 && stop() {
+    for (number, boundary) in boundaries(text, stop)?.into_iter().enumerate() {
+        if number % BOUNDARIES_PER_CHECK == 0 && stop() {
             return None;
         }
-        // All borders within one stretch of space are the same one.
-        if border <= seen {
+        // All boundaries within one run of space are the same.
+        if boundary <= seen {
             continue;
         }
-        seen = text.len() - text[border..].trim_start().len();
-        if is_sentence_end(&text[start..border], &text[border..seen], &text[seen..]) {
-            found.push(text[start..border].trim());
+        seen = text.len() - text[boundary..].trim_start().len();
+        if is_sentence_end(&text[start..boundary], &text[boundary..seen], &text[seen..]) {
+            found.push(text[start..boundary].trim());
             start = seen;
         }
     }
@@ -76,10 +75,10 @@ pub(crate) fn sentences_unless<'t>(text: &'t str, stop: &dyn Fn() -> bool) -> Op
     Some(found)
 }
 
-/// Where sentences may end: Unicode's borders, and the places after Chinese semicolons.
-fn borders(text: &str, stop: &dyn Fn() -> bool) -> Option<Vec<usize>> {
+/// Where sentences may end: Unicode's boundaries, and the places after Chinese semicolons.
+fn boundaries(text: &str, stop: &dyn Fn() -> bool) -> Option<Vec<usize>> {
     let shortened = Shortened::of(text);
-    let mut borders: Vec<usize> = Vec::new();
+    let mut boundaries: Vec<usize> = Vec::new();
     let mut shift = shortened.shifts.iter().copied().peekable();
     let mut shifted = 0;
     for (number, (start, _)) in shortened
@@ -94,23 +93,23 @@ fn borders(text: &str, stop: &dyn Fn() -> bool) -> Option<Vec<usize>> {
         while let Some((_, by)) = shift.next_if(|&(from, _)| from <= start) {
             shifted = by;
         }
-        borders.push(start + shifted);
+        boundaries.push(start + shifted);
     }
-    borders.extend(
+    boundaries.extend(
         text.match_indices('；')
             .map(|(at, mark)| at + mark.len())
             .map(|after| text.len() - text[after..].trim_start_matches(is_closing).len()),
     );
-    borders.retain(|&border| border < text.len());
-    borders.sort_unstable();
-    borders.dedup();
-    Some(borders)
+    boundaries.retain(|&boundary| boundary < text.len());
+    boundaries.sort_unstable();
+    boundaries.dedup();
+    Some(boundaries)
 }
 
 /// A text whose long runs of punctuation and spaces lack their middle.
 struct Shortened<'t> {
     text: Cow<'t, str>,
-    /// From each of these places on, how many bytes are missing before it.
+    /// Positions, each with the number of bytes missing before it.
     shifts: Vec<(usize, usize)>,
 }
 
@@ -118,7 +117,7 @@ impl<'t> Shortened<'t> {
     fn of(text: &'t str) -> Self {
         let mut shortened = String::new();
         let mut shifts = Vec::new();
-        // What was copied of the text, and where the run begins whose end is looked for.
+        // The end of the copied text, and the start of the current run.
         let (mut copied, mut run) = (0, None);
         let mut cut = |start: usize, end: usize| {
             let kept = LONGEST_RUN / 2;
@@ -170,8 +169,8 @@ fn is_in_run(character: char) -> bool {
         && !matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether the text before a border is a whole sentence, in view of the space after it and of what
-/// comes next.
+/// Whether the text before a boundary is a whole sentence, given the space after it and the text
+/// that follows.
 fn is_sentence_end(before: &str, space: &str, next: &str) -> bool {
     let sentence = before.trim_end();
     let breaks = line_breaks(&before[sentence.len()..]) + line_breaks(space);
@@ -185,7 +184,7 @@ fn is_sentence_end(before: &str, space: &str, next: &str) -> bool {
             !begins_lowercase(next) && !is_abbreviation(unquoted, next)
         }
         Some('.' | '!' | '?' | '…' | '‼' | '⁇' | '⁈' | '⁉') => !begins_lowercase(next),
-        // Only a line break can end a sentence without a mark.
+        // Without punctuation only a line break ends a sentence.
         _ if breaks == 1 => {
             let line = sentence.chars().rev().take(WRAPPED_LINE_CHARS);
             !begins_lowercase(next) && line.take_while(|&c| c != '\n').count() < WRAPPED_LINE_CHARS
@@ -201,7 +200,7 @@ fn is_abbreviation(before: &str, next: &str) -> bool {
     let space = last.clone().find(|(_, c)| c.is_whitespace());
     let start = match (space, last.last()) {
         (Some((at, _)), _) | (None, Some((at @ 0, _))) => at,
-        _ => return false, // no abbreviation is so long
+        _ => return false, // too long for an abbreviation
     };
     let word = stem[start..].trim_start_matches(|c: char| !c.is_alphanumeric());
     if word.is_empty() {
@@ -227,7 +226,7 @@ fn is_initials(word: &str) -> bool {
         && word.split(['.', '-']).any(|part| part.chars().count() == 1)
 }
 
-/// Whether the next word can be a part of a name rather than begin a sentence.
+/// Whether the next word may be part of a name rather than the start of a sentence.
 fn begins_name(next: &str) -> bool {
     let letters = next.chars().take(LONGEST_WORD);
     let word: String = letters.take_while(|c| c.is_alphanumeric()).collect();
@@ -247,24 +246,7 @@ fn line_breaks(space: &str) -> usize {
 }
 
 fn is_closing(character: char) -> bool {
-    matches!(
-        character,
-        '"' | '\''
-            | ')'
-            | ']'
-            | '}'
-            | '”'
-            | '’'
-            | '»'
-            | '」'
-            | '』'
-            | '）'
-            | '》'
-            | '〉'
-            | '】'
-            | '］'
-            | '〕'
-    )
+    "\"')]}”’»」』）》〉】］〕".contains(character)
 }
 
 #[cfg(test)]
@@ -328,7 +310,7 @@ mod tests {
         assert_eq!(sentences("圆周率是3.14。对"), ["圆周率是3.14。", "对"]);
     }
 
-    /// The rule by which long runs are shortened changes no border that a text has.
+    /// Shortening long runs changes no boundary.
     #[test]
     fn long_runs() {
         for run in [".", " ", "\t", "-", ")", "\"", "_", "。"] {

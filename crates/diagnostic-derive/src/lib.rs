@@ -1,5 +1,5 @@
-//! The derive of `Diagnostic` and the macro `remedy!`. What they mean is documented in
-//! `ken-diagnostic`, which re-exports both.
+//! The derive of `Diagnostic` and the macro `remedy!`, documented in `ken-diagnostic`, which
+//! re-exports both.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
@@ -27,27 +27,27 @@ pub fn remedy(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 }
 
 fn implementation(input: &DeriveInput) -> Result<TokenStream> {
-    let whole = Said::read(&input.attrs)?;
+    let defaults = Attributes::read(&input.attrs)?;
     let arms = match &input.data {
         Data::Enum(data) => {
             let arm = |variant: &syn::Variant| {
                 let name = &variant.ident;
-                let said = Said::read(&variant.attrs)?;
-                arm(&quote!(Self::#name), name, &variant.fields, &said, &whole)
+                let own = Attributes::read(&variant.attrs)?;
+                arm(&quote!(Self::#name), name, &variant.fields, &own, &defaults)
             };
             data.variants.iter().map(arm).collect::<Result<Vec<_>>>()?
         }
         Data::Struct(data) => {
-            let said = Said::default();
+            let own = Attributes::default();
             vec![arm(
                 &quote!(Self),
                 &input.ident,
                 &data.fields,
-                &said,
-                &whole,
+                &own,
+                &defaults,
             )?]
         }
-        Data::Union(_) => return Err(Error::new_spanned(input, "a union is no error")),
+        Data::Union(_) => return Err(Error::new_spanned(input, "a union cannot be an error")),
     };
     let (kinds, remedies): (Vec<_>, Vec<_>) = arms.into_iter().unzip();
     let (name, visibility) = (&input.ident, &input.vis);
@@ -60,7 +60,7 @@ fn implementation(input: &DeriveInput) -> Result<TokenStream> {
                 match self { #(#kinds)* }
             }
 
-            /// What would mend it, where that is known.
+            /// What would fix it, if known.
             #[must_use]
             #visibility fn remedy(&self) -> ::std::option::Option<::ken_diagnostic::Remedy> {
                 match self { #(#remedies)* }
@@ -79,51 +79,51 @@ fn implementation(input: &DeriveInput) -> Result<TokenStream> {
     })
 }
 
-/// What the attributes of a type or a variant say.
+/// The attributes of a type or a variant.
 #[derive(Default)]
-struct Said {
+struct Attributes {
     kind: Option<Expr>,
     remedy: Option<Expr>,
     forward: bool,
 }
 
-impl Said {
+impl Attributes {
     fn read(attributes: &[Attribute]) -> Result<Self> {
-        let mut said = Self::default();
+        let mut own = Self::default();
         for attribute in attributes {
             if let Meta::List(list) = &attribute.meta
                 && attribute.path().is_ident("error")
             {
-                said.forward |= list.tokens.to_string() == "transparent";
+                own.forward |= list.tokens.to_string() == "transparent";
             }
             if !attribute.path().is_ident("diagnostic") {
                 continue;
             }
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("kind") {
-                    said.kind = Some(meta.value()?.parse()?);
+                    own.kind = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("remedy") {
-                    said.remedy = Some(meta.value()?.parse()?);
+                    own.remedy = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("forward") {
-                    said.forward = true;
+                    own.forward = true;
                 } else {
                     return Err(meta.error("expected `kind`, `remedy` or `forward`"));
                 }
                 Ok(())
             })?;
         }
-        Ok(said)
+        Ok(own)
     }
 }
 
-/// The arms of one variant in `kind` and in `remedy`. What the variant does not say is said by the
-/// whole type, or, where it forwards, by its source.
+/// The arms of one variant in `kind` and in `remedy`. The defaults are those of the type, or, where
+/// it forwards, of its source.
 fn arm(
     path: &TokenStream,
     name: &Ident,
     fields: &Fields,
-    said: &Said,
-    whole: &Said,
+    own: &Attributes,
+    defaults: &Attributes,
 ) -> Result<(TokenStream, TokenStream)> {
     let binding = |member: &Member| match member {
         Member::Named(name) => name.clone(),
@@ -136,20 +136,20 @@ fn arm(
     });
     let pattern = quote!(#path { #(#members),* });
     let mut bindings = bound.iter().map(|(_, binding)| binding);
-    let source = match said.forward || whole.forward {
+    let source = match own.forward || defaults.forward {
         true => bindings
             .clone()
             .find(|name| *name == "source" || *name == "_0"),
         false => None,
     };
-    if said.forward && source.is_none() {
+    if own.forward && source.is_none() {
         return Err(Error::new_spanned(name, "there is no source to forward to"));
     }
     let paths: Vec<&Ident> = fields
         .iter()
         .filter_map(|field| bindings.next().filter(|_| is_path(&field.ty)))
         .collect();
-    let kind = match (said.kind.as_ref().or(whole.kind.as_ref()), source) {
+    let kind = match (own.kind.as_ref().or(defaults.kind.as_ref()), source) {
         (Some(kind), _) => quote!(#kind),
         (None, Some(source)) => quote!(::ken_diagnostic::Diagnostic::kind(#source)),
         (None, None) => {
@@ -157,7 +157,7 @@ fn arm(
             quote!(#kind)
         }
     };
-    let remedy = match (said.remedy.as_ref().or(whole.remedy.as_ref()), source) {
+    let remedy = match (own.remedy.as_ref().or(defaults.remedy.as_ref()), source) {
         (
             Some(Expr::Lit(ExprLit {
                 lit: Lit::Str(text),
@@ -185,14 +185,14 @@ fn is_path(kind: &Type) -> bool {
     last.is_some_and(|segment| segment.ident == "PathBuf")
 }
 
-/// The remedy of a text with marks: `<setting>`, `<Action>`, `<Action {argument}>` and `<*expression>`.
-/// The rest is formatted as by `format!`; `paths` are displayed.
+/// The remedy of a text with marks: `<setting>`, `<Action>`, `<Action {argument}>` and
+/// `<*expression>`. The rest is formatted as by `format!`; `paths` are displayed.
 fn marked(text: &LitStr, paths: &[&Ident]) -> Result<TokenStream> {
     let value = text.value();
     let mut rest = value.as_str();
     let mut parts = Vec::new();
-    while let Some((before, behind)) = rest.split_once('<') {
-        let (mark, after) = behind
+    while let Some((before, marked)) = rest.split_once('<') {
+        let (mark, after) = marked
             .split_once('>')
             .ok_or_else(|| Error::new(text.span(), "a mark is not closed"))?;
         parts.extend(literal(before, text, paths));
@@ -226,10 +226,7 @@ fn literal(piece: &str, text: &LitStr, paths: &[&Ident]) -> Option<TokenStream> 
     if piece.is_empty() {
         return None;
     }
-    let words = match piece.contains(['{', '}']) {
-        true => formatted(piece, text, paths),
-        false => quote!(#piece),
-    };
+    let words = formatted(piece, text, paths);
     Some(quote!(::ken_diagnostic::Part::Text(#words.into())))
 }
 

@@ -1,6 +1,6 @@
-//! What an error says beside its message: a stable kind for machines, and a remedy as data. It
-//! words no command and no flag: a remedy names settings and actions, and whoever shows it, as the
-//! command line does, puts its own words in their place.
+//! What an error carries beside its message: a stable kind for machines, and a remedy as data. A
+//! remedy names settings and actions, never commands or flags: the command line, or another front
+//! end, words them.
 //!
 //! ```
 //! # extern crate ken_diagnostic;
@@ -24,10 +24,10 @@
 //! assert_eq!(remedy.actions().next(), Some(&ken_diagnostic::Action::PullModel("hf:org/model".to_owned())));
 //! ```
 //!
-//! Attributes stand at a variant, or at the type for all variants that have none of their own:
-//! `kind = "…"` or an expression; `remedy = "…"` or an expression of a [`Remedy`] or an
-//! `Option<Remedy>`; `forward` passes on what the field `source`, or the only one, says. In
-//! expressions and formats the fields are at hand under their names, or `_0`.
+//! Attributes are set on a variant, or on the type for all variants without their own: `kind = "…"`
+//! or an expression; `remedy = "…"` or an expression of a [`Remedy`] or an `Option<Remedy>`;
+//! `forward` takes both from the field `source`, or the only field. Expressions and formats can use
+//! the fields by their names, or as `_0`.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -36,12 +36,12 @@ use std::io;
 
 pub use ken_diagnostic_derive::{Diagnostic, remedy};
 
-/// An error that says what kind it is of and what would mend it.
+/// An error with a kind and a remedy.
 pub trait Diagnostic: Error {
     /// The stable name of the kind of error, in snake case, for machines.
     fn kind(&self) -> &'static str;
 
-    /// What would mend it, where that is known.
+    /// What would fix it, if known.
     fn remedy(&self) -> Option<Remedy>;
 }
 
@@ -55,7 +55,7 @@ impl<T: Diagnostic> Diagnostic for Box<T> {
     }
 }
 
-/// What the system refuses, where nobody knows more about it.
+/// Errors of the system, where nothing more is known.
 impl Diagnostic for io::Error {
     fn kind(&self) -> &'static str {
         match self.kind() {
@@ -68,7 +68,7 @@ impl Diagnostic for io::Error {
         Some(match self.kind() {
             io::ErrorKind::StorageFull => Remedy::from("free some space"),
             io::ErrorKind::NotFound => Remedy::from(
-                "check the path: a file to read has to be there, and of one to write the folder",
+                "check the path: a file to read has to exist, and the folder of one to write",
             ),
             io::ErrorKind::PermissionDenied => {
                 Remedy::from("check who owns the file or folder, and its permissions")
@@ -78,7 +78,7 @@ impl Diagnostic for io::Error {
     }
 }
 
-/// What would mend an error: advice in which settings and actions are named, not worded.
+/// What would fix an error: advice that names settings and actions without wording them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remedy(Vec<Part>);
 
@@ -89,70 +89,46 @@ pub enum Part {
     Text(Cow<'static, str>),
     /// A setting, by its name in snake case.
     Setting(&'static str),
-    /// Something to be done with ken.
+    /// Something to do with ken.
     Action(Action),
 }
 
-/// Something that a person can do with ken.
+/// Something that a person can do with ken; a text is the folder, address, model or policy to do it
+/// with.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs)] // the names say it
 pub enum Action {
-    /// Take documents into the corpus of this folder.
     Ingest(String),
-    /// Take in one shard of the documents.
     IngestShard,
-    /// Check a corpus.
     VerifyCorpus,
-    /// Go on from what is whole in the corpus of this folder.
+    /// Resume from what is undamaged in the corpus of this folder.
     RepairCorpus(String),
-    /// List what a corpus holds.
     ExportCorpus,
-    /// Bring a corpus to this address in Milvus.
     PushCorpus(String),
-    /// Search a corpus.
     Search,
-    /// Fetch this model.
     PullModel(String),
-    /// Remove this model from the cache.
     RemoveModel(String),
-    /// Check the files of a model.
     VerifyModel,
-    /// List the models in the cache.
     ListModels,
-    /// Write a model with its adapter merged in.
     ExportModel,
     /// Merge this adapter into its model.
     MergeAdapter(String),
-    /// Build ken with CUDA.
     BuildForCuda,
-    /// Answer questions under several policies.
     Evaluate,
-    /// Probe what a model knows of questions.
     Probe,
-    /// Probe with and without evidence from a corpus.
     ProbeWithCorpus,
-    /// Choose the threshold of this policy.
     Calibrate(String),
-    /// Label which source answers questions best.
     LabelSources,
-    /// Label which sentences of a corpus a model has mastered.
     LabelMastery,
-    /// Train a model.
     Train,
-    /// Train a router.
     TrainRouter,
-    /// Train a router of embeddings.
     TrainEmbeddingRouter,
-    /// Train a pruner.
     TrainPruner,
-    /// Train a model on what another one knows.
+    /// Train a model to say what another one knows.
     TrainKbm,
-    /// Train a model to choose its source.
     TrainSelfRoute,
-    /// Make a datastore of labels.
     MakeDatastore,
-    /// List the entries of a datastore.
     ListDatastore,
-    /// Invent a world.
     MakeWorld,
 }
 
@@ -163,7 +139,7 @@ impl Remedy {
         Self(parts)
     }
 
-    /// The whole as one text, in which settings and actions are worded by whoever shows it.
+    /// The remedy as text, with settings and actions worded by the caller.
     #[must_use]
     pub fn worded(
         &self,
@@ -178,7 +154,7 @@ impl Remedy {
         each.collect()
     }
 
-    /// Whether its words, or the names of its settings and actions, contain this.
+    /// Whether its text, or the names of its settings and actions, contain this.
     #[must_use]
     pub fn mentions(&self, words: &str) -> bool {
         self.to_string().contains(words)

@@ -1,4 +1,4 @@
-//! How much one document may cost, so that a hostile file costs an error and not the process.
+//! How much one document may cost, so that a hostile file is an error and does not end the process.
 
 use std::io;
 
@@ -15,11 +15,11 @@ impl Budget {
     /// document several times over still fits into a few hundred megabytes.
     pub const DEFAULT_DOCUMENT_BYTES: u64 = 64 << 20;
 
-    /// How deep containers may stand in each other. No setting: parsers that call themselves, and
-    /// those that look at all open containers on every line, need a bound whatever memory there is.
+    /// How deep containers may be nested. Not a setting: recursive parsers, and those that visit
+    /// all open containers on every line, need a bound whatever memory there is.
     pub(crate) const DEPTH: usize = 100;
 
-    /// The smallest window that every decoder of Zstandard has to grant (RFC 8878).
+    /// The window that every Zstandard decoder has to support (RFC 8878).
     const LEAST_WINDOW_LOG: u32 = 23;
     const LARGEST_WINDOW_LOG: u32 = 31;
 
@@ -29,7 +29,8 @@ impl Budget {
         (self.document_bytes / 64).max(1024)
     }
 
-    /// The most bytes of page content that a PDF may draw, each form as often as it is drawn.
+    /// The most bytes of page content that a PDF may draw, counting each form every time it is
+    /// drawn.
     pub(crate) fn work(self) -> u64 {
         self.document_bytes.saturating_mul(2)
     }
@@ -39,13 +40,13 @@ impl Budget {
         (self.document_bytes / 16).max(1024)
     }
 
-    /// How far the end of a document is looked for that is over the budget, before the rest of its
-    /// file is given up.
+    /// How far to search for the end of a document that is over the budget, before giving up the
+    /// rest of its file.
     pub(crate) fn search(self) -> u64 {
         self.document_bytes.saturating_mul(16)
     }
 
-    /// The largest window of Zstandard, as a power of 2: two documents' worth.
+    /// The logarithm, base 2, of the largest Zstandard window: two documents' worth.
     pub(crate) fn window_log(self) -> u32 {
         let window = self.document_bytes.saturating_mul(2).max(1);
         window
@@ -62,8 +63,8 @@ impl Default for Budget {
     }
 }
 
-/// Why a reader of bytes ends before its file does. It travels as the cause of an [`io::Error`]
-/// through the crates that only know those.
+/// Why a reader of bytes stops before the end of its file. It travels as the cause of an
+/// [`io::Error`] through crates that only know those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Halt {
     #[error("the reading was stopped")]

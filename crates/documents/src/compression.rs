@@ -1,4 +1,5 @@
-//! Compressed input: told by a file's name or by its first bytes, and undone while it is read.
+//! Compressed input, recognized by a file's name or by its first bytes, and decompressed as it is
+//! read.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader};
@@ -8,10 +9,10 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::budget::Budget;
 
-/// How much of a file is read at once, and unpacked at once.
+/// How much is read, and decompressed, at once.
 pub(crate) const BUFFER_BYTES: usize = 64 * 1024;
 
-/// How a file's bytes are packed.
+/// How a file's bytes are compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// `.gz`
@@ -23,24 +24,17 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// How many first bytes tell a compression.
-    pub(crate) const TOLD_BY: usize = 4;
+    /// The longest magic number, in bytes.
+    pub(crate) const MAGIC_BYTES: usize = 4;
 
     const ALL: [Self; 3] = [Self::Gzip, Self::Zstd, Self::Bzip2];
 
-    fn extension(self) -> &'static str {
+    /// Name, extension and magic number.
+    fn properties(self) -> (&'static str, &'static str, &'static [u8]) {
         match self {
-            Self::Gzip => ".gz",
-            Self::Zstd => ".zst",
-            Self::Bzip2 => ".bz2",
-        }
-    }
-
-    fn first_bytes(self) -> &'static [u8] {
-        match self {
-            Self::Gzip => b"\x1f\x8b",
-            Self::Zstd => b"\x28\xb5\x2f\xfd",
-            Self::Bzip2 => b"BZh",
+            Self::Gzip => ("gzip", ".gz", b"\x1f\x8b"),
+            Self::Zstd => ("zstd", ".zst", b"\x28\xb5\x2f\xfd"),
+            Self::Bzip2 => ("bzip2", ".bz2", b"BZh"),
         }
     }
 
@@ -48,7 +42,7 @@ impl Compression {
     /// the extension does not matter.
     pub(crate) fn split_name(name: &str) -> (&str, Option<Self>) {
         for compression in Self::ALL {
-            let extension = compression.extension();
+            let (_, extension, _) = compression.properties();
             let at = name.len().saturating_sub(extension.len());
             if let Some((stem, end)) = name.split_at_checked(at)
                 && end.eq_ignore_ascii_case(extension)
@@ -59,25 +53,25 @@ impl Compression {
         (name, None)
     }
 
-    /// What data that begin like this are packed with.
+    /// The compression of data that start with these bytes.
     pub(crate) fn of(first_bytes: &[u8]) -> Option<Self> {
         Self::ALL
             .into_iter()
-            .find(|compression| first_bytes.starts_with(compression.first_bytes()))
+            .find(|compression| first_bytes.starts_with(compression.properties().2))
     }
 
-    /// The unpacked bytes of `packed`, over all its members one behind the other. Zstandard gets
-    /// no larger window than the budget's; the others have small ones.
-    pub(crate) fn unpack(
+    /// The decompressed bytes of all members of `compressed`, concatenated. Zstandard gets no
+    /// larger window than the budget's; the others have small ones.
+    pub(crate) fn decompress(
         self,
-        packed: impl BufRead + Send + 'static,
+        compressed: impl BufRead + Send + 'static,
         budget: Budget,
     ) -> io::Result<Box<dyn BufRead + Send>> {
         Ok(match self {
-            Self::Gzip => buffered(MultiGzDecoder::new(packed)),
-            Self::Bzip2 => buffered(MultiBzDecoder::new(packed)),
+            Self::Gzip => buffered(MultiGzDecoder::new(compressed)),
+            Self::Bzip2 => buffered(MultiBzDecoder::new(compressed)),
             Self::Zstd => {
-                let mut decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+                let mut decoder = zstd::stream::read::Decoder::with_buffer(compressed)?;
                 decoder.window_log_max(budget.window_log())?;
                 buffered(decoder)
             }
@@ -85,7 +79,7 @@ impl Compression {
     }
 }
 
-/// Whether the decoder of Zstandard refused a window. It says so by the name of its error only.
+/// Whether the Zstandard decoder refused a window. Only the text of its error says so.
 pub(crate) fn wants_larger_window(error: &io::Error) -> bool {
     error.raw_os_error().is_none() && error.to_string().contains("Frame requires too much memory")
 }
@@ -96,10 +90,6 @@ fn buffered(reader: impl io::Read + Send + 'static) -> Box<dyn BufRead + Send> {
 
 impl fmt::Display for Compression {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Gzip => "gzip",
-            Self::Zstd => "zstd",
-            Self::Bzip2 => "bzip2",
-        })
+        formatter.write_str(self.properties().0)
     }
 }

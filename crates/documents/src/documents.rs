@@ -7,23 +7,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use serde_json::{Map, Value};
-
 use crate::budget::Budget;
 use crate::error::ReadError;
 use crate::files::{InputFile, Origin, find_files};
 use crate::format::{Format, stem};
 use crate::place::Place;
-use crate::record::Record;
+use crate::record::{Contents, Record};
 use crate::source::Source;
 use crate::watch::Watch;
 use crate::{html, jsonl, markdown, mediawiki, parquet, pdf, separated};
 use ken_corpus::Document;
 
-/// How far the reading is, in bytes of the files as they lie on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The progress of reading, in bytes of the files on disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReadProgress {
-    /// What was taken from the disk so far.
+    /// Read from disk so far.
     pub bytes_read: u64,
     /// The length of all files; `None` where one has none, as standard input.
     pub bytes_total: Option<u64>,
@@ -31,34 +29,34 @@ pub struct ReadProgress {
 
 /// Documents as they are read; see [`read_documents`].
 ///
-/// An error that concerns one record does not end the iteration, one that concerns a file goes on
+/// After an error in one record the iteration continues with the next record, after one in a file
 /// with the next file.
 pub struct Documents {
     files: std::vec::IntoIter<InputFile>,
-    /// What is left of the file that is being read.
+    /// The rest of the file that is being read.
     records: Records,
-    /// Digests of the ids so far: 16 bytes an id, where the ids themselves could fill the memory.
+    /// Digests of the ids so far: 16 bytes each, where the ids themselves could fill the memory.
     seen: HashSet<[u8; 16]>,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
     watch: Watch,
-    /// Whether it was told that the reading was stopped.
+    /// Whether [`ReadError::Stopped`] was returned.
     ended: bool,
 }
 
-/// How to read, where not as usual.
+/// How to read.
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
-    /// The format of standard input, which is the path `-`, and of the files that are themselves
-    /// given, whatever their names say; `None` where the names tell.
+    /// The format of standard input, which is the path `-`, and of files given by name, whatever
+    /// their extensions; `None` to go by the extensions.
     pub format: Option<Format>,
     /// What one document may cost.
     pub budget: Budget,
-    /// Ends the reading, within a document too: the next item is then [`ReadError::Stopped`].
+    /// Stops the reading, within a document too: the next item is then [`ReadError::Stopped`].
     pub stop: Arc<AtomicBool>,
 }
 
-/// The documents of one file. It ends behind an error after which the file cannot be read on.
+/// The documents of one file. It ends after an error that makes the rest of the file unreadable.
 pub(crate) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + Send>;
 
 /// Reads the documents of files and of folders (with all folders in them, sorted by name).
@@ -66,7 +64,7 @@ pub(crate) type Records = Box<dyn Iterator<Item = Result<Record, ReadError>> + S
 /// A text, Markdown, HTML or PDF file is one document, named by its path below the given folder
 /// (with forward slashes), or by its file name where the file itself is given. The other formats
 /// hold many documents. Memory does not grow with a file's length except for single documents,
-/// and a document over its [`Budget`] is an error, after which the reading goes on with the next.
+/// and a document over its [`Budget`] is an error, after which the next one is read.
 ///
 /// # Errors
 /// At once: [`ReadError::MissingPath`], [`ReadError::NoDocuments`], [`ReadError::UnknownFormat`],
@@ -100,7 +98,7 @@ pub fn read_documents_with(
 }
 
 impl Documents {
-    /// How far the reading is.
+    /// The progress so far.
     #[must_use]
     pub fn progress(&self) -> ReadProgress {
         ReadProgress {
@@ -116,7 +114,7 @@ impl Iterator for Documents {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Err(stopped) = self.watch.check() {
-                // Once: nothing comes behind it.
+                // Once: nothing follows it.
                 return (!mem::replace(&mut self.ended, true)).then_some(Err(stopped));
             }
             if let Some(record) = self.records.next() {
@@ -133,7 +131,7 @@ impl Iterator for Documents {
 fn open(file: &InputFile, bytes_read: &Arc<AtomicU64>, watch: &Watch) -> Records {
     match records(file, bytes_read, watch) {
         Ok(records) => records,
-        // As other files in folders whose format is not known.
+        // Like files of unknown formats in folders.
         Err(ReadError::UnknownFormat { .. }) if file.origin == Origin::Found => {
             Box::new(iter::empty())
         }
@@ -147,21 +145,29 @@ fn records(
     watch: &Watch,
 ) -> Result<Records, ReadError> {
     let source = || Source::open(file, Arc::clone(bytes_read), watch);
-    let place = || Place::whole(&file.path);
     Ok(match file.format {
-        Format::Text => whole(file, None, source()?.read_all()?, Map::new()),
+        Format::Text => {
+            let text = source()?.read_all()?;
+            whole(
+                file,
+                Contents {
+                    text,
+                    ..Contents::default()
+                },
+            )
+        }
         Format::Markdown => {
-            let page = markdown::contents(&source()?.read_all()?, &place(), watch)?;
-            whole(file, page.title, page.text, page.metadata)
+            let place = Place::whole(&file.path);
+            whole(
+                file,
+                markdown::contents(&source()?.read_all()?, &place, watch)?,
+            )
         }
-        Format::Html => {
-            let page = html::contents(&source()?.read_all()?, watch)?;
-            whole(file, page.title, page.text, page.metadata)
-        }
-        Format::Pdf => {
-            let pdf = pdf::contents(&source()?.read_bytes()?, &file.path, watch)?;
-            whole(file, pdf.title, pdf.text, pdf.metadata)
-        }
+        Format::Html => whole(file, html::contents(&source()?.read_all()?, watch)?),
+        Format::Pdf => whole(
+            file,
+            pdf::contents(&source()?.read_bytes()?, &file.path, watch)?,
+        ),
         Format::JsonLines => Box::new(jsonl::records(source()?)),
         Format::Csv => Box::new(separated::records(source()?, b',')?),
         Format::Tsv => Box::new(separated::records(source()?, b'\t')?),
@@ -170,26 +176,21 @@ fn records(
     })
 }
 
-/// The document that a whole file is.
-fn whole(
-    file: &InputFile,
-    title: Option<String>,
-    text: String,
-    metadata: Map<String, Value>,
-) -> Records {
+/// The one document of a file.
+fn whole(file: &InputFile, contents: Contents) -> Records {
     let document = Document {
         id: file.id.clone(),
-        title: title.unwrap_or_else(|| stem(&file.path)),
-        text,
-        metadata,
+        title: contents.title.unwrap_or_else(|| stem(&file.path)),
+        text: contents.text,
+        metadata: contents.metadata,
         record: false,
     };
     let place = Place::whole(&file.path);
     Box::new(iter::once(Ok(Record { document, place })))
 }
 
-/// Passes a document on unless it came out larger than it may be: rows of Parquet and codes of PDF
-/// fonts stand for more than they take in the file.
+/// Refuses a document that came out over the budget: rows of Parquet and codes of PDF fonts can
+/// expand to more than they take in the file.
 fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
     let Document {
         id, title, text, ..
@@ -201,7 +202,7 @@ fn within_budget(record: Record, watch: &Watch) -> Result<Record, ReadError> {
     }
 }
 
-/// Passes a document on unless its id was read before.
+/// Refuses a document whose id was read before.
 fn unseen(seen: &mut HashSet<[u8; 16]>, record: Record) -> Result<Document, ReadError> {
     let Record { document, place } = record;
     let mut key = [0; 16];

@@ -1,5 +1,5 @@
-//! From the named fields of one record to its document: FlashRAG's `{id, contents}`, BEIR's
-//! `{_id, title, text}`, DPR's `id, text, title` and their like.
+//! From the named fields of a record to its document: FlashRAG's `{id, contents}`, BEIR's
+//! `{_id, title, text}`, DPR's `id, text, title` and similar.
 
 use serde_json::{Map, Value};
 
@@ -8,10 +8,10 @@ use crate::names::{ID_NAMES, TEXT_NAMES, TITLE_NAMES};
 use crate::place::Place;
 use ken_corpus::Document;
 
-/// The document that a record's fields make. Fields of other names become metadata.
+/// The document of a record. Fields of other names become metadata.
 ///
-/// Without a `title` field, the first line of several in `contents` is the title, less the quotes
-/// around it, as FlashRAG writes its corpora. Where there is a title and `contents` begins with
+/// Without a `title` field, the first line of several in `contents` is the title, without the
+/// quotes around it, as in FlashRAG's corpora. Where there is a title and `contents` starts with
 /// the same line, that line is not repeated in the text.
 pub(crate) fn document(
     mut fields: Map<String, Value>,

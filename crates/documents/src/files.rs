@@ -18,32 +18,32 @@ const STDIN: &str = "-";
 pub(crate) struct InputFile {
     /// The file; for standard input its name in messages.
     pub(crate) path: PathBuf,
-    /// The id of the document that the whole file is.
+    /// The id of the document where the whole file is one.
     pub(crate) id: String,
     pub(crate) format: Format,
-    /// Unknown before the first bytes where the file is standard input.
+    /// For standard input unknown before its first bytes.
     pub(crate) compression: Option<Compression>,
     pub(crate) origin: Origin,
-    /// The length on disk; `None` for what is no regular file.
+    /// The length on disk; `None` where it is not a regular file.
     pub(crate) bytes: Option<u64>,
 }
 
-/// How a file came to be read.
+/// Why a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// It is standard input.
     Stdin,
-    /// It was itself given.
+    /// It was given by name.
     Named,
-    /// It lies in a folder that was given.
+    /// It is in a folder that was given.
     Found,
 }
 
 /// All files below the given paths: the paths in their order, each folder sorted by name.
 ///
-/// In folders, hidden files, unknown extensions, links to folders and folders that are a corpus
-/// are passed over. A file that is itself given must be of a known format, or is of the given
-/// one; the path `-` is standard input, which has to be of the given one.
+/// In folders, hidden files, unknown extensions, links to folders and folders that are a corpus are
+/// skipped. A file given by name must have a known extension, unless a format is given; the path
+/// `-` is standard input, for which a format must be given.
 pub(crate) fn find_files(
     paths: &[PathBuf],
     given: Option<Format>,
@@ -71,7 +71,11 @@ pub(crate) fn find_files(
                 .ok_or_else(|| ReadError::UnknownFormat { path: path.clone() })?;
             files.push(InputFile {
                 path: path.clone(),
-                id: file_name(path),
+                id: path
+                    .file_name()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
                 format,
                 compression,
                 origin: Origin::Named,
@@ -109,7 +113,7 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<InputFile>) -> Result<(),
         if entry.file_name().to_string_lossy().starts_with('.') {
             continue;
         }
-        // A link to a folder is not a folder by this type, so links cannot make a circle.
+        // A link to a folder is not a folder by this type, so links cannot form a cycle.
         if entry.file_type().map_err(unreadable)?.is_dir() {
             if !Corpus::exists(&path) {
                 collect(root, &path, files)?;
@@ -143,11 +147,4 @@ fn relative_id(root: &Path, path: &Path) -> String {
         .map(|part| part.as_os_str().to_string_lossy())
         .collect();
     parts.join("/")
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
 }

@@ -1,4 +1,4 @@
-//! Which formats are read, told by the file's name or named on the command line.
+//! The formats that are read, by a file's name or as named by the caller.
 
 use std::fmt;
 use std::path::Path;
@@ -29,29 +29,35 @@ pub enum Format {
     MediaWiki,
 }
 
-/// The extensions that are read, for people.
+/// The extensions that are read, for messages.
 pub(crate) const KNOWN: &str = ".txt, .md, .markdown, .html, .htm, .jsonl, .ndjson, .csv, .tsv and \
      .xml (MediaWiki dumps), each also with .gz, .zst or .bz2; .pdf and .parquet";
 
-/// The format of files with an extension, in lower case.
+/// The extensions, in lower case; the first of a format is its name.
+const EXTENSIONS: [(&str, Format); 12] = [
+    ("txt", Format::Text),
+    ("md", Format::Markdown),
+    ("markdown", Format::Markdown),
+    ("html", Format::Html),
+    ("htm", Format::Html),
+    ("pdf", Format::Pdf),
+    ("jsonl", Format::JsonLines),
+    ("ndjson", Format::JsonLines),
+    ("csv", Format::Csv),
+    ("tsv", Format::Tsv),
+    ("parquet", Format::Parquet),
+    ("xml", Format::MediaWiki),
+];
+
 fn of_extension(extension: &str) -> Option<Format> {
-    Some(match extension {
-        "txt" => Format::Text,
-        "md" | "markdown" => Format::Markdown,
-        "html" | "htm" => Format::Html,
-        "pdf" => Format::Pdf,
-        "jsonl" | "ndjson" => Format::JsonLines,
-        "csv" => Format::Csv,
-        "tsv" => Format::Tsv,
-        "parquet" => Format::Parquet,
-        "xml" => Format::MediaWiki,
-        _ => return None,
-    })
+    let found = EXTENSIONS.iter().find(|(known, _)| *known == extension);
+    found.map(|&(_, format)| format)
 }
 
 impl Format {
-    /// Whether files of this format are also read compressed. The others compress themselves.
-    fn may_be_packed(self) -> bool {
+    /// Whether files of this format are also read compressed. The others have their own
+    /// compression.
+    fn may_be_compressed(self) -> bool {
         !matches!(self, Self::Pdf | Self::Parquet)
     }
 }
@@ -71,26 +77,17 @@ impl FromStr for Format {
 
 impl fmt::Display for Format {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Text => "txt",
-            Self::Markdown => "md",
-            Self::Html => "html",
-            Self::Pdf => "pdf",
-            Self::JsonLines => "jsonl",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Parquet => "parquet",
-            Self::MediaWiki => "xml",
-        })
+        let named = EXTENSIONS.iter().find(|(_, format)| format == self);
+        formatter.write_str(named.map_or("", |(name, _)| name))
     }
 }
 
-/// A file's format and compression by its name; `None` where the extension is not known.
+/// A file's format and compression by its name; `None` where the extension is unknown.
 pub(crate) fn format_of(path: &Path) -> Option<(Format, Option<Compression>)> {
     let name = path.file_name()?.to_string_lossy();
     let (name, compression) = Compression::split_name(&name);
     let format = of_extension(&name.rsplit_once('.')?.1.to_lowercase())?;
-    (compression.is_none() || format.may_be_packed()).then_some((format, compression))
+    (compression.is_none() || format.may_be_compressed()).then_some((format, compression))
 }
 
 /// The compression of a file whose format is given.
@@ -98,7 +95,7 @@ pub(crate) fn compression_of(path: &Path, format: Format) -> Option<Compression>
     let name = path.file_name()?.to_string_lossy();
     Compression::split_name(&name)
         .1
-        .filter(|_| format.may_be_packed())
+        .filter(|_| format.may_be_compressed())
 }
 
 /// A file's name without its extensions, as a title of last resort.

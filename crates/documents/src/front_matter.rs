@@ -1,5 +1,5 @@
-//! The YAML in front of a Markdown file, as far as front matter goes: `key: value` and lists, plain
-//! or quoted. It reads no other YAML: a value of several lines, or of nested keys, is left out.
+//! The subset of YAML that front matter of Markdown files uses: `key: value` and lists, plain or
+//! quoted. Values of several lines or with nested keys are left out.
 
 use serde_json::{Map, Number, Value};
 
@@ -13,7 +13,7 @@ pub(crate) fn fields(yaml: &str) -> Map<String, Value> {
         };
         let mut items = Vec::new();
         let mut is_list = true;
-        // What belongs to the key is indented, or an item of its list.
+        // Lines of the key are indented, or items of its list.
         while let Some(line) = lines.next_if(|line| belongs_to_key(line)) {
             let line = line.trim();
             match line.strip_prefix("- ").or((line == "-").then_some("")) {
@@ -34,7 +34,7 @@ pub(crate) fn fields(yaml: &str) -> Map<String, Value> {
     fields
 }
 
-/// How many values there are at most.
+/// An upper bound on the number of values.
 pub(crate) fn items(yaml: &str) -> u64 {
     let breaks = yaml.bytes().filter(|byte| matches!(byte, b'\n' | b','));
     breaks.count() as u64
@@ -56,7 +56,7 @@ fn belongs_to_key(line: &str) -> bool {
     line.starts_with([' ', '\t']) || line.starts_with("- ") || line.trim() == "-"
 }
 
-/// A line up to a comment, which begins with ` #` outside of quotes.
+/// A line up to a comment, which starts with ` #` outside of quotes.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
@@ -92,14 +92,14 @@ fn list(value: &str) -> Option<Value> {
         }
     }
     let last = &inner[start..];
-    // A comma may stand behind the last item.
+    // The last item may have a comma after it.
     if !last.trim().is_empty() {
         items.push(scalar(last)?);
     }
     Some(Value::Array(items))
 }
 
-/// One value; `None` for YAML that is more than that.
+/// One value; `None` for more complex YAML.
 fn scalar(text: &str) -> Option<Value> {
     let text = without_comment(text).trim();
     if let Some(text) = unquoted(text) {
@@ -118,7 +118,7 @@ fn scalar(text: &str) -> Option<Value> {
     })
 }
 
-/// The text in quotes, as it stands there: escapes are not resolved.
+/// The text in quotes, verbatim: escapes are not resolved.
 fn unquoted(text: &str) -> Option<&str> {
     ['"', '\'']
         .into_iter()

@@ -1,29 +1,19 @@
 //! The title, the visible text and the metadata of an HTML file, from its tokens.
 //!
-//! It builds no tree and knows no style sheets: an element that only CSS hides is read.
+//! It builds no tree and ignores style sheets: an element that only CSS hides is read.
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 use serde_json::{Map, Value};
 
 use crate::error::ReadError;
+use crate::record::Contents;
 use crate::watch::Watch;
 
 /// The names of `<meta name=… content=…>` that become metadata.
 const META_NAMES: [&str; 4] = ["description", "author", "keywords", "date"];
 
-/// What an HTML file holds.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Contents {
-    /// The title element's text, or else the first first-level heading's.
-    pub(crate) title: Option<String>,
-    /// The visible text.
-    pub(crate) text: String,
-    /// What the page says of itself.
-    pub(crate) metadata: Map<String, Value>,
-}
-
-/// Elements whose content a reader of the page does not see.
+/// Elements whose content a page does not show.
 const HIDDEN: [&[u8]; 8] = [
     b"script",
     b"style",
@@ -35,14 +25,15 @@ const HIDDEN: [&[u8]; 8] = [
     b"select",
 ];
 
-/// Reads a page.
+/// The title element's text, or else the first first-level heading's; the visible text; and what
+/// the page says of itself.
 ///
 /// # Errors
 /// [`ReadError::Stopped`].
 pub(crate) fn contents(html: &str, watch: &Watch) -> Result<Contents, ReadError> {
     let mut page = Page::default();
-    // Attributes are looked at as they come: kept until their tag ends, those of a hostile tag
-    // would take many times the room that they have in the file.
+    // Attributes are handled as they come: kept until their tag ends, those of a hostile tag would
+    // take many times their size in the file.
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
         page.event(&event);
         watch.stopped().then_some(Stopped)
@@ -54,10 +45,10 @@ pub(crate) fn contents(html: &str, watch: &Watch) -> Result<Contents, ReadError>
     Ok(page.finish())
 }
 
-/// What the tokenizer hands out, which is nothing else.
+/// The only token that the emitter passes on.
 struct Stopped;
 
-/// What has been read of a page.
+/// A page so far.
 #[derive(Default)]
 struct Page {
     text: String,
@@ -69,7 +60,7 @@ struct Page {
     preformatted: usize,
     title: Option<String>,
     in_title: bool,
-    /// Where the open first-level heading begins.
+    /// Where the open first-level heading starts.
     heading_start: Option<usize>,
     heading: Option<String>,
     metadata: Map<String, Value>,
@@ -81,16 +72,11 @@ struct Page {
 #[derive(Default)]
 struct Tag {
     name: Vec<u8>,
-    /// What `<meta>` says.
-    meta: Meta,
-    /// Which of that the next value is.
-    attribute: Attribute,
-}
-
-#[derive(Default)]
-struct Meta {
-    name: Option<String>,
+    /// The attributes of `<meta>`.
+    meta_name: Option<String>,
     content: Option<String>,
+    /// Which of them the next value is.
+    attribute: Attribute,
 }
 
 #[derive(Default)]
@@ -105,7 +91,7 @@ enum Attribute {
 #[derive(Default)]
 struct Hidden {
     open: Vec<usize>,
-    /// How many of each are open, so that nobody looks for an element that is not.
+    /// How many of each are open, so that no element is searched for in vain.
     counts: [usize; HIDDEN.len()],
 }
 
@@ -121,7 +107,7 @@ impl Hidden {
         }
     }
 
-    /// Closes an element with all that is open in it; false where none of this name is open.
+    /// Closes an element with everything open in it; false where none of this name is open.
     fn close(&mut self, name: &[u8]) -> bool {
         let element = HIDDEN.iter().position(|&hidden| hidden == name);
         let Some(element) = element.filter(|&element| self.counts[element] > 0) else {
@@ -173,12 +159,12 @@ impl Page {
         }
     }
 
-    /// Keeps the first of each name that says something.
+    /// Keeps the first non-empty value of each name.
     fn meta(&mut self, tag: Tag) {
         if !self.hidden.is_empty() {
             return;
         }
-        let (Some(name), Some(content)) = (tag.meta.name, tag.meta.content) else {
+        let (Some(name), Some(content)) = (tag.meta_name, tag.content) else {
             return;
         };
         let name = META_NAMES
@@ -298,12 +284,12 @@ impl Tag {
     /// Begins an attribute; the first of a name counts.
     fn attribute(&mut self, name: &[u8]) {
         self.attribute = match name {
-            b"name" if self.meta.name.is_none() => {
-                self.meta.name = Some(String::new());
+            b"name" if self.meta_name.is_none() => {
+                self.meta_name = Some(String::new());
                 Attribute::Name
             }
-            b"content" if self.meta.content.is_none() => {
-                self.meta.content = Some(String::new());
+            b"content" if self.content.is_none() => {
+                self.content = Some(String::new());
                 Attribute::Content
             }
             _ => Attribute::Other,
@@ -313,14 +299,14 @@ impl Tag {
     fn value(&mut self, value: &[u8]) {
         let value = || Some(String::from_utf8_lossy(value).into_owned());
         match self.attribute {
-            Attribute::Name => self.meta.name = value(),
-            Attribute::Content => self.meta.content = value(),
+            Attribute::Name => self.meta_name = value(),
+            Attribute::Content => self.content = value(),
             Attribute::Other => {}
         }
     }
 }
 
-/// How many line breaks separate an element from what stands around it; 0 within a line.
+/// How many line breaks separate an element from its surroundings; 0 within a line.
 fn line_breaks(name: &[u8]) -> usize {
     match name {
         b"br" | b"li" | b"tr" | b"dt" | b"dd" | b"div" | b"option" | b"caption" | b"figcaption"

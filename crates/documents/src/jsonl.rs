@@ -5,46 +5,36 @@ use serde_json::{Map, Value};
 use crate::error::ReadError;
 use crate::fields;
 use crate::place::Place;
-use crate::record::Record;
+use crate::record::{self, Record};
 use crate::source::Source;
 use crate::watch::Watch;
 use ken_corpus::Document;
 
-/// The records of a file. After a broken line it goes on with the next one.
+/// The records of a file. A broken line is an error, after which the next one is read.
 pub(crate) fn records(
     mut source: Source,
 ) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
-    let mut ended = false;
-    std::iter::from_fn(move || {
-        let begun = source.offset();
-        while !ended {
-            source.reader.renew();
-            match source.next_line() {
-                Ok(None) => ended = true,
-                Ok(Some((line, text))) if text.trim().is_empty() => {
-                    // A small file can unpack to no end of empty lines.
-                    if source.offset() - begun > source.name.watch.budget.search() {
-                        ended = true;
-                        return Some(Err(ReadError::DocumentTooLarge {
-                            place: source.name.line(line),
-                            limit: source.name.watch.budget.search(),
-                            rest_lost: true,
-                        }));
-                    }
-                }
-                Ok(Some((line, text))) => {
-                    let place = source.name.line(line);
-                    let document = document(&text, &place, &source.name.watch);
-                    return Some(document.map(|document| Record { document, place }));
-                }
-                Err(error) => {
-                    ended = !error.concerns_record();
-                    return Some(Err(error));
-                }
-            }
+    record::records(move || next_record(&mut source), ReadError::concerns_record)
+}
+
+fn next_record(source: &mut Source) -> Result<Option<Record>, ReadError> {
+    let start = source.offset();
+    let longest = source.name.watch.budget.search();
+    loop {
+        source.reader.renew();
+        let Some((line, text)) = source.next_line()? else {
+            return Ok(None);
+        };
+        let place = source.name.line(line);
+        if !text.trim().is_empty() {
+            let document = document(&text, &place, &source.name.watch)?;
+            return Ok(Some(Record { document, place }));
         }
-        None
-    })
+        // A small file can decompress to endless empty lines.
+        if source.offset() - start > longest {
+            return Err(ReadError::too_large(place, longest, true));
+        }
+    }
 }
 
 fn document(line: &str, place: &Place, watch: &Watch) -> Result<Document, ReadError> {
@@ -61,7 +51,7 @@ fn document(line: &str, place: &Place, watch: &Watch) -> Result<Document, ReadEr
     fields::document(fields, place)
 }
 
-/// How many values a line of JSON has at most.
+/// An upper bound on the number of values in a line of JSON.
 fn values(line: &str) -> u64 {
     let (mut values, mut quoted, mut escaped) = (1, false, false);
     for byte in line.bytes() {

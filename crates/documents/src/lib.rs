@@ -1,9 +1,9 @@
 //! Documents from files, folders and standard input, one at a time.
 //!
-//! Formats are told by the file's extension, less that of a compression, or named by the caller;
-//! each has a file here. Nothing is fetched, and no other encoding than UTF-8 is read. Readers
-//! write nothing: `ken-corpus` tells them what a document is, and which folders are a corpus and
-//! are passed over.
+//! The format follows from the file's extension, after that of a compression is removed, or is
+//! named by the caller; each has a module here. Nothing is fetched, and only UTF-8 is read. Readers
+//! write nothing: `ken-corpus` defines what a document is, and which folders are a corpus and are
+//! skipped.
 
 mod budget;
 mod compression;

@@ -2,32 +2,23 @@
 //! not.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::error::ReadError;
 use crate::front_matter;
 use crate::place::Place;
+use crate::record::Contents;
 use crate::watch::Watch;
 
-/// How many line breaks one behind the other are kept where something ends. Each end looks at them
-/// again, so they have to be few.
+/// How many consecutive line breaks are kept where something ends. Each end counts them again, so
+/// they have to be few.
 const MOST_BREAKS: usize = 16;
-/// After how many events somebody is asked whether to stop.
-const EVENTS_A_LOOK: usize = 4096;
+/// Events between two checks of the stop flag.
+const EVENTS_PER_CHECK: usize = 4096;
 
-/// What a Markdown file holds.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Contents {
-    /// The front matter's title, or else the first heading.
-    pub(crate) title: Option<String>,
-    /// The text. A heading that opens the file is the title only, unless nothing follows it.
-    pub(crate) text: String,
-    /// The front matter, less the title.
-    pub(crate) metadata: Map<String, Value>,
-}
-
-/// Reads a file.
+/// The front matter's title, or else the first heading; the text, in which a heading that opens the
+/// file is left out as the title, unless nothing follows it; and the front matter less the title.
 ///
 /// # Errors
 /// [`ReadError::TooDeep`], since the parser looks at all open containers on every line;
@@ -50,16 +41,16 @@ pub(crate) fn contents(
     let mut text = String::new();
     let mut title: Option<String> = None;
     let mut heading_start = 0;
-    // Where the text goes on behind a heading that opens the file.
+    // Where the text continues after a heading that opens the file.
     let mut body_start = 0;
     let mut in_front_matter = false;
     let mut front_matter = String::new();
     for (number, event) in Parser::new_ext(markdown, options).enumerate() {
-        if number.is_multiple_of(EVENTS_A_LOOK) {
+        if number.is_multiple_of(EVENTS_PER_CHECK) {
             watch.check()?;
         }
         match event {
-            // The same marks further down are no front matter, but text.
+            // The same marks further down are text.
             Event::Start(Tag::MetadataBlock(_)) => in_front_matter = text.is_empty(),
             Event::End(TagEnd::MetadataBlock(_)) => in_front_matter = false,
             Event::Text(lines) if in_front_matter => front_matter.push_str(&lines),
@@ -108,7 +99,7 @@ pub(crate) fn contents(
     if given.is_some() {
         metadata.shift_remove("title");
     }
-    // A heading that is not the title is text as any other.
+    // A heading that is not the title is ordinary text.
     let body = match &given {
         Some(given) if title.as_ref() != Some(given) => text.trim(),
         _ => body,
@@ -120,25 +111,25 @@ pub(crate) fn contents(
     })
 }
 
-/// Whether quotes and lists may be nested deeper than they may. It counts the marks before the
-/// text of each line, and takes no more of the indentation for nesting than lists are open.
+/// Whether quotes and lists may be nested too deep. It counts the marks before the text of each
+/// line, and takes indentation for nesting only as far as lists are open.
 fn is_too_deep(markdown: &str) -> bool {
     let mut lists = 0_usize;
     markdown.lines().any(|line| {
         let (mut quotes, mut new_lists, mut columns) = (0_usize, 0_usize, 0_usize);
         let mut rest = line.as_bytes();
-        while let Some((&byte, behind)) = rest.split_first() {
+        while let Some((&byte, after)) = rest.split_first() {
             let is_mark = match byte {
                 b' ' | b'\t' => {
                     if new_lists == 0 {
                         columns += if byte == b'\t' { 4 } else { 1 };
                     }
-                    rest = behind;
+                    rest = after;
                     continue;
                 }
                 b'>' => {
                     quotes += 1;
-                    rest = behind;
+                    rest = after;
                     continue;
                 }
                 b'-' | b'*' | b'+' => true,
@@ -234,7 +225,7 @@ mod tests {
         assert_eq!(same.text, "text");
         assert_eq!(
             contents("text\n\n---\nkey: value\n---\n").metadata,
-            Map::new()
+            serde_json::Map::new()
         );
     }
 

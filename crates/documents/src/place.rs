@@ -1,4 +1,4 @@
-//! Where in the input something stands, for messages. It opens nothing.
+//! A place in the input, for messages.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

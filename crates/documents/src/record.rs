@@ -1,11 +1,43 @@
-//! What every reader gives for each document.
+//! What readers return.
 
 use ken_corpus::Document;
+use serde_json::{Map, Value};
 
+use crate::error::ReadError;
 use crate::place::Place;
 
-/// A document and where it stands.
+/// A document and its place in the input.
 pub(crate) struct Record {
     pub(crate) document: Document,
     pub(crate) place: Place,
+}
+
+/// The contents of a file that is one document.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Contents {
+    /// What the file itself says or shows as its title.
+    pub(crate) title: Option<String>,
+    pub(crate) text: String,
+    /// What the file says of itself, besides the title.
+    pub(crate) metadata: Map<String, Value>,
+}
+
+/// The records that `next` returns, up to the end or an error that `continues` is false of.
+pub(crate) fn records(
+    mut next: impl FnMut() -> Result<Option<Record>, ReadError> + Send,
+    continues: fn(&ReadError) -> bool,
+) -> impl Iterator<Item = Result<Record, ReadError>> + Send {
+    let mut ended = false;
+    std::iter::from_fn(move || {
+        if ended {
+            return None;
+        }
+        let record = next().transpose();
+        ended = match &record {
+            Some(Ok(_)) => false,
+            Some(Err(error)) => !continues(error),
+            None => true,
+        };
+        record
+    })
 }

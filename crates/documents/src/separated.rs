@@ -1,5 +1,5 @@
-//! Comma- and tab-separated values with a header: one record after the other, quoted as
-//! spreadsheets and DPR's `psgs_w100.tsv` do it (a quote within quotes is doubled).
+//! Comma- and tab-separated values with a header, quoted as spreadsheets and DPR's `psgs_w100.tsv`
+//! do it (a quote within quotes is doubled).
 
 use std::collections::HashSet;
 use std::io::BufRead;
@@ -7,36 +7,29 @@ use std::io::BufRead;
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use serde_json::{Map, Value};
 
-use crate::budget::Halt;
 use crate::error::ReadError;
 use crate::fields;
 use crate::names::{ID_NAMES, TEXT_NAMES};
 use crate::place::Place;
-use crate::record::Record;
-use crate::source::{Source, line_breaks};
+use crate::record::{self, Record};
+use crate::source::{Source, fill, line_breaks};
 
-/// The records of a file. After a record that is wrong it goes on with the next one.
+/// The records of a file. A wrong record is an error, after which the next one is read.
 pub(crate) fn records(
     source: Source,
     delimiter: u8,
 ) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send, ReadError> {
     let mut rows = Rows::new(source, delimiter);
     let header = header(&mut rows)?;
-    let mut ended = false;
-    Ok(std::iter::from_fn(move || {
-        if ended {
-            return None;
-        }
-        let record = rows.next_row().transpose()?.and_then(|row| {
-            let document = fields::document(row.fields(&header)?, &row.place)?;
-            Ok(Record {
-                document,
-                place: row.place,
-            })
-        });
-        ended = matches!(&record, Err(error) if !error.concerns_record());
-        Some(record)
-    }))
+    let next = move || {
+        let Some(row) = rows.next_row()? else {
+            return Ok(None);
+        };
+        let place = row.place.clone();
+        let document = fields::document(row.fields(&header)?, &place)?;
+        Ok(Some(Record { document, place }))
+    };
+    Ok(record::records(next, ReadError::concerns_record))
 }
 
 /// The names of the columns.
@@ -60,18 +53,18 @@ fn header(rows: &mut Rows) -> Result<Vec<String>, ReadError> {
         names.push(name.to_owned());
     }
     drop(known);
-    for wanted in [ID_NAMES, TEXT_NAMES] {
-        if !names.iter().any(|name| wanted.contains(&name.as_str())) {
+    for required in [ID_NAMES, TEXT_NAMES] {
+        if !names.iter().any(|name| required.contains(&name.as_str())) {
             return Err(ReadError::MissingColumn {
                 place: row.place,
-                names: wanted,
+                names: required,
             });
         }
     }
     Ok(names)
 }
 
-/// One record: its fields one behind the other, and where each of them ends.
+/// One record: its fields concatenated, and where each of them ends.
 struct Row {
     place: Place,
     text: String,
@@ -108,9 +101,9 @@ impl Row {
 struct Rows {
     source: Source,
     parser: Reader,
-    /// The number of the line that the next byte stands in, from 1.
+    /// The line of the next byte, from 1.
     line: u64,
-    /// Where the next byte stands in the file, after decompression.
+    /// The offset of the next byte, after decompression.
     offset: u64,
 }
 
@@ -128,29 +121,24 @@ impl Rows {
         self.source.name.line(self.line)
     }
 
-    /// The next record; `None` at the end. Lines without any character are passed over. After a
-    /// record that is over the budget, and has an end, the next one can be read.
+    /// The next record; `None` at the end. Empty lines are skipped. After a record that is over the
+    /// budget, and has an end, the next one can be read.
     fn next_row(&mut self) -> Result<Option<Row>, ReadError> {
         self.skip_line_breaks()?;
         let place = self.place();
         let (line, offset) = (self.line, self.offset);
-        let most = usize::try_from(self.source.name.watch.budget.parts()).unwrap_or(usize::MAX);
+        let budget = self.source.name.watch.budget;
+        let largest = budget.document_bytes;
+        let most = usize::try_from(budget.parts()).unwrap_or(usize::MAX);
         let (mut bytes, mut length) = (vec![0; 1024], 0);
         let (mut ends, mut count) = (vec![0; 16], 0);
-        // As they stand in the file, since quotes are not among `bytes`.
+        // The bytes as in the file: `bytes` has no quotes.
         let mut raw = Vec::new();
         loop {
-            let input = match self.source.reader.fill_buf() {
-                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => {
-                    self.pass(&raw);
-                    drop((raw, bytes));
-                    return Err(ReadError::DocumentTooLarge {
-                        place,
-                        limit: self.source.name.watch.budget.document_bytes,
-                        rest_lost: !self.skip_row()?,
-                    });
-                }
-                filled => filled.map_err(|error| self.source.name.failed(error))?,
+            let Some(input) = fill(&mut self.source.reader, &self.source.name)? else {
+                self.count(&raw);
+                drop((raw, bytes));
+                return Err(ReadError::too_large(place, largest, !self.skip_row()?));
             };
             // A line break ends every record that is not within quotes.
             let at_end = input.is_empty() && !raw.is_empty();
@@ -171,16 +159,11 @@ impl Rows {
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull => bytes.resize(2 * bytes.len(), 0),
                 ReadRecordResult::OutputEndsFull if ends.len() >= most => {
-                    self.pass(&raw);
+                    self.count(&raw);
                     drop((raw, bytes));
-                    let too_many = self.source.name.watch.too_many(place.clone(), "fields");
                     return Err(match self.skip_row()? {
-                        true => too_many,
-                        false => ReadError::DocumentTooLarge {
-                            place,
-                            limit: self.source.name.watch.budget.document_bytes,
-                            rest_lost: true,
-                        },
+                        true => self.source.name.watch.too_many(place, "fields"),
+                        false => ReadError::too_large(place, largest, true),
                     });
                 }
                 ReadRecordResult::OutputEndsFull => ends.resize(2 * ends.len(), 0),
@@ -188,7 +171,7 @@ impl Rows {
                 ReadRecordResult::Record => break,
             }
         }
-        self.pass(&raw);
+        self.count(&raw);
         self.source.name.decode(raw, line, offset)?;
         bytes.truncate(length);
         ends.truncate(count);
@@ -196,21 +179,19 @@ impl Rows {
         Ok(Some(Row { place, text, ends }))
     }
 
-    /// Counts what was consumed.
-    fn pass(&mut self, raw: &[u8]) {
+    /// Counts consumed bytes.
+    fn count(&mut self, raw: &[u8]) {
         self.line += line_breaks(raw);
         self.offset += raw.len() as u64;
     }
 
-    /// Passes over the rest of a record without keeping it; false where it has no end within
-    /// reach.
+    /// Skips the rest of a record; false where its end is out of reach.
     fn skip_row(&mut self) -> Result<bool, ReadError> {
         self.source.reader.search();
         let (mut bytes, mut ends) = ([0; 1024], [0; 64]);
         loop {
-            let input = match self.source.reader.fill_buf() {
-                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => return Ok(false),
-                filled => filled.map_err(|error| self.source.name.failed(error))?,
+            let Some(input) = fill(&mut self.source.reader, &self.source.name)? else {
+                return Ok(false);
             };
             if input.is_empty() {
                 return Ok(true);
@@ -227,19 +208,13 @@ impl Rows {
     }
 
     fn skip_line_breaks(&mut self) -> Result<(), ReadError> {
-        // A small file can unpack to no end of line breaks.
+        // A small file can decompress to endless line breaks.
         self.source.reader.search();
         let place = self.place();
         loop {
-            let input = match self.source.reader.fill_buf() {
-                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => {
-                    return Err(ReadError::DocumentTooLarge {
-                        place,
-                        limit: self.source.name.watch.budget.search(),
-                        rest_lost: true,
-                    });
-                }
-                filled => filled.map_err(|error| self.source.name.failed(error))?,
+            let Some(input) = fill(&mut self.source.reader, &self.source.name)? else {
+                let limit = self.source.name.watch.budget.search();
+                return Err(ReadError::too_large(place, limit, true));
             };
             let count = input
                 .iter()

@@ -1,5 +1,5 @@
-//! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8,
-//! counted as they come from the disk, and held to the budget of a document.
+//! The bytes of one input file: decompressed, without byte order mark, checked to be UTF-8, counted
+//! as they are read from disk, and limited by the budget of a document.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -22,11 +22,11 @@ pub(crate) struct Source {
     pub(crate) reader: Metered,
     /// The number of the last line that was read, from 1.
     line: u64,
-    /// Where the next line begins, after decompression.
+    /// The offset of the next line, after decompression.
     offset: u64,
 }
 
-/// What messages say about the file.
+/// The file in messages, and what its reading may cost.
 #[derive(Clone)]
 pub(crate) struct Name {
     pub(crate) path: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// What a failed read means.
+    /// The error for a failed read.
     pub(crate) fn failed(&self, source: io::Error) -> ReadError {
         ReadError::from_io(source, &self.path, self.compression, self.watch.budget)
     }
@@ -44,7 +44,7 @@ impl Name {
         Place::line(&self.path, number)
     }
 
-    /// `bytes` as text, which begin at the line `line` and the byte `offset` of the file.
+    /// `bytes` as text. They start at the line `line` and the byte `offset` of the file.
     pub(crate) fn decode(
         &self,
         bytes: Vec<u8>,
@@ -62,7 +62,7 @@ impl Name {
 }
 
 impl Source {
-    /// Opens a file; `bytes_read` grows with what is taken from the disk.
+    /// Opens a file; `bytes_read` counts what is read from disk.
     pub(crate) fn open(
         file: &InputFile,
         bytes_read: Arc<AtomicU64>,
@@ -80,17 +80,17 @@ impl Source {
             }
         };
         let counted = Counted { inner, bytes_read };
-        let packed = BufReader::with_capacity(BUFFER_BYTES, counted);
+        let compressed = BufReader::with_capacity(BUFFER_BYTES, counted);
         let mut reader: Box<dyn BufRead + Send> = if file.origin == Origin::Stdin {
-            let (first, packed) =
-                begin(packed, Compression::TOLD_BY).map_err(|error| name.failed(error))?;
+            let (first, rest) = split_start(compressed, Compression::MAGIC_BYTES)
+                .map_err(|error| name.failed(error))?;
             name.compression = Compression::of(&first);
-            unpacked(Cursor::new(first).chain(packed), &name)?
+            decompressed(Cursor::new(first).chain(rest), &name)?
         } else {
-            unpacked(packed, &name)?
+            decompressed(compressed, &name)?
         };
         let (first, rest) =
-            begin(reader, BYTE_ORDER_MARK.len()).map_err(|error| name.failed(error))?;
+            split_start(reader, BYTE_ORDER_MARK.len()).map_err(|error| name.failed(error))?;
         let offset = if first == BYTE_ORDER_MARK {
             reader = rest;
             BYTE_ORDER_MARK.len() as u64
@@ -106,7 +106,7 @@ impl Source {
         })
     }
 
-    /// Where the next byte stands in the file, after decompression.
+    /// The offset of the next byte, after decompression.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
@@ -126,11 +126,12 @@ impl Source {
                 drop(bytes);
                 self.line += 1;
                 let rest_lost = !self.skip_line()?;
-                return Err(ReadError::DocumentTooLarge {
-                    place: self.name.line(self.line),
-                    limit: self.name.watch.budget.document_bytes,
+                let limit = self.name.watch.budget.document_bytes;
+                return Err(ReadError::too_large(
+                    self.name.line(self.line),
+                    limit,
                     rest_lost,
-                });
+                ));
             }
             Err(error) => return Err(self.name.failed(error)),
         }
@@ -144,13 +145,12 @@ impl Source {
         Ok(Some((self.line, text)))
     }
 
-    /// Passes over the rest of a line; false where it has no end within reach.
+    /// Skips the rest of a line; false where its end is out of reach.
     fn skip_line(&mut self) -> Result<bool, ReadError> {
         self.reader.search();
         loop {
-            let filled = match self.reader.fill_buf() {
-                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => return Ok(false),
-                filled => filled.map_err(|error| self.name.failed(error))?,
+            let Some(filled) = fill(&mut self.reader, &self.name)? else {
+                return Ok(false);
             };
             if filled.is_empty() {
                 return Ok(true);
@@ -181,23 +181,35 @@ impl Source {
     }
 }
 
-fn unpacked(
-    packed: impl BufRead + Send + 'static,
+fn decompressed(
+    compressed: impl BufRead + Send + 'static,
     name: &Name,
 ) -> Result<Box<dyn BufRead + Send>, ReadError> {
     match name.compression {
-        None => Ok(Box::new(packed)),
+        None => Ok(Box::new(compressed)),
         Some(compression) => compression
-            .unpack(packed, name.watch.budget)
+            .decompress(compressed, name.watch.budget)
             .map_err(|error| name.failed(error)),
     }
 }
 
-/// The first `count` bytes, or fewer where there are no more, and the reader behind them.
-fn begin<R: Read>(mut reader: R, count: usize) -> io::Result<(Vec<u8>, R)> {
+/// The first `count` bytes, or fewer where there are no more, and the reader after them.
+fn split_start<R: Read>(mut reader: R, count: usize) -> io::Result<(Vec<u8>, R)> {
     let mut first = Vec::with_capacity(count);
     reader.by_ref().take(count as u64).read_to_end(&mut first)?;
     Ok((first, reader))
+}
+
+/// The bytes that `reader` has next, none at its end; `None` where the budget is used up.
+pub(crate) fn fill<'r>(
+    reader: &'r mut impl BufRead,
+    name: &Name,
+) -> Result<Option<&'r [u8]>, ReadError> {
+    match reader.fill_buf() {
+        Ok(filled) => Ok(Some(filled)),
+        Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => Ok(None),
+        Err(error) => Err(name.failed(error)),
+    }
 }
 
 /// How many lines end in `bytes`.
@@ -205,8 +217,8 @@ pub(crate) fn line_breaks(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }
 
-/// A reader that gives no more than the budget of a document at a time, and nothing more once the
-/// reading is to stop. It stands behind decompression, so that it counts what has to be held.
+/// A reader that returns no more than the budget of a document at a time, and fails once the
+/// reading is to stop. It comes after decompression, so that it counts what takes memory.
 pub(crate) struct Metered {
     inner: Box<dyn BufRead + Send>,
     watch: Watch,
@@ -222,22 +234,22 @@ impl Metered {
         }
     }
 
-    /// A reader that is at its end.
+    /// A reader at its end.
     pub(crate) fn empty(watch: Watch) -> Self {
         Self::new(Box::new(io::empty()), watch)
     }
 
-    /// Gives the next document its budget.
+    /// Renews the budget for the next document.
     pub(crate) fn renew(&mut self) {
         self.left = self.watch.budget.document_bytes;
     }
 
-    /// Gives what may be passed over to find where the next document begins.
+    /// Allows for what may be skipped to find the start of the next document.
     pub(crate) fn search(&mut self) {
         self.left = self.watch.budget.search();
     }
 
-    /// Puts `bytes`, which were consumed, before what is left.
+    /// Puts consumed `bytes` back.
     pub(crate) fn put_back(self, bytes: &'static [u8]) -> Self {
         Self {
             inner: Box::new(Cursor::new(bytes).chain(self.inner)),

@@ -1,5 +1,5 @@
-//! What every reader asks while it works: whether its document is over the budget, and whether it
-//! is to stop.
+//! What every reader checks while it works: whether its document is over the budget, and whether to
+//! stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::error::ReadError;
 use crate::place::Place;
 
-/// The budget, and whether somebody wants the reading to stop.
+/// The budget, and the flag that stops the reading.
 #[derive(Clone, Default)]
 pub(crate) struct Watch {
     pub(crate) budget: Budget,
@@ -20,7 +20,7 @@ impl Watch {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// An error where the reading is to stop.
+    /// Fails once the reading is to stop.
     pub(crate) fn check(&self) -> Result<(), ReadError> {
         match self.stopped() {
             true => Err(ReadError::Stopped),
@@ -29,11 +29,7 @@ impl Watch {
     }
 
     pub(crate) fn too_large(&self, place: Place) -> ReadError {
-        ReadError::DocumentTooLarge {
-            place,
-            limit: self.budget.document_bytes,
-            rest_lost: false,
-        }
+        ReadError::too_large(place, self.budget.document_bytes, false)
     }
 
     pub(crate) fn too_many(&self, place: Place, parts: &'static str) -> ReadError {

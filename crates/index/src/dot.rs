@@ -1,8 +1,8 @@
-//! Dot products of one query with many rows, as fast as the processor reads them.
+//! Dot products of one query with many rows, at memory speed.
 //!
-//! One body, written so that the compiler turns it into vector instructions, is compiled twice on
-//! x86-64: for AVX2 with FMA, chosen at run time, and for the baseline. Sums are taken in an order
-//! of their own, so the last bits differ from a plain loop's, and between processors.
+//! One body, written for auto-vectorization, is compiled twice on x86-64: for AVX2 with FMA, chosen
+//! at run time, and for the baseline. The order of additions is its own, so the last bits differ
+//! from a plain loop's, and between processors.
 
 /// Independent running sums: four vector registers of eight, enough to hide the latency of an
 /// addition.
@@ -17,7 +17,7 @@ pub(crate) fn dot_rows(rows: &[f32], query: &[f32], scores: &mut Vec<f32>) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
         // SAFETY: the processor has just been found to have AVX2 and FMA, which is all that the
-        // function asks for; it reads and writes only through slices.
+        // function requires; it reads and writes only through slices.
         #[allow(unsafe_code)]
         unsafe {
             dot_rows_avx2(rows, query, scores);
@@ -34,7 +34,7 @@ fn dot_rows_avx2(rows: &[f32], query: &[f32], scores: &mut Vec<f32>) {
     dot_rows_with::<true>(rows, query, scores);
 }
 
-// Loops and no closures: a closure handed to a function that is not inlined would be compiled
+// Loops and no closures: a closure passed to a function that is not inlined would be compiled
 // without the processor's features.
 #[inline(always)]
 fn dot_rows_with<const FUSED: bool>(rows: &[f32], query: &[f32], scores: &mut Vec<f32>) {

@@ -11,8 +11,8 @@ use std::hash::Hash;
 /// The constant of the paper, which dampens the weight of the first ranks.
 const K: f64 = 60.0;
 
-/// How much of each ranking is fused for the best `k`: deep enough that a passage in the middle of
-/// both can come before one at the top of either.
+/// How many results of each ranking are fused for the best `k`: enough that a passage in the middle
+/// of both can outrank one at the top of either.
 #[must_use]
 pub fn fused_depth(k: usize) -> usize {
     k.saturating_mul(10).max(100)
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn k_bounds_the_result_and_nothing_gives_nothing() {
+    fn k_limits_the_result_and_no_rankings_give_none() {
         assert_eq!(reciprocal_rank(&[vec![1, 2, 3]], 2).len(), 2);
         assert!(reciprocal_rank::<u32>(&[vec![], vec![]], 5).is_empty());
     }

@@ -1,4 +1,4 @@
-//! The index of a corpus: what connects rankings of places with the passages that stand there.
+//! The index of a corpus: from rankings of places to the passages there.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::search::{Query, Rankings};
 use crate::top_k::Place;
 use crate::{IndexError, Mode};
 
-/// A passage that was found.
+/// A search result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     /// The passage.
     pub passage: Passage,
-    /// How relevant, the larger the more. The scale depends on the mode: the cosine in [-1, 1],
-    /// BM25 from 0 up, or the fused score in (0, 2/61].
+    /// The larger, the more relevant. The scale depends on the mode: the cosine in [-1, 1], BM25
+    /// from 0 up, or the fused score in (0, 2/61].
     pub score: f32,
 }
 
-/// Where a passage stands that was found.
+/// A search result by the place of its passage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     /// The number of its segment among those of the corpus.
     pub segment: usize,
-    /// The passage in it.
+    /// The ordinal of the passage in it.
     pub ordinal: usize,
     /// As in [`Hit`].
     pub score: f32,
@@ -56,9 +56,8 @@ impl Index {
         &self.corpus
     }
 
-    /// The `k` best passages, best first, of those that are selected, or else of all live ones;
-    /// fewer where fewer match. Of equal scores, the passage that stands earlier in the corpus comes
-    /// first. An empty corpus gives none.
+    /// The `k` best passages, best first, of the selected ones, or else of all live ones; fewer
+    /// where fewer match. Of equal scores, the passage that comes earlier in the corpus is first.
     ///
     /// # Errors
     /// Where the query's vector is missing, of the wrong size or not finite in a mode that needs
@@ -82,7 +81,7 @@ impl Index {
             .collect()
     }
 
-    /// As [`Index::search`], but only where the passages stand.
+    /// As [`Index::search`], but returns only the places of the passages.
     ///
     /// # Errors
     /// As [`Index::search`].

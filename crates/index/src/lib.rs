@@ -1,8 +1,9 @@
-//! Search over a corpus: dense search, exact or by a graph, BM25, and both fused by reciprocal rank.
+//! Search over a corpus: dense search, exact or by a graph, BM25, and both fused by reciprocal
+//! rank.
 //!
 //! Each segment of the corpus carries its own immutable index: [`SegmentWriter`] writes it into a
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
-//! room takes vectors; it never computes one and never loads a model.
+//! crate takes vectors; it never computes one and never loads a model.
 
 mod dense;
 mod dot;

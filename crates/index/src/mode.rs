@@ -1,14 +1,15 @@
-//! The ways to search. Only the names: the searching is in `search`.
+//! The search modes.
 
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Serialize};
+
 use crate::IndexError;
 
 /// How passages are found and ranked.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// By the cosine of the query's vector and the passage's. Needs the query's vector.
@@ -22,11 +23,7 @@ pub enum Mode {
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mode::Dense => "dense",
-            Mode::Lexical => "lexical",
-            Mode::Hybrid => "hybrid",
-        })
+        self.serialize(f)
     }
 }
 
@@ -34,14 +31,10 @@ impl FromStr for Mode {
     type Err = IndexError;
 
     fn from_str(name: &str) -> Result<Mode, IndexError> {
-        match name {
-            "dense" => Ok(Mode::Dense),
-            "lexical" => Ok(Mode::Lexical),
-            "hybrid" => Ok(Mode::Hybrid),
-            _ => Err(IndexError::UnknownMode {
-                received: name.to_owned(),
-            }),
-        }
+        let mode = Self::deserialize(name.into_deserializer());
+        mode.map_err(|_: serde::de::value::Error| IndexError::UnknownMode {
+            received: name.to_owned(),
+        })
     }
 }
 

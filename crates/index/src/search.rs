@@ -1,7 +1,7 @@
 //! Ranking the passages of a corpus for a query: the mode decides which searches run.
 //!
-//! This works on the folders of segments and on places; which passages are live, and what they
-//! say, is the corpus's business.
+//! This works on the folders of segments and on places; the corpus knows which passages are live,
+//! and what they say.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use crate::lexical::LexicalIndex;
 use crate::top_k::{Candidate, Place};
 use crate::{IndexError, Mode};
 
-/// What is searched for.
+/// A search query.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The words. No character of it is syntax.
+    /// The text. No character of it is syntax.
     pub text: &'a str,
-    /// The embedding of the words by the corpus's embedder, L2-normalized: `[dimensions]`.
-    /// Lexical search does without.
+    /// The embedding of the text by the corpus's embedder, L2-normalized: `[dimensions]`. Lexical
+    /// search does not need it.
     pub vector: Option<&'a [f32]>,
 }
 
 impl<'a> Query<'a> {
-    /// The vector, if it is fit for a corpus of so many dimensions.
+    /// The vector, checked against the dimensions of the corpus.
     ///
     /// # Errors
     /// Where it is missing, of another length or not finite.
@@ -65,8 +65,8 @@ impl Rankings {
         })
     }
 
-    /// The best `k` live passages, best first; of equal scores the one that stands earlier in the
-    /// corpus. `live_count` tells how many passages of a segment are live.
+    /// The best `k` live passages, best first; of equal scores the one that comes earlier in the
+    /// corpus. `live_count` returns how many passages of a segment are live.
     pub(crate) fn rank(
         &self,
         query: &Query<'_>,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_ranks_by_its_own_lights() {
+    fn each_mode_has_its_own_ranking() {
         let query = Query {
             text: "whale",
             vector: Some(&[1.0, 0.0]),

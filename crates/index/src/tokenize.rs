@@ -1,12 +1,12 @@
 //! Text to the terms of the lexical index, the same way for passages and queries.
 //!
-//! Terms are words as Unicode bounds them, lower-cased, without accents, in compatibility form
-//! (full-width letters become plain ones), and reduced to their stem by the Snowball stemmer of the
-//! language that is written most in their script: Latin words as English, Cyrillic ones as Russian,
-//! and so on. Scripts written without spaces (Chinese, Japanese,
-//! Thai and their kin) become overlapping pairs of characters, since neither single characters
-//! nor whole runs tell passages apart. There are no stop words: BM25 already gives the frequent
-//! little weight, and in some queries they are all there is.
+//! Terms are words by Unicode's word boundaries, lower-cased, without accents, in compatibility
+//! form (full-width letters become plain ones), and stemmed by the Snowball stemmer of the main
+//! language of their script: Latin words as English, Cyrillic ones as Russian, and so on. Scripts
+//! written without spaces (Chinese, Japanese, Thai and others) become overlapping bigrams of
+//! characters, since neither single characters nor whole runs tell passages apart. There are no
+//! stop words: BM25 already gives frequent words little weight, and some queries consist of nothing
+//! else.
 
 use frostem::{Algorithm, Stemmer};
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
@@ -17,31 +17,29 @@ use unicode_segmentation::UnicodeSegmentation;
 /// become the largest part of the dictionary.
 const LONGEST_TERM: usize = 64;
 
-/// The whole way from a text to its terms.
+/// tantivy's analyzer, from a text to its terms.
 pub(crate) fn analyzer() -> TextAnalyzer {
-    TextAnalyzer::builder(Words).build()
+    TextAnalyzer::builder(Terms).build()
 }
 
-/// The most distinct terms of a query that count. Beyond, a query is a document, and its first
-/// words tell as much as all.
+/// The most distinct terms of a query that count. A longer query is a document, and its first words
+/// say as much as all.
 const QUERY_TERMS: usize = 512;
 
-/// The bytes of a query, from its beginning, in which terms are looked for.
+/// The length of the prefix of a query, in bytes, that is tokenized.
 const QUERY_BYTES: usize = 1 << 20;
 
 /// The longest character of an unspaced script, marks included, in code points.
 const LONGEST_CHARACTER: usize = LONGEST_TERM / 2;
 
-/// What the lexical index counts for a passage: the terms of its title, twice, and of its text.
+/// The terms of a passage in the lexical index: those of its title, twice, and of its text.
 #[must_use]
 pub fn passage_terms(title: &str, text: &str) -> Vec<String> {
     let title = terms(title);
-    let text = terms(text);
-    [title.clone(), title, text].concat()
+    [title.clone(), title, terms(text)].concat()
 }
 
-/// What the lexical index looks up for a query: its distinct terms, in its order, at most the first
-/// 512 in the first MiB of the text.
+/// The distinct terms of a query, in its order: at most the first 512 in the first MiB of the text.
 #[must_use]
 pub fn query_terms(text: &str) -> Vec<String> {
     let mut end = text.len().min(QUERY_BYTES);
@@ -49,42 +47,38 @@ pub fn query_terms(text: &str) -> Vec<String> {
         end -= 1;
     }
     let mut seen = std::collections::HashSet::new();
-    let mut terms = words(&text[..end]);
+    let mut terms = terms(&text[..end]);
     terms.retain(|term| seen.len() < QUERY_TERMS && seen.insert(term.clone()));
     terms
 }
 
-fn terms(text: &str) -> Vec<String> {
-    words(text)
-}
-
 /// Splits a text into terms.
 #[derive(Clone, Debug)]
-struct Words;
+struct Terms;
 
-impl Tokenizer for Words {
-    type TokenStream<'a> = WordStream;
+impl Tokenizer for Terms {
+    type TokenStream<'a> = TermStream;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> WordStream {
-        WordStream {
-            words: words(text).into_iter(),
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream {
+        TermStream {
+            terms: terms(text).into_iter(),
             token: Token::default(),
         }
     }
 }
 
 /// The terms of one text. Offsets are left at zero: the index keeps none.
-struct WordStream {
-    words: std::vec::IntoIter<String>,
+struct TermStream {
+    terms: std::vec::IntoIter<String>,
     token: Token,
 }
 
-impl TokenStream for WordStream {
+impl TokenStream for TermStream {
     fn advance(&mut self) -> bool {
-        match self.words.next() {
-            Some(word) => {
+        match self.terms.next() {
+            Some(term) => {
                 self.token.position = self.token.position.wrapping_add(1);
-                self.token.text = word;
+                self.token.text = term;
                 true
             }
             None => false,
@@ -100,34 +94,34 @@ impl TokenStream for WordStream {
     }
 }
 
-fn words(text: &str) -> Vec<String> {
+fn terms(text: &str) -> Vec<String> {
     let text = fold(text);
-    let mut words = Vec::new();
+    let mut terms = Vec::new();
     let mut run = Vec::new();
     for piece in text.split_word_bounds() {
         if piece.starts_with(is_unspaced) {
             run.extend(piece.graphemes(true).map(shortened));
             continue;
         }
-        push_pairs(&mut words, &mut run);
-        words.extend(
+        push_bigrams(&mut terms, &mut run);
+        terms.extend(
             piece
                 .split(joins_words)
                 .filter(|word| word.contains(char::is_alphanumeric))
                 .map(|word| stem(&word.chars().take(LONGEST_TERM).collect::<String>())),
         );
     }
-    push_pairs(&mut words, &mut run);
-    words
+    push_bigrams(&mut terms, &mut run);
+    terms
 }
 
-/// The first marks of a character, which can have millions.
+/// A character with its first combining marks, of which it can have millions.
 fn shortened(character: &str) -> &str {
     let end = character.char_indices().nth(LONGEST_CHARACTER);
     end.map_or(character, |(end, _)| &character[..end])
 }
 
-/// A word without its endings, where there is a stemmer for its script.
+/// The stem of a word, where there is a stemmer for its script.
 fn stem(word: &str) -> String {
     let algorithm = match word.chars().find(|c| c.is_alphabetic()) {
         Some('a'..='z' | '\u{df}'..='\u{24f}') => Algorithm::English,
@@ -139,7 +133,7 @@ fn stem(word: &str) -> String {
         _ => return word.to_owned(),
     };
     let stem = Stemmer::new(algorithm).stem(word);
-    // Some would leave nothing of a word that is all ending.
+    // Some reduce a word that is all suffix to nothing.
     if stem.is_empty() {
         word.to_owned()
     } else {
@@ -147,13 +141,13 @@ fn stem(word: &str) -> String {
     }
 }
 
-/// Empties a run of unspaced characters into its overlapping pairs; a character that stands alone
-/// is a term itself.
-fn push_pairs(words: &mut Vec<String>, run: &mut Vec<&str>) {
+/// Turns a run of unspaced characters into overlapping bigrams; a single character is a term
+/// itself.
+fn push_bigrams(terms: &mut Vec<String>, run: &mut Vec<&str>) {
     if let [alone] = run[..] {
-        words.push(alone.to_owned());
+        terms.push(alone.to_owned());
     }
-    words.extend(run.windows(2).map(<[&str]>::concat));
+    terms.extend(run.windows(2).map(<[&str]>::concat));
     run.clear();
 }
 
@@ -183,7 +177,7 @@ fn joins_words(c: char) -> bool {
     c.is_ascii_punctuation() || matches!(c, '\u{b7}' | '\u{2018}' | '\u{2019}' | '\u{203f}')
 }
 
-/// Letters of scripts that put no space between words.
+/// Letters of scripts without spaces between words.
 fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' // Thai, Lao
@@ -225,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn unspaced_scripts_become_pairs() {
+    fn unspaced_scripts_become_bigrams() {
         assert_eq!(terms("北京大学"), ["北京", "京大", "大学"]);
         assert_eq!(terms("在2008年,北京"), ["在", "2008", "年", "北京"]);
         assert_eq!(terms("ガイド"), ["ガイ", "イド"]);
@@ -261,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_query_the_beginning_counts() {
+    fn only_the_start_of_a_long_query_counts() {
         let text: String = (0..QUERY_TERMS + 9).map(|n| format!("x{n} ")).collect();
         assert_eq!(query_terms(&text).len(), QUERY_TERMS);
         assert_eq!(query_terms("b a b a c"), ["b", "a", "c"]);

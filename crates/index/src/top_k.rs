@@ -1,12 +1,12 @@
 //! The best k candidates of a search, kept in a bounded heap.
 //!
 //! The order is total, so that results do not depend on threads: the larger score first, and of
-//! equal scores the passage that stands earlier in the corpus.
+//! equal scores the passage that comes earlier in the corpus.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Where a passage stands in the corpus. The derived order is that of ingestion: older segments
+/// The place of a passage in the corpus. The derived order is that of ingestion: older segments
 /// first, then the ordinal within the segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Place {
@@ -55,8 +55,8 @@ impl TopK {
         }
     }
 
-    /// Takes the passage if it is among the best so far and `is_live`, which is asked only then.
-    /// A score that is NaN or infinite is no score: such a passage is never taken.
+    /// Takes the passage if it is among the best so far and `is_live`, which is called only then. A
+    /// passage whose score is NaN or infinite is never taken.
     pub(crate) fn offer(&mut self, score: f32, place: Place, is_live: impl FnOnce(Place) -> bool) {
         if !score.is_finite() {
             return;
@@ -77,7 +77,7 @@ impl TopK {
         }
     }
 
-    /// The score that a candidate has to reach to be taken; none while there is room for any.
+    /// The score that a candidate has to reach to be taken; `None` while there are fewer than `k`.
     pub(crate) fn threshold(&self) -> Option<f32> {
         if self.heap.len() < self.k {
             return None;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_dead_are_left_out() {
+    fn dead_passages_are_left_out() {
         let mut best = TopK::new(1);
         best.offer(0.2, place(0), |_| true);
         best.offer(0.9, place(1), |_| false);

@@ -18,7 +18,7 @@ const TRIES: usize = 10;
 
 type Text = fn(usize) -> String;
 
-/// Texts of about as many bytes as asked for.
+/// Texts of about the requested length.
 const TEXTS: [(&str, Text); 16] = [
     ("words", |n| repeated("the moon drives the tide ", n)),
     ("random", random),
@@ -78,7 +78,7 @@ fn random(bytes: usize) -> String {
     all
 }
 
-/// The time that this thread computed, where the system tells it: others may keep the processor busy.
+/// The CPU time of this thread, where the system reports it: others may keep the processor busy.
 fn computed() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds = text.split_whitespace().next()?.parse().ok()?;

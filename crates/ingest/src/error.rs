@@ -1,22 +1,16 @@
-//! What can go wrong while documents are taken in.
+//! What can go wrong while documents are ingested.
 
 use ken_corpus::CorpusError;
 use ken_documents::ReadError;
 use ken_language::ModelError;
 
-/// Why documents could not be taken in. What was published before stays.
+/// Why documents could not be ingested. What was published before stays.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[error(transparent)]
+#[allow(missing_docs)] // the variants are named by what failed
 pub enum IngestError {
-    /// A document could not be read.
-    #[error(transparent)]
     Read(#[from] ReadError),
-    /// A passage could not be embedded.
-    #[error(transparent)]
     Embed(#[from] ModelError),
-    /// The corpus could not be written.
-    #[error(transparent)]
     Corpus(#[from] CorpusError),
-    /// The indexes could not be written.
-    #[error(transparent)]
     Index(#[from] ken_index::IndexError),
 }

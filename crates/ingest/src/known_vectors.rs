@@ -1,4 +1,4 @@
-//! The vectors of published passages, so that what did not change is not embedded again.
+//! The vectors of published passages, so that unchanged ones are not embedded again.
 
 use std::collections::HashMap;
 
@@ -7,11 +7,11 @@ use ken_index::{RowBuffer, SegmentVectors};
 
 use crate::IngestError;
 
-/// Vectors by what was embedded.
+/// Vectors by the embedded text.
 pub(crate) struct KnownVectors {
     known: Known,
     dimensions: usize,
-    /// Mapped so far, by segment.
+    /// The mapped ones, by segment.
     open: HashMap<String, SegmentVectors>,
 }
 
@@ -46,7 +46,7 @@ impl KnownVectors {
         Ok(found)
     }
 
-    /// The published document of this id, after the vectors of its segment were mapped.
+    /// The published document of this id, with the vectors of its segment mapped.
     fn mapped(&mut self, id: &str) -> Result<Option<Published>, IngestError> {
         let mut published = self.known.published(id)?;
         while let Some(Published { segment, .. }) = &published {
@@ -61,7 +61,7 @@ impl KnownVectors {
                     self.open.insert(segment.id().to_owned(), vectors);
                     break;
                 }
-                // The segment was merged and removed just then; the document stands elsewhere.
+                // The segment was just merged and removed; the document is elsewhere.
                 Err(_)
                     if now
                         .as_ref()

@@ -4,6 +4,7 @@
 mod error;
 mod known_vectors;
 mod merge;
+mod report;
 mod run;
 mod split;
 mod stages;
@@ -11,5 +12,6 @@ mod stages;
 pub use error::IngestError;
 pub use ken_corpus::Cut;
 pub use merge::{CompactProgress, compact};
-pub use run::{Ingest, Report, ingest};
+pub use report::Report;
+pub use run::{Ingest, ingest};
 pub use stages::Progress;

@@ -1,5 +1,5 @@
-//! Making few large segments out of many small ones: by the way, while documents are taken in, and
-//! on demand, when what is gone is to leave the files too.
+//! Merging many small segments into few large ones: in passing, while documents are ingested, and
+//! on demand, to compact a corpus.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,48 +9,48 @@ use ken_index::{DenseLayout, IndexError, RowBuffer, SegmentVectors, SegmentWrite
 
 use crate::IngestError;
 
-/// Segments of a shard and of a size that are merged into one. A passage is written again as often
-/// as the corpus grows by this factor.
+/// How many segments of a shard and of similar size are merged into one. A passage is rewritten
+/// each time the corpus grows by this factor.
 const MERGED: usize = 8;
 
-/// Passages of the smallest size of segments.
+/// The upper limit, in passages, of the smallest size class of segments.
 const SMALLEST: usize = 4096;
 
-/// How far a compaction is.
+/// The progress of a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactProgress {
     /// Passages written.
     pub passages: usize,
-    /// Passages that are to be written.
+    /// Passages to write.
     pub passages_total: usize,
 }
 
 /// Drops dead and pruned passages from the files of a corpus, shard by shard, each becoming one
-/// segment, and the generations before from the history. Returns the generation that came of it
-/// and whether it was broken off; the shards done until then stay done.
+/// segment, and earlier generations from the history. Returns the resulting generation and whether
+/// it was interrupted; the shards finished until then stay compacted.
 ///
 /// # Errors
-/// Where a file cannot be read or written; what is published stays.
+/// If a file cannot be read or written; the published generation stays.
 pub fn compact(
     writer: &mut Writer,
     progress: &mut dyn FnMut(CompactProgress),
     cancel: &AtomicBool,
 ) -> Result<(u64, bool), IngestError> {
-    let untidy: Vec<Vec<Arc<Segment>>> = by_shard(writer)
+    let fragmented: Vec<Vec<Arc<Segment>>> = by_shard(writer)
         .into_iter()
         .filter(|segments| segments.len() > 1 || segments.iter().any(|s| !is_whole(s)))
         .collect();
-    let all = untidy.iter().flatten();
+    let all = fragmented.iter().flatten();
     let mut done = CompactProgress {
         passages: 0,
         passages_total: all.map(|segment| segment.live_passage_count()).sum(),
     };
     progress(done);
-    // Before the first shard is done, since with that the history is gone.
-    for segments in &untidy {
+    // Before the first shard, since publishing it drops the history.
+    for segments in &fragmented {
         writer.check_segments(&ids(segments))?;
     }
-    for segments in &untidy {
+    for segments in &fragmented {
         let mut each = || {
             done.passages += 1;
             if done.passages.is_multiple_of(1024) {
@@ -67,8 +67,8 @@ pub fn compact(
     Ok((writer.forget_history()?, false))
 }
 
-/// Merges segments of a shard as long as there are [`MERGED`] of about one size, or until `cancel`
-/// is set; the next run merges the others. Returns the current generation.
+/// Merges segments of a shard while there are [`MERGED`] of similar size, or until `cancel` is set;
+/// the next run merges the others. Returns the current generation.
 pub(crate) fn merge_small_segments(
     writer: &mut Writer,
     cancel: &AtomicBool,
@@ -95,16 +95,16 @@ fn due(shards: &[Vec<Arc<Segment>>]) -> Option<Vec<Arc<Segment>>> {
         let mut sizes: Vec<u32> = sizes.collect();
         sizes.sort_unstable();
         sizes.dedup();
-        sizes.into_iter().find_map(|wanted| {
-            let same = segments.iter().filter(|segment| size(segment) == wanted);
+        sizes.into_iter().find_map(|class| {
+            let same = segments.iter().filter(|segment| size(segment) == class);
             let same: Vec<_> = same.cloned().collect();
             (same.len() >= MERGED).then_some(same)
         })
     })
 }
 
-/// A staged segment with what lives in some segments of a shard; `None` soon after `cancel` has been
-/// set. `each` is called after every passage.
+/// A staged segment with the live documents of some segments of a shard; `None` soon after `cancel`
+/// has been set. `each` is called after every passage.
 fn merged(
     writer: &mut Writer,
     segments: &[Arc<Segment>],
@@ -164,7 +164,7 @@ fn by_shard(writer: &Writer) -> Vec<Vec<Arc<Segment>>> {
     shards
 }
 
-/// Whether all that a segment holds lives.
+/// Whether everything in a segment is live.
 fn is_whole(segment: &Segment) -> bool {
     segment.live_document_count() == segment.document_count()
         && segment.live_passage_count() == segment.passage_count()
@@ -192,7 +192,7 @@ mod tests {
     const DIMENSIONS: usize = 64;
     const PASSAGES: usize = 2500;
 
-    /// A corpus with as many segments as are merged, which are to get a graph.
+    /// A corpus with as many segments as are merged, whose merged segment gets a graph.
     fn corpus(dir: &Path) -> Writer {
         let settings = Settings {
             embedder: EmbedderIdentity {
@@ -232,7 +232,7 @@ mod tests {
         writer
     }
 
-    /// The bytes of vectors in the segment that is being staged.
+    /// The length of the vectors in the staged segment.
     fn staged_bytes(dir: &Path) -> Option<u64> {
         let mut folders = std::fs::read_dir(dir.join("staging")).ok()?;
         let file = folders.next()?.ok()?.path().join("vectors.f32");

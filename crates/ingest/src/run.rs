@@ -1,4 +1,4 @@
-//! One run over files: the stages, side by side, and what came of them.
+//! One run over files: the stages, running concurrently, and the report.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -12,11 +12,12 @@ use ken_index::DenseLayout;
 use ken_language::Embedder;
 
 use crate::merge::layout;
+use crate::report::Report;
 use crate::split::Split;
-use crate::stages::{self, BATCH_PASSAGES, Handed, PUBLISH_PASSAGES, Progress, Shelf};
+use crate::stages::{self, BATCH_PASSAGES, Embedded, PUBLISH_PASSAGES, Progress, Publisher};
 use crate::{Cut, IngestError};
 
-/// Documents read ahead. Few, since a document can be of any length.
+/// Documents read ahead: few, since a document can have any length.
 const READ_AHEAD: usize = 4;
 
 /// Batches cut ahead.
@@ -25,67 +26,41 @@ const CUT_AHEAD: usize = 1;
 /// Batches that may wait to be written: as many as are embedded while a segment is published.
 const WRITE_BEHIND: usize = PUBLISH_PASSAGES / BATCH_PASSAGES;
 
-/// What to take in, and how.
+/// What to ingest, and how.
 pub struct Ingest<'a> {
-    /// The documents, of which none was read yet.
+    /// The documents, none of them read yet.
     pub documents: Documents,
-    /// The corpus folder; made where there is none.
+    /// The corpus folder; created if missing.
     pub corpus: &'a Path,
     /// How documents are cut.
     pub cut: Cut,
     /// Embeds the passages.
     pub embedder: &'a dyn Embedder,
-    /// What the embedder is called, so that it can be found again to embed queries.
+    /// The embedder's name, by which it is found again to embed queries.
     pub embedder_reference: &'a str,
-    /// How documents are split; `None` for what the corpus has, or one shard where it is new.
+    /// How documents are split; `None` for the corpus's sharding, or one shard if it is new.
     pub sharding: Option<Sharding>,
-    /// How vectors are stored and searched; `None` for what the corpus has, or by size where it is
-    /// new.
+    /// How vectors are stored and searched; `None` for the corpus's layout, or `auto` if it is new.
     pub dense: Option<DenseLayout>,
-    /// Takes in the documents of this shard only, counted from 0. Runs for the other shards have to
+    /// Ingests the documents of this shard only, counted from 0. Runs for the other shards have to
     /// read the same documents in the same order, each into a corpus of its own.
     pub only_shard: Option<u32>,
-    /// Is told of each document that cannot be read, which is left out; `None` where the first of
-    /// them is to end the run.
+    /// Called with the error of each document that cannot be read, which is skipped; `None` to end
+    /// the run at the first.
     pub on_broken: Option<&'a (dyn Fn(&ReadError) + Sync)>,
 }
 
-/// What a run did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Documents that were not known.
-    pub added: usize,
-    /// Documents whose passages were replaced.
-    pub replaced: usize,
-    /// Documents that were there as they are.
-    pub unchanged: usize,
-    /// Documents that could not be read and were left out.
-    pub broken: usize,
-    /// Documents that belong into shards that are not taken in.
-    pub other_shards: usize,
-    /// Passages written.
-    pub passages: usize,
-    /// Those of them that had a vector already, since their text did not change.
-    pub reused: usize,
-    /// Passages longer than the embedder reads, so that their end does not count in dense search.
-    pub longer_than_embedder: usize,
-    /// The generation published last; 0 where there is none.
-    pub generation: u64,
-    /// Whether the run was broken off. Running it again takes in the rest.
-    pub interrupted: bool,
-}
-
-/// Takes in the documents that are new or changed. `progress` is called after each batch of
-/// passages, on the calling thread; `cancel` is looked at between documents and between batches, while
-/// a long document is cut, while segments are merged, and by the reading of documents where it is
-/// also their flag.
+/// Ingests the documents that are new or changed. `progress` is called after each batch of
+/// passages, on the calling thread; `cancel` is checked between documents and between batches,
+/// while a long document is cut, while segments are merged, and while documents are read if it is
+/// also their stop flag.
 ///
 /// # Errors
 /// The first document that cannot be read, cut, embedded or written ends the run; what was
 /// published before stays.
 ///
 /// # Panics
-/// Where the embedder does; nothing is left running.
+/// If the embedder does; nothing is left running.
 pub fn ingest(
     run: Ingest<'_>,
     progress: &mut dyn FnMut(Progress),
@@ -111,30 +86,25 @@ pub fn ingest(
             scope.spawn(move || stages::read(documents, &known, split, on_broken, cancel, &found));
         let cutter =
             scope.spawn(move || stages::cut(to_cut, cut, embedder, &published, cancel, &ready));
-        let shelf = Shelf::new(writer, dimensions, layout, cancel);
-        let publisher = scope.spawn(move || shelf.fill(to_publish));
+        let publisher = Publisher::new(writer, dimensions, layout, cancel);
+        let publisher = scope.spawn(move || publisher.run(to_publish));
 
         let stopped = stages::embed(to_embed, embedder, cancel, &done, progress);
         let cutting_stopped = joined(cutter);
         let seen = joined(reader);
         if stopped.is_ok() {
-            // Where nobody listens, the publisher has an error to tell.
-            let _ = done.send(Handed::End);
+            // If the receiver is gone, the publisher has an error to report.
+            let _ = done.send(Embedded::End);
         }
         drop(done);
-        // What is written was read earlier than what is embedded, and so are the errors.
+        // What is written was read before what is embedded, and so its errors come first.
         let written = joined(publisher)?;
         let report = Report {
-            added: written.added,
-            replaced: written.replaced,
             unchanged: seen.unchanged,
             broken: seen.broken,
             other_shards: seen.other_shards,
-            passages: written.passages,
-            reused: written.reused,
-            longer_than_embedder: written.longer,
-            generation: written.generation,
             interrupted: stopped? || cutting_stopped || seen.interrupted,
+            ..written
         };
         progress(Progress {
             read: seen.read,
@@ -165,7 +135,7 @@ fn open(run: &Ingest<'_>) -> Result<Writer, IngestError> {
     Ok(Writer::create(run.corpus, settings)?)
 }
 
-/// What a stage returned; its panic goes on here.
+/// The result of a stage; its panic is resumed here.
 fn joined<T>(stage: ScopedJoinHandle<'_, T>) -> T {
     stage.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -1,16 +1,16 @@
-//! Which shard a document goes into, or whether this run leaves it to another.
+//! The shard of a document, and whether this run ingests it.
 
 use ken_corpus::{Assigner, CorpusError, DocumentState, Writer};
 
-/// Splits documents as they are read.
+/// Assigns documents to shards as they are read.
 pub(crate) struct Split {
     assigner: Assigner,
     only: Option<u32>,
 }
 
 impl Split {
-    /// Goes on from what is published. A run for one shard knows nothing of the others, so it
-    /// follows the splitting from the first document on, as the runs for the others do.
+    /// Continues from the published documents. A run for one shard knows nothing of the others, so
+    /// it repeats the assignment from the first document on, as the runs for the others do.
     pub(crate) fn new(writer: &Writer, only: Option<u32>) -> Result<Self, CorpusError> {
         let sharding = writer.settings().sharding;
         if let Some(shard) = only
@@ -35,8 +35,8 @@ impl Split {
         })
     }
 
-    /// The shard of the next document; `None` where it belongs into another run's. A known document
-    /// stays where it is.
+    /// The shard of the next document; `None` if it belongs to another run. A known document stays
+    /// where it is.
     pub(crate) fn shard(&mut self, id: &str, state: DocumentState) -> Option<u32> {
         let assigned = match (state, self.only) {
             (DocumentState::New, _) | (_, Some(_)) => Some(self.assigner.assign(id)),

@@ -1,24 +1,23 @@
-//! Where a corpus is in Milvus: `milvus://HOST:PORT/COLLECTION`, or `milvus+https://` where the
-//! connection is encrypted. Only the name; nothing is connected here.
+//! The address of a corpus in Milvus: `milvus://HOST:PORT/COLLECTION`, or `milvus+https://` where
+//! the connection is encrypted. Nothing is connected here.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-/// What an address begins with.
 const SCHEME: &str = "milvus://";
 
-/// The same where the connection is encrypted, by TLS.
+/// Encrypted by TLS.
 const ENCRYPTED: &str = "milvus+https://";
 
-/// Part of a host's name by which the SDK takes it for one that tells where the servers are. It would
-/// send the token wherever that is.
-const ELSEWHERE: &str = "global-cluster";
+/// A host whose name contains this is taken by the SDK for a directory of servers. It would send
+/// the token to whichever server that names.
+const GLOBAL_CLUSTER: &str = "global-cluster";
 
-/// The port of a Milvus server where none is named.
+/// The port where none is given.
 const DEFAULT_PORT: u16 = 19530;
 
-/// The longest name of a collection that Milvus takes.
+/// Milvus's own limit for the name of a collection.
 const LONGEST_NAME: usize = 255;
 
 /// A collection on a Milvus server.
@@ -45,9 +44,9 @@ pub struct AddressError {
 }
 
 impl MilvusAddress {
-    /// Whether a text is meant as such an address, right or wrong.
+    /// Whether a text claims to be such an address, valid or not.
     #[must_use]
-    pub fn is_meant_by(text: &str) -> bool {
+    pub fn has_scheme(text: &str) -> bool {
         text.starts_with(SCHEME) || text.starts_with(ENCRYPTED)
     }
 
@@ -57,7 +56,7 @@ impl MilvusAddress {
         &self.collection
     }
 
-    /// The server, for which a token is given: scheme, host and port.
+    /// The server that a token belongs to: scheme, host and port.
     #[must_use]
     pub fn origin(&self) -> String {
         let server = self.server().to_ascii_lowercase();
@@ -68,7 +67,7 @@ impl MilvusAddress {
         if self.encrypted { ENCRYPTED } else { SCHEME }
     }
 
-    /// Whether nobody but this machine and the server can read what is sent.
+    /// Whether only this machine and the server can read what is sent.
     pub(crate) fn is_private(&self) -> bool {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');
         let is_loopback = |address: IpAddr| address.is_loopback();
@@ -82,7 +81,7 @@ impl MilvusAddress {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// The server as the SDK wants it.
+    /// The server as the SDK takes it.
     pub(crate) fn uri(&self) -> String {
         let scheme = if self.encrypted { "https" } else { "http" };
         format!("{scheme}://{}", self.server())
@@ -109,13 +108,13 @@ impl FromStr for MilvusAddress {
             (None, Some(rest)) => (true, rest),
             (None, None) => {
                 return Err(error(
-                    "it begins with neither milvus:// nor milvus+https://",
+                    "it starts with neither milvus:// nor milvus+https://",
                 ));
             }
         };
         let (server, collection) = rest
             .split_once('/')
-            .ok_or_else(|| error("no collection is named behind the server"))?;
+            .ok_or_else(|| error("no collection is named after the server"))?;
         let (host, port) = match server.rsplit_once(':') {
             // The colons of a bare IPv6 address are within brackets.
             Some((host, port)) if !port.ends_with(']') => {
@@ -127,14 +126,14 @@ impl FromStr for MilvusAddress {
         if !is_host(host) {
             return Err(error("the host is neither a name nor an IP address"));
         }
-        if host.to_ascii_lowercase().contains(ELSEWHERE) {
+        if host.to_ascii_lowercase().contains(GLOBAL_CLUSTER) {
             return Err(error(
-                "a global cluster's host says by itself where the servers are, which ken does not follow",
+                "the host of a global cluster redirects to its servers, which ken does not follow",
             ));
         }
         if !is_collection(collection) {
             return Err(error(
-                "a collection's name has letters, digits and _ only, and does not begin with a digit",
+                "a collection's name has letters, digits and _ only, and does not start with a digit",
             ));
         }
         Ok(Self {
@@ -146,7 +145,7 @@ impl FromStr for MilvusAddress {
     }
 }
 
-/// What was written, less what may be a password.
+/// The given text without what may be a password.
 fn without_password(given: &str) -> String {
     match given.rsplit_once('@') {
         Some((_, host)) => format!("…@{host}"),
@@ -193,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn an_encrypted_connection_is_told_from_another() {
+    fn an_encrypted_connection_has_its_own_scheme() {
         let address = |text: &str| text.parse::<MilvusAddress>().unwrap();
         let encrypted = address("milvus+https://Box/notes");
         assert_eq!(encrypted.uri(), "https://Box:19530");

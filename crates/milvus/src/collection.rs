@@ -1,7 +1,7 @@
 //! Searching a corpus in Milvus, as `ken-index` searches one on disk.
 //!
-//! A search asks for ids and scores only. The passages themselves are asked for when it is clear
-//! which ones are the best: many ids fit into an answer, many texts do not.
+//! A search requests ids and scores only. The passages themselves are fetched once the best are
+//! known: many ids fit into an answer, many texts do not.
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ use milvus::v2::prelude::{
 use serde_json::{Map, Value};
 
 use crate::address::MilvusAddress;
-use crate::connection::{Connection, LONG, Patience, SHORT};
-use crate::error::MilvusError;
+use crate::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT};
+use crate::error::{Failure, MilvusError};
 use crate::facets::Condition;
 use crate::identity::Identity;
 use crate::literal::id_in;
@@ -33,13 +33,13 @@ pub struct Collection {
     connection: Connection,
     identity: Identity,
     active: Active,
-    /// What a passage has to fit to be found.
+    /// The filter expression that every result matches.
     condition: String,
 }
 
 impl Collection {
-    /// Opens a collection that a push has completed. `token` is for a server that asks for
-    /// one; the active shards are those that are searched.
+    /// Opens a collection that a push has completed. `token` is for a server that requires one; the
+    /// active shards are those that are searched.
     ///
     /// # Errors
     /// A server that does not answer; a collection that is missing, is not ken's or is not
@@ -49,7 +49,7 @@ impl Collection {
         token: Option<&Token>,
         active: Active,
     ) -> Result<Self, MilvusError> {
-        let connection = Connection::open(address, token, Patience::Search)?;
+        let connection = Connection::open(address, token, SEARCH_ATTEMPTS)?;
         let address = address.to_string();
         let identity = match Identity::read(&connection)? {
             None => return Err(MilvusError::CollectionMissing { address }),
@@ -59,12 +59,12 @@ impl Collection {
             Some(identity) => identity,
         };
         let shards = identity.settings.sharding.count;
-        if let Some(asked) = active.scale()
-            && (asked == 0 || asked > shards)
+        if let Some(requested) = active.scale()
+            && (requested == 0 || requested > shards)
         {
             return Err(MilvusError::TooFewShards {
                 address,
-                asked,
+                requested,
                 shards,
             });
         }
@@ -77,7 +77,7 @@ impl Collection {
         })
     }
 
-    /// Finds passages of documents only that fit all filters.
+    /// Restricts the search to documents that match all filters.
     ///
     /// # Errors
     /// [`MilvusError::FilterTooLong`].
@@ -88,13 +88,13 @@ impl Collection {
         Ok(self)
     }
 
-    /// Where it is.
+    /// Its address.
     #[must_use]
     pub fn address(&self) -> &MilvusAddress {
         self.connection.address()
     }
 
-    /// The generation that was pushed, in numbers, inactive shards included. Bytes are those of
+    /// The counts of the generation that was pushed, inactive shards included. Bytes are those of
     /// the corpus on disk.
     #[must_use]
     pub fn info(&self) -> &CorpusInfo {
@@ -116,7 +116,7 @@ impl Collection {
         active.map(|shard| shard.passages as usize).sum()
     }
 
-    /// Tells what is searched, and how: results under the same text can be compared.
+    /// Identifies what is searched, and how: results under the same text can be compared.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let Identity {
@@ -125,16 +125,16 @@ impl Collection {
         format!("{fingerprint} in Milvus by {index}, {}", self.active)
     }
 
-    /// The `k` best passages, best first, of those that are not pruned and fit the filters; fewer
+    /// The `k` best passages, best first, of those that are not pruned and match the filters; fewer
     /// where fewer match. Of equal scores the smaller passage id comes first.
     ///
     /// # Errors
-    /// Where the query does not fit, words are searched that the server did not index, more than
-    /// 16,384 passages are asked for, or the server fails.
+    /// A query that does not fit, a lexical search without a lexical index, more than 16,384
+    /// requested passages, or a server that fails.
     pub fn search(&self, query: &Query<'_>, mode: Mode, k: usize) -> Result<Vec<Hit>, MilvusError> {
         if k > MOST_HITS {
             return Err(MilvusError::TooManyHits {
-                asked: k,
+                requested: k,
                 limit: MOST_HITS,
             });
         }
@@ -169,7 +169,7 @@ impl Collection {
         let request = SearchRequest::builder()
             .vector_field(VECTOR)
             .vectors(SearchVectors::Float(vec![vector.to_vec()]))
-            .extra_params(self.identity.index.searched_with(k));
+            .extra_params(self.identity.index.search_params(k));
         self.ranking(request, k)
     }
 
@@ -185,7 +185,7 @@ impl Collection {
         let request = SearchRequest::builder()
             .vector_field(WORD_COUNTS)
             .vectors(SearchVectors::EmbeddedText(vec![words]));
-        // milvus-lite gives BM25 as a distance: less than 0, and the farther the better.
+        // milvus-lite returns BM25 as a distance: less than 0, and the farther the better.
         let ranking = self.ranking(request, k)?.into_iter();
         Ok(ranking.map(|(id, score)| (id, score.abs())).collect())
     }
@@ -219,7 +219,7 @@ impl Collection {
         let ids = match found.get_ids() {
             Ids::VarChar(ids) => ids.as_slice(),
             other if other.is_empty() => &[],
-            _ => return Err(self.connection.unreadable(&"its ids are no texts")),
+            _ => return Err(self.connection.unreadable(&"its ids are no strings")),
         };
         let mut ranking: Vec<(PassageId, f32)> = ids
             .iter()
@@ -227,21 +227,24 @@ impl Collection {
             .zip(found.get_scores().iter().copied())
             .filter(|(_, score)| score.is_finite())
             .collect();
-        // The order is the server's, except among equals, where it is left to chance there.
+        // The order is the server's, except among equal scores, where the server's is arbitrary.
         for equals in ranking.chunk_by_mut(|(_, one), (_, other)| one == other) {
             equals.sort_by(|(id, _), (other, _)| id.cmp(other));
         }
         Ok(ranking)
     }
 
-    /// Gets the passages behind ids.
+    /// Fetches the passages of ids.
     fn fetch(&self, best: Vec<(PassageId, f32)>) -> Result<Vec<Hit>, MilvusError> {
         let mut passages = HashMap::with_capacity(best.len());
         let ids: Vec<&str> = best.iter().map(|(id, _)| id.as_str()).collect();
         let mut pieces: Vec<&[&str]> = ids.chunks(FETCHED_AT_ONCE).collect();
         while let Some(ids) = pieces.pop() {
             match self.fetch_piece(ids) {
-                Err(MilvusError::AnswerTooLarge { .. }) if ids.len() > 1 => {
+                Err(MilvusError::Call {
+                    failure: Failure::AnswerTooLarge,
+                    ..
+                }) if ids.len() > 1 => {
                     let (first, second) = ids.split_at(ids.len() / 2);
                     pieces.extend([first, second]);
                 }
@@ -253,24 +256,18 @@ impl Collection {
                 Some(passage) => Ok(Hit { passage, score }),
                 None => Err(self
                     .connection
-                    .unreadable(&format!("it found the passage {id} and does not have it"))),
+                    .unreadable(&format!("it found the passage {id} but does not have it"))),
             })
             .collect()
     }
 
     fn fetch_piece(&self, ids: &[&str]) -> Result<Vec<Passage>, MilvusError> {
         let request = QueryRequest::builder()
-            .collection_name(self.connection.collection())
             .filter(id_in(ids.iter().copied()))
             .output_fields([ID, DOC_ID, TITLE, TEXT, METADATA])
             .limit(ids.len() as i64)
-            .consistency_level(ConsistencyLevel::Bounded)
-            .build();
-        let response = self
-            .connection
-            .wait("read passages", SHORT, async |client| {
-                client.query(request?).await
-            })?;
+            .consistency_level(ConsistencyLevel::Bounded);
+        let response = self.connection.query("read passages", SHORT, request)?;
         let rows = response.results().rows();
         let rows = rows.map_err(|error| self.connection.unreadable(&error))?;
         rows.map(|row| passage(&row).map_err(|error| self.connection.unreadable(&error)))
@@ -278,10 +275,7 @@ impl Collection {
     }
 }
 
-/// Has the server take the collection into memory, as far as its index lies there.
-///
-/// # Errors
-/// What a call may return.
+/// Has the server load the collection, as far as its index is kept in memory.
 pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
     let request = LoadCollectionRequest::builder()
         .collection_name(connection.collection())

@@ -1,14 +1,16 @@
-//! The connection to a server: the SDK's calls, waited for, with a limit of time and with errors
-//! that say what was tried. What is called is not known here.
+//! The connection to a server: it blocks on the SDK's calls, with a time limit and with errors that
+//! say what was tried. It does not know which calls there are.
 
 use std::time::Duration;
 
 use milvus::v2::error::Error as SdkError;
-use milvus::v2::prelude::{ClientV2, ConnectConfig, RetryConfig, TelemetryConfig};
+use milvus::v2::prelude::{
+    ClientV2, ConnectConfig, QueryRequestBuilder, QueryResponse, RetryConfig, TelemetryConfig,
+};
 use tokio::runtime::Runtime;
 
 use crate::address::MilvusAddress;
-use crate::error::MilvusError;
+use crate::error::{Failure, MilvusError};
 use crate::token::Token;
 
 /// How long a server may take to answer the first call.
@@ -17,29 +19,17 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// How long a query, a search or a batch may take.
 pub(crate) const SHORT: Duration = Duration::from_secs(60);
 
-/// How long an index may be built, or a collection loaded.
+/// How long building an index or loading a collection may take.
 pub(crate) const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How often a call is made again where the server is too busy or, for calls that change nothing,
-/// does not answer. Each pause is longer than the one before, up to 3 s.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Patience {
-    /// Somebody waits for an answer: two seconds.
-    Search,
-    /// Work that takes its time: 17 seconds, more than servers make a second flush wait.
-    Push,
-}
+/// How often a call is tried where the server is too busy or, for calls that change nothing, does
+/// not answer. The backoff grows up to 3 s: a search, which somebody waits for, gives up after two
+/// seconds.
+pub(crate) const SEARCH_ATTEMPTS: u32 = 5;
+/// A push gives up after 17 seconds, more than servers delay a second flush.
+pub(crate) const PUSH_ATTEMPTS: u32 = 10;
 
-impl Patience {
-    fn attempts(self) -> u32 {
-        match self {
-            Self::Search => 5,
-            Self::Push => 10,
-        }
-    }
-}
-
-/// A server and the threads that wait for it. Calls from several threads are safe.
+/// A server and the threads that wait for it. It may be called from several threads.
 pub(crate) struct Connection {
     runtime: Runtime,
     client: ClientV2,
@@ -48,17 +38,17 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects, with the server's token where it asks for one.
+    /// Connects, with a token where the server requires one.
     ///
     /// # Errors
     /// [`MilvusError::TokenInPlainText`], before anything is sent; [`MilvusError::Unreachable`],
-    /// [`MilvusError::Denied`].
+    /// [`Failure::Denied`].
     pub(crate) fn open(
         address: &MilvusAddress,
         token: Option<&Token>,
-        patience: Patience,
+        attempts: u32,
     ) -> Result<Self, MilvusError> {
-        if token.is_some_and(|token| !address.is_private() && !token.is_allowed_in_plain_text()) {
+        if token.is_some_and(|token| !address.is_private() && !token.in_plain_text) {
             return Err(MilvusError::TokenInPlainText {
                 server: address.server(),
             });
@@ -74,20 +64,21 @@ impl Connection {
             .connect_timeout(CONNECT)
             .retry(
                 RetryConfig::new()
-                    .max_attempts(patience.attempts())
+                    .max_attempts(attempts)
                     .initial_backoff(Duration::from_millis(50)),
             )
             .telemetry(TelemetryConfig::new().enabled(false));
         if let Some(token) = token {
-            config = config.token(token.text());
+            config = config.token(token.text.as_str());
         }
         let client = runtime.block_on(ClientV2::new(&config)).map_err(|error| {
             match failed(address, token, "connect", &error) {
-                MilvusError::Lost { server, reason, .. }
-                | MilvusError::TimedOut { server, reason, .. }
-                | MilvusError::Refused { server, reason, .. } => {
-                    MilvusError::Unreachable { server, reason }
-                }
+                MilvusError::Call {
+                    failure: Failure::Lost | Failure::TimedOut | Failure::Refused,
+                    server,
+                    reason,
+                    ..
+                } => MilvusError::Unreachable { server, reason },
                 other => other,
             }
         })?;
@@ -114,7 +105,7 @@ impl Connection {
         self.address.collection()
     }
 
-    /// Waits for a call. `action` is what it does, as a verb.
+    /// Blocks on a call. `action` is what it does, as a verb.
     ///
     /// # Errors
     /// What the server says, or that it says nothing within `limit`.
@@ -131,7 +122,8 @@ impl Connection {
             Ok(outcome) => {
                 outcome.map_err(|error| failed(&self.address, self.token.as_ref(), action, &error))
             }
-            Err(_) => Err(MilvusError::TimedOut {
+            Err(_) => Err(MilvusError::Call {
+                failure: Failure::TimedOut,
                 server: self.address.server(),
                 action,
                 reason: format!("no answer within {} s", limit.as_secs()),
@@ -139,7 +131,18 @@ impl Connection {
         }
     }
 
-    /// An answer that makes no sense.
+    /// Queries the collection.
+    pub(crate) fn query(
+        &self,
+        action: &'static str,
+        limit: Duration,
+        request: QueryRequestBuilder,
+    ) -> Result<QueryResponse, MilvusError> {
+        let request = request.collection_name(self.collection()).build();
+        self.wait(action, limit, async |client| client.query(request?).await)
+    }
+
+    /// The error for an answer that cannot be parsed.
     pub(crate) fn unreadable(&self, reason: &dyn std::fmt::Display) -> MilvusError {
         MilvusError::Unreadable {
             server: self.address.server(),
@@ -148,7 +151,7 @@ impl Connection {
     }
 }
 
-/// The numbers of gRPC's status codes.
+/// gRPC status codes.
 mod code {
     pub(super) const DEADLINE_EXCEEDED: i32 = 4;
     pub(super) const PERMISSION_DENIED: i32 = 7;
@@ -166,60 +169,34 @@ fn failed(
 ) -> MilvusError {
     let server = address.server();
     let shown = |reason: &str| match token {
-        Some(token) => token.blotted(reason),
+        Some(token) => token.redacted(reason),
         None => reason.to_owned(),
     };
-    let reason = shown(&error.to_string());
-    match error {
-        SdkError::RetryExhausted { source, .. } => failed(address, token, action, source),
-        SdkError::Timeout(_) => MilvusError::TimedOut {
-            server,
-            action,
-            reason,
-        },
-        SdkError::Grpc(status) => {
-            let reason = shown(status.message());
-            match i32::from(status.code()) {
-                code::DEADLINE_EXCEEDED => MilvusError::TimedOut {
-                    server,
-                    action,
-                    reason,
-                },
-                code::PERMISSION_DENIED | code::UNAUTHENTICATED => MilvusError::Denied {
-                    server,
-                    action,
-                    reason,
-                },
-                code::OUT_OF_RANGE => MilvusError::AnswerTooLarge {
-                    server,
-                    action,
-                    reason,
-                },
-                code::UNIMPLEMENTED | code::RESOURCE_EXHAUSTED => MilvusError::Refused {
-                    server,
-                    action,
-                    reason,
-                },
-                _ => MilvusError::Lost {
-                    server,
-                    action,
-                    reason,
-                },
-            }
-        }
-        SdkError::Server(error) => MilvusError::Refused {
-            server,
-            action,
-            reason: shown(error.reason()),
-        },
+    let (failure, reason) = match error {
+        SdkError::RetryExhausted { source, .. } => return failed(address, token, action, source),
         SdkError::MalformedResponse(_) | SdkError::Conversion(_) => {
-            MilvusError::Unreadable { server, reason }
+            let reason = shown(&error.to_string());
+            return MilvusError::Unreadable { server, reason };
         }
-        _ => MilvusError::Refused {
-            server,
-            action,
-            reason,
-        },
+        SdkError::Grpc(status) => {
+            let failure = match i32::from(status.code()) {
+                code::DEADLINE_EXCEEDED => Failure::TimedOut,
+                code::PERMISSION_DENIED | code::UNAUTHENTICATED => Failure::Denied,
+                code::OUT_OF_RANGE => Failure::AnswerTooLarge,
+                code::UNIMPLEMENTED | code::RESOURCE_EXHAUSTED => Failure::Refused,
+                _ => Failure::Lost,
+            };
+            (failure, shown(status.message()))
+        }
+        SdkError::Server(error) => (Failure::Refused, shown(error.reason())),
+        SdkError::Timeout(_) => (Failure::TimedOut, shown(&error.to_string())),
+        _ => (Failure::Refused, shown(&error.to_string())),
+    };
+    MilvusError::Call {
+        failure,
+        server,
+        action,
+        reason,
     }
 }
 
@@ -232,14 +209,14 @@ mod tests {
 
     fn error_of(address: &str, token: &Token) -> MilvusError {
         let address = address.parse().unwrap();
-        let opened = Connection::open(&address, Some(token), Patience::Search);
+        let opened = Connection::open(&address, Some(token), SEARCH_ATTEMPTS);
         opened.err().unwrap()
     }
 
     #[test]
     fn a_token_is_not_sent_in_plain_text_to_another_machine() {
         let token = Token::new("root:hunter2");
-        // An address for documents, at which nothing answers.
+        // An address reserved for documentation, where nothing answers.
         let error = error_of("milvus://192.0.2.1:19530/notes", &token);
         assert_eq!(error.kind(), "token_in_plain_text");
         assert!(!error.to_string().contains("hunter2"));
@@ -249,7 +226,7 @@ mod tests {
         assert_eq!(error.kind(), "milvus_unreachable");
     }
 
-    /// What the first bytes are that a server gets.
+    /// The first bytes that a server receives.
     fn first_bytes(scheme: &str) -> Vec<u8> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("{scheme}{}/notes", listener.local_addr().unwrap());
@@ -265,7 +242,7 @@ mod tests {
 
     #[test]
     fn an_encrypted_connection_begins_with_a_handshake() {
-        // A record of TLS that holds a handshake, and the preface of HTTP/2.
+        // A TLS handshake record, and the HTTP/2 preface.
         assert_eq!(first_bytes("milvus+https://")[..2], [0x16, 0x03]);
         assert_eq!(first_bytes("milvus://"), b"PRI");
     }

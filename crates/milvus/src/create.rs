@@ -1,4 +1,4 @@
-//! Making a collection for a corpus, with its partitions and indexes. No passage is sent here.
+//! Creating a collection for a corpus, with its partitions and indexes. No passage is sent here.
 
 use ken_corpus::Corpus;
 use milvus::v2::prelude::{
@@ -8,18 +8,17 @@ use milvus::v2::prelude::{
 };
 
 use crate::connection::{Connection, LONG, SHORT};
-use crate::error::MilvusError;
+use crate::error::{Failure, MilvusError};
 use crate::identity::{Identity, PROPERTY};
-use crate::schema::{IndexKind, VECTOR, WORD_COUNTS, fields, index_of_words, partition};
+use crate::schema::{IndexKind, VECTOR, WORD_COUNTS, fields, lexical_index, partition};
 
-/// How the version of milvus-lite begins.
+/// The prefix of milvus-lite's version.
 const LITE: &str = "milvus_lite";
 
-/// Makes the collection, with a lexical index where the server has one.
+/// Creates the collection, with a lexical index where the server supports one.
 ///
 /// # Errors
-/// [`MilvusError::IndexUnsupported`], after which there is no collection, and what a call may
-/// return.
+/// [`MilvusError::IndexUnsupported`], which leaves no collection; and any error of a call.
 pub(crate) fn create(
     connection: &Connection,
     corpus: &Corpus,
@@ -29,9 +28,9 @@ pub(crate) fn create(
     let lexical = Identity::new(corpus, index, true);
     let identity = match create_as(connection, &lexical) {
         Ok(()) => lexical,
-        Err(refused @ MilvusError::Refused { .. }) => {
+        Err(refused) if refused.is_refusal() => {
             let dense = Identity::new(corpus, index, false);
-            // Where this fails too, BM25 was not what was wrong.
+            // Where this fails too, BM25 was not the problem.
             create_as(connection, &dense).map_err(|_| refused)?;
             dense
         }
@@ -51,14 +50,14 @@ pub(crate) fn create(
     }
 }
 
-/// Refuses an index that the server takes the name of and never builds: after its next start it
-/// could not load the collection.
+/// Refuses an index whose name the server accepts but which it never builds: after its next start
+/// it could not load the collection.
 fn refuse_unknown(connection: &Connection, index: IndexKind) -> Result<(), MilvusError> {
     if index != IndexKind::DiskAnn {
         return Ok(());
     }
     let request = GetServerVersionRequest::builder().build();
-    let version = connection.wait("tell its version", SHORT, async |client| {
+    let version = connection.wait("report its version", SHORT, async |client| {
         client.server_version(request?).await
     })?;
     let version = version.version();
@@ -81,12 +80,12 @@ fn create_as(connection: &Connection, identity: &Identity) -> Result<(), MilvusE
         .consistency_level(ConsistencyLevel::Bounded)
         .properties([(PROPERTY.to_owned(), identity.to_text(connection)?)].into())
         .build();
-    connection.wait("make the collection", SHORT, async |client| {
+    connection.wait("create the collection", SHORT, async |client| {
         client.create_collection(request?).await
     })
 }
 
-/// Makes the partitions and indexes that are not there yet.
+/// Creates the partitions and indexes that are missing.
 ///
 /// # Errors
 /// As [`create`].
@@ -110,23 +109,28 @@ pub(crate) fn complete_parts(
             .collection_name(connection.collection())
             .partition_name(name)
             .build();
-        connection.wait("make a partition", SHORT, async |client| {
+        connection.wait("create a partition", SHORT, async |client| {
             client.create_partition(request?).await
         })?;
     }
     if !has_index(connection, VECTOR)? {
-        let made = make_index(connection, identity.index.of_vectors());
-        made.map_err(|error| match error {
-            MilvusError::Refused { server, reason, .. } => MilvusError::IndexUnsupported {
+        let index = identity.index;
+        create_index(connection, index.vector_index()).map_err(|error| match error {
+            MilvusError::Call {
+                failure: Failure::Refused,
                 server,
-                index: identity.index,
+                reason,
+                ..
+            } => MilvusError::IndexUnsupported {
+                server,
+                index,
                 reason,
             },
             other => other,
         })?;
     }
     if identity.lexical && !has_index(connection, WORD_COUNTS)? {
-        make_index(connection, index_of_words())?;
+        create_index(connection, lexical_index())?;
     }
     Ok(())
 }
@@ -141,7 +145,7 @@ fn has_index(connection: &Connection, field: &str) -> Result<bool, MilvusError> 
     });
     match described {
         // This is how servers say that there is none.
-        Err(MilvusError::Refused { .. }) => Ok(false),
+        Err(error) if error.is_refusal() => Ok(false),
         described => Ok(described?
             .indexes()
             .iter()
@@ -149,13 +153,13 @@ fn has_index(connection: &Connection, field: &str) -> Result<bool, MilvusError> 
     }
 }
 
-fn make_index(connection: &Connection, index: IndexParam) -> Result<(), MilvusError> {
+fn create_index(connection: &Connection, index: IndexParam) -> Result<(), MilvusError> {
     let request = CreateIndexRequest::builder()
         .collection_name(connection.collection())
         .index_param(index)
         .sync(false)
         .build();
-    connection.wait("make an index", LONG, async |client| {
+    connection.wait("create an index", LONG, async |client| {
         client.create_index(request?).await
     })
 }

@@ -1,16 +1,16 @@
-//! Metadata as Milvus can filter it, and filters as Milvus understands them.
+//! Metadata as Milvus can filter it, and filters as Milvus expressions.
 //!
 //! Milvus compares JSON values by their types; ken's filters compare texts as numbers where both
-//! sides are some, and lists by each of their values. So two more fields are derived from the
+//! sides are numbers, and lists by each of their values. So two more fields are derived from the
 //! metadata of a passage:
 //!
 //! - its **facets**, an array with a digest for every value of every key, once as a text and once
 //!   more as a number where it is one, for `=` and `!=`;
-//! - its **bounds**, a JSON object with the least and the greatest value of every key, for `<` and
-//!   its kin: among all texts, among those that are no numbers, and among the numbers.
+//! - its **bounds**, a JSON object with the least and the greatest value of every key, for `<`, `<=`,
+//!   `>` and `>=`: among all texts, among those that are no numbers, and among the numbers.
 //!
-//! Keys and values stand in them, and in expressions, as digests and in hexadecimal: nothing that
-//! a filter says can end the literal that it becomes.
+//! Keys and values are digests and hexadecimal there and in expressions: nothing in a filter can
+//! end the literal that it becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
@@ -22,11 +22,11 @@ use crate::error::MilvusError;
 use crate::schema::{BOUNDS, FACETS};
 
 /// How many bytes of a text its bounds keep. One more than the value of a filter may have, so that
-/// what is cut off never counts: a text of which a filter's whole value is the beginning is the
-/// greater one, however it goes on.
+/// what is cut off never counts: a text that starts with a filter's whole value and is longer is
+/// the greater one, however it continues.
 const KEPT: usize = 256;
 
-/// What is derived from the metadata of a passage.
+/// The fields derived from the metadata of a passage.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Facets {
     /// For equality, ascending.
@@ -35,7 +35,7 @@ pub(crate) struct Facets {
     pub(crate) bounds: BTreeMap<String, String>,
 }
 
-/// Among which values of a key is compared.
+/// Which values of a key are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Among {
     /// All, as texts.
@@ -54,7 +54,6 @@ enum End {
 }
 
 impl Facets {
-    /// Derives them.
     pub(crate) fn of(metadata: &Map<String, Value>) -> Self {
         let mut facets = BTreeSet::new();
         let mut bounds = BTreeMap::new();
@@ -83,7 +82,7 @@ impl Facets {
     }
 }
 
-/// A value as a filter sees it; `None` where it sees none.
+/// A value as a filter compares it; `None` where it does not.
 fn as_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -107,7 +106,7 @@ fn widen(bounds: &mut BTreeMap<String, String>, key: &str, among: Among, value: 
     }
 }
 
-/// A number as a text of 16 digits that is ordered as the numbers are.
+/// A number as 16 hexadecimal digits whose order is that of the numbers.
 fn ordered(number: f64) -> String {
     let bits = (number + 0.0).to_bits(); // makes -0.0 equal to 0.0
     let sign = 1 << 63;
@@ -144,7 +143,7 @@ fn facet(key: &str, among: Among, value: &str) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// The name under which an end of a key's values stands.
+/// The key of an end of a key's values in [`Facets::bounds`].
 fn bound(key: &str, among: Among, end: End) -> String {
     let key = &blake3::hash(key.as_bytes()).to_hex()[..32];
     let end = match end {
@@ -154,14 +153,14 @@ fn bound(key: &str, among: Among, end: End) -> String {
     format!("{}{end}{key}", among.letter())
 }
 
-/// A condition on facets and bounds. It is written as Milvus reads it.
+/// A condition on facets and bounds. It displays as a Milvus expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Condition {
     /// A facet is there.
     Has(String),
     /// A facet is not there.
     HasNot(String),
-    /// A bound is there and stands so to a value.
+    /// A bound is there and compares with a value as `sign` says.
     Bound {
         name: String,
         sign: &'static str,
@@ -185,14 +184,14 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// The condition that holds for exactly the passages of documents that fit a filter.
+    /// The condition that holds for exactly the passages of documents that match a filter.
     ///
     /// # Errors
     /// [`MilvusError::FilterTooLong`].
     pub(crate) fn of(filter: &Filter) -> Result<Self, MilvusError> {
-        let (key, value) = (filter.key(), filter.value());
+        let (key, value) = (filter.key.as_str(), filter.value.as_str());
         let number = number_in(value).map(ordered);
-        let (sign, end) = match filter.comparison() {
+        let (sign, end) = match filter.comparison {
             Comparison::Equal => return Ok(Self::Has(equality(key, value, number.as_deref()))),
             Comparison::NotEqual => {
                 return Ok(Self::HasNot(equality(key, value, number.as_deref())));
@@ -224,7 +223,7 @@ impl Condition {
     }
 }
 
-/// The facet of a filter's value. One that is a number equals no text that is none.
+/// The facet of a filter's value. A number equals no text that is not a number.
 fn equality(key: &str, value: &str, number: Option<&str>) -> String {
     match number {
         Some(number) => facet(key, Among::Numbers, number),

@@ -1,5 +1,5 @@
-//! What a collection says of itself: which corpus it holds, in what state, and which of its
-//! segments stand there complete. It is kept as JSON in a property of the collection.
+//! What a collection records about itself: which corpus it holds, in what state, and which of its
+//! segments are complete. It is kept as JSON in a property of the collection.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use crate::connection::{Connection, SHORT};
 use crate::error::MilvusError;
 use crate::schema::IndexKind;
 
-/// The property that holds it.
+/// The name of the property.
 pub(crate) const PROPERTY: &str = "ken";
 
 /// The layout of collections that this version writes and reads.
 const FORMAT: u64 = 1;
 
-/// What Milvus says of a collection that does not exist.
+/// How Milvus words that a collection does not exist.
 const NO_COLLECTION: [&str; 2] = ["not found", "not exist"];
 
-/// What a collection says of itself.
+/// What a collection records about itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) format: u64,
@@ -28,17 +28,17 @@ pub(crate) struct Identity {
     pub(crate) settings: Settings,
     /// How its vectors are indexed.
     pub(crate) index: IndexKind,
-    /// Whether its words are.
+    /// Whether it has a lexical index.
     pub(crate) lexical: bool,
-    /// The fingerprint of the generation that it holds or is brought to.
+    /// The fingerprint of the generation that it holds or is being brought to.
     pub(crate) fingerprint: String,
-    /// That generation in numbers.
+    /// The counts of that generation.
     pub(crate) info: CorpusInfo,
     /// Whether it holds all of it and nothing else.
     pub(crate) complete: bool,
-    /// Which segments' passages all stand there, with the state that they stand there in.
+    /// The segments whose passages are all there, with their states.
     pub(crate) segments: BTreeMap<String, String>,
-    /// Shards in whose partitions may be passages that are gone from the corpus.
+    /// Shards whose partitions may hold passages that the corpus no longer has.
     pub(crate) unswept: Vec<u32>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn state(segment: &Segment) -> String {
 }
 
 impl Identity {
-    /// That of a collection to which nothing was sent yet.
+    /// The record of a collection to which nothing was sent yet.
     pub(crate) fn new(corpus: &Corpus, index: IndexKind, lexical: bool) -> Self {
         Self {
             format: FORMAT,
@@ -70,10 +70,10 @@ impl Identity {
         }
     }
 
-    /// What the collection says; `None` where there is no collection.
+    /// Reads the record; `None` where there is no collection.
     ///
     /// # Errors
-    /// [`MilvusError::NotOurs`], [`MilvusError::OtherFormat`], and what a call may return.
+    /// [`MilvusError::NotOurs`], [`MilvusError::OtherFormat`], and any error of a call.
     pub(crate) fn read(connection: &Connection) -> Result<Option<Self>, MilvusError> {
         let request = DescribeCollectionRequest::builder()
             .collection_name(connection.collection())
@@ -82,11 +82,7 @@ impl Identity {
             client.describe_collection(request?).await
         });
         let described = match described {
-            Err(MilvusError::Refused { reason, .. })
-                if NO_COLLECTION.iter().any(|words| reason.contains(words)) =>
-            {
-                return Ok(None);
-            }
+            Err(error) if says_no_collection(&error) => return Ok(None),
             described => described?,
         };
         let address = connection.address().to_string();
@@ -114,7 +110,7 @@ impl Identity {
         }
     }
 
-    /// As the property holds it.
+    /// The JSON in the property.
     ///
     /// # Errors
     /// None in practice: all of it can be written as JSON.
@@ -122,19 +118,23 @@ impl Identity {
         serde_json::to_string(self).map_err(|error| connection.unreadable(&error))
     }
 
-    /// Has the collection say it from now on.
-    ///
-    /// # Errors
-    /// What a call may return.
+    /// Replaces the record.
     pub(crate) fn write(&self, connection: &Connection) -> Result<(), MilvusError> {
         let request = AlterCollectionPropertiesRequest::builder()
             .collection_name(connection.collection())
             .property(PROPERTY, self.to_text(connection)?)
             .build();
-        connection.wait("note what the collection holds", SHORT, async |client| {
+        connection.wait("record what the collection holds", SHORT, async |client| {
             client.alter_collection_properties(request?).await
         })
     }
+}
+
+fn says_no_collection(error: &MilvusError) -> bool {
+    let MilvusError::Call { reason, .. } = error else {
+        return false;
+    };
+    error.is_refusal() && NO_COLLECTION.iter().any(|words| reason.contains(words))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Texts as literals of Milvus's filter expressions. Values of filters never get this far: they
-//! are digests and hexadecimal numbers already. Passage ids do.
+//! Strings as literals in Milvus filter expressions. Only passage ids become literals: values of
+//! filters are digests and hexadecimal numbers already.
 
-/// A text in double quotes, with everything escaped that would end or change it.
+/// A string in double quotes, with everything escaped that would end or change it.
 pub(crate) fn quoted(text: &str) -> String {
     let mut literal = String::with_capacity(text.len() + 2);
     literal.push('"');
@@ -19,7 +19,7 @@ pub(crate) fn quoted(text: &str) -> String {
     literal
 }
 
-/// The expression that holds for the passages of these ids.
+/// The expression that matches the passages of these ids.
 pub(crate) fn id_in<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
     let ids: Vec<String> = ids.into_iter().map(quoted).collect();
     format!("id in [{}]", ids.join(", "))
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Reads a literal from the front as Milvus does; the text and what stands behind it.
+    /// Parses a literal at the start as Milvus does; the string and what follows it.
     fn read(expression: &str) -> Option<(String, &str)> {
         let mut text = String::new();
         let mut letters = expression.strip_prefix('"')?.chars();

@@ -1,16 +1,15 @@
 //! Bringing a collection to the state of a corpus's generation.
 //!
 //! What is gone is deleted first, then what is new or changed is sent, segment by segment. The
-//! collection notes which segments stand in it complete, and in what state, so that a push that
-//! was stopped goes on, and one after a change sends the change only. The note is taken back
-//! before anything is touched that it speaks of. Where it says nothing of a segment, the server is
-//! asked what it has of it. Nothing is searched here.
+//! collection records which segments it holds in full, and in what state, so that an interrupted
+//! push resumes, and one after a change sends the change only. An entry is withdrawn before
+//! anything it covers is touched. For a segment without an entry, the server is asked what it has.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, CorpusInfo, Segment};
+use ken_corpus::{Corpus, CorpusInfo, Segment, Setting};
 use ken_index::{RowBuffer, SegmentVectors};
 use milvus::v2::prelude::{
     ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
@@ -18,7 +17,7 @@ use milvus::v2::prelude::{
 
 use crate::address::MilvusAddress;
 use crate::collection::load;
-use crate::connection::{Connection, LONG, Patience, SHORT};
+use crate::connection::{Connection, LONG, PUSH_ATTEMPTS, SHORT};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
 use crate::identity::{Identity, state};
@@ -34,13 +33,13 @@ const COMPARED_AT_ONCE: usize = 256;
 /// About how many bytes are sent at once. Servers take 64 MB.
 const SENT_AT_ONCE: usize = 8 << 20;
 
-/// How often the collection notes which segments it holds.
-const NOTED_EVERY: Duration = Duration::from_secs(30);
+/// How often the record of complete segments is written.
+const RECORDED_EVERY: Duration = Duration::from_secs(30);
 
 /// How far a push is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Passages that stand in the collection.
+    /// Passages in the collection.
     pub passages: u64,
     /// All passages of the corpus, pruned ones included.
     pub passages_total: u64,
@@ -49,27 +48,26 @@ pub struct Progress {
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
-    /// The generation that was pushed, in numbers.
+    /// The counts of the generation that was pushed.
     pub info: CorpusInfo,
     /// Passages that were sent.
     pub sent: u64,
     /// Passages that were deleted.
     pub deleted: u64,
-    /// Passages that stood there already.
+    /// Passages that were there already.
     pub kept: u64,
     /// Whether it was stopped before the end.
     pub interrupted: bool,
 }
 
-/// Brings the collection to the state of the corpus, which is open with all shards. A collection
-/// that does not exist is made, with the index that is asked for. `token` is for a server that asks
-/// for one. When `stop` is raised it ends after the batch that
-/// is being sent; the next push goes on from there.
+/// Brings the collection to the state of the corpus, which is open with all shards. A missing
+/// collection is created, with the requested index. `token` is for a server that requires one. When
+/// `stop` is set it ends after the batch that is being sent; the next push resumes there.
 ///
 /// # Errors
 /// A server that does not answer, goes away or refuses; a collection that is not ken's, holds
 /// another corpus or has another index; a passage that is too large; a damaged corpus. The next
-/// push goes on from where it failed.
+/// push resumes where it failed.
 pub fn push(
     corpus: &Corpus,
     address: &MilvusAddress,
@@ -78,7 +76,7 @@ pub fn push(
     progress: &mut dyn FnMut(Progress),
     stop: &AtomicBool,
 ) -> Result<Pushed, MilvusError> {
-    let connection = Connection::open(address, token, Patience::Push)?;
+    let connection = Connection::open(address, token, PUSH_ATTEMPTS)?;
     let found = Identity::read(&connection)?;
     let is_new = found.is_none();
     let was_complete = found.as_ref().is_some_and(|found| found.complete);
@@ -94,16 +92,23 @@ pub fn push(
     let mut push = Push {
         connection,
         corpus,
+        pushed: Pushed {
+            info: identity.info.clone(),
+            sent: 0,
+            deleted: 0,
+            kept: 0,
+            interrupted: false,
+        },
         identity,
         is_new,
         was_complete,
         total: corpus.segments().iter().map(whole).sum(),
-        counts: Counts::default(),
-        noted: Instant::now(),
+        recorded: Instant::now(),
         progress,
         stop,
     };
-    push.run()
+    push.pushed.interrupted = push.run()?;
+    Ok(push.pushed)
 }
 
 /// Refuses a collection that holds another corpus.
@@ -113,75 +118,44 @@ fn check(
     address: &MilvusAddress,
     index: Option<IndexKind>,
 ) -> Result<(), MilvusError> {
-    let (theirs, ours) = (&found.settings, corpus.settings());
-    let embedder = |embedder: &ken_corpus::EmbedderIdentity| {
-        let (name, print) = (&embedder.reference, &embedder.fingerprint);
-        format!(
-            "{name} (fingerprint {print}, {} dimensions)",
-            embedder.dimensions
-        )
-    };
-    let shards = |shards: ken_corpus::Sharding| format!("{} (seed {})", shards.count, shards.seed);
-    let differs = [
-        (
-            "embedder",
-            embedder(&theirs.embedder),
-            embedder(&ours.embedder),
-        ),
-        (
-            "segmentation",
-            theirs.segmentation.clone(),
-            ours.segmentation.clone(),
-        ),
-        (
-            "number of shards",
-            shards(theirs.sharding),
-            shards(ours.sharding),
-        ),
-    ];
-    // A model that was moved is the same model.
-    let (theirs_is, ours_is) = (&theirs.embedder.fingerprint, &ours.embedder.fingerprint);
-    let same = |what| what == "embedder" && ken_storage::same_fingerprint(theirs_is, ours_is);
-    let differs = differs
-        .into_iter()
-        .find(|(what, one, other)| one != other && !same(*what));
-    if let Some((what, collection, corpus_has)) = differs {
+    let difference = found.settings.difference(corpus.settings());
+    // A collection has an index of its own.
+    if let Some((what, collection, own)) = difference.filter(|(what, ..)| *what != Setting::Dense) {
         return Err(MilvusError::OtherCorpus {
             address: address.to_string(),
             corpus_dir: corpus.dir().display().to_string(),
             what,
             collection,
-            corpus: corpus_has,
+            corpus: own,
         });
     }
     match index {
-        Some(asked) if asked != found.index => Err(MilvusError::OtherIndex {
+        Some(requested) if requested != found.index => Err(MilvusError::OtherIndex {
             address: address.to_string(),
             found: found.index,
-            asked,
+            requested,
         }),
         _ => Ok(()),
     }
 }
 
-/// What a collection that holds one state of the corpus says of itself while it is brought to
-/// another one: the segments that stay as they are stand there, and wherever passages may be gone
-/// is to be swept.
+/// The record of a collection that holds one state of the corpus while it is brought to another: it
+/// keeps the unchanged segments, and marks every shard where passages may be gone for sweeping.
 fn revised(found: Identity, corpus: &Corpus) -> Identity {
     let states: BTreeMap<&str, (u32, String)> = (corpus.segments().iter())
         .map(|segment| (segment.id(), (segment.shard(), state(segment))))
         .collect();
     let all = || 0..corpus.settings().sharding.count;
     let mut unswept: BTreeSet<u32> = found.unswept.iter().copied().collect();
-    // What was sent on the way to a state that is no longer wanted is not noted.
+    // What was sent on the way to an abandoned state is not recorded.
     if !found.complete && found.fingerprint != corpus.fingerprint() {
         unswept.extend(all());
     }
     let mut segments = BTreeMap::new();
-    for (id, noted) in found.segments {
+    for (id, recorded) in found.segments {
         match states.get(id.as_str()) {
-            Some((_, now)) if *now == noted => {
-                segments.insert(id, noted);
+            Some((_, now)) if *now == recorded => {
+                segments.insert(id, recorded);
             }
             Some((shard, _)) => {
                 unswept.insert(*shard);
@@ -202,76 +176,57 @@ fn whole(segment: &Segment) -> u64 {
     (segment.live_passage_count() + segment.pruned_count()) as u64
 }
 
-#[derive(Default)]
-struct Counts {
-    sent: u64,
-    deleted: u64,
-    kept: u64,
-}
-
-/// A push on its way.
+/// A push in progress.
 struct Push<'a> {
     connection: Connection,
     corpus: &'a Corpus,
     identity: Identity,
-    /// Whether the collection was just made, so that there is nothing to compare with.
+    /// Whether the collection was just created, so that there is nothing to compare with.
     is_new: bool,
-    /// Whether it held all of the state that it was brought to before.
+    /// Whether it held all of the state of the previous push.
     was_complete: bool,
     total: u64,
-    counts: Counts,
-    noted: Instant,
+    pushed: Pushed,
+    /// When the record was last written.
+    recorded: Instant,
     progress: &'a mut dyn FnMut(Progress),
     stop: &'a AtomicBool,
 }
 
 impl Push<'_> {
-    fn run(&mut self) -> Result<Pushed, MilvusError> {
-        self.identity.complete = self.stands();
+    /// Returns whether it was stopped before the end.
+    fn run(&mut self) -> Result<bool, MilvusError> {
+        self.identity.complete = self.is_up_to_date();
         self.identity.write(&self.connection)?;
         if self.identity.complete {
-            self.counts.kept = self.total;
+            self.pushed.kept = self.total;
             self.report();
-            return Ok(self.outcome(false));
+            return Ok(false);
         }
         if !self.sweep()? || !self.send()? {
             self.identity.write(&self.connection)?;
-            return Ok(self.outcome(true));
+            return Ok(true);
         }
-        self.settle()?;
+        self.flush_and_count()?;
         self.identity.complete = true;
         self.identity.write(&self.connection)?;
-        Ok(self.outcome(false))
+        Ok(false)
     }
 
-    /// Whether the collection holds all of the corpus and nothing else already.
-    fn stands(&self) -> bool {
-        let noted = &self.identity.segments;
+    /// Whether the collection already holds all of the corpus and nothing else.
+    fn is_up_to_date(&self) -> bool {
+        let recorded = &self.identity.segments;
         let mut segments = self.corpus.segments().iter();
         self.was_complete
             && self.identity.unswept.is_empty()
-            && segments.all(|segment| noted.contains_key(segment.id()))
-    }
-
-    fn outcome(&self, interrupted: bool) -> Pushed {
-        Pushed {
-            info: self.identity.info.clone(),
-            sent: self.counts.sent,
-            deleted: self.counts.deleted,
-            kept: self.counts.kept,
-            interrupted,
-        }
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+            && segments.all(|segment| recorded.contains_key(segment.id()))
     }
 
     /// Deletes what is gone; false where it was stopped.
     fn sweep(&mut self) -> Result<bool, MilvusError> {
         while let Some(&shard) = self.identity.unswept.last() {
             let (deleted, stopped) = sweep(&self.connection, self.corpus, shard, self.stop)?;
-            self.counts.deleted += deleted;
+            self.pushed.deleted += deleted;
             if stopped {
                 return Ok(false);
             }
@@ -286,7 +241,7 @@ impl Push<'_> {
         let corpus = self.corpus;
         for segment in corpus.segments() {
             if self.identity.segments.contains_key(segment.id()) {
-                self.counts.kept += whole(segment);
+                self.pushed.kept += whole(segment);
                 self.report();
                 continue;
             }
@@ -295,9 +250,9 @@ impl Push<'_> {
             }
             let segments = &mut self.identity.segments;
             segments.insert(segment.id().to_owned(), state(segment));
-            if self.noted.elapsed() >= NOTED_EVERY {
+            if self.recorded.elapsed() >= RECORDED_EVERY {
                 self.identity.write(&self.connection)?;
-                self.noted = Instant::now();
+                self.recorded = Instant::now();
             }
         }
         Ok(true)
@@ -310,7 +265,7 @@ impl Push<'_> {
             .flat_map(|document| segment.passages_of(document))
             .collect();
         for ordinals in ordinals.chunks(COMPARED_AT_ONCE) {
-            if self.is_stopped() {
+            if self.stop.load(Ordering::Relaxed) {
                 return Ok(false);
             }
             self.send_batch(segment, &vectors, ordinals)?;
@@ -328,11 +283,11 @@ impl Push<'_> {
         let partition = partition(segment.shard());
         let passages = ordinals.iter().map(|&ordinal| segment.passage(ordinal));
         let passages = passages.collect::<Result<Vec<_>, _>>()?;
-        let standing = match self.is_new {
+        let existing = match self.is_new {
             true => HashMap::new(),
             false => {
                 let ids = passages.iter().map(|passage| passage.id.as_str());
-                self.standing(&partition, id_in(ids), passages.len())?
+                self.existing(&partition, id_in(ids), passages.len())?
             }
         };
         let mut buffer = RowBuffer::default();
@@ -342,9 +297,9 @@ impl Push<'_> {
             let vector = vectors.row(ordinal, &mut buffer)?;
             let pruned = !segment.is_live(ordinal);
             let digest = digest(&passage, vector, pruned);
-            let rows = match standing.get(passage.id.as_str()) {
-                Some(stands) if *stands == digest => {
-                    self.counts.kept += 1;
+            let rows = match existing.get(passage.id.as_str()) {
+                Some(found) if *found == digest => {
+                    self.pushed.kept += 1;
                     continue;
                 }
                 Some(_) => &mut changed,
@@ -363,39 +318,33 @@ impl Push<'_> {
     }
 
     /// The digests of what the server has of some passages, by id.
-    fn standing(
+    fn existing(
         &self,
         partition: &str,
         filter: String,
         passages: usize,
     ) -> Result<HashMap<String, String>, MilvusError> {
         let request = QueryRequest::builder()
-            .collection_name(self.connection.collection())
             .partition_names([partition])
             .filter(filter)
             .output_fields([ID, DIGEST])
             .limit(passages as i64)
-            .consistency_level(ConsistencyLevel::Strong)
-            .build();
-        let response = self
-            .connection
-            .wait("compare passages", SHORT, async |client| {
-                client.query(request?).await
-            })?;
+            .consistency_level(ConsistencyLevel::Strong);
+        let response = self.connection.query("compare passages", SHORT, request)?;
         let rows = response.results().rows();
-        let mut standing = HashMap::new();
+        let mut existing = HashMap::new();
         for row in rows.map_err(|error| self.connection.unreadable(&error))? {
             let text = |name| {
                 let text = row.get_str(name).map(str::to_owned);
                 text.map_err(|error| self.connection.unreadable(&error))
             };
-            standing.insert(text(ID)?, text(DIGEST)?);
+            existing.insert(text(ID)?, text(DIGEST)?);
         }
-        Ok(standing)
+        Ok(existing)
     }
 
-    /// Sends rows, in pieces that a server takes. Rows that replace others are told apart from new
-    /// ones, which costs a server much less.
+    /// Sends rows in batches that a server takes. Replacing rows are sent apart from new ones,
+    /// which cost a server much less.
     fn send_rows(
         &mut self,
         partition: &str,
@@ -426,20 +375,20 @@ impl Push<'_> {
                         client.upsert(request?).await.map(|_| ())
                     }
                 })?;
-            self.counts.sent += count;
+            self.pushed.sent += count;
         }
         Ok(())
     }
 
     fn report(&mut self) {
         (self.progress)(Progress {
-            passages: self.counts.kept + self.counts.sent,
+            passages: self.pushed.kept + self.pushed.sent,
             passages_total: self.total,
         });
     }
 
-    /// Has the server index what it was given, and counts whether all of it is there.
-    fn settle(&mut self) -> Result<(), MilvusError> {
+    /// Has the server index what it was sent, and counts whether all of it is there.
+    fn flush_and_count(&mut self) -> Result<(), MilvusError> {
         let request = FlushRequest::builder()
             .collection_names([self.connection.collection()])
             .wait_flushed_ms(LONG.as_millis() as i64)
@@ -467,22 +416,16 @@ impl Push<'_> {
 
     fn count(&self, shard: u32, pruned: bool) -> Result<u64, MilvusError> {
         let request = QueryRequest::builder()
-            .collection_name(self.connection.collection())
             .partition_names([partition(shard)])
             .filter(format!("{PRUNED} == {pruned}"))
             .output_fields(["count(*)"])
-            .consistency_level(ConsistencyLevel::Strong)
-            .build();
-        let response = self
-            .connection
-            .wait("count its passages", LONG, async |client| {
-                client.query(request?).await
-            })?;
+            .consistency_level(ConsistencyLevel::Strong);
+        let response = self.connection.query("count its passages", LONG, request)?;
         Ok(response.results().get_row_count())
     }
 
-    /// The server lost what it had taken, or has more: notes that nothing is known of the shard, so
-    /// that the next push compares all of it.
+    /// The server lost rows, or has more: records that nothing is known of the shard, so that the
+    /// next push compares all of it.
     fn lost_rows(
         &mut self,
         shard: u32,

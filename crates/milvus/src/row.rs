@@ -12,7 +12,7 @@ use crate::schema::{
     PRUNED, TEXT, TITLE, VECTOR, WORDS,
 };
 
-/// All that a collection holds of a passage.
+/// Everything that a collection holds of a passage.
 pub(crate) struct Row {
     passage: Passage,
     vector: Vec<f32>,
@@ -37,7 +37,7 @@ pub(crate) fn digest(passage: &Passage, vector: &[f32], pruned: bool) -> String 
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Where a passage stands when a partition is gone through in pieces.
+/// The position of a passage when a partition is scanned in pieces.
 fn piece(id: &PassageId) -> i64 {
     let hash = blake3::hash(id.as_str().as_bytes());
     let first = hash.as_bytes().first_chunk::<8>();
@@ -116,7 +116,7 @@ impl Row {
         Value::Object(Map::from_iter(bounds))
     }
 
-    /// About how many bytes it takes to send.
+    /// Its approximate size when sent, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let passage = &self.passage;
         let metadata = Value::Object(passage.metadata.clone()).to_string().len();
@@ -126,7 +126,7 @@ impl Row {
     }
 }
 
-/// Rows as columns, as they are sent.
+/// Rows as the columns that are sent.
 pub(crate) fn columns(rows: Vec<Row>) -> Vec<FieldData> {
     let texts = |name: &str, of: &dyn Fn(&Row) -> String| FieldData::VarChar {
         name: name.to_owned(),

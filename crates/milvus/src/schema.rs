@@ -8,33 +8,29 @@ use milvus::v2::prelude::{
     CollectionSchema, DataType, FieldSchema, Function, FunctionType, IndexParam, IndexType,
     MetricType,
 };
+use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
 
 /// The passage's id: the primary key.
 pub(crate) const ID: &str = "id";
-/// The id of its document.
 pub(crate) const DOC_ID: &str = "doc_id";
-/// The title of its document.
 pub(crate) const TITLE: &str = "title";
-/// Its text.
 pub(crate) const TEXT: &str = "text";
-/// The metadata of its document.
 pub(crate) const METADATA: &str = "metadata";
-/// Its embedding.
 pub(crate) const VECTOR: &str = "vector";
 /// Whether it is left out of every result.
 pub(crate) const PRUNED: &str = "pruned";
 /// The terms of title and text, for BM25.
 pub(crate) const WORDS: &str = "words";
-/// What BM25 makes of them; Milvus computes it.
+/// Their BM25 vector, which Milvus computes.
 pub(crate) const WORD_COUNTS: &str = "word_counts";
-/// What filters ask for by equality: see `facets`.
+/// What equality filters read: see `facets`.
 pub(crate) const FACETS: &str = "facets";
-/// What filters ask for by order: see `facets`.
+/// What order filters read: see `facets`.
 pub(crate) const BOUNDS: &str = "bounds";
 /// Changes whenever anything else in the row does.
 pub(crate) const DIGEST: &str = "digest";
-/// A hash of the id, by which a partition is gone through in pieces.
+/// A hash of the id, by which a partition is scanned in pieces.
 pub(crate) const PIECE: &str = "piece";
 
 /// The longest text of a field, in bytes, and the largest JSON value: Milvus's own limits.
@@ -50,7 +46,7 @@ pub(crate) const MOST_HITS: usize = 16_384;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IndexKind {
-    /// What the server thinks best.
+    /// The server chooses.
     #[default]
     AutoIndex,
     /// A graph in memory.
@@ -59,7 +55,7 @@ pub enum IndexKind {
     DiskAnn,
 }
 
-/// A name that is no index.
+/// No index has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown index {given:?}: the indexes are diskann, hnsw and autoindex")]
 pub struct UnknownIndexKind {
@@ -69,11 +65,7 @@ pub struct UnknownIndexKind {
 
 impl fmt::Display for IndexKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AutoIndex => "autoindex",
-            Self::Hnsw => "hnsw",
-            Self::DiskAnn => "diskann",
-        })
+        self.serialize(f)
     }
 }
 
@@ -81,26 +73,22 @@ impl FromStr for IndexKind {
     type Err = UnknownIndexKind;
 
     fn from_str(given: &str) -> Result<Self, UnknownIndexKind> {
-        match given {
-            "autoindex" => Ok(Self::AutoIndex),
-            "hnsw" => Ok(Self::Hnsw),
-            "diskann" => Ok(Self::DiskAnn),
-            _ => Err(UnknownIndexKind {
-                given: given.to_owned(),
-            }),
-        }
+        let kind = Self::deserialize(given.into_deserializer());
+        kind.map_err(|_: serde::de::value::Error| UnknownIndexKind {
+            given: given.to_owned(),
+        })
     }
 }
 
 impl IndexKind {
-    /// The index of the vectors.
-    pub(crate) fn of_vectors(self) -> IndexParam {
-        let (kind, built_with) = match self {
+    /// The vector index.
+    pub(crate) fn vector_index(self) -> IndexParam {
+        let (kind, params) = match self {
             Self::AutoIndex => (IndexType::AutoIndex, HashMap::new()),
             Self::Hnsw => {
-                let built_with = [("M", "16"), ("efConstruction", "200")];
-                let built_with = built_with.map(|(name, value)| (name.into(), value.into()));
-                (IndexType::Hnsw, HashMap::from(built_with))
+                let params = [("M", "16"), ("efConstruction", "200")];
+                let params = params.map(|(name, value)| (name.into(), value.into()));
+                (IndexType::Hnsw, HashMap::from(params))
             }
             Self::DiskAnn => (IndexType::DiskAnn, HashMap::new()),
         };
@@ -109,12 +97,12 @@ impl IndexKind {
             .index_type(kind)
             // The vectors are normalized, so that this is the cosine.
             .metric_type(MetricType::Ip)
-            .extra_params(built_with)
+            .extra_params(params)
     }
 
-    /// How widely the index is searched for the best `k`: wider than they are many, so that few of
-    /// them are missed.
-    pub(crate) fn searched_with(self, k: usize) -> HashMap<String, String> {
+    /// The search parameters for the best `k`: a candidate list larger than `k`, so that few are
+    /// missed.
+    pub(crate) fn search_params(self, k: usize) -> HashMap<String, String> {
         let width = k.max(100).to_string();
         match self {
             Self::AutoIndex => HashMap::new(),
@@ -124,9 +112,9 @@ impl IndexKind {
     }
 }
 
-/// The index of the words.
-pub(crate) fn index_of_words() -> IndexParam {
-    // The values that ken's own BM25 has.
+/// The lexical index.
+pub(crate) fn lexical_index() -> IndexParam {
+    // As in ken's own BM25.
     let values = [("bm25_k1", "1.2"), ("bm25_b", "0.75")];
     IndexParam::new()
         .field_name(WORD_COUNTS)
@@ -144,7 +132,7 @@ pub(crate) fn partition(shard: u32) -> String {
     format!("shard_{shard}")
 }
 
-/// The fields of a collection of vectors of so many dimensions.
+/// The fields of a collection.
 pub(crate) fn fields(dimensions: u32, lexical: bool) -> CollectionSchema {
     let field = |name: &str, kind| FieldSchema::new().name(name).data_type(kind);
     let text = |name: &str| field(name, DataType::VarChar).max_length(LONGEST_TEXT as u32);

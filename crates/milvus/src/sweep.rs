@@ -10,17 +10,14 @@ use crate::error::MilvusError;
 use crate::literal::id_in;
 use crate::schema::{ID, PIECE, partition};
 
-/// The most ids that are asked for at once. With the longest ids they still fit into an answer.
-const ASKED_AT_ONCE: i64 = 2_048;
+/// The most ids that are queried at once. With the longest ids they still fit into an answer.
+const QUERIED_AT_ONCE: i64 = 2_048;
 
 /// How many passages are deleted at once.
-pub(crate) const DELETED_AT_ONCE: usize = 256;
+const DELETED_AT_ONCE: usize = 256;
 
-/// Deletes from a shard's partition every passage that the shard does not hold. Returns how many
-/// were deleted, and whether it was stopped before the end.
-///
-/// # Errors
-/// What a call may return; a damaged corpus.
+/// Deletes every passage of a shard's partition that the shard does not hold. Returns how many were
+/// deleted, and whether it was stopped before the end.
 pub(crate) fn sweep(
     connection: &Connection,
     corpus: &Corpus,
@@ -30,15 +27,15 @@ pub(crate) fn sweep(
     let partition = partition(shard);
     let segments: Vec<&Segment> = of_shard(corpus, shard).collect();
     let mut deleted = 0;
-    // The pieces that are still to be gone through, the next one last.
+    // The ranges of pieces that are left, the next one last.
     let mut pieces = vec![(i64::MIN, i64::MAX)];
     while let Some((first, last)) = pieces.pop() {
         if stop.load(Ordering::Relaxed) {
             return Ok((deleted, true));
         }
         let ids = ids_between(connection, &partition, first, last)?;
-        if ids.len() as i64 >= ASKED_AT_ONCE && first < last {
-            // There may be more than were given.
+        if ids.len() as i64 >= QUERIED_AT_ONCE && first < last {
+            // There may be more than were returned.
             let middle = first.midpoint(last);
             pieces.push((middle + 1, last));
             pieces.push((first, middle));
@@ -82,22 +79,18 @@ fn ids_between(
     last: i64,
 ) -> Result<Vec<String>, MilvusError> {
     let mut bounds = Vec::new();
-    // The least number of all has no literal.
+    // The smallest number of all has no literal.
     if first > i64::MIN {
         bounds.push(format!("{PIECE} >= {first}"));
     }
     bounds.push(format!("{PIECE} <= {last}"));
     let request = QueryRequest::builder()
-        .collection_name(connection.collection())
         .partition_names([partition])
         .filter(bounds.join(" and "))
         .output_fields([ID])
-        .limit(ASKED_AT_ONCE)
-        .consistency_level(ConsistencyLevel::Strong)
-        .build();
-    let response = connection.wait("list what it holds", SHORT, async |client| {
-        client.query(request?).await
-    })?;
+        .limit(QUERIED_AT_ONCE)
+        .consistency_level(ConsistencyLevel::Strong);
+    let response = connection.query("list what it holds", SHORT, request)?;
     let rows = response.results().rows();
     let rows = rows.map_err(|error| connection.unreadable(&error))?;
     rows.map(|row| {

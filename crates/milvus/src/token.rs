@@ -1,20 +1,21 @@
-//! What a server knows its users by. It is never shown, and sent over an unencrypted connection to
-//! this machine alone.
+//! The secret by which a server knows a user. It is never shown, and over an unencrypted connection
+//! it is sent to this machine only.
 
 use std::fmt;
 
-/// Shorter texts stand in messages by chance.
+/// Shorter texts occur in messages by chance.
 const SECRET_BYTES: usize = 4;
 
 /// A server's API key, or `USER:PASSWORD`.
 #[derive(Clone)]
 pub struct Token {
-    text: String,
-    in_plain_text: bool,
+    pub(crate) text: String,
+    /// Whether it may be sent to other machines over unencrypted connections.
+    pub(crate) in_plain_text: bool,
 }
 
 impl Token {
-    /// A token as it stands in the environment.
+    /// A token as the environment holds it.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self {
@@ -23,7 +24,7 @@ impl Token {
         }
     }
 
-    /// The same token, which may be sent to other machines over unencrypted connections too.
+    /// The same token, and whether it may be sent to other machines over unencrypted connections.
     #[must_use]
     pub fn allowed_in_plain_text(self, allowed: bool) -> Self {
         Self {
@@ -32,24 +33,16 @@ impl Token {
         }
     }
 
-    pub(crate) fn is_allowed_in_plain_text(&self) -> bool {
-        self.in_plain_text
-    }
-
-    pub(crate) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// A text of the server's with the token blotted out, and the password in it.
-    pub(crate) fn blotted(&self, text: &str) -> String {
+    /// A text from the server with the token, and the password in it, redacted.
+    pub(crate) fn redacted(&self, text: &str) -> String {
         let password = self.text.split_once(':').map(|(_, password)| password);
-        let mut blotted = text.to_owned();
+        let mut redacted = text.to_owned();
         for secret in [Some(self.text.as_str()), password].into_iter().flatten() {
             if secret.len() >= SECRET_BYTES {
-                blotted = blotted.replace(secret, "(token)");
+                redacted = redacted.replace(secret, "(token)");
             }
         }
-        blotted
+        redacted
     }
 }
 
@@ -67,8 +60,11 @@ mod tests {
     fn a_token_is_never_shown() {
         let token = Token::new("root:hunter2");
         assert_eq!(format!("{token:?}"), "Token(…)");
-        let told = "no user root:hunter2, or not by hunter2";
-        assert_eq!(token.blotted(told), "no user (token), or not by (token)");
-        assert_eq!(Token::new("a:b").blotted("a tab"), "a tab");
+        let message = "no user root:hunter2, or not by hunter2";
+        assert_eq!(
+            token.redacted(message),
+            "no user (token), or not by (token)"
+        );
+        assert_eq!(Token::new("a:b").redacted("a tab"), "a tab");
     }
 }

@@ -1,4 +1,4 @@
-//! A file that grows by whole lines, of which a crash takes the last seconds at most.
+//! A file that grows by whole lines. A crash loses at most those of the last seconds.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -8,31 +8,31 @@ use std::time::{Duration, Instant};
 use crate::StorageError;
 use crate::folder::{create_dir_all, parent, sync_dir};
 
-/// What was appended is synced by the first append after this time.
+/// The first append after this time syncs the file.
 const SYNC_EVERY: Duration = Duration::from_secs(2);
 
 /// A file that this process alone appends to.
 ///
-/// An append is handed to the system at once, so it survives the end of the process. It survives a
+/// An append is passed to the system at once, so it survives the end of the process. It survives a
 /// power loss once it has been synced: every few seconds, and when the file is dropped. After a
-/// power loss a stretch of what was not synced may read as zeros, whose lines the reader drops:
+/// power loss parts that were not synced may read as zeros, whose lines the reader drops:
 /// [`AppendFile::is_torn`].
 #[derive(Debug)]
 pub struct AppendFile {
     path: PathBuf,
     file: File,
-    /// The length of what counts; a failed append may have left more.
+    /// The length without what a failed append may have left.
     length: u64,
     synced: Instant,
     is_dirty: bool,
 }
 
 impl AppendFile {
-    /// Opens the file, or creates it with its folders, and makes sure that its name is on the
-    /// disk. `lock` is called before anything is changed.
+    /// Opens the file, or creates it with its folders, and syncs its name. `lock` is called before
+    /// anything is changed.
     ///
     /// # Errors
-    /// Where it cannot be created, opened or synced, and what `lock` returns.
+    /// If it cannot be created, opened or synced, and any error of `lock`.
     pub fn open<E: From<StorageError>>(
         path: &Path,
         lock: impl FnOnce(&File) -> Result<(), E>,
@@ -66,7 +66,7 @@ impl AppendFile {
         &self.path
     }
 
-    /// All that the file holds.
+    /// The contents of the file.
     ///
     /// # Errors
     /// Where it cannot be read.
@@ -79,32 +79,32 @@ impl AppendFile {
         Ok(bytes)
     }
 
-    /// Whether a line of a text file lost its contents to a power loss: what a file system had not
-    /// written reads as zeros, which no text holds.
+    /// Whether a line of a text file lost its contents in a power loss: what a file system had not
+    /// written reads as zeros, which no text contains.
     #[must_use]
     pub fn is_torn(line: &[u8]) -> bool {
         line.contains(&0)
     }
 
-    /// Cuts the file to its first `length` bytes.
+    /// Truncates the file to `length` bytes.
     ///
     /// # Errors
-    /// Where it cannot be cut.
+    /// If it cannot be truncated.
     pub fn truncate(&mut self, length: u64) -> Result<(), StorageError> {
         self.length = length;
         self.is_dirty = true;
         self.cut().map_err(StorageError::new("write", &self.path))
     }
 
-    /// Appends `bytes` and hands them to the system.
+    /// Appends `bytes`.
     ///
     /// # Errors
-    /// Where they cannot be written, for instance for want of space: then none of them is there. Or
-    /// where what was appended before cannot be synced.
+    /// If they cannot be written, e.g. for lack of space: then none of them is there. Or if earlier
+    /// appends cannot be synced.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StorageError> {
         self.is_dirty = true;
         if let Err(error) = self.file.write_all(bytes) {
-            // If part of it cannot be cut off now, the reader drops it: it is no whole line.
+            // If a part of it cannot be removed now, the reader drops it: it is not a whole line.
             let _ = self.cut();
             return Err(StorageError::new("write", &self.path)(error));
         }
@@ -115,7 +115,7 @@ impl AppendFile {
         }
     }
 
-    /// Brings all that was appended to the disk.
+    /// Syncs all appends.
     ///
     /// # Errors
     /// Where the system cannot.
@@ -139,7 +139,7 @@ impl AppendFile {
 
 impl Drop for AppendFile {
     fn drop(&mut self) {
-        // Whoever must know of a failure calls `sync` first.
+        // Callers that must know of a failure call `sync` first.
         let _ = self.sync();
     }
 }

@@ -7,49 +7,46 @@ use std::path::{Path, PathBuf};
 use crate::StorageError;
 use crate::folder::{parent, sync_dir};
 
-/// A file that is being written beside its place, under the same name with `.tmp` at its end.
-/// Where no file stands there but a pipe, a terminal or another device, that is written to instead:
-/// nothing could take its place.
+/// A file that is being written beside its final path, under the same name with `.tmp` appended. If
+/// the path is a pipe, a terminal or another device, that is written to instead: it cannot be
+/// replaced.
 ///
-/// Until it is renamed, what stood in its place stands there still. Dropped before that, it goes.
-/// What a killed process left is overwritten by the next one; two processes that write the same
-/// file take turns, and the last one wins.
+/// Until it is renamed, the previous file stays in place. If dropped before that, the new one is
+/// removed. What a killed process left is overwritten by the next one; processes that write the
+/// same file take turns, and the last one wins.
 #[derive(Debug)]
 pub struct AtomicFile {
-    /// `None` only while it is being dropped.
+    /// `None` only during drop.
     file: Option<BufWriter<File>>,
-    /// `None` where a device is written to, and after the renaming.
+    /// `None` for a device, and after the renaming.
     temporary: Option<PathBuf>,
     path: PathBuf,
 }
 
 impl AtomicFile {
-    /// Begins to write the file for `path`, whose folder must exist.
+    /// Starts writing the file for `path`, whose folder must exist.
     ///
     /// # Errors
-    /// Where the file beside it cannot be created.
+    /// If the temporary file cannot be created.
     pub fn create(path: &Path) -> Result<Self, StorageError> {
-        if is_device(path) {
+        let (file, temporary) = if is_device(path) {
             let file = File::options().write(true).open(path);
-            let file = file.map_err(StorageError::new("open", path))?;
-            return Ok(Self {
-                file: Some(BufWriter::new(file)),
-                temporary: None,
-                path: path.to_owned(),
-            });
-        }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".tmp");
-        let temporary = path.with_file_name(name);
-        let file = open_locked(&temporary).map_err(StorageError::new("create", &temporary))?;
+            (file.map_err(StorageError::new("open", path))?, None)
+        } else {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(".tmp");
+            let temporary = path.with_file_name(name);
+            let file = open_locked(&temporary).map_err(StorageError::new("create", &temporary))?;
+            (file, Some(temporary))
+        };
         Ok(Self {
             file: Some(BufWriter::new(file)),
-            temporary: Some(temporary),
+            temporary,
             path: path.to_owned(),
         })
     }
 
-    /// Brings the contents to the disk, so that [`AtomicFile::rename`] has nothing left to wait for.
+    /// Syncs the contents, so that [`AtomicFile::rename`] has nothing left to wait for.
     ///
     /// # Errors
     /// Where it cannot be written or synced.
@@ -62,33 +59,33 @@ impl AtomicFile {
                 .flush()
                 .and_then(|()| writer.get_ref().sync_all())
                 .map_err(StorageError::new("write", temporary)),
-            // A device keeps nothing that could be synced.
+            // A device cannot be synced.
             None => writer
                 .flush()
                 .map_err(StorageError::new("write", &self.path)),
         }
     }
 
-    /// Brings the contents to the disk and gives the file its name. The name itself is not on the
-    /// disk before the folder is synced; [`AtomicFile::commit`] does that too.
+    /// Syncs the contents and gives the file its name. The name itself is not on the disk before
+    /// the folder is synced; [`AtomicFile::commit`] does that too.
     ///
     /// # Errors
-    /// Where it cannot be written, synced or renamed. What stood there before is untouched.
+    /// If it cannot be written, synced or renamed. The previous file is then untouched.
     pub fn rename(mut self) -> Result<(), StorageError> {
         self.sync()?;
         if let Some(temporary) = &self.temporary {
             fs::rename(temporary, &self.path).map_err(StorageError::new("replace", &self.path))?;
-            // Dropping it has nothing to remove any more.
+            // Nothing is left to remove on drop.
             self.temporary = None;
         }
         Ok(())
     }
 
-    /// As [`AtomicFile::rename`], and brings the name to the disk.
+    /// As [`AtomicFile::rename`], and syncs the name.
     ///
     /// # Errors
-    /// As there; or where the folder cannot be synced: then the file is in its place, but may be
-    /// gone after a power loss.
+    /// As there; or if the folder cannot be synced: then the file is in place, but may be lost in a
+    /// power loss.
     pub fn commit(self) -> Result<(), StorageError> {
         let folder = self.temporary.is_some().then(|| parent(&self.path));
         let folder = folder.map(Path::to_owned);
@@ -101,10 +98,10 @@ impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(file) = self.file.take() {
             if let Some(temporary) = &self.temporary {
-                // It is still locked, so this removes nobody else's.
+                // It is still locked, so this removes no other writer's file.
                 let _ = fs::remove_file(temporary);
             }
-            // What is buffered is not wanted any more.
+            // The buffer is discarded, not written.
             let (_file, _buffered) = file.into_parts();
         }
     }
@@ -132,7 +129,7 @@ impl Seek for AtomicFile {
     }
 }
 
-/// Puts `contents` at `path`, whole and on the disk with its name when this returns.
+/// Replaces the file at `path` by `contents`, synced with its name when this returns.
 ///
 /// # Errors
 /// As [`AtomicFile::commit`].
@@ -143,13 +140,13 @@ pub fn replace(path: &Path, contents: &[u8]) -> Result<(), StorageError> {
     file.commit()
 }
 
-/// Whether something stands there that is neither file nor folder.
+/// Whether there is something that is neither file nor folder.
 fn is_device(path: &Path) -> bool {
     let found = path.metadata();
     found.is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Opens the file beside, empty, and waits for whoever writes to it already.
+/// Opens the temporary file, empty, after waiting for any other writer of it.
 fn open_locked(path: &Path) -> io::Result<File> {
     loop {
         let file = File::options()
@@ -157,13 +154,13 @@ fn open_locked(path: &Path) -> io::Result<File> {
             .truncate(false)
             .write(true)
             .open(path)?;
-        // Where the file system knows no locks, writers do not see each other.
+        // On file systems without locks, writers do not see each other.
         let locked = file.lock().is_ok();
-        // The one who had it may have renamed or removed it.
+        // The previous holder may have renamed or removed it.
         if locked && !is_at(&file, path)? {
             continue;
         }
-        // What is no file, such as a device, has no length to be cut.
+        // A device has no length to truncate.
         if file.metadata()?.len() > 0 {
             file.set_len(0)?;
         }
@@ -183,7 +180,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Elsewhere an open file can be neither renamed nor removed.
+/// On other systems an open file can be neither renamed nor removed.
 #[cfg(not(unix))]
 fn is_at(_file: &File, _path: &Path) -> io::Result<bool> {
     Ok(true)

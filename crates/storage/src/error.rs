@@ -1,4 +1,4 @@
-//! What the system refused.
+//! The error of a failed read or write.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub struct StorageError {
     pub action: &'static str,
     /// The file or folder.
     pub path: PathBuf,
-    /// The system's answer.
+    /// The error of the system.
     pub source: io::Error,
 }
 

@@ -1,12 +1,12 @@
-//! Comparing the fingerprints of models' files, which corpora, records and heads hold. How they are made
-//! is the business of the room that reads models.
+//! Comparing the fingerprints of models' files, which corpora, records and heads hold. The crate
+//! that reads models computes them.
 
 /// Hexadecimal digits of a fingerprint's second half.
 pub const WHOLE_DIGITS: usize = 32;
 
-/// Whether two fingerprints are those of one model. They have the form `SAMPLED-WHOLE`: a hash of
-/// samples, and one of all bytes. Earlier versions stated the first half alone; such a one is
-/// compared by what it says. Any other text is only the same as itself.
+/// Whether two fingerprints are of one model. They have the form `SAMPLED-WHOLE`: a hash of
+/// samples, and one of all bytes. Earlier versions had the first half only, which is then all that
+/// is compared. Any other text only equals itself.
 #[must_use]
 pub fn same_fingerprint(one: &str, other: &str) -> bool {
     one == other || is_first_half(one, other) || is_first_half(other, one)

@@ -1,7 +1,7 @@
 //! Folders whose entries survive a crash.
 //!
-//! A file's name is an entry of its folder. Syncing the file brings its contents to the disk;
-//! only syncing the folder brings the name.
+//! A file's name is an entry of its folder. Syncing the file syncs its contents; only syncing the
+//! folder syncs the name.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use crate::StorageError;
 
-/// Creates a folder and its missing parents, and brings each new entry to the disk.
+/// Creates a folder and its missing parents, and syncs each new entry.
 ///
 /// # Errors
-/// Where a folder cannot be created or synced.
+/// If a folder cannot be created or synced.
 pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
     if dir.as_os_str().is_empty() || is_dir(dir)? {
         return Ok(());
@@ -22,18 +22,18 @@ pub fn create_dir_all(dir: &Path) -> Result<(), StorageError> {
     }
     match fs::create_dir(dir) {
         Ok(()) => {}
-        // Another process made it first.
+        // Another process created it first.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_dir(dir)? => {}
         Err(error) => return Err(StorageError::new("create", dir)(error)),
     }
     sync_dir(parent(dir))
 }
 
-/// Whether there is a folder at `path`, or a link to one. An error is no answer: what cannot be
-/// looked at just now must not be taken for missing.
+/// Whether there is a folder at `path`, or a link to one. An error is not "no": what cannot be read
+/// just now must not be taken for missing.
 ///
 /// # Errors
-/// Where the system does not say.
+/// If the system does not say.
 pub fn is_dir(path: &Path) -> Result<bool, StorageError> {
     match fs::metadata(path) {
         Ok(found) => Ok(found.is_dir()),
@@ -49,7 +49,7 @@ pub fn is_dir(path: &Path) -> Result<bool, StorageError> {
     }
 }
 
-/// The folder in which a path stands; `.` for a bare name.
+/// The parent folder of a path; `.` for a bare name.
 pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -57,10 +57,10 @@ pub(crate) fn parent(path: &Path) -> &Path {
     }
 }
 
-/// Brings a folder's list of entries to the disk. Only Unix needs and allows it.
+/// Syncs a folder's list of entries. Only Unix needs and allows it.
 ///
 /// # Errors
-/// Where it cannot be opened or synced.
+/// If it cannot be opened or synced.
 pub fn sync_dir(dir: &Path) -> Result<(), StorageError> {
     if cfg!(unix) {
         File::open(dir)
@@ -70,11 +70,10 @@ pub fn sync_dir(dir: &Path) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Brings every file and folder below `dir`, and `dir` itself, to the disk and returns the files,
-/// sorted.
+/// Syncs every file and folder below `dir`, and `dir` itself, and returns the files, sorted.
 ///
 /// # Errors
-/// Where one of them cannot be listed, opened or synced.
+/// If one of them cannot be listed, opened or synced.
 pub fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
     let mut files = Vec::new();
     let mut folders = vec![dir.to_owned()];
@@ -97,10 +96,10 @@ pub fn sync_tree(dir: &Path) -> Result<Vec<PathBuf>, StorageError> {
     Ok(files)
 }
 
-/// Renames a file or folder whose contents are on the disk already, and brings the new name there.
+/// Renames a file or folder whose contents are already synced, and syncs the new name.
 ///
 /// # Errors
-/// Where it cannot be renamed, or a folder cannot be synced.
+/// If it cannot be renamed, or a folder cannot be synced.
 pub fn rename(from: &Path, to: &Path) -> Result<(), StorageError> {
     fs::rename(from, to).map_err(StorageError::new("create", to))?;
     sync_dir(parent(to))?;
@@ -110,11 +109,11 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), StorageError> {
     }
 }
 
-/// Removes a file or a whole folder; that it is not there is fine. The removal is not synced: what
-/// comes back after a crash has to be harmless.
+/// Removes a file or a whole folder, if it exists. The removal is not synced: what reappears after
+/// a crash has to be harmless.
 ///
 /// # Errors
-/// Where it cannot be removed.
+/// If it cannot be removed.
 pub fn remove(path: &Path) -> Result<(), StorageError> {
     // A link to a folder is removed, not what it points to.
     let removed = match path.symlink_metadata() {
@@ -133,7 +132,7 @@ pub fn remove(path: &Path) -> Result<(), StorageError> {
 /// The names in a folder, sorted.
 ///
 /// # Errors
-/// Where it cannot be listed.
+/// If it cannot be listed.
 pub fn names(folder: &Path) -> Result<Vec<String>, StorageError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(StorageError::new("list", folder))? {

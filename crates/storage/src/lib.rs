@@ -2,8 +2,8 @@
 //!
 //! Every file that ken must not lose is written through this crate: whole files by [`AtomicFile`],
 //! files that grow by [`AppendFile`], folders by [`create_dir_all`] and [`sync_tree`]. It knows
-//! nothing of what the files hold. What it guarantees, and what it cannot, is told in
-//! `docs/explanation/durability.md`.
+//! nothing of what the files hold. `docs/explanation/durability.md` says what it guarantees, and
+//! what it cannot.
 
 mod append;
 mod atomic;
@@ -25,5 +25,6 @@ pub use mapped::Mapped;
 pub use read_at::ReadAt;
 pub use remedy::{io_kind, io_remedy};
 
-/// Files up to this size are read into memory whole instead of being mapped or read by position.
+/// Files up to this size are read into memory as a whole instead of being mapped or read by
+/// position.
 pub const HEAP_BYTES: u64 = 1 << 20;

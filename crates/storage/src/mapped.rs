@@ -9,29 +9,29 @@ use memmap2::Mmap;
 
 use crate::{HEAP_BYTES, StorageError};
 
-/// The bytes of a file that nobody is to change while it is open.
+/// The bytes of a file that must not change while it is open.
 ///
-/// Files up to [`HEAP_BYTES`] are read into memory, so that whatever happens to them later does no
-/// harm. Larger ones are mapped. Either way the first byte stands at an address that is a multiple of
-/// eight, so that numbers can be read in place. A mapped file that another program cuts short ends the
-/// process with SIGBUS when the lost part is read: the caller holds the lock that keeps ken itself
-/// from doing so, and has the size checked when it opens.
+/// Files up to [`HEAP_BYTES`] are read into memory, so that later changes do no harm. Larger ones
+/// are mapped. Either way the first byte is aligned to eight bytes, so that numbers can be read in
+/// place. If another program truncates a mapped file, reading the lost part ends the process with
+/// SIGBUS: the caller holds the lock that keeps ken itself from doing so, and has the size checked
+/// when it opens.
 #[derive(Debug)]
 pub struct Mapped(Contents);
 
 #[derive(Debug)]
 enum Contents {
-    /// The bytes, filled up to whole words, and how many of them are the file's.
+    /// The bytes, padded to whole words, and how many of them are the file's.
     Heap(Vec<u64>, usize),
     Mapped(Mmap),
 }
 
 impl Mapped {
-    /// Opens a file, which must have `expected_bytes` where that is given.
+    /// Opens a file, which must have `expected_bytes` if given.
     ///
     /// # Errors
-    /// Where it cannot be opened, read or mapped; [`io::ErrorKind::InvalidData`] where it has
-    /// another size.
+    /// If it cannot be opened, read or mapped; [`io::ErrorKind::InvalidData`] if it has another
+    /// size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
         let mut file = File::open(path).map_err(StorageError::new("open", path))?;
         let length = checked_length(&file, path, expected_bytes)?;
@@ -44,7 +44,7 @@ impl Mapped {
         }
         // SAFETY: ken never writes to a file under its final name, only removes it, which leaves a
         // mapping valid; the size was checked; every access is bounds-checked. Another program that
-        // changes the file can make the bytes wrong, or end the process, as said above.
+        // changes the file can make the bytes wrong, or end the process, as documented above.
         #[allow(unsafe_code)]
         let map = unsafe { Mmap::map(&file) };
         map.map(|map| Self(Contents::Mapped(map)))

@@ -1,4 +1,4 @@
-//! A file that is read piece by piece, so that no change to it can do more than make a read fail.
+//! A file that is read by position, so that a change to it can at most make a read fail.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,13 +10,13 @@ use std::time::SystemTime;
 use crate::mapped::checked_length;
 use crate::{HEAP_BYTES, StorageError};
 
-/// A file whose pieces are read by their position. Files up to [`HEAP_BYTES`] are kept in memory.
+/// A file that is read by position. Files up to [`HEAP_BYTES`] are kept in memory.
 #[derive(Debug)]
 pub struct ReadAt {
     path: PathBuf,
     contents: Contents,
     length: u64,
-    /// When it was last written to, as of its opening.
+    /// The time of the last write before it was opened.
     modified: Option<SystemTime>,
 }
 
@@ -28,10 +28,10 @@ enum Contents {
 }
 
 impl ReadAt {
-    /// Opens a file, which must have `expected_bytes` where that is given.
+    /// Opens a file, which must have `expected_bytes` if given.
     ///
     /// # Errors
-    /// Where it cannot be opened or read; [`io::ErrorKind::InvalidData`] where it has another size.
+    /// If it cannot be opened or read; [`io::ErrorKind::InvalidData`] if it has another size.
     pub fn open(path: &Path, expected_bytes: Option<u64>) -> Result<Self, StorageError> {
         let mut file = File::open(path).map_err(StorageError::new("open", path))?;
         let modified = modified(&file);
@@ -79,43 +79,49 @@ impl ReadAt {
         }
     }
 
-    /// The bytes of a range; `None` where the range is not within the file.
+    /// The bytes of a range; `None` if the range is not within the file.
     ///
     /// # Errors
-    /// Where they cannot be read; [`io::ErrorKind::UnexpectedEof`] where the file was cut short
-    /// after it had been opened.
+    /// If they cannot be read; [`io::ErrorKind::UnexpectedEof`] if the file was truncated after it
+    /// had been opened.
     pub fn bytes(&self, range: Range<u64>) -> Result<Option<Cow<'_, [u8]>>, StorageError> {
-        let mut read = Vec::new();
-        let kept = self.bytes_in(range, &mut read)?;
-        Ok(match kept {
-            Some(Piece::Kept(bytes)) => Some(Cow::Borrowed(bytes)),
+        match &self.contents {
+            Contents::Heap(bytes) => Ok(slice(bytes, &range).map(Cow::Borrowed)),
             #[cfg(unix)]
-            Some(Piece::Read) => Some(Cow::Owned(read)),
-            None => None,
-        })
+            Contents::File(_) => {
+                let mut buffer = Vec::new();
+                let is_within = self.bytes_with(range, &mut buffer)?.is_some();
+                Ok(is_within.then_some(Cow::Owned(buffer)))
+            }
+        }
     }
 
-    /// As [`ReadAt::bytes`], read into room of the caller's where they are not kept in memory.
+    /// As [`ReadAt::bytes`], read into the caller's buffer where they are not kept in memory.
     ///
     /// # Errors
     /// As there.
     pub fn bytes_with<'a>(
         &'a self,
         range: Range<u64>,
-        room: &'a mut Vec<u8>,
+        buffer: &'a mut Vec<u8>,
     ) -> Result<Option<&'a [u8]>, StorageError> {
-        Ok(match self.bytes_in(range, room)? {
-            Some(Piece::Kept(bytes)) => Some(bytes),
+        match &self.contents {
+            Contents::Heap(bytes) => Ok(slice(bytes, &range)),
             #[cfg(unix)]
-            Some(Piece::Read) => Some(room),
-            None => None,
-        })
+            Contents::File(_) if range.start <= range.end && range.end <= self.length => {
+                buffer.resize((range.end - range.start) as usize, 0);
+                self.read_into(range.start, buffer)?;
+                Ok(Some(buffer))
+            }
+            #[cfg(unix)]
+            Contents::File(_) => Ok(None),
+        }
     }
 
-    /// Fills `bytes` with what stands at a position.
+    /// Fills `bytes` from a position.
     ///
     /// # Errors
-    /// As [`ReadAt::bytes`]; [`io::ErrorKind::UnexpectedEof`] where the file ends before that, too.
+    /// As [`ReadAt::bytes`]; [`io::ErrorKind::UnexpectedEof`] also if the file ends before that.
     pub fn read_into(&self, start: u64, bytes: &mut [u8]) -> Result<(), StorageError> {
         let filled = match &self.contents {
             Contents::Heap(all) => usize::try_from(start)
@@ -134,11 +140,11 @@ impl ReadAt {
             .map_err(StorageError::new("read", &self.path))
     }
 
-    /// Refuses a file that was written to since it was opened, so that what was read of it may
-    /// belong to two states. One that was replaced by another under its name is unchanged.
+    /// Refuses a file that was written to since it was opened, so that what was read may mix two
+    /// states. A file that was replaced by another of its name is unchanged.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] where it was.
+    /// [`io::ErrorKind::InvalidData`] if it was.
     pub fn check_unchanged(&self) -> Result<(), StorageError> {
         let Some(file) = self.file() else {
             return Ok(());
@@ -152,38 +158,17 @@ impl ReadAt {
             ))),
         }
     }
+}
 
-    fn bytes_in(
-        &self,
-        range: Range<u64>,
-        room: &mut Vec<u8>,
-    ) -> Result<Option<Piece<'_>>, StorageError> {
-        if range.start > range.end || range.end > self.length {
-            return Ok(None);
-        }
-        match &self.contents {
-            Contents::Heap(bytes) => {
-                let bytes = bytes.get(range.start as usize..range.end as usize);
-                Ok(bytes.map(Piece::Kept))
-            }
-            #[cfg(unix)]
-            Contents::File(file) => {
-                use std::os::unix::fs::FileExt;
-                room.resize((range.end - range.start) as usize, 0);
-                file.read_exact_at(room, range.start)
-                    .map_err(cut_short)
-                    .map_err(StorageError::new("read", &self.path))?;
-                Ok(Some(Piece::Read))
-            }
-        }
-    }
+fn slice<'a>(bytes: &'a [u8], range: &Range<u64>) -> Option<&'a [u8]> {
+    bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }
 
 fn modified(file: &File) -> Option<SystemTime> {
     file.metadata().and_then(|found| found.modified()).ok()
 }
 
-/// Says in words why a file ends before it should.
+/// Explains an unexpected end of file.
 fn cut_short(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
@@ -191,15 +176,6 @@ fn cut_short(error: io::Error) -> io::Error {
         }
         _ => error,
     }
-}
-
-/// Where the bytes of a range are.
-enum Piece<'a> {
-    /// In memory.
-    Kept(&'a [u8]),
-    /// In the room that was given.
-    #[cfg(unix)]
-    Read,
 }
 
 #[cfg(test)]
@@ -217,8 +193,8 @@ mod tests {
             for (start, end) in [(0, length), (length / 2, length), (length, length)] {
                 let found = file.bytes(start..end).unwrap().unwrap();
                 assert_eq!(&*found, &written[start as usize..end as usize]);
-                let mut room = vec![7; 3];
-                let found = file.bytes_with(start..end, &mut room).unwrap().unwrap();
+                let mut buffer = vec![7; 3];
+                let found = file.bytes_with(start..end, &mut buffer).unwrap().unwrap();
                 assert_eq!(found, &written[start as usize..end as usize]);
             }
             assert!(file.bytes(0..length + 1).unwrap().is_none());

@@ -1,4 +1,4 @@
-//! What a person can do about a failed read or write. It reports nothing itself.
+//! What a person can do about a failed read or write.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub fn io_remedy(kind: ErrorKind, path: &Path) -> Option<Remedy> {
             "{path} is on a read-only file system: choose another folder"
         )),
         ErrorKind::NotFound => Some(remedy!(
-            "check the path: {path}, or the folder that it stands in, is not there"
+            "check the path: {path}, or its folder, does not exist"
         )),
         _ => None,
     }

@@ -271,7 +271,7 @@ fn earlier_marks_by_score_are_replaced_and_others_stay() {
                 score: f64::from(one.score),
             })
             .collect();
-        writer.prune_anew(REASON, REASON, &marks).unwrap();
+        writer.replace_pruned(REASON, REASON, &marks).unwrap();
         (order.len(), Corpus::open(&dir).unwrap().passage_count())
     };
     assert_eq!(prune(0.5), (299, 150));

@@ -17,7 +17,7 @@ impl Reference {
     /// Those live passages of a corpus that fit all filters.
     pub(crate) fn of(corpus: &Corpus, filters: &[Filter]) -> Self {
         let passages = corpus.passages().map(Result::unwrap);
-        let fits = |passage: &Passage| filters.iter().all(|f| f.fits(&passage.metadata));
+        let fits = |passage: &Passage| filters.iter().all(|f| f.matches(&passage.metadata));
         let passages = passages.filter(fits);
         Self(passages.map(|p| (p.id.to_string(), p)).collect())
     }

@@ -1,15 +1,19 @@
-//! What a writer makes sure of before it touches a folder: that it is a corpus, or empty; that
-//! nobody else writes to it; which generation is published; and that the settings fit.
+//! What a writer checks before it touches a folder: that it is a corpus, or empty; that nobody else
+//! writes to it; which generation is published; and that the settings match.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
+use ken_diagnostic::remedy;
+
 use super::error::CorpusError;
 use super::layout;
-use super::manifest::{self, Settings};
+use super::manifest;
+use super::settings::{Setting, Settings};
+use super::shards::Sharding;
 
-/// Refuses a folder that holds other things than an unpublished corpus: sweeping it could
-/// destroy a person's files.
+/// Refuses a folder that holds other things than an unpublished corpus: sweeping it could destroy a
+/// person's files.
 pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     let current = layout::current(dir);
     if current
@@ -31,8 +35,8 @@ pub(super) fn refuse_foreign_folder(dir: &Path) -> Result<(), CorpusError> {
     }
 }
 
-/// Publishes a first generation whose writer was killed between sealing and publishing it. There is
-/// no telling it from one whose `CURRENT` was lost, and both are whole.
+/// Publishes a first generation whose writer was killed between sealing and publishing it. It
+/// cannot be distinguished from one whose `CURRENT` was lost, and both are whole.
 pub(super) fn publish_interrupted(dir: &Path) -> Result<Option<manifest::Current>, CorpusError> {
     if let Some((_, current)) = manifest::unpublished(dir)? {
         manifest::publish(dir, &current)?;
@@ -40,7 +44,7 @@ pub(super) fn publish_interrupted(dir: &Path) -> Result<Option<manifest::Current
     manifest::current(dir)
 }
 
-/// Keeps other writers out as long as what is returned is open.
+/// Keeps other writers out while the returned file is open.
 pub(super) fn lock(dir: &Path) -> Result<File, CorpusError> {
     let path = layout::lock(dir);
     let is_new = !path.exists();
@@ -51,7 +55,7 @@ pub(super) fn lock(dir: &Path) -> Result<File, CorpusError> {
         .open(&path)
         .map_err(CorpusError::io("open", &path))?;
     if is_new {
-        // By this name a folder whose first writer was killed is known to be ken's.
+        // This name marks a folder whose first writer was killed as ken's.
         ken_storage::sync_dir(dir)?;
     }
     match file.try_lock() {
@@ -63,44 +67,33 @@ pub(super) fn lock(dir: &Path) -> Result<File, CorpusError> {
     }
 }
 
-/// Refuses settings that do not fit those of the corpus at `dir`.
+/// Refuses settings other than those of the corpus at `dir`.
 pub(super) fn check_settings(
     dir: &Path,
     corpus: &Settings,
     given: &Settings,
 ) -> Result<(), CorpusError> {
-    let path = dir.to_owned();
-    let (own, other) = (&corpus.embedder, &given.embedder);
-    let same_model = ken_storage::same_fingerprint(&own.fingerprint, &other.fingerprint);
-    if !same_model || own.dimensions != other.dimensions {
-        return Err(CorpusError::OtherEmbedder {
-            path,
-            corpus_embedder: own.reference.clone(),
-            corpus_dimensions: own.dimensions,
-            given_embedder: other.reference.clone(),
-            given_dimensions: other.dimensions,
-        });
-    }
-    if corpus.segmentation != given.segmentation {
-        return Err(CorpusError::OtherSegmentation {
-            path,
-            corpus_segmentation: corpus.segmentation.clone(),
-            given_segmentation: given.segmentation.clone(),
-        });
-    }
-    if corpus.sharding != given.sharding {
-        return Err(CorpusError::OtherSharding {
-            path,
-            corpus: corpus.sharding,
-            given: given.sharding,
-        });
-    }
-    if corpus.dense != given.dense {
-        return Err(CorpusError::OtherDense {
-            path,
-            corpus_dense: corpus.dense.clone(),
-            given_dense: given.dense.clone(),
-        });
-    }
-    Ok(())
+    let Some((setting, own, given)) = corpus.difference(given) else {
+        return Ok(());
+    };
+    let (reference, Sharding { count, seed }) = (&corpus.embedder.reference, corpus.sharding);
+    let remedy = match setting {
+        Setting::Embedder => {
+            remedy!("use the embedder {reference}, or ingest into a new corpus")
+        }
+        Setting::Segmentation => {
+            remedy!("use the segmentation {own}, or ingest into a new corpus")
+        }
+        Setting::Sharding => {
+            remedy!("use <shards> {count} <shard_seed> {seed}, or ingest into a new corpus")
+        }
+        Setting::Dense => remedy!("use <dense> {own}, or ingest into a new corpus"),
+    };
+    Err(CorpusError::OtherSettings {
+        path: dir.to_owned(),
+        setting,
+        own,
+        given,
+        remedy,
+    })
 }

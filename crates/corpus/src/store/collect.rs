@@ -1,4 +1,4 @@
-//! Removing what no generation needs any more.
+//! Garbage collection: removing what no kept generation needs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,15 +8,15 @@ use super::layout;
 use super::manifest::{self, Change, Manifest};
 use super::pin::remove_unless_pinned;
 
-/// Runs of writers that can be undone.
+/// Runs of writers that can be rolled back.
 const KEPT_RUNS: usize = 10;
 
-/// Removes generations that were superseded, unless somebody reads them, and then the segments and
-/// marks that no kept generation names. `current` is the published one, and must be on the disk.
+/// Removes superseded generations, unless somebody reads them, and then the segments and marks that
+/// no kept generation names. `current` is the published one, and must be on the disk.
 ///
 /// Kept are the last generations of the last runs, back to the last compaction: what that dropped
-/// is gone for good. While a manifest cannot be read, nobody can tell what it names, so it stays and
-/// so does every segment; [`super::Writer::repair`] gives it up.
+/// is gone for good. A manifest that cannot be read may name any segment, so it is kept with all
+/// segments until [`super::Writer::repair`] drops it.
 pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusError> {
     let mut kept = vec![current.clone()];
     let mut compacted = current.change == Change::Compact;
@@ -33,8 +33,8 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
             }
         };
         let base = kept.last().map(|manifest| manifest.base);
-        let wanted = !compacted && kept.len() < KEPT_RUNS && Some(past.base) != base;
-        if wanted || !remove_unless_pinned(corpus, number)? {
+        let keep = !compacted && kept.len() < KEPT_RUNS && Some(past.base) != base;
+        if keep || !remove_unless_pinned(corpus, number)? {
             compacted |= past.change == Change::Compact;
             kept.push(past);
         } else {
@@ -45,7 +45,7 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
         return Ok(());
     }
     if removed {
-        // No manifest may come back after a crash whose segments are gone.
+        // After a crash no manifest may reappear whose segments are gone.
         ken_storage::sync_dir(&layout::generations(corpus))?;
     }
     let mut needed = HashSet::new();
@@ -63,7 +63,7 @@ pub(super) fn collect(corpus: &Path, current: &Manifest) -> Result<(), CorpusErr
     Ok(())
 }
 
-/// Removes what belongs to generations after `published`: no reader can know them.
+/// Removes what belongs to generations after `published`, which no reader can know.
 pub(super) fn remove_unpublished(corpus: &Path, published: u64) -> Result<(), CorpusError> {
     for folder in layout::generational(corpus) {
         let mut removed = false;
@@ -74,7 +74,8 @@ pub(super) fn remove_unpublished(corpus: &Path, published: u64) -> Result<(), Co
             }
         }
         if removed {
-            // Manifests go first, and for good, so that none comes back to name other segments.
+            // Manifests are removed first, and for good, so that none reappears and names other
+            // segments.
             ken_storage::sync_dir(&folder)?;
         }
     }

@@ -1,17 +1,19 @@
-//! The reader: one published generation of a corpus, which stays as it is while newer ones come.
+//! The reader: one published generation of a corpus, which does not change while newer ones are
+//! published.
 
 use std::path::{Path, PathBuf};
 
 use super::error::CorpusError;
 use super::info::CorpusInfo;
 use super::layout;
-use super::manifest::{EmbedderIdentity, Manifest, SegmentManifest, Settings};
+use super::manifest::{Manifest, SegmentManifest};
 use super::pin::{Pin, pin_current};
 use super::segment::Segment;
+use super::settings::{EmbedderIdentity, Settings};
 use super::shards::Active;
 use crate::passage::{Passage, PassageId};
 
-/// The generation that was current when the corpus was opened, or some shards of it.
+/// The generation that was current when the corpus was opened, or some of its shards.
 #[derive(Debug)]
 pub struct Corpus {
     dir: PathBuf,
@@ -37,20 +39,20 @@ impl Corpus {
         Self::open_shards(dir, Active::All)
     }
 
-    /// Opens some shards of the current generation. Of the others not a file is touched.
+    /// Opens some shards of the current generation. No file of the others is touched.
     ///
     /// # Errors
-    /// [`CorpusError::TooFewShards`] where there are fewer than are asked for; and as
+    /// [`CorpusError::TooFewShards`] where there are fewer than requested; and as
     /// [`Corpus::open`].
     pub fn open_shards(dir: &Path, active: Active) -> Result<Self, CorpusError> {
         let (manifest, pin) = pin_current(dir)?;
         let count = manifest.settings.sharding.count;
-        if let Some(scale) = active.scale()
-            && (scale == 0 || scale > count)
+        if let Some(requested) = active.scale()
+            && (requested == 0 || requested > count)
         {
             return Err(CorpusError::TooFewShards {
                 path: dir.to_owned(),
-                asked: scale,
+                requested,
                 shards: count,
             });
         }
@@ -78,17 +80,11 @@ impl Corpus {
         self.manifest.number
     }
 
-    /// Tells what the active shards hold, wherever the folder lies: 32 hex digits.
+    /// Identifies what the active shards hold, wherever the folder is: 32 hex digits.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         self.manifest
             .fingerprint(active_segments(&self.manifest, self.active))
-    }
-
-    /// When the generation was published, in seconds since 1970 (UTC).
-    #[must_use]
-    pub fn created_unix_s(&self) -> u64 {
-        self.manifest.created_unix_s
     }
 
     /// Which model embedded the passages.
@@ -97,19 +93,13 @@ impl Corpus {
         &self.manifest.settings.embedder
     }
 
-    /// How the documents were cut, as [`crate::Segmentation`] is written.
-    #[must_use]
-    pub fn segmentation(&self) -> &str {
-        &self.manifest.settings.segmentation
-    }
-
     /// What all segments have in common.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.manifest.settings
     }
 
-    /// The whole generation in numbers, inactive shards included.
+    /// The counts of the whole generation, inactive shards included.
     #[must_use]
     pub fn info(&self) -> CorpusInfo {
         CorpusInfo::of(&self.manifest)
@@ -121,7 +111,7 @@ impl Corpus {
         &self.segments
     }
 
-    /// What the manifest says of each of [`Corpus::segments`].
+    /// The manifests of [`Corpus::segments`].
     pub(super) fn manifest_segments(&self) -> impl Iterator<Item = &SegmentManifest> {
         active_segments(&self.manifest, self.active)
     }
@@ -138,7 +128,7 @@ impl Corpus {
         self.segments.iter().map(Segment::live_passage_count).sum()
     }
 
-    /// The live passage that `id` names.
+    /// The live passage of this id.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`] where a record cannot be read.

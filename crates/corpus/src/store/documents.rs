@@ -1,4 +1,4 @@
-//! The documents of one segment by ordinal, by id and by passage, read where they lie.
+//! The documents of one segment by ordinal, by id and by passage, read on demand.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,14 +8,14 @@ use ken_storage::{Mapped, ReadAt};
 use super::error::CorpusError;
 use super::layout;
 use super::manifest::SegmentManifest;
-use super::record::DocumentRecord;
+use super::record::{self, DocumentRecord};
 
-/// Bytes of an entry of `documents.index`: where the line and where the passages begin.
+/// Bytes of an entry of `documents.index`: where the line starts, and the first passage.
 const INDEX_ENTRY: usize = 16;
 /// Bytes of an entry of `documents.ids`: the hash of the id, the ordinal.
 const ID_ENTRY: usize = 12;
 
-/// Documents are counted from 0 by their ordinal, in the order in which they were added.
+/// Documents are numbered from 0 by their ordinal, in the order in which they were added.
 #[derive(Debug)]
 pub(super) struct DocumentTable {
     lines: ReadAt,
@@ -25,7 +25,7 @@ pub(super) struct DocumentTable {
     passages: usize,
 }
 
-/// What `documents.ids` is sorted by.
+/// The sort key of `documents.ids`.
 pub(super) fn hash(id: &str) -> u64 {
     let digest = blake3::hash(id.as_bytes());
     digest.as_bytes()[..8]
@@ -34,7 +34,7 @@ pub(super) fn hash(id: &str) -> u64 {
         .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
 }
 
-/// The contents of `documents.index`: an entry for each document, and one behind the last.
+/// The contents of `documents.index`: an entry for each document, and one after the last.
 pub(super) fn index_bytes(entries: &[(u64, u64)]) -> Vec<u8> {
     entries
         .iter()
@@ -55,20 +55,12 @@ pub(super) fn ids_bytes(hashes: &[u64]) -> Vec<u8> {
 impl DocumentTable {
     /// Opens the table of the segment in `dir`.
     pub(super) fn open(dir: &Path, manifest: &SegmentManifest) -> Result<Self, CorpusError> {
-        let lines = ReadAt::open(
-            &dir.join(layout::DOCUMENTS),
-            manifest.bytes_of(layout::DOCUMENTS),
-        )
-        .map_err(CorpusError::opening)?;
-        let mapped = |name: &str| {
-            Mapped::open(&dir.join(name), manifest.bytes_of(name)).map_err(CorpusError::opening)
-        };
         let table = Self {
-            index: mapped(layout::DOCUMENT_INDEX)?,
-            ids: mapped(layout::DOCUMENT_IDS)?,
+            index: manifest.map(dir, layout::DOCUMENT_INDEX)?,
+            ids: manifest.map(dir, layout::DOCUMENT_IDS)?,
             count: manifest.documents as usize,
             passages: usize::try_from(manifest.passages).unwrap_or(usize::MAX),
-            lines,
+            lines: manifest.open(dir, layout::DOCUMENTS)?,
         };
         let end = table.entry(table.count);
         let fits = table.index.len() == (table.count + 1) * INDEX_ENTRY
@@ -95,14 +87,8 @@ impl DocumentTable {
         let place = self
             .entry(ordinal)
             .zip(self.entry(ordinal.saturating_add(1)));
-        let line = place.map(|((start, _), (end, _))| self.lines.bytes(start..end));
-        let line = line.transpose()?.flatten().ok_or_else(|| {
-            let reason = format!("document {ordinal} has no valid place");
-            CorpusError::damaged(self.lines.path(), reason)
-        })?;
-        serde_json::from_slice(&line).map_err(|error| {
-            CorpusError::damaged(self.lines.path(), format!("document {ordinal}: {error}"))
-        })
+        let place = place.map(|((start, _), (end, _))| start..end);
+        record::read(&self.lines, place, || format!("document {ordinal}"))
     }
 
     /// The document of this id, dead or alive.
@@ -126,10 +112,10 @@ impl DocumentTable {
         Ok(None)
     }
 
-    /// The document whose passages `passage` is one of; `None` where there is no such passage.
+    /// The document of a passage; `None` if there is no such passage.
     pub(super) fn of_passage(&self, passage: usize) -> Option<usize> {
         let (mut low, mut high) = (0, self.count);
-        // The last document that begins here or before; one without passages never is the last.
+        // The last document that starts here or before; one without passages is never the last.
         while low < high {
             let middle = low.midpoint(high);
             match self.entry(middle)?.1 <= passage as u64 {
@@ -143,16 +129,16 @@ impl DocumentTable {
             .then_some(document)
     }
 
-    /// The ordinals of a document's passages; none where the file is damaged.
+    /// The ordinals of a document's passages; none if the file is damaged.
     pub(super) fn passages(&self, document: usize) -> Range<usize> {
-        let begin = |document| usize::try_from(self.entry(document)?.1).ok();
-        let range = begin(document).zip(begin(document + 1));
+        let first = |document| usize::try_from(self.entry(document)?.1).ok();
+        let range = first(document).zip(first(document + 1));
         range
             .filter(|(start, end)| start <= end && *end <= self.passages)
             .map_or(0..0, |(start, end)| start..end)
     }
 
-    /// Where a document's line and passages begin; where both end behind the last.
+    /// Where a document's line starts, and its first passage; for `count`, where both end.
     fn entry(&self, ordinal: usize) -> Option<(u64, u64)> {
         let byte = ordinal.checked_mul(INDEX_ENTRY)?;
         Some((self.index.u64_at(byte)?, self.index.u64_at(byte + 8)?))

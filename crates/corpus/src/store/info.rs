@@ -1,14 +1,15 @@
-//! What a corpus holds in numbers, told by its manifests alone.
+//! The counts of a corpus, from its manifests alone.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::CorpusError;
-use super::manifest::{self, Change, Manifest, SegmentManifest, Settings};
+use super::manifest::{self, Change, Manifest};
 use super::pin::{pin, pin_current};
+use super::settings::Settings;
 
-/// A generation in numbers.
+/// The counts of a generation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CorpusInfo {
     /// Its number, from 1.
@@ -33,7 +34,7 @@ pub struct CorpusInfo {
     pub dense: String,
 }
 
-/// One shard in numbers.
+/// The counts of a shard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardInfo {
     /// Counted from 0.
@@ -61,7 +62,7 @@ pub struct PastGeneration {
     pub passages: u64,
     /// Pruned passages.
     pub pruned: u64,
-    /// Whether it is the one that readers get.
+    /// Whether it is the current one.
     pub current: bool,
 }
 
@@ -98,7 +99,7 @@ impl CorpusInfo {
             generation: manifest.number,
             documents: shards.iter().map(|shard| shard.documents).sum(),
             passages: shards.iter().map(|shard| shard.passages).sum(),
-            pruned: pruned(&manifest.segments),
+            pruned: manifest.segments.iter().map(|s| s.pruned_passages).sum(),
             bytes: shards.iter().map(|shard| shard.bytes).sum(),
             shards,
             embedder: embedder.reference.clone(),
@@ -109,8 +110,8 @@ impl CorpusInfo {
     }
 }
 
-/// The generations of the corpus at `dir` that can be returned to, oldest first; the last is the
-/// current one. One whose manifest is damaged cannot be returned to, and is left out.
+/// The generations of the corpus at `dir` that a rollback can restore, oldest first; the last is
+/// the current one. One whose manifest is damaged is left out.
 ///
 /// # Errors
 /// As [`CorpusInfo::read`].
@@ -139,8 +140,4 @@ pub fn history(dir: &Path) -> Result<Vec<PastGeneration>, CorpusError> {
         });
     }
     Ok(kept)
-}
-
-fn pruned(segments: &[SegmentManifest]) -> u64 {
-    segments.iter().map(|segment| segment.pruned_passages).sum()
 }

@@ -1,4 +1,4 @@
-//! Putting corpora that hold different shards together into one.
+//! Joining corpora that hold different shards into one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,33 +6,22 @@ use std::path::{Path, PathBuf};
 use super::corpus::Corpus;
 use super::error::CorpusError;
 use super::manifest;
-use super::verify;
+use super::verify::{self, ByteProgress};
 use super::writer::{Adopted, Writer};
 
-/// How far a joining is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JoinProgress {
-    /// Bytes copied.
-    pub bytes: u64,
-    /// All bytes.
-    pub bytes_total: u64,
-}
-
-/// Makes one corpus at `dir` of `parts` that are split in the same way and hold different shards;
+/// Joins `parts`, which have the same sharding and hold different shards, into one corpus at `dir`;
 /// what is there already stays. Files are linked where the file system can, else copied. Returns
 /// the generation.
 ///
 /// # Errors
-/// [`CorpusError::OtherEmbedder`], [`CorpusError::OtherSegmentation`],
-/// [`CorpusError::OtherSharding`] or [`CorpusError::OtherDense`] where a part was made with other
-/// settings;
+/// [`CorpusError::OtherSettings`] where a part was made with other settings;
 /// [`CorpusError::Damaged`] where a file of a part does not hold what was published;
-/// [`CorpusError::ShardTwice`] where two of them hold one shard; and as [`Writer::create`]. Nothing
-/// is changed then.
+/// [`CorpusError::ShardTwice`] where two of them hold the same shard; and as [`Writer::create`].
+/// Nothing is changed then.
 pub fn join(
     dir: &Path,
     parts: &[PathBuf],
-    progress: &mut dyn FnMut(JoinProgress),
+    progress: &mut dyn FnMut(ByteProgress),
 ) -> Result<u64, CorpusError> {
     let parts: Vec<Corpus> = parts
         .iter()
@@ -49,7 +38,7 @@ pub fn join(
         .map(|s| s.shard())
         .collect();
     for part in &parts {
-        // The first part's settings became those of the corpus, or fit it.
+        // The first part's settings became those of the corpus, or match them.
         super::admission::check_settings(part.dir(), part.settings(), writer.settings())?;
         let shards: Vec<u32> = part.segments().iter().map(|s| s.shard()).collect();
         if let Some(&shard) = shards.iter().find(|shard| taken.contains(shard)) {
@@ -60,7 +49,7 @@ pub fn join(
         }
         taken.extend(shards);
     }
-    let mut done = JoinProgress {
+    let mut done = ByteProgress {
         bytes: 0,
         bytes_total: parts.iter().map(|part| part.info().bytes).sum(),
     };
@@ -71,7 +60,7 @@ pub fn join(
             let staged = writer.staging_dir()?;
             for (from, file) in manifest::files_of(part.dir(), described) {
                 let Some(name) = from.strip_prefix(segment.dir()).ok() else {
-                    // Marks are written anew, under the segment's new name.
+                    // Marks are rewritten under the segment's new name.
                     continue;
                 };
                 let to = staged.join(name);
@@ -90,7 +79,7 @@ pub fn join(
     writer.adopt(adopted)
 }
 
-/// Damage of a copy is damage of what was copied.
+/// Damage of a copy is damage of the original.
 fn blamed(error: CorpusError, from: &Path) -> CorpusError {
     match error {
         CorpusError::Damaged { reason, .. } => CorpusError::damaged(from, reason),

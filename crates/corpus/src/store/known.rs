@@ -1,4 +1,5 @@
-//! Which documents are published, and what they held. It can be asked while the writer publishes.
+//! Which documents are published, and with what contents. It can be queried while the writer
+//! publishes.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -7,18 +8,18 @@ use super::segment::Segment;
 use crate::document::Document;
 use crate::passage::PassageId;
 
-/// How a document relates to what is published.
+/// How a document relates to the published ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentState {
     /// No document of this id is published.
     New,
-    /// It is published just as it is, in this shard.
+    /// It is published with the same content, in this shard.
     Unchanged(u32),
-    /// Another content is published under its id, in this shard.
+    /// Other content is published under its id, in this shard.
     Changed(u32),
 }
 
-/// Where a live document or one of its passages stands.
+/// The place of a live document or passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     /// The number of the segment.
@@ -27,11 +28,11 @@ pub(super) struct Place {
     pub(super) ordinal: usize,
 }
 
-/// The live documents of a corpus. All clones are of the same corpus, and follow its publications.
+/// The live documents of a corpus. All clones share the same corpus, and follow its publications.
 #[derive(Debug, Clone, Default)]
 pub struct Known(Arc<RwLock<Vec<Arc<Segment>>>>);
 
-/// A published version of a document, with what stands beside it.
+/// The published version of a document.
 #[derive(Debug)]
 pub struct Published {
     /// The segment that holds it.
@@ -41,7 +42,7 @@ pub struct Published {
 }
 
 impl Known {
-    /// How `document` relates to what is published. Stages do not count.
+    /// How `document` relates to the published ones. Staged ones do not count.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`] where a record cannot be read.
@@ -72,22 +73,14 @@ impl Known {
         }))
     }
 
-    /// Where the live document of this id stands.
+    /// The place of the live document of this id.
     pub(super) fn place_of(&self, id: &str) -> Result<Option<Place>, CorpusError> {
         place_of(&self.read(), id)
     }
 
-    /// Where the passage of a live document stands, pruned or not.
+    /// The place of the passage of a live document, pruned or not.
     pub(super) fn passage_place(&self, id: &PassageId) -> Result<Option<Place>, CorpusError> {
-        for (number, segment) in self.read().iter().enumerate().rev() {
-            if let Some(ordinal) = segment.ordinal_of_any(id)? {
-                return Ok(Some(Place {
-                    segment: number,
-                    ordinal,
-                }));
-            }
-        }
-        Ok(None)
+        newest(&self.read(), |segment| segment.ordinal_of_any(id))
     }
 
     /// The published segments, oldest first.
@@ -106,12 +99,17 @@ impl Known {
 }
 
 fn place_of(segments: &[Arc<Segment>], id: &str) -> Result<Option<Place>, CorpusError> {
-    for (number, segment) in segments.iter().enumerate().rev() {
-        if let Some(ordinal) = segment.live_document(id)? {
-            return Ok(Some(Place {
-                segment: number,
-                ordinal,
-            }));
+    newest(segments, |segment| segment.live_document(id))
+}
+
+/// The place in the newest segment in which `find` returns an ordinal.
+fn newest(
+    segments: &[Arc<Segment>],
+    find: impl Fn(&Segment) -> Result<Option<usize>, CorpusError>,
+) -> Result<Option<Place>, CorpusError> {
+    for (segment, opened) in segments.iter().enumerate().rev() {
+        if let Some(ordinal) = find(opened)? {
+            return Ok(Some(Place { segment, ordinal }));
         }
     }
     Ok(None)

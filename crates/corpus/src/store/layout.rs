@@ -1,4 +1,4 @@
-//! Where each file of a corpus folder stands. It touches no file.
+//! The paths of all files of a corpus folder.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use super::error::CorpusError;
 
 /// The document records of a segment, one JSON object a line.
 pub(super) const DOCUMENTS: &str = "documents.jsonl";
-/// Where each document's line and passages begin.
+/// Where each document's line starts, and its first passage.
 pub(super) const DOCUMENT_INDEX: &str = "documents.index";
 /// The documents sorted by the hash of their ids.
 pub(super) const DOCUMENT_IDS: &str = "documents.ids";
 /// The passages of a segment, one JSON object a line.
 pub(super) const PASSAGES: &str = "passages.jsonl";
-/// Where each passage's line begins.
+/// Where each passage's line starts.
 pub(super) const PASSAGE_INDEX: &str = "passages.index";
 
 /// The files that every segment has.
@@ -25,7 +25,7 @@ pub(super) const REQUIRED: [&str; 5] = [
     PASSAGE_INDEX,
 ];
 
-/// The names that may stand in a corpus folder before its first generation is published.
+/// The names allowed in a corpus folder before its first generation is published.
 pub(super) const UNPUBLISHED: [&str; 5] = ["LOCK", "staging", "segments", "generations", "marks"];
 
 pub(super) fn current(corpus: &Path) -> PathBuf {
@@ -60,7 +60,7 @@ pub(super) fn marks(corpus: &Path) -> PathBuf {
     corpus.join("marks")
 }
 
-/// The id of a segment of `shard` that comes with generation `number`, one of several if need be.
+/// The id of a segment of `shard` of generation `number`; `part` counts several.
 pub(super) fn segment_id(number: u64, shard: u32, part: usize) -> String {
     match part {
         0 => format!("{number:08}-{shard:03}"),
@@ -68,23 +68,23 @@ pub(super) fn segment_id(number: u64, shard: u32, part: usize) -> String {
     }
 }
 
-/// The name of the marks that generation `number` puts on a segment.
+/// The name of the marks of generation `number` on a segment.
 pub(super) fn marks_name(number: u64, segment: &str) -> String {
     format!("{number:08}.{segment}.json")
 }
 
-/// The number of the generation with which a file or folder of one of these names came.
+/// The number of the generation in one of these names.
 pub(super) fn generation_of(name: &str) -> Option<u64> {
     name.split(['.', '-']).next()?.parse().ok()
 }
 
-/// The folders whose entries come and go with generations, in the order in which they are made and
-/// in which entries are removed: nothing is named by a manifest and gone.
+/// The folders whose entries belong to generations, in the order of creation and of removal: so no
+/// manifest ever names a missing file.
 pub(super) fn generational(corpus: &Path) -> [PathBuf; 3] {
     [generations(corpus), segments(corpus), marks(corpus)]
 }
 
-/// The names in a folder, sorted; none where there is no folder.
+/// The names in a folder, sorted; none if there is no folder.
 pub(super) fn names(folder: &Path) -> Result<Vec<String>, CorpusError> {
     match ken_storage::names(folder) {
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -93,7 +93,7 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>, CorpusError> {
     }
 }
 
-/// The number of the newest generation of which anything is there; 0 for none.
+/// The number of the newest generation of which any file exists; 0 for none.
 pub(super) fn newest(corpus: &Path) -> Result<u64, CorpusError> {
     let mut newest = 0;
     for folder in generational(corpus) {
@@ -121,7 +121,7 @@ pub(super) fn is_marks_name(name: &str) -> bool {
         if number.parse::<u64>().is_ok() && is_segment_id(segment))
 }
 
-/// Whether a text names a file below a segment's folder, with forward slashes, and nothing else.
+/// Whether a text is a path below a segment's folder, with forward slashes.
 pub(super) fn is_file_name(name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.trim_matches('.').is_empty()

@@ -1,31 +1,20 @@
-//! The manifest of one generation: which segments it consists of, and what is marked in them.
-//! Written once as JSON, never changed.
+//! The manifest of one generation: its segments and their marks. Written once as JSON, never
+//! changed.
 
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ken_storage::AtomicFile;
+use ken_storage::{AtomicFile, Mapped, ReadAt, StorageError};
 use serde::{Deserialize, Serialize};
 
 use super::error::CorpusError;
 use super::layout;
-use super::shards::Sharding;
+use super::settings::Settings;
 
 /// The format that this version reads and writes.
 pub(super) const FORMAT: u32 = 2;
-
-/// Which model embedded a corpus.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EmbedderIdentity {
-    /// How a person names the model, e.g. `pypi:NAME==VERSION/PATH`.
-    pub reference: String,
-    /// Changes whenever the model's vectors change.
-    pub fingerprint: String,
-    /// The length of its vectors.
-    pub dimensions: usize,
-}
 
 /// What made a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +28,7 @@ pub enum Change {
     Prune,
     /// What was dead or pruned was dropped from the files.
     Compact,
-    /// An earlier generation was taken up again.
+    /// An earlier generation was restored.
     Rollback,
     /// Damaged segments were dropped.
     Repair,
@@ -47,38 +36,8 @@ pub enum Change {
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Ingest => "ingest",
-            Self::Delete => "delete",
-            Self::Prune => "prune",
-            Self::Compact => "compact",
-            Self::Rollback => "rollback",
-            Self::Repair => "repair",
-        })
+        self.serialize(f)
     }
-}
-
-/// What all segments of a corpus have in common.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
-    /// Which model embeds the passages.
-    pub embedder: EmbedderIdentity,
-    /// How documents are cut, as [`crate::Segmentation`] is written.
-    pub segmentation: String,
-    /// How documents are split into shards.
-    pub sharding: Sharding,
-    /// How vectors are stored and searched, as the index writes it; `auto` where nobody said.
-    #[serde(default = "auto", skip_serializing_if = "is_auto")]
-    pub dense: String,
-}
-
-fn auto() -> String {
-    "auto".to_owned()
-}
-
-/// Left out, so that corpora of before there was a choice keep their hash.
-fn is_auto(dense: &str) -> bool {
-    dense == "auto"
 }
 
 impl Settings {
@@ -95,15 +54,15 @@ impl Settings {
     }
 }
 
-/// What a generation consists of.
+/// The contents of a generation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     /// The version of this layout.
     pub(super) format: u32,
     /// The generation's number, from 1.
     pub(super) number: u64,
-    /// The generation that was current when its writer began. A writer's earlier generations, which
-    /// have the same, are of no use once a later one is published.
+    /// The generation that was current when its writer started. Of generations with the same base,
+    /// which one writer published, only the last is useful.
     pub(super) base: u64,
     /// What made it.
     pub(super) change: Change,
@@ -117,7 +76,7 @@ pub(super) struct Manifest {
 }
 
 impl Manifest {
-    /// A hash of the number, the embedder and all that can be read in some of the segments.
+    /// A hash of the number, the embedder and the contents of some of the segments.
     pub(super) fn fingerprint<'a>(
         &self,
         segments: impl Iterator<Item = &'a SegmentManifest>,
@@ -147,7 +106,7 @@ impl Manifest {
 pub(super) struct SegmentManifest {
     /// The name of its folder.
     pub(super) id: String,
-    /// The shard that all its documents belong to, from 0.
+    /// The shard of all its documents, from 0.
     pub(super) shard: u32,
     /// How many documents it holds, dead ones included.
     pub(super) documents: u32,
@@ -161,7 +120,7 @@ pub(super) struct SegmentManifest {
     pub(super) pruned_passages: u64,
     /// Its files, sorted by name.
     pub(super) files: Vec<FileManifest>,
-    /// The file with its marks, where it has any.
+    /// The file with its marks, if any.
     pub(super) marks: Option<FileManifest>,
 }
 
@@ -172,8 +131,17 @@ impl SegmentManifest {
         files.map(|file| file.bytes).sum()
     }
 
-    /// The recorded length of one of its files.
-    pub(super) fn bytes_of(&self, name: &str) -> Option<u64> {
+    /// Maps one of its files, which must have its recorded length.
+    pub(super) fn map(&self, dir: &Path, name: &str) -> Result<Mapped, CorpusError> {
+        Mapped::open(&dir.join(name), self.bytes_of(name)).map_err(CorpusError::opening)
+    }
+
+    /// Opens one of its files, which must have its recorded length, for reading by position.
+    pub(super) fn open(&self, dir: &Path, name: &str) -> Result<ReadAt, CorpusError> {
+        ReadAt::open(&dir.join(name), self.bytes_of(name)).map_err(CorpusError::opening)
+    }
+
+    fn bytes_of(&self, name: &str) -> Option<u64> {
         let file = self.files.iter().find(|file| file.name == name);
         file.map(|file| file.bytes)
     }
@@ -199,7 +167,7 @@ impl FileManifest {
         }
     }
 
-    /// Reads a whole file, which stands below `dir`.
+    /// Reads a whole file below `dir`.
     pub(super) fn of_file(dir: &Path, path: &Path) -> Result<Self, CorpusError> {
         let mut hasher = blake3::Hasher::new();
         File::open(path)
@@ -217,17 +185,10 @@ impl FileManifest {
         })
     }
 
-    /// Checks that a file is there with its length, not what it holds.
+    /// Checks presence and length of a file, not its contents.
     pub(super) fn check_length(&self, path: &Path) -> Result<(), CorpusError> {
-        let found = match path.metadata() {
-            Ok(metadata) => metadata.len(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(CorpusError::MissingFile {
-                    path: path.to_owned(),
-                });
-            }
-            Err(error) => return Err(CorpusError::io("read", path)(error)),
-        };
+        let metadata = path.metadata().map_err(StorageError::new("read", path));
+        let found = metadata.map_err(CorpusError::opening)?.len();
         match found == self.bytes {
             true => Ok(()),
             false => Err(CorpusError::damaged(
@@ -238,7 +199,7 @@ impl FileManifest {
     }
 }
 
-/// Where the version of the layout stands: the first version had it at the top.
+/// The version of the layout: the first version had it at the top level.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Format {
@@ -259,15 +220,15 @@ impl Format {
     }
 }
 
-/// What `CURRENT` says: which generation is published.
+/// The contents of `CURRENT`: which generation is published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Current {
     pub(super) number: u64,
-    /// The hash that its manifest calls its own.
+    /// The hash of its manifest.
     blake3: String,
 }
 
-/// A manifest as it is written: with the hash of its JSON.
+/// A manifest as written: with the hash of its JSON.
 #[derive(Deserialize)]
 struct Sealed {
     manifest: Manifest,
@@ -281,12 +242,12 @@ fn seal(manifest: &Manifest, path: &Path) -> Result<(Vec<u8>, String), CorpusErr
     Ok((json, hash))
 }
 
-/// What is published; `None` where the folder is no corpus, or its first generation was never
-/// published.
+/// The published generation; `None` where the folder is no corpus, or its first generation was
+/// never published.
 ///
 /// # Errors
-/// [`CorpusError::CurrentLost`] where there is no `CURRENT`, but more than one interrupted first
-/// publication can leave.
+/// [`CorpusError::CurrentLost`] where there is no `CURRENT`, but more than an interrupted first
+/// publication leaves.
 pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
     let path = layout::current(corpus);
     let text = match fs::read(&path) {
@@ -319,16 +280,16 @@ pub(super) fn current(corpus: &Path) -> Result<Option<Current>, CorpusError> {
     })
 }
 
-/// The first generation, sealed and with the line that `CURRENT` is to hold, where its writer was
-/// interrupted just before publishing it. `None` where there is nothing of a corpus, or only
-/// segments that no manifest named yet.
+/// The first generation, with the line for `CURRENT`, where its writer was interrupted just before
+/// publishing it. `None` where there is nothing of a corpus, or only segments that no manifest
+/// names.
 ///
 /// # Errors
-/// [`CorpusError::CurrentLost`] where the folder holds what no first publication leaves: it was
-/// published, and `CURRENT` was lost.
+/// [`CorpusError::CurrentLost`] where the folder holds more than an interrupted first publication
+/// leaves: it was published, and `CURRENT` was lost.
 pub(super) fn unpublished(corpus: &Path) -> Result<Option<(Manifest, String)>, CorpusError> {
     match numbers(corpus, u64::MAX)?.as_slice() {
-        // A writer makes the folder of generations before it writes a segment.
+        // A writer creates the folder of generations before it writes a segment.
         [] if layout::generations(corpus).is_dir() && layout::newest(corpus)? <= 1 => Ok(None),
         [] if layout::newest(corpus)? == 0 => Ok(None),
         [1] => match read_sealed(corpus, 1) {
@@ -340,7 +301,7 @@ pub(super) fn unpublished(corpus: &Path) -> Result<Option<(Manifest, String)>, C
     }
 }
 
-/// What is published.
+/// The published generation.
 ///
 /// # Errors
 /// [`CorpusError::NotACorpus`], [`CorpusError::CurrentLost`], [`CorpusError::Damaged`],
@@ -357,14 +318,14 @@ pub(super) fn published(corpus: &Path) -> Result<Current, CorpusError> {
     }
 }
 
-/// The number that `CURRENT` names, whether that generation is there or not; 0 for none.
+/// The number in `CURRENT`, whether that generation exists or not; 0 for none.
 pub(super) fn claimed(corpus: &Path) -> u64 {
     let current = current(corpus).ok().flatten();
     current.map_or(0, |current| current.number)
 }
 
-/// Refuses generations that are newer than what an interrupted publication after `current` leaves:
-/// `CURRENT` was put back to an earlier state, and they would be swept away as never published.
+/// Refuses generations newer than an interrupted publication after `current` leaves: `CURRENT` was
+/// set back to an earlier state, and they would be removed as never published.
 pub(super) fn refuse_newer(corpus: &Path, current: u64) -> Result<(), CorpusError> {
     let newer = numbers(corpus, u64::MAX)?;
     match newer
@@ -405,12 +366,14 @@ pub(super) fn read(corpus: &Path, number: u64) -> Result<Manifest, CorpusError> 
     Ok(read_sealed(corpus, number)?.0)
 }
 
+/// The contents of a file that a generation needs.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, CorpusError> {
+    fs::read(path).map_err(|error| CorpusError::opening(StorageError::new("read", path)(error)))
+}
+
 fn read_sealed(corpus: &Path, number: u64) -> Result<(Manifest, String), CorpusError> {
     let path = layout::generation(corpus, number);
-    let text = fs::read(&path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => CorpusError::MissingFile { path: path.clone() },
-        _ => CorpusError::io("read", &path)(error),
-    })?;
+    let text = read_file(&path)?;
     let damaged = |reason: String| CorpusError::damaged(&path, reason);
     let format = serde_json::from_slice::<Format>(&text)
         .map_err(|error| damaged(error.to_string()))?
@@ -426,16 +389,16 @@ fn read_sealed(corpus: &Path, number: u64) -> Result<(Manifest, String), CorpusE
         serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     sealed.manifest.validate().map_err(damaged)?;
     if seal(&sealed.manifest, &path)?.1 != sealed.blake3 {
-        return Err(damaged("it does not have its own hash".to_owned()));
+        return Err(damaged("its hash does not match".to_owned()));
     }
     if sealed.manifest.number != number {
         let found = sealed.manifest.number;
-        return Err(damaged(format!("it calls itself generation {found}")));
+        return Err(damaged(format!("it says that it is generation {found}")));
     }
     Ok((sealed.manifest, sealed.blake3))
 }
 
-/// Writes a manifest to the disk and returns what `CURRENT` has to say to publish it.
+/// Writes a manifest to the disk and returns the line for `CURRENT` that publishes it.
 pub(super) fn write(corpus: &Path, manifest: &Manifest) -> Result<String, CorpusError> {
     let path = layout::generation(corpus, manifest.number);
     let (json, blake3) = seal(manifest, &path)?;
@@ -456,7 +419,7 @@ pub(super) fn publish(corpus: &Path, current: &str) -> Result<(), CorpusError> {
     Ok(file.rename()?)
 }
 
-/// What `CURRENT` says of a generation.
+/// The contents of `CURRENT` for a generation.
 fn current_line(number: u64, blake3: &str) -> String {
     format!("{number} {blake3}\n")
 }
@@ -473,7 +436,7 @@ pub(super) fn numbers(corpus: &Path, current: u64) -> Result<Vec<u64>, CorpusErr
     Ok(numbers)
 }
 
-/// Where a file of a generation stands, given the segment whose it is.
+/// The files of a segment in a generation, its marks included, with their paths.
 pub(super) fn files_of(corpus: &Path, segment: &SegmentManifest) -> Vec<(PathBuf, FileManifest)> {
     let dir = layout::segment(corpus, &segment.id);
     let own = segment

@@ -1,14 +1,13 @@
 //! What a generation says about a segment's contents: which documents are gone and which passages
 //! are pruned. The segment itself never changes.
 
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::CorpusError;
 use super::layout;
-use super::manifest::FileManifest;
+use super::manifest::{self, FileManifest};
 
 /// Marks on one segment. Written once as JSON, never changed: more marks make a new file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -32,7 +31,7 @@ impl Marks {
         self.dead.is_empty() && self.pruned.is_empty()
     }
 
-    /// The mark on a passage, where it is pruned.
+    /// The mark on a passage, if it is pruned.
     pub(super) fn of_passage(&self, ordinal: usize) -> Option<&PrunedMark> {
         let found = self
             .pruned
@@ -47,7 +46,7 @@ impl Marks {
         self.dead.dedup();
     }
 
-    /// Marks passages as pruned; of two marks on a passage the new one stays.
+    /// Marks passages as pruned; a new mark replaces an earlier one on the same passage.
     pub(super) fn prune(&mut self, marks: Vec<PrunedMark>) {
         let mut all: Vec<PrunedMark> = marks.into_iter().rev().collect();
         all.extend(std::mem::take(&mut self.pruned));
@@ -58,12 +57,7 @@ impl Marks {
     }
 
     pub(super) fn read(path: &Path) -> Result<Self, CorpusError> {
-        let text = fs::read(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => CorpusError::MissingFile {
-                path: path.to_owned(),
-            },
-            _ => CorpusError::io("read", path)(error),
-        })?;
+        let text = manifest::read_file(path)?;
         serde_json::from_slice(&text).map_err(|error| CorpusError::damaged(path, error.to_string()))
     }
 

@@ -2,15 +2,15 @@
 //!
 //! A corpus folder holds
 //!
-//! - `CURRENT`: the number and hash of the published generation, as text. Replacing this file is
-//!   the only commit point: before it the old generation stands, after it the new one.
-//! - `generations/{n:08}.json`: what generation n consists of ([`manifest`]), never rewritten. Who
-//!   reads a generation holds a shared lock on this file ([`pin`]).
+//! - `CURRENT`: the number and hash of the published generation, as text. Replacing this file is the
+//!   only commit point: before it the old generation is current, after it the new one.
+//! - `generations/{n:08}.json`: what generation n consists of ([`manifest`]), never rewritten.
+//!   Readers of a generation hold a shared lock on this file ([`pin`]).
 //! - `segments/{n:08}-{shard:03}/`: documents and passages of one shard that came with generation
 //!   n, never rewritten.
 //! - `marks/{n:08}.{segment}.json`: which documents of a segment are gone and which of its passages
 //!   are pruned, as of generation n, never rewritten.
-//! - `staging/`: segments under construction; a killed writer's leftovers go at the next open.
+//! - `staging/`: segments under construction; a killed writer's leftovers are removed at the next open.
 //! - `LOCK`: held by the one writer.
 //!
 //! It holds no vectors and no search index; the index crate adds its files to a staged segment.
@@ -30,6 +30,7 @@ mod pin;
 mod record;
 mod recovery;
 mod segment;
+mod settings;
 mod shards;
 mod staged;
 mod validate;
@@ -39,11 +40,12 @@ mod writer;
 pub use corpus::Corpus;
 pub use error::CorpusError;
 pub use info::{CorpusInfo, PastGeneration, ShardInfo, history};
-pub use join::{JoinProgress, join};
+pub use join::join;
 pub use known::{DocumentState, Known, Published};
-pub use manifest::{Change, EmbedderIdentity, Settings};
+pub use manifest::Change;
 pub use segment::Segment;
+pub use settings::{EmbedderIdentity, Setting, Settings};
 pub use shards::{Active, Assigner, Sharding};
 pub use staged::{Pruned, StagedSegment};
-pub use verify::{Damage, VerifyProgress, verify};
+pub use verify::{ByteProgress, Damage, verify};
 pub use writer::{PlaceMark, PruneMark, Writer};

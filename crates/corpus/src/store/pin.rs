@@ -1,4 +1,4 @@
-//! Keeping a generation from being collected while somebody reads it.
+//! Pins: they keep a generation from being collected while somebody reads it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -8,18 +8,18 @@ use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, Manifest};
 
-/// How often a reader looks again where a generation is replaced and collected just as it comes.
+/// How often a reader retries where a generation is replaced and collected while it opens.
 const ATTEMPTS: usize = 1000;
 
-/// As long as it lives, the files of its generation are not removed, by any process.
+/// While it exists, no process removes the files of its generation.
 #[derive(Debug)]
 pub(super) struct Pin {
-    /// Locked, shared, as long as it is open; `None` where the file system knows no locks.
+    /// Holds a shared lock; `None` on file systems without locks.
     _lock: Option<File>,
 }
 
 impl Pin {
-    /// Locks a generation's manifest; `None` where it is gone, or about to be.
+    /// Locks a generation's manifest; `None` if it is removed, or about to be.
     fn take(path: &Path) -> Result<Option<Self>, CorpusError> {
         let lock = match File::open(path) {
             Ok(file) => match file.try_lock_shared() {
@@ -30,7 +30,7 @@ impl Pin {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(CorpusError::io("open", path)(error)),
         };
-        // What is still there after the lock was taken is not collected any more.
+        // If it still exists after locking, it will not be collected.
         Ok(exists(path)?.then_some(Self { _lock: lock }))
     }
 }
@@ -39,7 +39,7 @@ fn exists(path: &Path) -> Result<bool, CorpusError> {
     path.try_exists().map_err(CorpusError::io("look at", path))
 }
 
-/// Pins a generation that may be collected just now; `None` where it was.
+/// Pins a generation; `None` if it was collected meanwhile.
 pub(super) fn pin(dir: &Path, number: u64) -> Result<Option<Pin>, CorpusError> {
     Pin::take(&layout::generation(dir, number))
 }
@@ -57,7 +57,7 @@ pub(super) fn pin_current(dir: &Path) -> Result<(Manifest, Pin), CorpusError> {
                 return Err(CorpusError::MissingFile { path });
             }
         }
-        // A newer generation was published meanwhile, and this one is being removed.
+        // A newer generation was published, and this one is being removed.
         std::thread::yield_now();
     }
     Err(CorpusError::Locked {
@@ -68,7 +68,7 @@ pub(super) fn pin_current(dir: &Path) -> Result<(Manifest, Pin), CorpusError> {
 /// Removes a generation's manifest unless somebody reads it. Returns whether it is gone.
 pub(super) fn remove_unless_pinned(dir: &Path, number: u64) -> Result<bool, CorpusError> {
     let path = layout::generation(dir, number);
-    // Some file systems lock exclusively only what is open for writing.
+    // Some file systems only lock exclusively what is open for writing.
     let opened = File::options().read(true).write(true).open(&path);
     let file = match opened {
         Ok(file) => file,
@@ -77,7 +77,7 @@ pub(super) fn remove_unless_pinned(dir: &Path, number: u64) -> Result<bool, Corp
     };
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Ok(false),
-        // Where there are no locks, nobody can have one.
+        // Without locks nobody can hold one.
         Ok(()) | Err(TryLockError::Error(_)) => {
             ken_storage::remove(&path)?;
             Ok(true)

@@ -1,7 +1,13 @@
 //! The lines of a segment's two JSON Lines files.
 
+use std::ops::Range;
+
+use ken_storage::ReadAt;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::error::CorpusError;
 
 /// One line of `documents.jsonl`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -12,7 +18,7 @@ pub(super) struct DocumentRecord {
     pub(super) digest: String,
     /// The document's title; may be empty.
     pub(super) title: String,
-    /// Everything else that the source said about the document.
+    /// Everything else that the source says about the document.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) metadata: Map<String, Value>,
 }
@@ -24,4 +30,16 @@ pub(super) struct PassageRecord {
     pub(super) id: String,
     /// The passage's text.
     pub(super) text: String,
+}
+
+/// Reads the line at `place`; `name` is what it holds, for messages.
+pub(super) fn read<T: DeserializeOwned>(
+    lines: &ReadAt,
+    place: Option<Range<u64>>,
+    name: impl Fn() -> String,
+) -> Result<T, CorpusError> {
+    let damaged = |reason| CorpusError::damaged(lines.path(), reason);
+    let line = place.map(|place| lines.bytes(place)).transpose()?.flatten();
+    let line = line.ok_or_else(|| damaged(format!("{} has no valid place", name())))?;
+    serde_json::from_slice(&line).map_err(|error| damaged(format!("{}: {error}", name())))
 }

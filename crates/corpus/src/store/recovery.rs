@@ -1,5 +1,5 @@
-//! Going on with a corpus whose current generation cannot be read, or should not be: a rollback, and
-//! a repair. Both need nothing but the manifest of the generation that they take up.
+//! Recovering a corpus whose current generation cannot or should not be read: rollback and repair.
+//! Both need only the manifest of the generation that they restore.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -8,7 +8,6 @@ use std::path::Path;
 use super::admission::lock;
 use super::collect::collect;
 use super::error::CorpusError;
-use super::known::Known;
 use super::layout;
 use super::manifest::{self, Change, Manifest};
 use super::pin::pin_current;
@@ -16,12 +15,12 @@ use super::verify::{self, Damage};
 use super::writer::Writer;
 
 impl Writer {
-    /// Takes up an earlier generation again, as a new one, whatever state the current one is in.
+    /// Restores an earlier generation as a new one, whatever state the current one is in.
     ///
     /// # Errors
     /// [`CorpusError::UnknownGeneration`] where it is not kept; [`CorpusError::NotACorpus`];
-    /// [`CorpusError::Locked`]; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] where it is
-    /// damaged itself; [`CorpusError::Io`].
+    /// [`CorpusError::Locked`]; [`CorpusError::Damaged`] or [`CorpusError::MissingFile`] where it
+    /// is damaged itself; [`CorpusError::Io`].
     pub fn rollback(dir: &Path, number: u64) -> Result<u64, CorpusError> {
         let lock = lock_existing(dir)?;
         let kept = kept(dir)?;
@@ -39,13 +38,12 @@ impl Writer {
         Self::recovering(dir, &past, lock)?.commit_segments(Change::Rollback, past.segments)
     }
 
-    /// Publishes a generation without the segments that are damaged, found by [`verify()`]. Their
-    /// documents count as unknown afterwards, so that an ingest takes them in again. Where the
-    /// current generation itself cannot be read, the newest one that is whole takes its place, or,
-    /// if none is, what is whole of the newest one. Earlier generations that are damaged are given
-    /// up.
+    /// Publishes a generation without the damaged segments that [`verify()`] found. Their documents
+    /// count as unknown afterwards, so that they can be ingested again. Where the current
+    /// generation itself cannot be read, the newest whole one takes its place, or, if none is
+    /// whole, the undamaged segments of the newest one. Damaged earlier generations are dropped.
     ///
-    /// Each damage is looked at once more: what can be read this time is kept.
+    /// All damage is checked again: what can be read this time is kept.
     ///
     /// # Errors
     /// [`CorpusError::Unrecoverable`] where no manifest can be read; [`CorpusError::NotACorpus`];
@@ -68,7 +66,7 @@ impl Writer {
             }
             None => newest_whole(dir)?,
         };
-        let mut given_up = damaged(dir, manifest.number, is_suspect)?;
+        let mut dropped = damaged(dir, manifest.number, is_suspect)?;
         let mut number = manifest.number;
         if !lost.is_empty() || !is_readable {
             let mut kept = manifest.segments.clone();
@@ -77,9 +75,9 @@ impl Writer {
             number = writer.commit_segments(Change::Repair, kept)?;
         }
         if !lost.is_empty() {
-            given_up.push(manifest.number);
+            dropped.push(manifest.number);
         }
-        for past in given_up {
+        for past in dropped {
             ken_storage::remove(&layout::generation(dir, past))?;
         }
         ken_storage::sync_dir(&layout::generations(dir))?;
@@ -87,42 +85,34 @@ impl Writer {
         Ok(number)
     }
 
-    /// A writer that opened nothing: it can do no more than commit what a manifest names.
+    /// A writer that opened nothing: it can only commit what a manifest names.
     fn recovering(dir: &Path, manifest: &Manifest, lock: File) -> Result<Self, CorpusError> {
         let number = match current(dir)? {
             Some(current) => current.number,
-            // Higher than all that was ever published.
+            // Higher than any that was ever published.
             None => layout::newest(dir)?.max(manifest::claimed(dir)),
         };
         Self {
-            dir: dir.to_owned(),
-            settings: manifest.settings.clone(),
-            number,
-            base: number,
-            segments: Vec::new(),
-            known: Known::default(),
-            stages: 0,
             is_recovering: true,
-            is_durable: true,
-            _lock: lock,
+            ..Self::new(dir, manifest.settings.clone(), number, lock)
         }
         .swept()
     }
 }
 
-/// Locks a folder that holds something of a corpus, whether it can be opened or not.
+/// Locks the folder of a corpus, whether it can be opened or not.
 fn lock_existing(dir: &Path) -> Result<File, CorpusError> {
     match manifest::published(dir) {
-        // Before the lock makes a file.
+        // Before locking creates a file.
         Err(error @ CorpusError::NotACorpus { .. }) => Err(error),
         _ => lock(dir),
     }
 }
 
-/// The current generation; `None` where its manifest cannot be read, or newer ones are there.
+/// The current generation; `None` where its manifest cannot be read, or newer ones exist.
 ///
 /// # Errors
-/// One of another version of ken, which is not to be touched.
+/// A generation of another version of ken, which is not to be touched.
 fn current(dir: &Path) -> Result<Option<Manifest>, CorpusError> {
     match pin_current(dir) {
         Ok((manifest, _)) if manifest::refuse_newer(dir, manifest.number).is_ok() => {
@@ -133,14 +123,14 @@ fn current(dir: &Path) -> Result<Option<Manifest>, CorpusError> {
     }
 }
 
-/// The generations that can be returned to.
+/// The generations that a rollback can restore.
 fn kept(dir: &Path) -> Result<Vec<u64>, CorpusError> {
     // What is newer than the current one was never published.
     let newest = current(dir)?.map_or(u64::MAX, |current| current.number);
     manifest::numbers(dir, newest)
 }
 
-/// The ids of the segments that are damaged, of those that are suspected.
+/// The ids of the suspected segments that are damaged.
 fn damaged_segments(
     dir: &Path,
     manifest: &Manifest,
@@ -154,8 +144,8 @@ fn damaged_segments(
     damaged.map(|segment| segment.id.clone()).collect()
 }
 
-/// The newest generation without any damage, or else the newest that can be read, with the ids of
-/// its damaged segments.
+/// The newest undamaged generation, or else the newest that can be read, with the ids of its
+/// damaged segments.
 fn newest_whole(dir: &Path) -> Result<(Manifest, HashSet<String>), CorpusError> {
     let mut newest = None;
     for number in manifest::numbers(dir, u64::MAX)?.into_iter().rev() {
@@ -175,7 +165,7 @@ fn newest_whole(dir: &Path) -> Result<(Manifest, HashSet<String>), CorpusError> 
     })
 }
 
-/// The generations beside `current` that nobody can return to.
+/// The generations other than `current` that no rollback can restore.
 fn damaged(
     dir: &Path,
     current: u64,

@@ -1,5 +1,4 @@
-//! Reading one immutable segment as a generation sees it: its passages by ordinal, and which of
-//! them are live.
+//! Reading one immutable segment as of a generation: its passages by ordinal, and which are live.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +11,13 @@ use super::error::CorpusError;
 use super::layout;
 use super::manifest::{self, SegmentManifest};
 use super::marks::Marks;
-use super::record::{DocumentRecord, PassageRecord};
+use super::record::{self, DocumentRecord, PassageRecord};
 use crate::passage::{Passage, PassageId};
 
-/// A set of documents and passages that were published together.
+/// Documents and passages that were published together.
 ///
-/// Passages are counted from 0 by their ordinal, which never changes; those of documents that were
-/// deleted or replaced, and pruned ones, keep their ordinals and are no longer live.
+/// Passages are numbered from 0 by their ordinal, which never changes; those of deleted or replaced
+/// documents, and pruned ones, keep their ordinals and are no longer live.
 #[derive(Debug)]
 pub struct Segment {
     dir: PathBuf,
@@ -34,7 +33,7 @@ pub struct Segment {
     live_passages: FixedBitSet,
     live_passage_count: usize,
     pruned_count: usize,
-    /// The file with its marks, where it has any.
+    /// The file with its marks, if any.
     marks: Option<PathBuf>,
 }
 
@@ -52,16 +51,8 @@ impl Segment {
         for (path, file) in manifest::files_of(corpus, manifest) {
             file.check_length(&path)?;
         }
-        let index = Mapped::open(
-            &dir.join(layout::PASSAGE_INDEX),
-            manifest.bytes_of(layout::PASSAGE_INDEX),
-        )
-        .map_err(CorpusError::opening)?;
-        let passages = ReadAt::open(
-            &dir.join(layout::PASSAGES),
-            manifest.bytes_of(layout::PASSAGES),
-        )
-        .map_err(CorpusError::opening)?;
+        let index = manifest.map(&dir, layout::PASSAGE_INDEX)?;
+        let passages = manifest.open(&dir, layout::PASSAGES)?;
         let passage_count = usize::try_from(manifest.passages).unwrap_or(usize::MAX);
         if Some(index.len()) != passage_count.checked_add(1).map(|n| n.saturating_mul(8)) {
             return Err(CorpusError::damaged(
@@ -92,7 +83,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Takes what is marked out of the live; `None` where a mark has no place.
+    /// Applies marks; `None` if one is out of range.
     fn mark(&mut self, marks: &Marks) -> Option<()> {
         for &document in &marks.dead {
             let document = document as usize;
@@ -108,7 +99,7 @@ impl Segment {
             if ordinal >= self.passage_count {
                 return None;
             }
-            // A mark on a dead document's passage says nothing any more.
+            // A mark on a dead document's passage no longer matters.
             self.pruned_count += usize::from(self.live_passages.contains(ordinal));
             self.live_passages.set(ordinal, false);
         }
@@ -133,8 +124,7 @@ impl Segment {
         self.shard
     }
 
-    /// How many passages the segment holds, dead and pruned ones included: ordinals run from 0 to
-    /// here.
+    /// How many passages the segment holds, dead and pruned ones included: the end of the ordinals.
     #[must_use]
     pub fn passage_count(&self) -> usize {
         self.passage_count
@@ -198,7 +188,7 @@ impl Segment {
         })
     }
 
-    /// The ordinal of the live passage that `id` names.
+    /// The ordinal of the live passage of this id.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`] where a record cannot be read.
@@ -207,7 +197,7 @@ impl Segment {
         Ok(ordinal.filter(|&ordinal| self.is_live(ordinal)))
     }
 
-    /// The same for a live document's passage that may be pruned.
+    /// As [`Segment::ordinal_of`], for the passage of a live document that may be pruned.
     ///
     /// # Errors
     /// As [`Segment::ordinal_of`].
@@ -218,7 +208,7 @@ impl Segment {
         let Some(document) = self.live_document(doc_id)? else {
             return Ok(None);
         };
-        // The passages of a document ascend by position, some of which may be gone.
+        // The passages of a document are sorted by position, with gaps.
         let mut range = self.documents.passages(document);
         while !range.is_empty() {
             let middle = range.start.midpoint(range.end);
@@ -256,7 +246,7 @@ impl Segment {
         self.documents.passages(document)
     }
 
-    /// What the source said about a document, besides its title.
+    /// What the source says about a document, besides its title.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`] where its record cannot be read.
@@ -264,7 +254,7 @@ impl Segment {
         Ok(self.document(document)?.metadata)
     }
 
-    /// The ordinals of its live documents' passages that are pruned for a reason that begins so,
+    /// The ordinals of the pruned passages of live documents whose reason has this prefix,
     /// ascending.
     ///
     /// # Errors
@@ -281,7 +271,7 @@ impl Segment {
         Ok(ordinals.filter(of_live).collect())
     }
 
-    /// What is marked in it.
+    /// Its marks.
     pub(super) fn marks(&self) -> Result<Marks, CorpusError> {
         self.marks
             .as_deref()
@@ -295,18 +285,12 @@ impl Segment {
     pub(super) fn record(&self, ordinal: usize) -> Result<PassageRecord, CorpusError> {
         let offset = |ordinal: usize| self.index.u64_at(ordinal.checked_mul(8)?);
         let place = offset(ordinal).zip(offset(ordinal.saturating_add(1)));
-        let line = place.map(|(start, end)| self.passages.bytes(start..end));
-        let line = line.transpose()?.flatten().ok_or_else(|| {
-            let reason = format!("passage {ordinal} has no valid place");
-            CorpusError::damaged(self.passages.path(), reason)
-        })?;
-        serde_json::from_slice(&line).map_err(|error| {
-            CorpusError::damaged(self.passages.path(), format!("passage {ordinal}: {error}"))
-        })
+        let place = place.map(|(start, end)| start..end);
+        record::read(&self.passages, place, || format!("passage {ordinal}"))
     }
 }
 
-/// A set of all numbers below `count`.
+/// The set of all numbers below `count`.
 fn all(count: usize) -> FixedBitSet {
     let mut set = FixedBitSet::with_capacity(count);
     set.insert_range(..);

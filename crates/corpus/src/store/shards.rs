@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sharding {
     /// The number of shards, at least 1.
     pub count: u32,
-    /// Another seed splits in another way.
+    /// Determines the split.
     pub seed: u64,
 }
 
@@ -22,6 +22,12 @@ impl Default for Sharding {
     /// Everything in one shard.
     fn default() -> Self {
         Self { count: 1, seed: 0 }
+    }
+}
+
+impl fmt::Display for Sharding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} shards (seed {})", self.count, self.seed)
     }
 }
 
@@ -48,7 +54,7 @@ impl Active {
         }
     }
 
-    /// How many shards are asked for; `None` for all.
+    /// How many shards are requested; `None` for all.
     #[must_use]
     pub fn scale(self) -> Option<u32> {
         match self {
@@ -71,8 +77,8 @@ impl fmt::Display for Active {
 /// Gives new documents their shards.
 ///
 /// A document goes into the smaller of two shards that the seeded hash of its id names. So the
-/// parts are random, and differ in size by a few documents only, where one hash alone would leave
-/// them apart by the square root of their size (Azar et al. 1994, Balanced Allocations).
+/// parts are random, and their sizes differ by a few documents only, where a single hash would make
+/// them differ by the square root of their size (Azar et al. 1994, Balanced Allocations).
 #[derive(Debug, Clone)]
 pub struct Assigner {
     sharding: Sharding,
@@ -80,7 +86,7 @@ pub struct Assigner {
 }
 
 impl Assigner {
-    /// Goes on from shards that hold so many documents; missing numbers are 0.
+    /// Continues from shards that hold these numbers of documents; missing numbers are 0.
     #[must_use]
     pub fn new(sharding: Sharding, documents: &[u64]) -> Self {
         let mut documents = documents.to_vec();

@@ -1,4 +1,4 @@
-//! A segment under construction. Nothing of it can be seen before it is published.
+//! A segment under construction. Nothing of it is visible before it is published.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -17,19 +17,20 @@ use super::segment::Segment;
 use crate::document::Document;
 use crate::passage::{Passage, PassageId};
 
-/// What becomes of pruned passages that are copied.
+/// What becomes of pruned passages when a segment is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pruned {
     /// They stay, and stay pruned.
     Kept,
-    /// They are left out for good.
+    /// They are dropped for good.
     Dropped,
 }
 
-/// Documents and passages of a shard that wait to be published together.
+/// Documents and passages of a shard to be published together.
 ///
-/// Other rooms add their files below [`StagedSegment::dir`] before it is published; they are
-/// published with it. A stage that is dropped is swept away when the next writer opens the corpus.
+/// Other crates add their files below [`StagedSegment::dir`] before it is published; they are
+/// published with it. A staged segment that is dropped is removed when the next writer opens the
+/// corpus.
 #[derive(Debug)]
 pub struct StagedSegment {
     dir: PathBuf,
@@ -38,7 +39,7 @@ pub struct StagedSegment {
     passages: JsonLines,
     passage_index: BufWriter<File>,
     passage_count: u64,
-    /// Where each document's line and passages begin.
+    /// Where each document's line starts, and its first passage.
     document_index: Vec<(u64, u64)>,
     ids: Vec<u64>,
     seen: HashSet<[u8; 16]>,
@@ -68,8 +69,8 @@ impl StagedSegment {
         Ok(staged)
     }
 
-    /// Adds a document with its passages' texts, in order, and returns them as passages. A
-    /// document without passages is recorded too, so that it counts as known.
+    /// Adds a document with its passages' texts, in order, and returns them as passages. A document
+    /// without passages is recorded too, so that it counts as known.
     ///
     /// # Errors
     /// [`CorpusError::DuplicateDocument`], [`CorpusError::SegmentFull`], [`CorpusError::Io`].
@@ -99,13 +100,12 @@ impl StagedSegment {
         Ok(pushed)
     }
 
-    /// Adds the live documents of a published segment as they are, and calls `each` with the
-    /// ordinal, in that segment, and the contents of every passage that was added. Pruned passages
-    /// stay pruned, or are left out.
+    /// Adds the live documents of a published segment, and calls `each` with the ordinal, in that
+    /// segment, and the contents of every passage added.
     ///
     /// # Errors
-    /// As [`StagedSegment::push`], [`CorpusError::Damaged`] where a record cannot be read, and what
-    /// `each` returns.
+    /// As [`StagedSegment::push`], [`CorpusError::Damaged`] where a record cannot be read, and any
+    /// error of `each`.
     pub fn copy<E: From<CorpusError>>(
         &mut self,
         segment: &Segment,
@@ -142,7 +142,7 @@ impl StagedSegment {
         Ok(())
     }
 
-    /// The folder to put further files of the segment into.
+    /// The folder for other files of the segment.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -171,8 +171,8 @@ impl StagedSegment {
         self.pushed.iter().map(|id| &**id)
     }
 
-    /// Brings all files to the disk, and returns their folder, what they are and what is marked in
-    /// them. The segment has no id yet, and what lives in it is not counted.
+    /// Syncs all files, and returns their folder, manifest and marks. The segment has no id yet,
+    /// and what is live in it is not counted.
     pub(super) fn describe(mut self) -> Result<(PathBuf, SegmentManifest, Marks), CorpusError> {
         let files = self.sync()?;
         let described = SegmentManifest {

@@ -1,5 +1,5 @@
-//! What a manifest may say. Its names become paths and its numbers sizes, so both are checked where
-//! it is parsed, before anything else looks at it.
+//! Validation of manifests. Names become paths and numbers sizes, so both are checked right after
+//! parsing.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ const MOST_DIMENSIONS: usize = 1 << 20;
 const MOST_BYTES: u64 = 1 << 60;
 
 impl Manifest {
-    /// Says what is wrong, if anything is.
+    /// Fails with what is wrong.
     pub(super) fn validate(&self) -> Result<(), String> {
         let Sharding { count, .. } = self.settings.sharding;
         if !(1..=Sharding::MOST).contains(&count) {

@@ -1,4 +1,4 @@
-//! Reading every byte of a corpus against the hashes of its manifests.
+//! Checking every byte of a corpus against the hashes of its manifests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,50 +10,50 @@ use super::layout;
 use super::manifest::{self, FileManifest, Manifest};
 use super::pin::{Pin, pin, pin_current};
 
-/// A file that does not hold what it held when it was published.
+/// A file whose contents are not those that were published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Damage {
     /// The file.
     pub file: PathBuf,
     /// What is wrong with it.
     pub reason: String,
-    /// The generations that need it, ascending; none where no generation is readable by it.
+    /// The generations that need it, ascending; none where it is `CURRENT` or the current manifest.
     pub generations: Vec<u64>,
-    /// Whether the current generation needs it; otherwise only a rollback would miss it.
+    /// Whether the current generation needs it; otherwise only a rollback would.
     pub current: bool,
-    /// The segment that cannot be used because of it; `None` where it is a manifest or `CURRENT`.
+    /// The segment that it makes unusable; `None` where it is a manifest or `CURRENT`.
     #[serde(skip)]
     pub(super) segment: Option<String>,
 }
 
-/// How far a check is.
+/// The progress of checking or copying files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VerifyProgress {
-    /// Bytes checked.
+pub struct ByteProgress {
+    /// Bytes done.
     pub bytes: u64,
     /// All bytes.
     pub bytes_total: u64,
 }
 
-/// Generations that are kept from being collected.
+/// Generations that cannot be collected.
 type Pinned = Vec<(Manifest, Pin)>;
 
-/// A file and which generations need it.
+/// A file and the generations that need it.
 struct Needed {
     file: FileManifest,
     segment: String,
     generations: Vec<u64>,
 }
 
-/// Checks all files of the corpus at `dir`, those that only earlier generations need included, and
-/// returns the damaged ones. What is being checked is not collected meanwhile.
+/// Checks all files of the corpus at `dir`, including those that only earlier generations need, and
+/// returns the damaged ones. What is being checked is not collected.
 ///
 /// # Errors
 /// [`CorpusError::NotACorpus`]; [`CorpusError::OtherFormat`]; [`CorpusError::Io`] where nothing can
-/// be said about the corpus at all.
+/// be said about the corpus.
 pub fn verify(
     dir: &Path,
-    progress: &mut dyn FnMut(VerifyProgress),
+    progress: &mut dyn FnMut(ByteProgress),
 ) -> Result<Vec<Damage>, CorpusError> {
     let mut damages = Vec::new();
     let current = match pin_current(dir) {
@@ -88,23 +88,20 @@ pub fn verify(
             }
         }
     }
-    let mut done = VerifyProgress {
+    let mut done = ByteProgress {
         bytes: 0,
         bytes_total: files.values().map(|needed| needed.file.bytes).sum(),
     };
     progress(done);
     for (path, needed) in files {
+        done.bytes += needed.file.bytes;
         if let Err(error) = check(&path, &needed.file) {
-            let (file, reason) = described(error)?;
             damages.push(Damage {
-                file,
-                reason,
                 current: number.is_some_and(|number| needed.generations.contains(&number)),
-                generations: needed.generations,
                 segment: Some(needed.segment),
+                ..damage(error, needed.generations)?
             });
         }
-        done.bytes += needed.file.bytes;
         progress(done);
     }
     Ok(damages)
@@ -122,16 +119,7 @@ fn pin_past(dir: &Path, current: u64) -> Result<(Pinned, Vec<Damage>), CorpusErr
         };
         match manifest::read(dir, number) {
             Ok(manifest) => past.push((manifest, pin)),
-            Err(error) => {
-                let (file, reason) = described(error)?;
-                damages.push(Damage {
-                    file,
-                    reason,
-                    generations: vec![number],
-                    current: false,
-                    segment: None,
-                });
-            }
+            Err(error) => damages.push(damage(error, vec![number])?),
         }
     }
     Ok((past, damages))
@@ -150,29 +138,36 @@ pub(super) fn check(path: &Path, expected: &FileManifest) -> Result<(), CorpusEr
     }
 }
 
-/// What keeps the current generation from being read.
+/// The damage that keeps the current generation from being read.
 fn damage_of_current(dir: &Path, error: CorpusError) -> Result<Damage, CorpusError> {
-    let (file, reason) = match error {
-        CorpusError::CurrentLost { reason, .. } => (layout::current(dir), reason),
+    let damage = match error {
+        CorpusError::CurrentLost { reason, .. } => {
+            let lost = CorpusError::damaged(&layout::current(dir), reason);
+            damage(lost, Vec::new())?
+        }
         CorpusError::Io(_) => return Err(error),
-        other => described(other)?,
+        other => damage(other, Vec::new())?,
+    };
+    Ok(Damage {
+        current: true,
+        ..damage
+    })
+}
+
+/// The damage that an error reports; errors about no file are passed on.
+fn damage(error: CorpusError, generations: Vec<u64>) -> Result<Damage, CorpusError> {
+    let (file, reason) = match error {
+        CorpusError::Damaged { path, reason } => (path, reason),
+        CorpusError::MissingFile { path } => (path, "it is missing".to_owned()),
+        // A file that the disk can no longer read is lost.
+        CorpusError::Io(error) => (error.path, error.source.to_string()),
+        other => return Err(other),
     };
     Ok(Damage {
         file,
         reason,
-        generations: Vec::new(),
-        current: true,
+        generations,
+        current: false,
         segment: None,
     })
-}
-
-/// What an error says about a file; errors that concern no file go on.
-fn described(error: CorpusError) -> Result<(PathBuf, String), CorpusError> {
-    match error {
-        CorpusError::Damaged { path, reason } => Ok((path, reason)),
-        CorpusError::MissingFile { path } => Ok((path, "it is missing".to_owned())),
-        // A disk that cannot read a file any more has lost it.
-        CorpusError::Io(error) => Ok((error.path, error.source.to_string())),
-        other => Err(other),
-    }
 }

@@ -1,4 +1,4 @@
-//! The one writer of a corpus. Whatever changes a corpus becomes a new generation here.
+//! The one writer of a corpus. Every change becomes a new generation here.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,36 +11,37 @@ use super::collect::{collect, remove_unpublished};
 use super::error::CorpusError;
 use super::known::Known;
 use super::layout;
-use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest, Settings};
+use super::manifest::{self, Change, FORMAT, Manifest, SegmentManifest};
 use super::marks::{Marks, PrunedMark};
 use super::segment::Segment;
+use super::settings::Settings;
 use super::staged::StagedSegment;
 use super::verify;
 use crate::passage::PassageId;
 
-/// A passage that is to be pruned, and why.
+/// A passage to prune, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PruneMark {
     /// The passage.
     pub passage_id: PassageId,
-    /// What it was judged by.
+    /// Its score.
     pub score: f64,
     /// Why.
     pub reason: String,
 }
 
-/// A passage that is to be pruned by its place.
+/// A passage to prune, by its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlaceMark {
     /// The number of the segment among those of the published generation, from 0.
     pub segment: usize,
     /// The passage in it.
     pub ordinal: usize,
-    /// What it was judged by.
+    /// Its score.
     pub score: f64,
 }
 
-/// A segment of another corpus, whose files stand in the staging folder.
+/// A segment of another corpus, whose files are in the staging folder.
 #[derive(Debug)]
 pub(super) struct Adopted {
     pub(super) dir: PathBuf,
@@ -48,45 +49,42 @@ pub(super) struct Adopted {
     pub(super) marks: Marks,
 }
 
-/// What comes to the published segments.
+/// What is published beside the current segments.
 enum Incoming {
     Staged(StagedSegment),
     Adopted(Adopted),
 }
 
-/// Exclusive access to write a corpus; dropping it gives the access back.
+/// Exclusive write access to a corpus, until it is dropped.
 #[derive(Debug)]
 pub struct Writer {
     pub(super) dir: PathBuf,
     pub(super) settings: Settings,
     /// The published generation; number 0 and no segments before the first.
     pub(super) number: u64,
-    /// The published generation when this writer began.
+    /// The published generation when this writer started.
     pub(super) base: u64,
     pub(super) segments: Vec<SegmentManifest>,
     /// The same segments, opened.
     pub(super) known: Known,
     pub(super) stages: u64,
-    /// What is published cannot be read, and is left behind.
+    /// Whether the published generation cannot be read and is to be superseded.
     pub(super) is_recovering: bool,
-    /// Whether the last publication is known to be on the disk.
+    /// Whether the last publication is on the disk.
     pub(super) is_durable: bool,
-    /// Locked as long as it is open.
+    /// Locked while it is open.
     pub(super) _lock: File,
 }
 
 impl Writer {
-    /// Opens a corpus for writing, creating the folder where there is none, and sweeps away what
-    /// a killed writer left. A first generation that was sealed when its writer was killed is
-    /// published.
+    /// Opens a corpus for writing, creates the folder if it is missing, and removes what a killed
+    /// writer left. A first generation that was sealed when its writer was killed is published.
     ///
     /// # Errors
-    /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherEmbedder`],
-    /// [`CorpusError::OtherSegmentation`], [`CorpusError::OtherSharding`] or
-    /// [`CorpusError::OtherDense`] where the corpus was made with other settings;
-    /// [`CorpusError::FolderInUse`] where the folder holds something else;
-    /// [`CorpusError::CurrentLost`] where it holds generations but no sign of which is published;
-    /// and what [`crate::Corpus::open`] may return.
+    /// [`CorpusError::Locked`] where another writer is at work; [`CorpusError::OtherSettings`]
+    /// where the corpus was made with other settings; [`CorpusError::FolderInUse`] where the folder
+    /// holds something else; [`CorpusError::CurrentLost`] where it holds generations but no sign of
+    /// which is published; and what [`crate::Corpus::open`] may return.
     pub fn create(dir: &Path, settings: Settings) -> Result<Self, CorpusError> {
         ken_storage::create_dir_all(dir)?;
         refuse_foreign_folder(dir)?;
@@ -100,11 +98,16 @@ impl Writer {
             check_settings(dir, &manifest.settings, &settings)?;
             return Self::resume(dir, manifest, lock);
         }
+        Self::new(dir, settings, 0, lock).swept()
+    }
+
+    /// A writer after generation `number` that has opened nothing.
+    pub(super) fn new(dir: &Path, settings: Settings, number: u64, lock: File) -> Self {
         Self {
             dir: dir.to_owned(),
             settings,
-            number: 0,
-            base: 0,
+            number,
+            base: number,
             segments: Vec::new(),
             known: Known::default(),
             stages: 0,
@@ -112,10 +115,9 @@ impl Writer {
             is_durable: true,
             _lock: lock,
         }
-        .swept()
     }
 
-    /// Opens a corpus that is there, with the settings that it has.
+    /// Opens an existing corpus, with its settings.
     ///
     /// # Errors
     /// [`CorpusError::NotACorpus`], [`CorpusError::Locked`], [`CorpusError::CurrentLost`], and what
@@ -128,7 +130,7 @@ impl Writer {
         Self::resume(dir, manifest, lock)
     }
 
-    /// Goes on from the current generation.
+    /// Continues from the current generation.
     fn resume(dir: &Path, manifest: Manifest, lock: File) -> Result<Self, CorpusError> {
         manifest::refuse_newer(dir, manifest.number)?;
         let segments = manifest
@@ -139,22 +141,15 @@ impl Writer {
         let known = Known::default();
         known.replace(segments);
         Self {
-            dir: dir.to_owned(),
-            settings: manifest.settings,
-            number: manifest.number,
-            base: manifest.number,
             segments: manifest.segments,
             known,
-            stages: 0,
-            is_recovering: false,
-            is_durable: true,
-            _lock: lock,
+            ..Self::new(dir, manifest.settings, manifest.number, lock)
         }
         .swept()
     }
 
     pub(super) fn swept(self) -> Result<Self, CorpusError> {
-        // A writer that was killed may not have come to this, and what follows removes files.
+        // A killed writer may not have got here, and what follows removes files.
         ken_storage::sync_dir(&self.dir)?;
         for folder in layout::generational(&self.dir) {
             ken_storage::create_dir_all(&folder)?;
@@ -176,13 +171,13 @@ impl Writer {
         &self.settings
     }
 
-    /// What is published; it follows every publication.
+    /// The published documents, also after later publications.
     #[must_use]
     pub fn known(&self) -> Known {
         self.known.clone()
     }
 
-    /// Begins a new segment of a shard.
+    /// Starts a new segment of a shard.
     ///
     /// # Errors
     /// [`CorpusError::Io`].
@@ -198,7 +193,7 @@ impl Writer {
         Ok(dir)
     }
 
-    /// Publishes segments of other corpora beside those that are there.
+    /// Publishes segments of other corpora beside the current ones.
     pub(super) fn adopt(&mut self, adopted: Vec<Adopted>) -> Result<u64, CorpusError> {
         let incoming = adopted.into_iter().map(Incoming::Adopted).collect();
         self.commit(
@@ -213,17 +208,15 @@ impl Writer {
     /// documents replace published ones of the same ids. Empty stages change nothing.
     ///
     /// # Errors
-    /// [`CorpusError::Io`]; the generation that was published before then still stands.
+    /// [`CorpusError::Io`]; the generation published before is then still current.
     pub fn publish(&mut self, staged: Vec<StagedSegment>) -> Result<u64, CorpusError> {
-        let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        let mut dead = Vec::new();
         for id in staged.iter().flat_map(StagedSegment::ids) {
             if let Some(place) = self.known.place_of(id)? {
-                dead.entry(place.segment)
-                    .or_default()
-                    .push(place.ordinal as u32);
+                dead.push((place.segment, place.ordinal as u32));
             }
         }
-        let marks = self.killed(dead)?;
+        let marks = self.marked(dead, Marks::kill)?;
         let incoming = full_stages(staged)?;
         self.commit(Change::Ingest, self.segments.clone(), marks, incoming)
     }
@@ -231,61 +224,49 @@ impl Writer {
     /// Deletes documents.
     ///
     /// # Errors
-    /// [`CorpusError::UnknownDocument`] where one is not there, before anything is changed;
+    /// [`CorpusError::UnknownDocument`] where one does not exist, before anything is changed;
     /// [`CorpusError::Io`].
     pub fn delete(&mut self, ids: &[String]) -> Result<u64, CorpusError> {
-        let mut dead: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+        let mut dead = Vec::new();
         for id in ids {
             let place = self.known.place_of(id)?;
             let place = place.ok_or_else(|| CorpusError::UnknownDocument { id: id.clone() })?;
-            dead.entry(place.segment)
-                .or_default()
-                .push(place.ordinal as u32);
+            dead.push((place.segment, place.ordinal as u32));
         }
-        let marks = self.killed(dead)?;
+        let marks = self.marked(dead, Marks::kill)?;
         self.commit(Change::Delete, self.segments.clone(), marks, Vec::new())
     }
 
-    /// Marks passages as pruned. They stay where they are and are left out of every result.
+    /// Marks passages as pruned. They stay in the files and are left out of every result.
     ///
     /// # Errors
-    /// [`CorpusError::UnknownPassage`] where one is not there, before anything is changed;
+    /// [`CorpusError::UnknownPassage`] where one does not exist, before anything is changed;
     /// [`CorpusError::Io`].
     pub fn prune(&mut self, marks: Vec<PruneMark>) -> Result<u64, CorpusError> {
-        let mut by_segment: BTreeMap<usize, Vec<PrunedMark>> = BTreeMap::new();
+        let mut pruned = Vec::new();
         for mark in marks {
             let place = self.known.passage_place(&mark.passage_id)?;
             let place = place.ok_or_else(|| CorpusError::UnknownPassage {
                 id: mark.passage_id.to_string(),
             })?;
-            by_segment
-                .entry(place.segment)
-                .or_default()
-                .push(PrunedMark {
-                    ordinal: place.ordinal as u32,
-                    score: mark.score,
-                    reason: mark.reason,
-                });
+            let mark = PrunedMark {
+                ordinal: place.ordinal as u32,
+                score: mark.score,
+                reason: mark.reason,
+            };
+            pruned.push((place.segment, mark));
         }
-        let segments = self.known.segments();
-        let marks = by_segment
-            .into_iter()
-            .map(|(segment, new)| {
-                let mut marks = segments[segment].marks()?;
-                marks.prune(new);
-                Ok((segment, marks))
-            })
-            .collect::<Result<_, CorpusError>>()?;
+        let marks = self.marked(pruned, Marks::prune)?;
         self.commit(Change::Prune, self.segments.clone(), marks, Vec::new())
     }
 
-    /// Marks passages as pruned for a reason, and takes back every earlier mark whose reason begins
-    /// as `reason_start` says, all in one generation. Other marks stay.
+    /// Marks passages as pruned for a reason, in place of all earlier marks whose reason starts
+    /// with `reason_start`, in one generation. Other marks stay.
     ///
     /// # Errors
     /// [`CorpusError::Io`], and marks that cannot be read; the generation that was published before
-    /// then still stands.
-    pub fn prune_anew(
+    /// is then still current.
+    pub fn replace_pruned(
         &mut self,
         reason_start: &str,
         reason: &str,
@@ -317,9 +298,8 @@ impl Writer {
         self.commit(Change::Prune, self.segments.clone(), changed, Vec::new())
     }
 
-    /// Checks that published segments, given by their ids, hold what was published. Whoever writes
-    /// them anew calls this first: damage that is copied gets a hash of its own, and is damage no
-    /// more to any later check.
+    /// Checks the contents of published segments, given by their ids. To be called before rewriting
+    /// them: damage that is copied gets a hash of its own, and no later check finds it.
     ///
     /// # Errors
     /// [`CorpusError::Damaged`], [`CorpusError::MissingFile`], [`CorpusError::Io`].
@@ -331,11 +311,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts staged segments, which hold the same documents, in the place of published ones, given
-    /// by their ids. `change` says what for. [`Writer::check_segments`] comes before the copying.
+    /// Replaces published segments, given by their ids, by staged ones that hold the same
+    /// documents. Call [`Writer::check_segments`] before copying.
     ///
     /// # Errors
-    /// [`CorpusError::Io`]; the generation that was published before then still stands.
+    /// [`CorpusError::Io`]; the generation published before is then still current.
     pub fn replace(
         &mut self,
         change: Change,
@@ -347,7 +327,8 @@ impl Writer {
         self.commit(change, segments, BTreeMap::new(), full_stages(staged)?)
     }
 
-    /// Makes sure that no earlier generation can be returned to, and returns the current one.
+    /// Makes sure that no rollback to an earlier generation is possible, and returns the current
+    /// one.
     ///
     /// # Errors
     /// [`CorpusError::Io`].
@@ -363,22 +344,28 @@ impl Writer {
         }
     }
 
-    /// The marks of segments some of whose documents die.
-    fn killed(
+    /// The marks of segments, given by number, after `mark` has added these.
+    fn marked<T>(
         &self,
-        dead: BTreeMap<usize, Vec<u32>>,
+        added: Vec<(usize, T)>,
+        mark: impl Fn(&mut Marks, Vec<T>),
     ) -> Result<BTreeMap<usize, Marks>, CorpusError> {
+        let mut by_segment: BTreeMap<usize, Vec<T>> = BTreeMap::new();
+        for (segment, new) in added {
+            by_segment.entry(segment).or_default().push(new);
+        }
         let segments = self.known.segments();
-        dead.into_iter()
-            .map(|(segment, documents)| {
+        by_segment
+            .into_iter()
+            .map(|(segment, new)| {
                 let mut marks = segments[segment].marks()?;
-                marks.kill(documents);
+                mark(&mut marks, new);
                 Ok((segment, marks))
             })
             .collect()
     }
 
-    /// Publishes a generation of segments that are there, as they are.
+    /// Publishes a generation of existing segments, unchanged.
     pub(super) fn commit_segments(
         &mut self,
         change: Change,
@@ -387,8 +374,8 @@ impl Writer {
         self.commit(change, segments, BTreeMap::new(), Vec::new())
     }
 
-    /// Publishes a generation of published segments, some with other marks than before, and of
-    /// staged ones. Without any change there is no new generation.
+    /// Publishes a generation of published segments, some with new marks, and of staged ones.
+    /// Without any change there is no new generation.
     fn commit(
         &mut self,
         change: Change,
@@ -400,9 +387,9 @@ impl Writer {
         if unchanged && change != Change::Compact {
             return Ok(self.number);
         }
-        self.check_standing()?;
+        self.check_current()?;
         let number = self.number + 1;
-        // A publication that failed half-way may have left its files.
+        // A failed publication may have left its files.
         remove_unpublished(&self.dir, self.number)?;
         for (at, marks) in marks {
             let name = layout::marks_name(number, &segments[at].id);
@@ -430,19 +417,19 @@ impl Writer {
         let current = manifest::write(&self.dir, &manifest)?;
         manifest::publish(&self.dir, &current)?;
 
-        // Readers may see the new generation from here on, whatever fails next.
+        // From here on readers may see the new generation, whatever fails next.
         self.number = number;
         self.known.replace(opened);
         self.is_recovering = false;
         self.is_durable = false;
         self.segments.clone_from(&manifest.segments);
         self.make_durable()?;
-        // What cannot be removed now is removed after the next publication.
+        // Whatever cannot be removed now is removed after the next publication.
         let _ = collect(&self.dir, &manifest);
         Ok(number)
     }
 
-    /// Brings the last publication to the disk, without which nothing older may go.
+    /// Syncs the last publication, before which nothing older may be removed.
     fn make_durable(&mut self) -> Result<(), CorpusError> {
         if !self.is_durable {
             ken_storage::sync_dir(&self.dir)?;
@@ -451,8 +438,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes sure that what is published is what this writer published last, and is on the disk.
-    fn check_standing(&mut self) -> Result<(), CorpusError> {
+    /// Checks that the published generation is what this writer published last, and is on the disk.
+    fn check_current(&mut self) -> Result<(), CorpusError> {
         self.make_durable()?;
         if self.is_recovering {
             return Ok(());
@@ -468,7 +455,7 @@ impl Writer {
         }
     }
 
-    /// Brings a segment to its place and describes it.
+    /// Moves a segment to its place and describes it.
     fn place(&self, incoming: Incoming, number: u64) -> Result<SegmentManifest, CorpusError> {
         let (dir, mut described, marks) = match incoming {
             Incoming::Staged(staged) => staged.describe()?,
@@ -497,8 +484,8 @@ impl Writer {
         Ok(described)
     }
 
-    /// Opens the segments of the next generation and counts what lives in them. Those that stay as
-    /// they are stay open.
+    /// Opens the segments of the next generation and counts what is live in them. Unchanged ones
+    /// stay open.
     fn open_all(&self, segments: &mut [SegmentManifest]) -> Result<Vec<Arc<Segment>>, CorpusError> {
         let known = self.known.segments();
         let open = |segment: &mut SegmentManifest| {
@@ -518,7 +505,7 @@ impl Writer {
     }
 }
 
-/// The stages that hold something; the others are removed.
+/// The non-empty stages; the others are removed.
 fn full_stages(staged: Vec<StagedSegment>) -> Result<Vec<Incoming>, CorpusError> {
     let (full, empty): (Vec<_>, Vec<_>) = staged
         .into_iter()

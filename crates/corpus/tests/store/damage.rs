@@ -1,5 +1,5 @@
-//! Files that do not hold what they should: what opening tells, what checking names, and what is left
-//! after a repair.
+//! Files that do not hold what they should: what opening reports, what checking names, and what is
+//! left after a repair.
 
 use std::path::PathBuf;
 

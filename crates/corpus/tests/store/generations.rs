@@ -199,7 +199,7 @@ fn marks_of_one_kind_are_set_anew_and_others_stay() {
     };
     let mut prune = |ordinals: &[usize]| {
         let marks: Vec<PlaceMark> = ordinals.iter().copied().map(place).collect();
-        writer.prune_anew(KIND, "score: head", &marks).unwrap()
+        writer.replace_pruned(KIND, "score: head", &marks).unwrap()
     };
     // In the order of their documents: a#0, a#1, b#0 and so on.
     assert_eq!(prune(&[1, 2]), 3);
@@ -221,7 +221,9 @@ fn marks_of_one_kind_are_set_anew_and_others_stay() {
     assert_eq!(prune(&[]), 5);
     assert_eq!(CorpusInfo::read(dir).unwrap().pruned, 1);
     writer.delete(&["b".to_owned()]).unwrap();
-    writer.prune_anew(KIND, "score: head", &[place(2)]).unwrap();
+    writer
+        .replace_pruned(KIND, "score: head", &[place(2)])
+        .unwrap();
     let corpus = Corpus::open(dir).unwrap();
     assert!(corpus.segments()[0].pruned_for(KIND).unwrap().is_empty());
 }

@@ -1,5 +1,5 @@
-//! The store: publishing, crashes, locks and damage; what makes and unmakes generations; shards; and
-//! any sequence of changes against a plain model.
+//! The store: publishing, crashes, locks and damage; what makes and unmakes generations; shards;
+//! and any sequence of changes against a plain model.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod crash;
@@ -33,7 +33,7 @@ fn settings() -> Settings {
     }
 }
 
-/// The same for so many shards.
+/// The same for several shards.
 fn sharded(count: u32) -> Settings {
     Settings {
         sharding: Sharding { count, seed: 0 },
@@ -107,7 +107,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Where a shard's first segment of a generation stands.
+/// The folder of a shard's first segment of a generation.
 fn segment(dir: &Path, name: &str) -> std::path::PathBuf {
     dir.join("segments").join(name)
 }

@@ -13,7 +13,7 @@ enum Step {
     /// Documents are added or replaced, by id and text.
     Ingest(BTreeMap<u8, String>),
     Delete(u8),
-    /// One in so many passages is pruned.
+    /// One in this many passages is pruned.
     Prune(usize),
     Compact,
     /// Segments become one, without a loss.

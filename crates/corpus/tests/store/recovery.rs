@@ -1,5 +1,5 @@
-//! What is left of a corpus whose `CURRENT`, manifests or names are not what they should be: nothing
-//! is taken for never published, and there is a way back.
+//! What is left of a corpus whose `CURRENT`, manifests or names are not what they should be:
+//! nothing is taken for never published, and there is a way back.
 
 use ken_corpus::{join, verify};
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ fn a_damaged_current_manifest_is_no_dead_end() {
             if way == "repair" {
                 assert_eq!(verify(dir, &mut |_| {}).unwrap(), []);
             }
-            // The work goes on.
+            // Writing continues.
             let mut writer = Writer::open(dir).unwrap();
             assert_eq!(ingest(&mut writer, &[document("d", "five")]), 5);
             assert!(contents(dir).contains_key("d#0"));

@@ -2,11 +2,11 @@
 
 use html5gum::{Token, Tokenizer};
 
-/// No name of a character is longer.
+/// No reference is longer.
 const LONGEST: usize = 34;
 
-/// The reference that `text` begins with: its length and what it stands for. A space that does
-/// not break is read as a space.
+/// The reference that `text` starts with: its length and meaning. A non-breaking space becomes a
+/// space.
 pub(super) fn read(text: &str) -> Option<(usize, String)> {
     let end = text
         .bytes()

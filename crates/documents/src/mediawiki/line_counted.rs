@@ -1,4 +1,4 @@
-//! A reader that knows the line it stands in.
+//! A reader that counts lines.
 
 use std::io::{self, BufRead, Read};
 
@@ -25,7 +25,7 @@ impl<R> LineCounted<R> {
 }
 
 impl LineCounted<Metered> {
-    /// Puts `bytes`, which were consumed and have no line break, before what is left.
+    /// Puts consumed `bytes`, which have no line break, back.
     pub(super) fn put_back(self, bytes: &'static [u8]) -> Self {
         Self {
             inner: self.inner.put_back(bytes),
@@ -48,7 +48,7 @@ impl<R: BufRead> BufRead for LineCounted<R> {
     }
 
     fn consume(&mut self, count: usize) {
-        // What is consumed was filled before, so nothing is read here and nothing can fail.
+        // Consumed bytes were filled before, so that nothing is read here and nothing can fail.
         if let Ok(filled) = self.inner.fill_buf() {
             self.line += line_breaks(filled.get(..count).unwrap_or(filled));
         }

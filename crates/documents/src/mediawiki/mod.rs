@@ -1,5 +1,5 @@
-//! XML dumps of a MediaWiki, e.g. of Wikipedia: an article after the other, its wikitext made
-//! plain. Pages that are no articles, and redirects, are passed over.
+//! XML dumps of a MediaWiki, e.g. of Wikipedia: its articles, their wikitext as plain text. Pages
+//! that are no articles, and redirects, are skipped.
 
 mod entity;
 mod line_counted;
@@ -21,45 +21,30 @@ use self::namespaces::Namespaces;
 use crate::budget::Halt;
 use crate::error::ReadError;
 use crate::names::ID_NAMES;
-use crate::record::Record;
-use crate::source::{Metered, Name, Source};
+use crate::record::{self, Record};
+use crate::source::{Metered, Name, Source, fill};
 use ken_corpus::Document;
 
 /// The content model of articles; older dumps do not name any.
 const WIKITEXT: &str = "wikitext";
 
-/// The articles of a dump. It ends behind broken XML.
+/// The articles of a dump. It ends after broken XML.
 ///
 /// # Errors
-/// [`ReadError::UnknownFormat`] where the root element is another one.
+/// [`ReadError::UnknownFormat`] where the root element is not `mediawiki`.
 pub(crate) fn records(
     source: Source,
 ) -> Result<impl Iterator<Item = Result<Record, ReadError>> + Send, ReadError> {
     let mut dump = Dump::new(source);
     dump.expect_root()?;
-    let mut ended = false;
-    Ok(std::iter::from_fn(move || {
-        if ended {
-            return None;
-        }
-        let record = dump.next_article().transpose();
-        ended = match &record {
-            Some(Ok(_)) => false,
-            Some(Err(error)) => !matches!(
-                error,
-                ReadError::MissingField { .. }
-                    | ReadError::DocumentTooLarge {
-                        rest_lost: false,
-                        ..
-                    }
-            ),
-            None => true,
-        };
-        record
-    }))
+    // Invalid UTF-8 ends a dump: the parser cannot resume after it.
+    Ok(record::records(
+        move || dump.next_article(),
+        |error| error.concerns_record() && !matches!(error, ReadError::InvalidUtf8 { .. }),
+    ))
 }
 
-/// How a page begins in every dump.
+/// How a page starts in every dump.
 const PAGE: &[u8] = b"<page>";
 
 type Xml = Reader<LineCounted<Metered>>;
@@ -126,13 +111,10 @@ impl Dump {
         let mut namespace: Option<(i64, String)> = None;
         loop {
             let step = match self.next_event() {
-                // Without a page there is nothing whose end could be looked for.
+                // Outside a page there is no end to search for.
                 Err(ReadError::DocumentTooLarge { limit, .. }) => {
-                    return Err(ReadError::DocumentTooLarge {
-                        place: self.name.line(self.line()),
-                        limit,
-                        rest_lost: true,
-                    });
+                    let place = self.name.line(self.line());
+                    return Err(ReadError::too_large(place, limit, true));
                 }
                 step => step?,
             };
@@ -143,12 +125,9 @@ impl Dump {
                         let line = self.line();
                         let page = match self.page() {
                             Err(ReadError::DocumentTooLarge { limit, .. }) => {
-                                let found = self.skip_page()?;
-                                return Err(ReadError::DocumentTooLarge {
-                                    place: self.name.line(line),
-                                    limit,
-                                    rest_lost: !found,
-                                });
+                                let rest_lost = !self.skip_page()?;
+                                let place = self.name.line(line);
+                                return Err(ReadError::too_large(place, limit, rest_lost));
                             }
                             page => page?,
                         };
@@ -175,17 +154,15 @@ impl Dump {
         }
     }
 
-    /// Passes over what is left of a page, up to where the next one begins; false where none does
-    /// within reach.
+    /// Skips the rest of a page, up to the start of the next one; false where that is out of reach.
     fn skip_page(&mut self) -> Result<bool, ReadError> {
         let nothing = LineCounted::new(Metered::empty(self.name.watch.clone()));
         let mut reader = mem::replace(&mut self.reader, xml(nothing)).into_inner();
         reader.inner().search();
         let mut matched = 0;
         let ended = loop {
-            let filled = match reader.fill_buf() {
-                Err(error) if Halt::of(&error) == Some(Halt::OverBudget) => return Ok(false),
-                filled => filled.map_err(|error| self.name.failed(error))?,
+            let Some(filled) = fill(&mut reader, &self.name)? else {
+                return Ok(false);
             };
             if filled.is_empty() {
                 break true;
@@ -193,7 +170,7 @@ impl Dump {
             let mut count = 0;
             for &byte in filled {
                 count += 1;
-                // Only its first byte is a bracket, so a mark that fails begins there or nowhere.
+                // Only its first byte is a bracket, so a failed match restarts there or nowhere.
                 matched = match byte {
                     b'<' => 1,
                     byte if matched > 0 && PAGE[matched] == byte => matched + 1,
@@ -214,7 +191,7 @@ impl Dump {
             true => reader,
             false => reader.put_back(PAGE),
         });
-        // The root was opened in what was passed over.
+        // The root was opened before what was skipped.
         self.reader.config_mut().allow_unmatched_ends = true;
         Ok(true)
     }
@@ -409,7 +386,7 @@ fn failed(name: &Name, reader: &Xml, error: XmlError) -> ReadError {
     }
 }
 
-/// Whether a page leads to another one; older dumps do not mark such pages.
+/// Whether a page redirects; older dumps do not mark such pages.
 fn begins_as_redirect(text: &str) -> bool {
     const REDIRECT: &str = "#redirect";
     text.trim_start()

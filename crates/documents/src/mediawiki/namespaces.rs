@@ -1,19 +1,19 @@
-//! What the pages of files and of categories are called in a wiki's own language.
+//! The namespaces of files and of categories in a wiki's own language.
 
 const FILES: i64 = 6;
 const CATEGORIES: i64 = 14;
 
-/// The most names of a kind: every link is compared with them.
+/// The most names of each: every link is compared with all.
 const MOST_NAMES: usize = 64;
 
-/// The names that lead to files and to categories, in lower case.
+/// The names of the namespaces of files and categories, in lower case.
 pub(super) struct Namespaces {
     files: Vec<String>,
     categories: Vec<String>,
 }
 
 impl Default for Namespaces {
-    /// The English names, which every wiki knows.
+    /// The English names, which every wiki accepts.
     fn default() -> Self {
         let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Self {

@@ -1,4 +1,4 @@
-//! The white space of a text whose mark-up was taken off, and the brackets that are left empty.
+//! Cleans up the white space and the empty brackets that removed markup leaves.
 
 /// One space between words, at most one empty line between lines, no empty brackets.
 pub(super) fn tidy(text: &str) -> String {
@@ -19,7 +19,7 @@ pub(super) fn tidy(text: &str) -> String {
     tidied
 }
 
-/// Writes a line, which begins at `start` of the text.
+/// Appends a line, which starts at `start` of the text.
 fn push_line(text: &mut String, start: usize, line: &str) {
     let mut space = false;
     for character in line.chars() {
@@ -27,7 +27,7 @@ fn push_line(text: &mut String, start: usize, line: &str) {
             space = true;
             continue;
         }
-        // Where what stood first in brackets went, its separator has nothing to separate.
+        // Where the first item in brackets was dropped, so is its separator.
         let opened = text[start..] == *"(" || text[start..].ends_with(" (");
         match character {
             ')' if opened => {

@@ -1,30 +1,30 @@
-//! Wikitext to the plain text of an article: templates, tables, references and mark-up go, the
-//! labels of links and the headings stay.
+//! Wikitext to the plain text of an article: templates, tables, references and markup are dropped,
+//! the labels of links and the headings are kept.
 //!
-//! It expands no template, so what only a template writes is missing. It reads any text once from
-//! the front to the end, whatever is opened and never closed in it.
+//! It expands no templates, so what only a template produces is missing. It reads any text in a
+//! single pass, whatever is opened and never closed in it.
 
 use super::namespaces::Namespaces;
 use super::tag::{Tag, TagKind};
 use super::tidy::tidy;
 use super::{entity, tag};
 
-/// How deep links may stand in links: a picture's caption has links, a link's label has none. The
-/// bound keeps the work linear, since closing a link looks at all that stands in it.
+/// How deep links may be nested: a picture's caption has links, a link's label has none. The bound
+/// keeps the work linear, since closing a link visits its whole content.
 const DEEPEST_LINK: usize = 4;
 
-/// How many things may be open at once; each takes many times the room that it has in the text. A
-/// wiki expands no template that is nested deeper than 40.
+/// How many things may be open at once; each takes many times its size in the text. A wiki expands
+/// no template that is nested deeper than 40.
 const MOST_OPEN: usize = 100_000;
 
-/// An article's text, and the categories that it is in.
+/// An article's text and categories.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Article {
     pub(super) text: String,
     pub(super) categories: Vec<String>,
 }
 
-/// Takes the mark-up off.
+/// Removes the markup.
 pub(super) fn article(wikitext: &str, namespaces: &Namespaces) -> Article {
     let mut scan = Scan {
         input: wikitext,
@@ -45,11 +45,11 @@ pub(super) fn article(wikitext: &str, namespaces: &Namespaces) -> Article {
     }
 }
 
-/// Something that was opened and is to be closed.
+/// Something open.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     what: What,
-    /// Where its content begins in the text.
+    /// Where its content starts in the text.
     start: usize,
     categories: usize,
 }
@@ -58,9 +58,9 @@ struct Open {
 enum What {
     Template,
     Table,
-    /// A link, with where its label begins in the text.
+    /// A link, with the start of its label in the text.
     Link(Option<usize>),
-    /// A link to another site, behind its address.
+    /// A link to another site, after its address.
     ExternalLink,
 }
 
@@ -75,8 +75,8 @@ struct Scan<'a> {
     tables: usize,
     /// Whether this line is a heading.
     heading: bool,
-    /// The elements that are not closed in what is left, so that nobody looks for it again.
-    never_closed: Vec<&'static str>,
+    /// The elements that the rest does not close, so that their ends are not searched for again.
+    never_closed: Vec<String>,
     categories: Vec<String>,
     namespaces: &'a Namespaces,
 }
@@ -105,13 +105,13 @@ impl Scan<'_> {
         self.input.get(self.at..).unwrap_or_default()
     }
 
-    /// How often `byte` stands here one behind the other.
+    /// How often `byte` is repeated here.
     fn run_of(&self, byte: u8) -> usize {
         let rest = &self.input.as_bytes()[self.at..];
         rest.iter().take_while(|&&other| other == byte).count()
     }
 
-    /// Copies all characters that mean nothing.
+    /// Copies all characters without a meaning.
     fn plain(&mut self) {
         let rest = self.rest();
         let end = rest
@@ -155,7 +155,7 @@ impl Scan<'_> {
         self.begin_line();
     }
 
-    /// Passes over the marks that only the beginning of a line can have.
+    /// Skips the marks that only the start of a line can have.
     fn begin_line(&mut self) {
         let rest = self.rest();
         let marks = rest
@@ -189,7 +189,7 @@ impl Scan<'_> {
         if count == 1 || self.open.len() + count / 2 > MOST_OPEN {
             return self.copy(count);
         }
-        // Three are a template's parameter: it goes as templates go.
+        // Three are a template's parameter, which is dropped like a template.
         for _ in 0..count / 2 {
             self.push(What::Template);
         }
@@ -274,7 +274,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Leaves of a link what the article shows of it.
+    /// Keeps of a link what the article shows.
     fn link(&mut self, start: usize, label: Option<usize>, categories: usize) {
         let end = label.map_or(self.text.len(), |label| label - 1);
         let target = self.text.get(start..end).unwrap_or_default().trim();
@@ -330,33 +330,33 @@ impl Scan<'_> {
             TagKind::Mark => {}
             TagKind::Break => self.text.push('\n'),
             TagKind::Hidden => {
-                if let Some((_, behind)) = self.content(name) {
-                    self.at = behind;
+                if let Some((_, end)) = self.content(&name) {
+                    self.at = end;
                 }
             }
             TagKind::Verbatim => {
-                if let Some((content, behind)) = self.content(name) {
+                if let Some((content, end)) = self.content(&name) {
                     let content = self.input.get(self.at..content).unwrap_or_default();
                     entity::decode_all(content, &mut self.text);
-                    self.at = behind;
+                    self.at = end;
                 }
             }
         }
     }
 
-    /// Where the content of the element ends that was just opened, and where its end tag does.
-    fn content(&mut self, name: &'static str) -> Option<(usize, usize)> {
-        if self.never_closed.contains(&name) {
+    /// Where the content of the element that was just opened ends, and where its end tag ends.
+    fn content(&mut self, name: &str) -> Option<(usize, usize)> {
+        if self.never_closed.iter().any(|other| other == name) {
             return None;
         }
         let found = tag::find_end(self.rest(), name);
         if found.is_none() {
-            self.never_closed.push(name);
+            self.never_closed.push(name.to_owned());
         }
-        found.map(|(content, behind)| (self.at + content, self.at + behind))
+        found.map(|(content, end)| (self.at + content, self.at + end))
     }
 
-    /// Two quotes are italics, three bold, five both. What is more is text.
+    /// Two quotes are italics, three bold, five both. Any more are text.
     fn quotes(&mut self) {
         let count = self.run_of(b'\'');
         let kept = match count {
@@ -378,7 +378,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Passes over a switch such as `__NOTOC__`.
+    /// Skips a switch such as `__NOTOC__`.
     fn switch(&mut self) {
         let count = self.run_of(b'_');
         let word = self.rest()[count..]
@@ -415,14 +415,14 @@ impl Scan<'_> {
         Some(open)
     }
 
-    /// Takes back what was written since something was opened.
+    /// Drops what was written since something was opened.
     fn drop_since(&mut self, open: Open) {
         self.text.truncate(open.start);
         self.categories.truncate(open.categories);
     }
 }
 
-/// Whether a link without label leads to the article in another language: pages list those aside.
+/// Whether a link without a label leads to the article in another language: pages list those aside.
 fn is_other_language(target: &str, has_label: bool) -> bool {
     !has_label
         && target.split_once(':').is_some_and(|(code, title)| {

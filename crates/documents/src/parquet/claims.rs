@@ -1,6 +1,6 @@
-//! What a Parquet file claims of itself, held against its size and the budget before the crate that
-//! decodes it is shown any of it: that reserves the memory which is claimed, and builds schemas by
-//! calling itself, and neither an allocation that fails nor a full stack can be caught.
+//! Checks what a Parquet file claims against its size and the budget before the decoder sees any of
+//! it: the decoder reserves the claimed memory and builds schemas recursively, and neither a failed
+//! allocation nor a stack overflow can be caught.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -13,28 +13,28 @@ use crate::error::ReadError;
 use crate::place::Place;
 use crate::watch::Watch;
 
-/// The footer's length and the mark that ends every file.
+/// The footer's length and the magic number that ends every file.
 const TAIL_BYTES: u64 = 8;
 const MARK: &[u8] = b"PAR1";
-/// The fields of the structures, by number.
+/// The field ids of the structures.
 const SCHEMA: i64 = 2;
 const CHILDREN: i64 = 5;
-const UNPACKED_BYTES: i64 = 2;
-const PACKED_BYTES: i64 = 3;
-/// No header of a page is longer: it can hold the least and the greatest value of the page.
+const UNCOMPRESSED_BYTES: i64 = 2;
+const COMPRESSED_BYTES: i64 = 3;
+/// The longest page header: it can hold the least and the greatest value of the page.
 const PAGE_HEADER_BYTES: u64 = 16 << 20;
 
-/// A file, and what may be asked for.
-pub(super) struct Claims<'a> {
-    pub(super) file: &'a File,
+/// A file with its limits.
+pub(super) struct Claims {
+    pub(super) file: File,
     pub(super) length: u64,
-    pub(super) place: &'a Place,
-    pub(super) watch: &'a Watch,
+    pub(super) place: Place,
+    pub(super) watch: Watch,
 }
 
-impl Claims<'_> {
-    /// Whether the footer is as long as it says, its lists too, and its schema no deeper than it
-    /// may be.
+impl Claims {
+    /// Checks that the footer and its lists have their claimed lengths, and the depth of its
+    /// schema.
     pub(super) fn check_footer(&self) -> Result<(), ReadError> {
         let mut tail = [0; TAIL_BYTES as usize];
         let Some(tail_start) = self.length.checked_sub(TAIL_BYTES) else {
@@ -72,16 +72,16 @@ impl Claims<'_> {
         Ok(())
     }
 
-    /// Whether the pages of a group of rows stand in the file and unpack to no more than a document
-    /// may have.
+    /// Checks that the pages of a row group lie within the file and decompress to no more than a
+    /// document may have.
     pub(super) fn check_pages(&self, group: &Group) -> Result<(), ReadError> {
         for column in &group.columns {
             let &Some((start, length)) = column else {
-                return Err(self.broken("a column stands at no place"));
+                return Err(self.broken("a column has no valid position"));
             };
             let end = start.saturating_add(length);
             if end > self.length {
-                return Err(self.broken("a column stands behind the file's end"));
+                return Err(self.broken("a column lies beyond the end of the file"));
             }
             self.check_column(start, end)?;
         }
@@ -95,14 +95,14 @@ impl Claims<'_> {
         while at < end {
             self.watch.check()?;
             let header = PAGE_HEADER_BYTES.min(end - at);
-            // A page's header has no lists. The decoder skips one in as many steps as it claims to have
-            // elements, past the file's end too.
+            // A page header has no lists. The decoder would skip one in as many steps as it claims
+            // to have elements, even past the end of the file.
             let mut walk = Walk::new(&mut reader, header, 0);
-            let (mut unpacked, mut packed) = (0, 0);
+            let (mut uncompressed, mut compressed) = (0, 0);
             walk.fields(&mut |walk, field, kind| {
                 let size = match (field, kind) {
-                    (UNPACKED_BYTES, Kind::Integer) => &mut unpacked,
-                    (PACKED_BYTES, Kind::Integer) => &mut packed,
+                    (UNCOMPRESSED_BYTES, Kind::Integer) => &mut uncompressed,
+                    (COMPRESSED_BYTES, Kind::Integer) => &mut compressed,
                     _ => return Ok(false),
                 };
                 *size = walk.integer()?;
@@ -113,23 +113,19 @@ impl Claims<'_> {
                 Flaw::TooMany => self.broken("the header of a page holds a list"),
             })?;
             at += header - walk.left();
-            let (Ok(unpacked), Ok(packed)) = (u64::try_from(unpacked), u64::try_from(packed))
-            else {
+            let sizes = (u64::try_from(uncompressed), u64::try_from(compressed));
+            let (Ok(uncompressed), Ok(compressed)) = sizes else {
                 return Err(self.broken("a page has less than no bytes"));
             };
-            if unpacked > most || packed > most {
-                return Err(ReadError::DocumentTooLarge {
-                    place: self.place.clone(),
-                    limit: most,
-                    rest_lost: true,
-                });
+            if uncompressed > most || compressed > most {
+                return Err(ReadError::too_large(self.place.clone(), most, true));
             }
-            at += packed;
+            at += compressed;
             if at > end {
                 return Err(self.broken("a page is longer than its column"));
             }
             reader
-                .seek_relative(packed.cast_signed())
+                .seek_relative(compressed.cast_signed())
                 .map_err(|error| self.failed(error))?;
         }
         Ok(())
@@ -165,17 +161,17 @@ impl Claims<'_> {
     }
 }
 
-/// A group of rows.
+/// A row group.
 pub(super) struct Group {
     pub(super) rows: u64,
-    /// Where each column begins, and how long it is.
+    /// Position and length of each column.
     columns: Vec<Option<(u64, u64)>>,
 }
 
 impl Group {
     pub(super) fn of(group: &RowGroupMetaData) -> Self {
         let columns = group.columns().iter().map(|column| {
-            // As the decoder does: a dictionary stands before the data, or there is none.
+            // As in the decoder: a dictionary precedes the data, if there is one.
             let start = column
                 .dictionary_page_offset()
                 .unwrap_or(column.data_page_offset());
@@ -191,14 +187,14 @@ impl Group {
     }
 }
 
-/// How deep the schema is, which stands as a list of its elements from the root on, each with the
-/// number of its children, which follow it.
+/// The depth of the schema: a list of its elements from the root on, each with the number of its
+/// children, which follow it.
 fn schema_depth<R: Read>(walk: &mut Walk<R>) -> Result<usize, Flaw> {
     let (count, kind) = walk.list()?;
     if kind != Kind::Struct {
         return Err(Flaw::Broken("its schema is none"));
     }
-    // The children that each open element still gets.
+    // The children still to come of each open element.
     let mut open: Vec<u64> = Vec::new();
     let mut deepest = 0;
     for number in 0..count {

@@ -26,8 +26,8 @@ use crate::record::Record;
 use crate::watch::Watch;
 use ken_storage::contained;
 
-/// The rows of a file. It ends behind data that are broken. `bytes_read` grows by the share of
-/// the rows that were read, since a file is not read from front to end.
+/// The rows of a file. It ends after broken data. `bytes_read` grows by the share of rows read,
+/// since a file is not read from start to end.
 pub(crate) fn records(
     file: &InputFile,
     bytes_read: Arc<AtomicU64>,
@@ -41,7 +41,7 @@ pub(crate) fn records(
     let row_count = rows.as_ref().map_or(0, |rows| rows.count);
     let path = file.path.clone();
     let mut number = 0;
-    let mut told = 0;
+    let mut counted = 0;
     Ok(std::iter::from_fn(move || {
         let place = Place::row(&path, number + 1);
         let row = rows.as_mut().and_then(|rows| rows.next_row(&place));
@@ -51,35 +51,32 @@ pub(crate) fn records(
             let document = fields::document(values, &place)?;
             Ok(Record { document, place })
         });
-        let goes_on = match &record {
+        let continues = match &record {
             Some(Ok(_)) => true,
             Some(Err(error)) => error.concerns_record(),
             None => false,
         };
-        let done = if goes_on {
+        let done = if continues {
             share(length, number, row_count)
         } else {
             rows = None;
             length
         };
-        bytes_read.fetch_add(done.saturating_sub(told), Ordering::Relaxed);
-        told = told.max(done);
+        bytes_read.fetch_add(done.saturating_sub(counted), Ordering::Relaxed);
+        counted = counted.max(done);
         record
     }))
 }
 
 /// The rows of a file.
 struct Rows {
-    file: File,
-    length: u64,
-    whole: Place,
-    watch: Watch,
+    claims: Claims,
     rows: RowIter<'static>,
-    /// How many there are.
+    /// The number of all rows.
     count: u64,
-    /// The groups whose pages were not looked at, in front the one that comes next.
+    /// The row groups whose pages were not checked yet.
     groups: VecDeque<Group>,
-    /// The rows that are left of the group that is being read.
+    /// The rows left of the current row group.
     left: u64,
 }
 
@@ -92,10 +89,10 @@ impl Rows {
             length,
         };
         let claims = Claims {
-            file: &file,
+            file,
             length,
-            place: &whole,
-            watch,
+            place: whole.clone(),
+            watch: watch.clone(),
         };
         claims.check_footer()?;
         let reader = guarded(&whole, || SerializedFileReader::new(bounded))?
@@ -115,27 +112,18 @@ impl Rows {
         Ok(Self {
             groups: groups.collect(),
             rows: guarded(&whole, || RowIter::from_file_into(Box::new(reader)))?,
-            file,
-            length,
-            whole,
-            watch: watch.clone(),
+            claims,
             count,
             left: 0,
         })
     }
 
-    /// The next row, which stands at `place`.
+    /// The next row, at `place`.
     fn next_row(&mut self, place: &Place) -> Option<Result<Map<String, Value>, ReadError>> {
         while self.left == 0
             && let Some(group) = self.groups.pop_front()
         {
-            let claims = Claims {
-                file: &self.file,
-                length: self.length,
-                place: &self.whole,
-                watch: &self.watch,
-            };
-            if let Err(error) = claims.check_pages(&group) {
+            if let Err(error) = self.claims.check_pages(&group) {
                 return Some(Err(error));
             }
             self.left = group.rows;
@@ -155,8 +143,8 @@ fn values(row: Row) -> Map<String, Value> {
         .collect()
 }
 
-/// The crate panics on some damaged files, e.g. where levels and values do not fit together, or a
-/// date is beyond all calendars.
+/// The decoder panics on some damaged files, e.g. where levels and values do not match, or a date
+/// is out of range.
 fn guarded<T>(place: &Place, call: impl FnOnce() -> T) -> Result<T, ReadError> {
     contained(call).map_err(|reason| ReadError::BrokenParquet {
         place: place.clone(),
@@ -176,8 +164,8 @@ fn share(length: u64, number: u64, row_count: u64) -> u64 {
     u64::try_from(part).map_or(length, |part| part.min(length))
 }
 
-/// A file that gives no more than it has: the crate reserves memory for what a damaged file
-/// claims, and memory that is not there ends the program.
+/// A file that refuses reads past its end: the decoder reserves memory for what a damaged file
+/// claims, and a failed allocation ends the process.
 struct Bounded {
     file: File,
     length: u64,
@@ -202,7 +190,7 @@ impl ChunkReader for Bounded {
         let end = start.checked_add(length as u64);
         if end.is_none_or(|end| end > self.length) {
             return Err(ParquetError::EOF(format!(
-                "{length} bytes at {start} are behind the file's end"
+                "{length} bytes at {start} lie beyond the end of the file"
             )));
         }
         self.file.get_bytes(start, length)

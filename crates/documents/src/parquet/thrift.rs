@@ -1,15 +1,15 @@
-//! As much of Thrift's compact protocol as it takes to walk through what a Parquet file claims,
+//! The part of Thrift's compact protocol that is needed to walk through a Parquet file's metadata
 //! without keeping any of it: every step is bounded by the bytes that are there.
 
 use std::io::Read;
 
-/// How deep structures may stand in each other; Parquet's own need ten.
+/// How deep structures may be nested; Parquet's own need ten.
 const DEEPEST: usize = 32;
 
-/// What cannot be walked through.
+/// Why data cannot be walked through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// It is no such data, or it ends too early.
+    /// They are malformed or end too early.
     Broken(&'static str),
     /// Lists have too many elements.
     TooMany,
@@ -18,7 +18,7 @@ pub(super) enum Flaw {
 /// The types of fields and elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    Truth,
+    Bool,
     Byte,
     Integer,
     Double,
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 impl Kind {
     fn of(code: u8) -> Result<Self, Flaw> {
         Ok(match code {
-            1 | 2 => Self::Truth,
+            1 | 2 => Self::Bool,
             3 => Self::Byte,
             4..=6 => Self::Integer,
             7 => Self::Double,
@@ -62,13 +62,13 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    /// The bytes that were not walked through.
+    /// The bytes that are left.
     pub(super) fn left(&self) -> u64 {
         self.left
     }
 
-    /// Walks through a structure. `visit` is shown each field by its number and type, and says
-    /// whether it has walked through it.
+    /// Walks through a structure. `visit` gets each field's id and type, and returns whether it has
+    /// consumed the field.
     pub(super) fn fields(
         &mut self,
         visit: &mut dyn FnMut(&mut Self, i64, Kind) -> Result<bool, Flaw>,
@@ -76,13 +76,13 @@ impl<R: Read> Walk<R> {
         self.structure(0, visit)
     }
 
-    /// A number, as a field that was just shown.
+    /// The integer of the field that is being visited.
     pub(super) fn integer(&mut self) -> Result<i64, Flaw> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// The number of a list's elements, and their type.
+    /// The length of a list, and the type of its elements.
     pub(super) fn list(&mut self) -> Result<(u64, Kind), Flaw> {
         let head = self.byte()?;
         let count = match head >> 4 {
@@ -101,11 +101,12 @@ impl<R: Read> Walk<R> {
         }
     }
 
-    /// The type of elements. Parquet has no collection of truth values where this walks, and readers
-    /// do not agree on their bytes: one that takes them for none would see other structures behind.
+    /// The type of elements. Parquet has no collection of booleans where this walks, and readers do
+    /// not agree on their encoding: one that reads them as empty would see other structures after
+    /// them.
     fn element(code: u8) -> Result<Kind, Flaw> {
         match Kind::of(code)? {
-            Kind::Truth => Err(Flaw::Broken("a list of truth values")),
+            Kind::Bool => Err(Flaw::Broken("a list of booleans")),
             kind => Ok(kind),
         }
     }
@@ -126,7 +127,7 @@ impl<R: Read> Walk<R> {
                 step => field.wrapping_add(i64::from(step)),
             };
             let kind = Kind::of(head & 15)?;
-            if !visit(self, field, kind)? && kind != Kind::Truth {
+            if !visit(self, field, kind)? && kind != Kind::Bool {
                 self.skip(kind, depth)?;
             }
         }
@@ -137,7 +138,7 @@ impl<R: Read> Walk<R> {
             return Err(Flaw::Broken("it is nested too deep"));
         }
         match kind {
-            Kind::Truth | Kind::Byte => self.pass(1),
+            Kind::Bool | Kind::Byte => self.pass(1),
             Kind::Integer => self.number().map(drop),
             Kind::Double => self.pass(8),
             Kind::Uuid => self.pass(16),

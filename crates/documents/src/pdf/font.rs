@@ -1,4 +1,4 @@
-//! What the codes of a font stand for, and how wide they are.
+//! The characters and widths of the codes of a font.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,18 +9,17 @@ use lopdf::{Dictionary, Document as Pdf, Object};
 use super::work::Work;
 use crate::error::ReadError;
 
-/// No map of a font's codes is unpacked to more than this; large ones have a few hundred thousand
-/// bytes.
+/// The largest decompressed map of a font's codes; large ones have a few hundred thousand bytes.
 const FONT_BYTES: usize = 4 << 20;
-/// A width is in thousandths of the letters' height.
+/// Widths are in thousandths of the font size.
 const WIDTH_UNIT: f32 = 0.001;
-/// The width of codes in simple fonts that name none: the standard ones, which readers know.
+/// The width of codes in simple fonts that give none: the standard fonts, which readers know.
 const USUAL_WIDTH: f32 = 500.0;
 
-/// How many widths of a composite font are read; more than one for each code says nothing.
+/// How many widths of a composite font are read; more than one for each code would be redundant.
 const MOST_WIDTHS: usize = 1 << 17;
 
-/// The fonts of a document as they are met.
+/// A cache of a document's fonts.
 pub(super) struct Fonts<'a> {
     pdf: &'a Pdf,
     known: HashMap<*const Dictionary, Rc<Font>>,
@@ -55,23 +54,23 @@ pub(super) struct Font {
     codes: Codes,
     widths: HashMap<u32, f32>,
     usual_width: f32,
-    /// What the widths are to be multiplied with.
+    /// The factor from widths to the font size.
     unit: f32,
 }
 
 enum Codes {
     /// One byte a code.
     Simple(Vec<String>),
-    /// Two bytes a code. What a font does not map, nobody knows the meaning of.
+    /// Two bytes a code. Codes that a font does not map have no known meaning.
     Composite(HashMap<u32, String>),
 }
 
 /// One code of a text.
 pub(super) struct Glyph {
     pub(super) text: String,
-    /// In units of the letters' height.
+    /// In units of the font size.
     pub(super) width: f32,
-    /// Whether it is the single byte 32, to which the spacing of words applies.
+    /// Whether it is the single byte 32, to which word spacing applies.
     pub(super) is_space: bool,
 }
 
@@ -149,7 +148,7 @@ impl Font {
         }
     }
 
-    /// What it took to read, in bytes of content that take as long to draw, and what it holds.
+    /// The cost of reading it and of what it holds, in bytes of content that take as long to draw.
     fn cost(&self) -> usize {
         const COMPOSITE: usize = 128 << 10;
         const ENTRY: usize = 128;
@@ -159,37 +158,37 @@ impl Font {
         }
     }
 
-    /// The codes of a text one by one.
+    /// The glyphs of a text.
     pub(super) fn glyphs(&self, text: &[u8]) -> Vec<Glyph> {
         match &self.codes {
             Codes::Simple(codes) => text
                 .iter()
-                .map(|&code| Glyph {
-                    text: codes.get(usize::from(code)).cloned().unwrap_or_default(),
-                    width: self.width(u32::from(code)),
-                    is_space: code == b' ',
+                .map(|&code| {
+                    let text = codes.get(usize::from(code));
+                    self.glyph(u32::from(code), text, code == b' ')
                 })
                 .collect(),
             Codes::Composite(map) => text
                 .chunks(2)
                 .map(|bytes| {
                     let code = number_of(bytes);
-                    Glyph {
-                        text: map.get(&code).cloned().unwrap_or_default(),
-                        width: self.width(code),
-                        is_space: false,
-                    }
+                    self.glyph(code, map.get(&code), false)
                 })
                 .collect(),
         }
     }
 
-    fn width(&self, code: u32) -> f32 {
-        self.widths.get(&code).unwrap_or(&self.usual_width) * self.unit
+    fn glyph(&self, code: u32, text: Option<&String>, is_space: bool) -> Glyph {
+        Glyph {
+            text: text.cloned().unwrap_or_default(),
+            width: self.widths.get(&code).unwrap_or(&self.usual_width) * self.unit,
+            is_space,
+        }
     }
 }
 
-/// What a font's own map to Unicode makes of codes, which is better than what its encoding says.
+/// The characters of codes by the font's own map to Unicode, which takes precedence over its
+/// encoding.
 fn to_unicode(
     pdf: &Pdf,
     dictionary: &Dictionary,
@@ -214,7 +213,7 @@ fn to_unicode(
         .collect()
 }
 
-/// The number that a code's bytes are.
+/// A code's bytes as a big-endian number.
 fn number_of(code: &[u8]) -> u32 {
     code.iter()
         .fold(0, |number, &byte| 256 * number + u32::from(byte))

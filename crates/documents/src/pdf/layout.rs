@@ -1,21 +1,21 @@
-//! Characters at their places on a page into words, lines and paragraphs.
+//! From positioned characters to words, lines and paragraphs.
 //!
-//! The order is the one in which they are drawn, which is that of reading in nearly all files.
+//! The order is that of drawing, which is the reading order in nearly all files.
 
-/// A gap of this share of the letters' height is a space.
+/// A gap of this share of the font size is a space.
 const SPACE: f32 = 0.2;
-/// A step of this share of the letters' height, up, down or back, is a new line.
+/// A step of this share of the font size, up, down or back, is a new line.
 const LINE: f32 = 0.5;
-/// A step down of this share of the letters' height is a new paragraph.
+/// A step down of this share of the font size is a new paragraph.
 const PARAGRAPH: f32 = 1.75;
 
-/// A place on the page, and the direction of writing there, of length 1.
+/// A position on the page, and the direction of writing there, of length 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pen {
     pub(super) x: f32,
     pub(super) y: f32,
     pub(super) direction: (f32, f32),
-    /// The height of the letters.
+    /// The font size.
     pub(super) size: f32,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Writes what one code of a font stands for: it begins at `from` and ends at `to`.
+    /// Writes the characters of one code, from `from` to `to`.
     pub(super) fn write(&mut self, characters: &str, from: Pen, to: Pen) {
         if let Some(last) = self.last {
             self.separate(last, from);
@@ -77,20 +77,20 @@ impl Layout {
         }
     }
 
-    /// The text, with words put together that a line's end divides.
+    /// The text, with words that are hyphenated at the end of a line joined.
     pub(super) fn finish(self) -> String {
         let text = self.text.trim();
         let mut joined = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(at) = rest.find("-\n") {
-            let (before, behind) = (&rest[..at], &rest[at + 2..]);
+            let (before, after) = (&rest[..at], &rest[at + 2..]);
             let divided = before.chars().next_back().is_some_and(char::is_lowercase)
-                && behind.chars().next().is_some_and(char::is_lowercase);
+                && after.chars().next().is_some_and(char::is_lowercase);
             joined.push_str(before);
             if !divided {
                 joined.push_str("-\n");
             }
-            rest = behind;
+            rest = after;
         }
         joined.push_str(rest);
         joined

@@ -1,8 +1,8 @@
 //! A PDF's objects, within the budget.
 //!
-//! An object takes many times the room in memory that it has in the file, and a few bytes can
-//! unpack to millions of objects. So they are counted before they are parsed: those that stand in
-//! the file at once, those in streams of objects as the parser comes to each stream.
+//! An object takes many times its size in the file in memory, and a few bytes can decompress to
+//! millions of objects. So they are counted before they are parsed: those in the file itself at
+//! once, those in object streams as the parser comes to each stream.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::error::ReadError;
 use crate::place::Place;
 use crate::watch::Watch;
 
-/// How many bytes of a stream are unpacked for each token that is left.
-const BYTES_A_TOKEN: u64 = 16;
-/// The type of streams of objects.
+/// How many bytes of a stream are decompressed for each token that is left.
+const BYTES_PER_TOKEN: u64 = 16;
+/// The type of object streams.
 const OBJECT_STREAM: &[u8] = b"ObjStm";
 
 thread_local! {
-    /// How many tokens streams of objects may still have; `None` where they had too many. The
-    /// parser takes a plain function and works on the calling thread, so it stands here.
+    /// How many tokens object streams may still have; `None` once they had too many. A
+    /// thread-local, since the parser takes a plain function and runs on the calling thread.
     static TOKENS_LEFT: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
@@ -36,10 +36,10 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
         path: path.to_owned(),
     };
     let left = most.checked_sub(tokens(bytes)).ok_or_else(too_many)?;
-    let mut stream_bytes = left.saturating_mul(BYTES_A_TOKEN);
-    // Encrypted files pass over the filter, so that their streams have to share.
-    if names(bytes, b"Encrypt") > 0 {
-        stream_bytes /= names(bytes, OBJECT_STREAM).max(1);
+    let mut stream_bytes = left.saturating_mul(BYTES_PER_TOKEN);
+    // Encrypted files bypass the filter, so that their streams have to share.
+    if count_names(bytes, b"Encrypt") > 0 {
+        stream_bytes /= count_names(bytes, OBJECT_STREAM).max(1);
     }
     let stream_bytes = usize::try_from(stream_bytes).unwrap_or(usize::MAX);
     let open = |force_reconstruct| {
@@ -51,40 +51,33 @@ pub(super) fn load(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Pdf, Read
             ..LoadOptions::default()
         };
         let loaded = Pdf::load_mem_with_options(bytes, options);
-        match (TOKENS_LEFT.get(), loaded) {
-            (None, _) => Err(too_many()),
-            (Some(_), Ok(pdf)) => Ok(pdf),
-            (Some(_), Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. }))) => {
-                Err(too_many())
-            }
-            (
-                Some(_),
-                Err(
-                    PdfError::InvalidPassword
-                    | PdfError::Decryption(_)
-                    | PdfError::UnsupportedSecurityHandler(_),
-                ),
-            ) => Err(encrypted()),
-            (Some(_), Err(error)) => Err(broken(path, error.to_string())),
+        if TOKENS_LEFT.get().is_none() {
+            return Err(too_many());
         }
+        loaded.map_err(|error| match error {
+            PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. }) => too_many(),
+            PdfError::InvalidPassword
+            | PdfError::Decryption(_)
+            | PdfError::UnsupportedSecurityHandler(_) => encrypted(),
+            error => broken(path, error.to_string()),
+        })
     };
     watch.check()?;
     let mut pdf = open(false)?;
-    // With a filter the parser does not do this by itself.
+    // With a filter the parser does not reconstruct by itself.
     if pdf.page_iter().next().is_none()
         && let Ok(rebuilt) = open(true)
         && rebuilt.page_iter().next().is_some()
     {
         pdf = rebuilt;
     }
-    // What opens without a password was deciphered when it was loaded.
+    // A file that opens without a password was decrypted when it was loaded.
     if pdf.trailer.has(b"Encrypt") && !pdf.was_encrypted() {
         return Err(encrypted());
     }
     Ok(pdf)
 }
 
-/// The error that says why a file cannot be taken apart.
 pub(super) fn broken(path: &Path, reason: String) -> ReadError {
     ReadError::BrokenPdf {
         path: path.to_owned(),
@@ -92,30 +85,30 @@ pub(super) fn broken(path: &Path, reason: String) -> ReadError {
     }
 }
 
-/// Keeps every object, except streams of objects once these have more tokens than are left.
+/// Keeps every object, except object streams once these have more tokens than are left.
 fn count_object_streams(id: ObjectId, object: &mut Object) -> Option<(ObjectId, Object)> {
     let left = TOKENS_LEFT.get()?;
     if let Object::Stream(stream) = object
         && stream.dict.has_type(OBJECT_STREAM)
     {
-        let most = usize::try_from(left.saturating_mul(BYTES_A_TOKEN)).unwrap_or(usize::MAX);
+        let most = usize::try_from(left.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
         let left = match stream.get_plain_content_with_limit(most) {
             Ok(content) => left.checked_sub(tokens(&content)),
             Err(PdfError::Decompress(DecompressError::MemoryLimitExceeded { .. })) => None,
-            // The parser says what is wrong with it.
+            // The parser reports what is wrong with it.
             Err(_) => Some(left),
         };
         TOKENS_LEFT.set(left);
         left?;
     }
     Some(match object {
-        // It stands in the file itself: the parser keeps it and only asks whether to.
+        // It is in the file itself: the parser keeps it, and only asks whether to.
         Object::Stream(_) => (id, Object::Null),
         object => (id, object.clone()),
     })
 }
 
-/// How many objects, names and keywords there are at most.
+/// An upper bound on the number of objects, names and keywords.
 pub(super) fn tokens(bytes: &[u8]) -> u64 {
     let (mut tokens, mut within) = (0, false);
     for byte in bytes {
@@ -131,15 +124,15 @@ pub(super) fn tokens(bytes: &[u8]) -> u64 {
     tokens
 }
 
-/// How often a name stands in the file, whatever its letters are written as.
-fn names(bytes: &[u8], wanted: &[u8]) -> u64 {
+/// How often a name occurs in the file, however its letters are escaped.
+fn count_names(bytes: &[u8], name: &[u8]) -> u64 {
     let slashes = bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'/');
-    let found = slashes.filter(|&(at, _)| begins_with_name(&bytes[at + 1..], wanted));
+    let found = slashes.filter(|&(at, _)| starts_with_name(&bytes[at + 1..], name));
     found.count() as u64
 }
 
-fn begins_with_name(mut bytes: &[u8], wanted: &[u8]) -> bool {
-    wanted.iter().all(|&letter| {
+fn starts_with_name(mut bytes: &[u8], name: &[u8]) -> bool {
+    name.iter().all(|&letter| {
         let (byte, rest) = match bytes {
             [b'#', high, low, rest @ ..] => {
                 let digit = |byte: u8| char::from(byte).to_digit(16);
@@ -171,7 +164,7 @@ mod tests {
     #[test]
     fn names_are_found_however_they_are_written() {
         assert_eq!(
-            names(b"/ObjStm /Obj#53tm/#4f#62jStm /Obj /ObjStn/", b"ObjStm"),
+            count_names(b"/ObjStm /Obj#53tm/#4f#62jStm /Obj /ObjStn/", b"ObjStm"),
             3
         );
     }

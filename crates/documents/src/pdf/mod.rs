@@ -1,6 +1,6 @@
-//! PDF: the text of all pages in the order in which it is drawn, and what the file says of itself.
+//! PDF: the text of all pages in drawing order, and what the file says of itself.
 //!
-//! It recognizes no text in pictures and knows no columns or tables.
+//! It recognizes no text in pictures, and no columns or tables.
 
 mod font;
 mod layout;
@@ -11,29 +11,22 @@ mod work;
 use std::path::Path;
 
 use lopdf::{Dictionary, Document as Pdf, Object, decode_text_string};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use self::load::{broken, load};
 use self::work::Work;
 use crate::error::ReadError;
+use crate::record::Contents;
 use crate::watch::Watch;
 use ken_storage::contained;
 
-/// What a PDF holds.
-pub(crate) struct Contents {
-    pub(crate) title: Option<String>,
-    /// The pages' texts, with an empty line between them.
-    pub(crate) text: String,
-    pub(crate) metadata: Map<String, Value>,
-}
-
-/// Takes a PDF apart.
+/// Reads a PDF: the pages' texts, with an empty line between them, and its information.
 ///
 /// # Errors
 /// [`ReadError::BrokenPdf`], [`ReadError::EncryptedPdf`], [`ReadError::PdfWithoutText`]; what is
 /// over the budget, and [`ReadError::Stopped`].
 pub(crate) fn contents(bytes: &[u8], path: &Path, watch: &Watch) -> Result<Contents, ReadError> {
-    // The parser is careful, but files are broken in more ways than it was tried with.
+    // The parser is careful, but files are broken in more ways than it was tested with.
     contained(|| read(bytes, path, watch)).unwrap_or_else(|reason| Err(broken(path, reason)))
 }
 

@@ -1,5 +1,5 @@
-//! The text that a page draws, by following the operators of its content. Only what moves or
-//! writes text is followed.
+//! The text that a page draws, by interpreting the operators of its content that move or write
+//! text.
 
 use std::rc::Rc;
 
@@ -13,12 +13,12 @@ use super::layout::{Layout, Pen};
 use super::work::Work;
 use crate::error::ReadError;
 
-/// How deep forms may stand in forms; a form that draws itself has no end.
+/// How deep forms may be nested; a form that draws itself has no end.
 const DEEPEST_FORM: usize = 12;
 /// How many bytes of a text become glyphs at once.
 const GLYPHS_AT_ONCE: usize = 4096;
-/// How many graphics states a page may keep.
-const KEPT_STATES: usize = 1000;
+/// How many graphics states a page may save.
+const SAVED_STATES: usize = 1000;
 
 /// The text of a page; empty where there is none, or where its content is broken.
 ///
@@ -31,7 +31,7 @@ pub(super) fn text<'a>(
     work: &mut Work<'_>,
 ) -> Result<String, ReadError> {
     let resources = page_resources(pdf, page);
-    let content = unpacked(
+    let content = decompressed(
         pdf.get_page_content_with_limit(page, work.content_left()),
         work,
     )?;
@@ -47,8 +47,8 @@ pub(super) fn text<'a>(
     Ok(drawing.layout.finish())
 }
 
-/// Content that is to be drawn; `None` where it is broken.
-fn unpacked(
+/// Content to draw; `None` where it is broken.
+fn decompressed(
     content: Result<Vec<u8>, PdfError>,
     work: &mut Work<'_>,
 ) -> Result<Option<Vec<u8>>, ReadError> {
@@ -64,7 +64,7 @@ fn unpacked(
     }
 }
 
-/// The resources of a page, its own before those that it has from the page tree.
+/// The resources of a page, its own before those inherited from the page tree.
 fn page_resources(pdf: &Pdf, page: ObjectId) -> Vec<&Dictionary> {
     let Ok((own, others)) = pdf.get_page_resources(page) else {
         return Vec::new();
@@ -101,7 +101,7 @@ impl Matrix {
     }
 }
 
-/// What of the graphics state concerns text.
+/// The part of the graphics state that concerns text.
 #[derive(Clone)]
 struct State {
     page: Matrix,
@@ -109,7 +109,7 @@ struct State {
     size: f32,
     character_spacing: f32,
     word_spacing: f32,
-    /// The width of letters, 1 for the usual one.
+    /// Horizontal scaling, 1 for none.
     stretch: f32,
     leading: f32,
 }
@@ -146,7 +146,7 @@ impl<'a> Drawing<'a, '_, '_> {
         let mut kept = Vec::new();
         let mut line = Matrix::IDENTITY;
         let mut pen = Matrix::IDENTITY;
-        // What stands before a break in the content is drawn.
+        // What precedes an error in the content is drawn.
         for operation in Content::decode_iter(content).map_while(Result::ok) {
             self.work.step()?;
             let operands = &operation.operands;
@@ -160,7 +160,7 @@ impl<'a> Drawing<'a, '_, '_> {
                 line
             };
             match operation.operator.as_str() {
-                "q" if kept.len() < KEPT_STATES => kept.push(state.clone()),
+                "q" if kept.len() < SAVED_STATES => kept.push(state.clone()),
                 "Q" => {
                     if let Some(before) = kept.pop() {
                         state = before;
@@ -221,7 +221,7 @@ impl<'a> Drawing<'a, '_, '_> {
         Ok(())
     }
 
-    /// Draws a form: content of its own within a page.
+    /// Draws a form: a content stream of its own within a page.
     fn form(
         &mut self,
         form: &'a Stream,
@@ -234,7 +234,7 @@ impl<'a> Drawing<'a, '_, '_> {
             return Ok(());
         }
         let content = form.get_plain_content_with_limit(self.work.content_left());
-        let Some(content) = unpacked(content, self.work)? else {
+        let Some(content) = decompressed(content, self.work)? else {
             return Ok(());
         };
         let mut state = state.clone();
@@ -255,7 +255,7 @@ impl<'a> Drawing<'a, '_, '_> {
         }
     }
 
-    /// Writes texts, with the steps between them that stand among the operands.
+    /// Writes strings, with the steps between them among the operands.
     fn show(
         &mut self,
         operands: &[Object],
@@ -289,17 +289,17 @@ impl<'a> Drawing<'a, '_, '_> {
         let Some(font) = &state.font else {
             return Ok(());
         };
-        // Not all glyphs of a text at once: each has a string of its own.
+        // Not all glyphs of a text at once: each holds a string.
         for glyph in text
             .chunks(GLYPHS_AT_ONCE)
             .flat_map(|text| font.glyphs(text))
         {
             self.work.step()?;
             self.work.write(glyph.text.len())?;
-            let from = place(*pen, state);
+            let from = position(*pen, state);
             let mut step = glyph.width * state.size;
             *pen = Matrix::shift(step * state.stretch, 0.0).then(*pen);
-            let to = place(*pen, state);
+            let to = position(*pen, state);
             self.layout.write(&glyph.text, from, to);
             step = state.character_spacing;
             if glyph.is_space {
@@ -336,8 +336,8 @@ impl<'a> Drawing<'a, '_, '_> {
     }
 }
 
-/// Where the pen stands on the page.
-fn place(pen: Matrix, state: &State) -> Pen {
+/// The position of the pen on the page.
+fn position(pen: Matrix, state: &State) -> Pen {
     let [a, b, c, d, x, y] = pen.then(state.page).0;
     let length = a.hypot(b);
     let direction = if length > 0.0 {

@@ -1,7 +1,8 @@
-//! The work that a PDF's pages take, and the text that they give, against the budget of a document.
+//! The work that a PDF's pages take and the text that they draw, charged to the budget of a
+//! document.
 //!
-//! A form is worked through each time it is drawn, and a code of a font can stand for many letters,
-//! so neither is bounded by the size of the file.
+//! A form is interpreted each time it is drawn, and a code of a font can stand for many letters, so
+//! neither is bounded by the size of the file.
 
 use std::path::Path;
 
@@ -10,8 +11,8 @@ use crate::error::ReadError;
 use crate::place::Place;
 use crate::watch::Watch;
 
-/// After how many steps somebody is asked whether to stop.
-const STEPS_A_LOOK: u64 = 4096;
+/// Steps between two checks of the stop flag.
+const STEPS_PER_CHECK: u64 = 4096;
 
 /// What is left of the budget.
 pub(super) struct Work<'a> {
@@ -33,13 +34,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// How many bytes of content may still be drawn, and unpacked for it.
+    /// How many bytes of content may still be decompressed and drawn.
     pub(super) fn content_left(&self) -> usize {
         usize::try_from(self.content).unwrap_or(usize::MAX)
     }
 
-    /// Takes content that is to be drawn. What stands before one operator is parsed at once, so
-    /// that it may not have too many words.
+    /// Charges content that is to be drawn. All operands of an operator are parsed at once, so
+    /// there may not be too many words.
     pub(super) fn content(&mut self, content: &[u8]) -> Result<(), ReadError> {
         let most = self.watch.budget.pdf_tokens();
         if tokens(content) > most {
@@ -52,7 +53,7 @@ impl<'a> Work<'a> {
         self.draw(content.len())
     }
 
-    /// Takes what drawing so many bytes costs; a form that draws nothing still has to be found.
+    /// Charges the drawing of `bytes` bytes; a form that draws nothing still has to be found.
     pub(super) fn draw(&mut self, bytes: usize) -> Result<(), ReadError> {
         const FORM: u64 = 64;
         match self.content.checked_sub(bytes as u64 + FORM) {
@@ -62,7 +63,7 @@ impl<'a> Work<'a> {
         self.watch.check()
     }
 
-    /// Takes the room of a text that is written.
+    /// Charges text that is written.
     pub(super) fn write(&mut self, bytes: usize) -> Result<(), ReadError> {
         match self.text.checked_sub(bytes as u64) {
             Some(left) => self.text = left,
@@ -74,7 +75,7 @@ impl<'a> Work<'a> {
     /// Counts a step of drawing.
     pub(super) fn step(&mut self) -> Result<(), ReadError> {
         self.steps += 1;
-        match self.steps.is_multiple_of(STEPS_A_LOOK) {
+        match self.steps.is_multiple_of(STEPS_PER_CHECK) {
             true => self.watch.check(),
             false => Ok(()),
         }

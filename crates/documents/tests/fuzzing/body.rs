@@ -1,7 +1,7 @@
 //! Any bytes as a file of a format: what the fuzz targets run, and the seeded mutations beside it.
 //!
 //! Reading has to end, in documents and typed errors, without a panic, and nothing that comes out
-//! may be larger than the budget. Memory is bounded by whoever runs it: libFuzzer by its limit, the
+//! may be larger than the budget. The runner limits memory: libFuzzer by its limit, the
 //! tests by what the system measured.
 
 use std::fs;

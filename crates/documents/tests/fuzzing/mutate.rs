@@ -50,7 +50,7 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
             let times = times.min(MOST_BYTES / part.len());
             bytes.splice(at..at, part.repeat(times));
         }
-        // A mark many times, and another one as often somewhere behind it.
+        // A mark many times, and another one as often somewhere after it.
         6 => {
             let pairs: [(&[u8], &[u8]); 8] = [
                 (b"[", b"]"),
@@ -64,8 +64,8 @@ fn change(bytes: &mut Vec<u8>, random: &mut Random) {
             ];
             let (open, close) = pairs[random.below(pairs.len())];
             let times = 1 << random.below(14);
-            let behind = at + random.below(length + 1 - at);
-            bytes.splice(behind..behind, close.repeat(times));
+            let after = at + random.below(length + 1 - at);
+            bytes.splice(after..after, close.repeat(times));
             bytes.splice(at..at, open.repeat(times));
         }
         // Another place's bytes.

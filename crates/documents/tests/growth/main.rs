@@ -2,8 +2,8 @@
 //! and all segmentations.
 //!
 //! The test doubles a short length once. The long run, which `KEN_GROWTH_BYTES=16M cargo test
-//! --release -p ken-documents --test growth -- --ignored --nocapture` starts, doubles up to that many
-//! bytes and prints what it measured.
+//! --release -p ken-documents --test growth -- --ignored --nocapture` starts, doubles up to that
+//! many bytes and prints what it measured.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 #[path = "../files/mod.rs"]
@@ -29,7 +29,7 @@ const SHORTEST: Duration = Duration::from_millis(250);
 
 /// How often a time is taken; the least counts.
 const TIMES: usize = 3;
-/// How often all times are taken anew before the growth counts as too large.
+/// How often all times are measured again before the growth counts as too large.
 const ATTEMPTS: usize = 3;
 
 /// How texts are cut.
@@ -42,8 +42,9 @@ const CHILD_WORK: &str = "KEN_TEST_GROWTH_WORK";
 /// The length of the short run.
 const SHORT_BYTES: usize = 128 << 10;
 
-/// The most memory that a file of so many unpacked bytes takes at once: a value of JSON or an object
-/// of PDF takes about a hundred bytes for two in the file, and what is parsed is held beside it.
+/// The most memory that a file of a given decompressed size takes at once: a value of JSON or an
+/// object of PDF takes about a hundred bytes for two in the file, and what is parsed is held beside
+/// it.
 fn most_memory(bytes: usize) -> u64 {
     (64 << 20) + 160 * bytes as u64
 }
@@ -167,7 +168,7 @@ fn child_that_is_measured() {
         "read" => read(Path::new(&path)),
         how => cut(&fs::read_to_string(&path).unwrap(), how),
     }
-    // The line may begin behind what the test program writes.
+    // The line may start after output of the test program.
     println!("\n> {}", peak_memory());
 }
 

@@ -52,7 +52,7 @@ fn cut_off_and_damaged_files_are_told() {
             assert_eq!(kind, format!("damaged_{compression}"), "{message}");
             assert!(message.contains(&format!("no valid {compression} file")));
         }
-        // In the checksum, so that it is seen behind the last byte.
+        // In the checksum, so that it is noticed after the last byte.
         let mut wrong = pack(lines.as_bytes());
         let checksum = wrong.len() - if extension == "gz" { 8 } else { 2 };
         wrong[checksum] ^= 1;

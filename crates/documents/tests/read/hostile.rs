@@ -1,5 +1,5 @@
 //! Files that ask for more than a document may cost: each ends in an error that says so, and what
-//! stands behind it is read.
+//! follows it is read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn read_within(bytes: u64, path: &Path) -> Vec<Result<Document, ReadError>> {
 fn outcome(bytes: u64, name: &str, contents: &[u8]) -> Vec<String> {
     let dir = folder(&[(name, contents)]);
     let place = format!("{}/", dir.path().display());
-    let told = |error: ReadError| {
+    let reported = |error: ReadError| {
         assert!(error.remedy().is_some(), "{error}");
         let message = error.to_string().replace(&place, "");
         let place = message.split(": ").next().unwrap_or_default();
@@ -42,7 +42,7 @@ fn outcome(bytes: u64, name: &str, contents: &[u8]) -> Vec<String> {
     };
     read_within(bytes, &dir.path().join(name))
         .into_iter()
-        .map(|read| read.map_or_else(told, |document| document.id))
+        .map(|read| read.map_or_else(reported, |document| document.id))
         .collect()
 }
 
@@ -110,7 +110,7 @@ fn a_page_that_is_too_large_loses_no_other_one() {
         let text = "x".repeat(bytes);
         format!("<page><ns>0</ns><id>{id}</id><revision><text>{text}</text></revision></page>")
     };
-    // The budget ends at every place of a page's end and of the next one's beginning.
+    // The budget ends at every place of a page's end and of the next one's start.
     let frame = page(1, 0).len();
     for over in 0..frame + 20 {
         let bytes = SMALL as usize - frame + over;
@@ -228,7 +228,7 @@ fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-/// The footer of a file whose schema is a chain of so many groups, each in the one before.
+/// The footer of a file whose schema is a chain of nested groups.
 fn chain(depth: u64) -> Vec<u8> {
     // Version 1, then a list of structures.
     let mut bytes = vec![0x15, 0x02, 0x19, 0xfc];
@@ -351,7 +351,7 @@ fn streams_of_objects_that_unpack_to_too_many_are_refused() {
     );
 }
 
-/// How long the reading of a folder goes on once it is told to stop.
+/// How long the reading of a folder continues once it is to stop.
 fn stopped_within(name: &str, contents: &[u8]) -> Duration {
     let dir = folder(&[(name, contents)]);
     let stop = Arc::new(AtomicBool::new(false));
@@ -369,7 +369,7 @@ fn stopped_within(name: &str, contents: &[u8]) -> Duration {
         let begun = Instant::now();
         stop.store(true, Ordering::Relaxed);
         let last = reader.join().unwrap();
-        // What was read before it was told to stop was not stopped.
+        // What was read before the stop was not stopped.
         assert!(last.is_none_or(|error| error.kind() == "stopped"), "{name}");
         begun.elapsed()
     })

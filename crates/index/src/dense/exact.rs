@@ -4,73 +4,72 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::{RowBuffer, SegmentVectors};
+use super::{RowBuffer, SegmentQuery, SegmentVectors};
 use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
-/// What one task scores between two looks at the shared queue: about 1 MiB.
+/// What one task scores at a time: about 1 MiB.
 pub(super) const NUMBERS_PER_TASK: usize = 1 << 18;
 
-/// One passage in so many has to be live for all to be scored in one go, which is quicker than
-/// picking out the live ones.
+/// If at least one passage in this many is live, all are scored, which is quicker than picking out
+/// the live ones.
 const SPARSE: usize = 4;
 
-/// The best `k` live passages of the segment that has this number in the corpus, on all threads.
-///
-/// # Shapes
-/// `query`: `[dimensions]`, not empty.
-///
-/// # Errors
-/// Where the vectors cannot be read.
+/// The best `k` live passages of a segment, on all threads. The query is not empty.
 pub(super) fn search(
     vectors: &SegmentVectors,
-    segment: u32,
-    query: &[f32],
-    k: usize,
-    live_count: usize,
+    query: &SegmentQuery<'_>,
     is_live: &(impl Fn(Place) -> bool + Sync),
 ) -> Result<TopK, IndexError> {
+    let &SegmentQuery {
+        vector,
+        k,
+        segment,
+        live_count,
+    } = query;
     let is_sparse = live_count < vectors.passages() / SPARSE;
-    let rows_per_task = (NUMBERS_PER_TASK / query.len()).max(1);
+    let rows_per_task = (NUMBERS_PER_TASK / vector.len()).max(1);
     let tasks = vectors.passages().div_ceil(rows_per_task);
-    let score = |room: &mut Room, rows: Range<usize>| {
+    let score = |scratch: &mut Scratch, rows: Range<usize>| {
         let first = rows.start as u32;
-        let rows = vectors.rows(rows, &mut room.buffer)?;
-        dot_rows(rows, query, &mut room.scores);
-        for (ordinal, &score) in (first..).zip(&room.scores) {
-            room.best.offer(score, Place { segment, ordinal }, is_live);
+        let rows = vectors.rows(rows, &mut scratch.buffer)?;
+        dot_rows(rows, vector, &mut scratch.scores);
+        for (ordinal, &score) in (first..).zip(&scratch.scores) {
+            scratch
+                .best
+                .offer(score, Place { segment, ordinal }, is_live);
         }
         Ok::<_, IndexError>(())
     };
-    let new = || Room {
+    let new = || Scratch {
         best: TopK::new(k),
         scores: Vec::new(),
         buffer: RowBuffer::default(),
     };
     (0..tasks)
         .into_par_iter()
-        .try_fold(new, |mut room, task| {
+        .try_fold(new, |mut scratch, task| {
             let start = task * rows_per_task;
             let rows = start..(start + rows_per_task).min(vectors.passages());
             if is_sparse {
                 for row in rows {
                     let ordinal = row as u32;
                     if is_live(Place { segment, ordinal }) {
-                        score(&mut room, row..row + 1)?;
+                        score(&mut scratch, row..row + 1)?;
                     }
                 }
             } else {
-                score(&mut room, rows)?;
+                score(&mut scratch, rows)?;
             }
-            Ok(room)
+            Ok(scratch)
         })
-        .map(|room| room.map(|room| room.best))
+        .map(|scratch| scratch.map(|scratch| scratch.best))
         .try_reduce(|| TopK::new(k), |one, other| Ok(one.merge(other)))
 }
 
-/// What a thread works in.
-struct Room {
+/// What a thread works with.
+struct Scratch {
     best: TopK,
     scores: Vec<f32>,
     buffer: RowBuffer,

@@ -3,16 +3,19 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Serialize};
+
 use crate::IndexError;
 
-/// Neighbours of a node of a graph at most, in every layer.
-pub(super) const DEGREE: usize = 32;
+/// The most neighbors of a node of a graph, in every layer (M_max of HNSW).
+pub(super) const M_MAX: usize = 32;
 
-/// Passages from which on a segment gets a graph. Below, a scan takes no longer than the rest of a
-/// query does, and misses nothing.
+/// The number of passages from which a segment gets a graph. Below, a scan takes no longer than the
+/// rest of a query, and misses nothing.
 pub(super) const GRAPH_FROM: usize = 20_000;
 
-/// Bytes of memory that the graph of a segment may walk through, before vectors stay on disk.
+/// The largest graph of a segment, in bytes, that is kept in memory; above, vectors stay on disk.
 const GRAPH_BYTES: usize = 2 << 30;
 
 /// How the vectors of a corpus are stored and searched.
@@ -25,29 +28,31 @@ pub struct DenseLayout {
 }
 
 /// The type of the numbers of stored vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum VectorType {
-    /// As the embedder gives them.
+    /// As the embedder returns them.
     #[default]
     F32,
-    /// Half as many bytes, exact to three digits.
+    /// Half the bytes, accurate to three digits.
     F16,
-    /// A quarter of the bytes, exact to two digits: one byte a number, in steps of the 127th part
-    /// of the vector's largest number.
+    /// A quarter of the bytes, accurate to two digits: one byte a number, in steps of a 127th of
+    /// the vector's largest number.
     Int8,
 }
 
 /// How the vectors of a segment are searched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum DenseSearch {
     /// By size: exact below 20,000 passages in a segment, a graph up to 2 GiB of it, then the disk.
     #[default]
     Auto,
-    /// Every vector is looked at.
+    /// Every vector is scored.
     Exact,
     /// A graph in memory.
     Graph,
-    /// A graph over compressed vectors in memory; the vectors themselves stay on disk.
+    /// A graph over product-quantized vectors in memory; the vectors themselves stay on disk.
     Disk,
 }
 
@@ -57,15 +62,13 @@ impl VectorType {
 }
 
 impl DenseSearch {
-    const ALL: [DenseSearch; 4] = [Self::Auto, Self::Exact, Self::Graph, Self::Disk];
-
-    /// What a segment gets.
+    /// The choice for a segment.
     pub(super) fn of(self, passages: usize, dimensions: usize) -> DenseSearch {
         match self {
             _ if passages == 0 || dimensions == 0 => Self::Exact,
             Self::Auto if passages < GRAPH_FROM => Self::Exact,
             Self::Auto => {
-                let walked = passages.saturating_mul(dimensions + DEGREE * size_of::<u32>());
+                let walked = passages.saturating_mul(dimensions + M_MAX * size_of::<u32>());
                 match walked > GRAPH_BYTES {
                     true => Self::Disk,
                     false => Self::Graph,
@@ -78,26 +81,17 @@ impl DenseSearch {
 
 impl fmt::Display for VectorType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::F16 => "f16",
-            Self::Int8 => "int8",
-        })
+        self.serialize(f)
     }
 }
 
 impl fmt::Display for DenseSearch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Exact => "exact",
-            Self::Graph => "graph",
-            Self::Disk => "disk",
-        })
+        self.serialize(f)
     }
 }
 
-/// The search, and behind a colon the type of the numbers where it is not f32: `auto`, `disk:int8`.
+/// The search, and after a colon the type of the numbers where it is not f32: `auto`, `disk:int8`.
 impl fmt::Display for DenseLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.vectors {
@@ -111,21 +105,13 @@ impl FromStr for DenseLayout {
     type Err = IndexError;
 
     fn from_str(name: &str) -> Result<Self, IndexError> {
-        let unknown = || IndexError::UnknownDenseLayout {
+        let unknown = |_: serde::de::value::Error| IndexError::UnknownDenseLayout {
             received: name.to_owned(),
         };
         let (search, vectors) = name.split_once(':').unwrap_or((name, "f32"));
-        let named = |known: &DenseSearch| known.to_string() == search;
-        let typed = |known: &VectorType| known.to_string() == vectors;
         Ok(DenseLayout {
-            search: DenseSearch::ALL
-                .into_iter()
-                .find(named)
-                .ok_or_else(unknown)?,
-            vectors: VectorType::ALL
-                .into_iter()
-                .find(typed)
-                .ok_or_else(unknown)?,
+            search: Deserialize::deserialize(search.into_deserializer()).map_err(unknown)?,
+            vectors: Deserialize::deserialize(vectors.into_deserializer()).map_err(unknown)?,
         })
     }
 }
@@ -147,10 +133,12 @@ mod tests {
 
     #[test]
     fn names_are_read_as_they_are_written() {
-        for search in DenseSearch::ALL {
+        for search in ["auto", "exact", "graph", "disk"] {
             for vectors in VectorType::ALL {
-                let layout = DenseLayout { vectors, search };
+                let name = format!("{search}:{vectors}");
+                let layout: DenseLayout = name.parse().unwrap();
                 assert_eq!(layout.to_string().parse::<DenseLayout>().unwrap(), layout);
+                assert!(name.starts_with(&layout.to_string()));
             }
         }
         assert_eq!(

@@ -1,5 +1,5 @@
-//! Dense search over vectors from outside, timed, for `cargo xtask bench index` and `bench growth`.
-//! It judges nothing.
+//! Dense search over given vectors, timed, for `cargo xtask bench index` and `bench growth`. It
+//! asserts nothing.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -12,9 +12,9 @@ const PASSES: usize = 3;
 const SCANS: usize = 1;
 
 /// Reads `vectors.f32` and `queries.f32` in the folder `KEN_BENCH_INDEX`, whose rows have
-/// `KEN_BENCH_DIMENSIONS` numbers; takes the first `KEN_BENCH_COUNT` vectors, deals them out to
-/// `KEN_BENCH_SHARDS` segments, to be searched as `KEN_BENCH_DENSE` says, where that was not done
-/// before; and searches for the `KEN_BENCH_K` nearest of each query. Writes what was found, as rows
+/// `KEN_BENCH_DIMENSIONS` numbers; distributes the first `KEN_BENCH_COUNT` vectors over
+/// `KEN_BENCH_SHARDS` segments with the layout `KEN_BENCH_DENSE`, unless that was done before; and
+/// searches for the `KEN_BENCH_K` nearest of each query. Writes what was found, as rows
 /// of 32 bits `[queries, k]`, to `found.u32`, and the times and the memory to `ken.json`.
 #[test]
 #[ignore = "a measurement"]
@@ -36,7 +36,7 @@ fn of_vectors_from_outside() {
         .collect();
     let mut build_s = None;
     if !segments[0].exists() {
-        deal_out(&dir, &segments, count, dimensions, layout.vectors);
+        distribute(&dir, &segments, count, dimensions, layout.vectors);
         let start = Instant::now();
         for (segment, &passages) in segments.iter().zip(&sizes) {
             let cancel = AtomicBool::new(false);
@@ -93,8 +93,8 @@ fn setting<T: FromStr<Err: std::fmt::Debug>>(name: &str) -> T {
     std::env::var(name).unwrap().parse().unwrap()
 }
 
-/// Writes the first `count` vectors, one to each segment by turns.
-fn deal_out(
+/// Writes the first `count` vectors round-robin to the segments.
+fn distribute(
     dir: &Path,
     segments: &[PathBuf],
     count: usize,
@@ -115,7 +115,7 @@ fn deal_out(
     }
 }
 
-/// What of this process lies in memory, mapped files included.
+/// The resident memory of this process, mapped files included.
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

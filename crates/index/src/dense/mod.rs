@@ -1,5 +1,5 @@
 //! Dense search: the vectors of a corpus with the largest dot product with the query, each segment
-//! by the index that its size asks for. There is no model here.
+//! by the index that suits its size.
 
 mod exact;
 mod graph;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use self::graph::{Graph, Ranking, Wanted};
+use self::graph::{Graph, Quantization, SegmentQuery};
 pub use self::layout::{DenseLayout, DenseSearch, VectorType};
 pub use self::vector_set::VectorSet;
 use self::vectors::Access;
@@ -21,66 +21,56 @@ pub use self::vectors::{RowBuffer, SegmentVectors};
 use crate::IndexError;
 use crate::top_k::{Candidate, Place, TopK};
 
-/// How the vectors of a segment are searched.
+/// The vectors of a segment, ready to search.
 #[derive(Debug)]
-pub(crate) enum DenseIndex {
-    /// Every vector is looked at.
-    Exact(SegmentVectors),
-    /// A graph in memory leads to the nearest; where few passages are live, every live one is
-    /// looked at.
-    Graph(SegmentVectors, Graph),
-    /// The same, but the graph is small, and of the vectors only those that are looked at are read.
-    Disk(SegmentVectors, Graph),
+pub(crate) struct DenseIndex {
+    vectors: SegmentVectors,
+    /// Without one, and where few passages are live, every live vector is scored.
+    graph: Option<Graph>,
 }
 
 impl DenseIndex {
-    /// Opens what there is in the folder of a segment.
+    /// Opens the index in the folder of a segment.
     ///
     /// # Errors
     /// Where a file is damaged or cannot be read, or the vectors are missing.
     pub(crate) fn open(dir: &Path, passages: usize, dimensions: usize) -> Result<Self, IndexError> {
         let graph = Graph::open(dir, passages, dimensions)?;
-        let vectors = |access| SegmentVectors::open_for(access, dir, passages, dimensions);
-        Ok(match graph {
-            None => Self::Exact(vectors(Access::Mapped)?),
-            Some(graph) => match graph.ranking() {
-                Ranking::Bytes => Self::Graph(vectors(Access::Mapped)?, graph),
-                Ranking::Product => Self::Disk(vectors(Access::Read)?, graph),
-            },
-        })
+        let access = match graph.as_ref().map(Graph::quantization) {
+            Some(Quantization::Product) => Access::Read,
+            Some(Quantization::Scalar) | None => Access::Mapped,
+        };
+        let vectors = SegmentVectors::open_for(access, dir, passages, dimensions)?;
+        Ok(Self { vectors, graph })
     }
 
-    /// The best of one segment, which has this number in the corpus.
+    /// The best of the segment that has this number in the corpus.
     fn search(
         &self,
         segment: u32,
-        query: &[f32],
+        vector: &[f32],
         k: usize,
         is_live: &(impl Fn(Place) -> bool + Sync),
         live_count: &(impl Fn(u32) -> usize + Sync),
     ) -> Result<TopK, IndexError> {
         let live_count = live_count(segment);
-        let wanted = Wanted {
-            query,
+        let query = SegmentQuery {
+            vector,
             k,
             segment,
             live_count,
         };
-        let (vectors, found) = match self {
-            Self::Exact(vectors) => (vectors, None),
-            Self::Graph(vectors, graph) | Self::Disk(vectors, graph) => {
-                (vectors, graph.search(vectors, &wanted, is_live)?)
-            }
-        };
-        match found {
-            Some(found) => Ok(found),
-            None => exact::search(vectors, segment, query, k, live_count, is_live),
+        if let Some(graph) = &self.graph
+            && let Some(found) = graph.search(&self.vectors, &query, is_live)?
+        {
+            return Ok(found);
         }
+        exact::search(&self.vectors, &query, is_live)
     }
 }
 
-/// Writes what the segment in `dir`, whose vectors are written, is searched by. The same vectors
-/// give the same file.
+/// Writes the graph, if `search` wants one, of the segment in `dir`, whose vectors are written. The
+/// same vectors give the same file.
 ///
 /// # Errors
 /// Where the vectors cannot be read or the graph cannot be written, and [`IndexError::Cancelled`]
@@ -92,17 +82,17 @@ pub(crate) fn write_graph(
     search: DenseSearch,
     cancel: &AtomicBool,
 ) -> Result<(), IndexError> {
-    let ranking = match search.of(passages, dimensions) {
+    let quantization = match search.of(passages, dimensions) {
         DenseSearch::Auto | DenseSearch::Exact => return Ok(()),
-        DenseSearch::Graph => Ranking::Bytes,
-        DenseSearch::Disk => Ranking::Product,
+        DenseSearch::Graph => Quantization::Scalar,
+        DenseSearch::Disk => Quantization::Product,
     };
     let vectors = SegmentVectors::open(dir, passages, dimensions)?;
-    Graph::write(dir, &vectors, ranking, cancel)
+    Graph::write(dir, &vectors, quantization, cancel)
 }
 
-/// An error once `cancel` has been set. Whatever takes long asks this after every passage.
-pub(crate) fn goes_on(cancel: &AtomicBool) -> Result<(), IndexError> {
+/// Fails once `cancel` has been set. Long work calls this for every passage.
+pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<(), IndexError> {
     match cancel.load(Ordering::Relaxed) {
         true => Err(IndexError::Cancelled),
         false => Ok(()),
@@ -110,15 +100,12 @@ pub(crate) fn goes_on(cancel: &AtomicBool) -> Result<(), IndexError> {
 }
 
 /// The best `k` live passages by dot product with `query`, best first; of equal scores the one
-/// that stands earlier in the corpus. A passage whose score is NaN is no result. Scores are exact;
+/// that comes earlier in the corpus. A passage whose score is NaN is no result. Scores are exact;
 /// segments with a graph may miss a few of the best.
 ///
 /// # Shapes
-/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` tells how many passages
-/// of a segment, by its number, `is_live` is true of.
-///
-/// # Errors
-/// Where the vectors cannot be read.
+/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` returns of how many
+/// passages of a segment, by its number, `is_live` is true.
 pub(crate) fn search(
     segments: &[DenseIndex],
     query: &[f32],
@@ -133,7 +120,7 @@ pub(crate) fn search(
         index.search(number as u32, query, k, is_live, live_count)
     };
     let best = match segments {
-        // A walk takes less time than it does to hand it to another thread.
+        // A walk takes less time than handing it to another thread.
         [only] => search((0, only)),
         _ => segments
             .par_iter()

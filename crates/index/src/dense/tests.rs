@@ -24,7 +24,7 @@ fn exact(dimensions: usize, vectors: &[f32]) -> DenseIndex {
     DenseIndex::open(dir.path(), vectors.len() / dimensions, dimensions).unwrap()
 }
 
-fn written_with_graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> TempDir {
+fn written_with_graph(dimensions: usize, vectors: &[f32], ranking: Quantization) -> TempDir {
     let dir = written(vectors);
     let passages = vectors.len() / dimensions;
     let opened = SegmentVectors::open(dir.path(), passages, dimensions).unwrap();
@@ -32,15 +32,12 @@ fn written_with_graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> T
     dir
 }
 
-const BOTH: [Ranking; 2] = [Ranking::Bytes, Ranking::Product];
+const BOTH: [Quantization; 2] = [Quantization::Scalar, Quantization::Product];
 
-fn graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> DenseIndex {
+fn graph(dimensions: usize, vectors: &[f32], ranking: Quantization) -> DenseIndex {
     let dir = written_with_graph(dimensions, vectors, ranking);
     let index = DenseIndex::open(dir.path(), vectors.len() / dimensions, dimensions).unwrap();
-    match ranking {
-        Ranking::Bytes => assert!(matches!(index, DenseIndex::Graph(..))),
-        Ranking::Product => assert!(matches!(index, DenseIndex::Disk(..))),
-    }
+    assert_eq!(index.graph.as_ref().unwrap().quantization(), ranking);
     index
 }
 
@@ -291,10 +288,10 @@ fn segments_with_and_without_a_graph_are_searched_together() {
         .map(|rows: Range<usize>| vectors[rows.start * dimensions..rows.end * dimensions].to_vec())
         .to_vec();
     let indexes = [
-        graph(dimensions, &of[0], Ranking::Bytes),
+        graph(dimensions, &of[0], Quantization::Scalar),
         exact(dimensions, &of[1]),
         exact(dimensions, &of[2]),
-        graph(dimensions, &of[3], Ranking::Product),
+        graph(dimensions, &of[3], Quantization::Product),
     ];
     for percent_dead in [0, 20] {
         let recall = recall(&indexes, &of, &queries, dimensions, is_alive(percent_dead));
@@ -306,7 +303,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
     /// Few directions of any length, so that there are ties, zeros and copies.
     #[test]
-    fn a_graph_gives_as_many_as_asked_for_with_their_scores(
+    fn a_graph_returns_as_many_as_requested_with_their_scores(
         (dimensions, vectors, query) in (1usize..6, 1usize..2500).prop_flat_map(|(dimensions, n)| (
             Just(dimensions),
             prop::collection::vec((-3i8..4).prop_map(f32::from), n * dimensions),
@@ -351,7 +348,7 @@ fn a_damaged_graph_is_an_error_or_ranks_worse() {
     BOTH.into_iter().for_each(damage);
 }
 
-fn damage(ranking: Ranking) {
+fn damage(ranking: Quantization) {
     let dimensions = 8;
     let [vectors, queries] = clustered(1200, 3, 10, dimensions);
     let dir = written_with_graph(dimensions, &vectors, ranking);
@@ -389,7 +386,7 @@ fn damage(ranking: Ranking) {
 #[test]
 fn a_graph_of_other_vectors_is_refused() {
     let [vectors, _] = clustered(300, 0, 3, 8);
-    let dir = written_with_graph(8, &vectors, Ranking::Bytes);
+    let dir = written_with_graph(8, &vectors, Quantization::Scalar);
     std::fs::write(dir.path().join("vectors.f32"), [0; 4 * 4 * 600]).unwrap();
     let error = DenseIndex::open(dir.path(), 600, 4).unwrap_err();
     assert_eq!(error.kind(), "graph_damaged");
@@ -398,7 +395,7 @@ fn a_graph_of_other_vectors_is_refused() {
 }
 
 #[test]
-fn each_segment_gets_what_its_size_or_its_owner_asks_for() {
+fn each_segment_gets_what_its_size_or_its_owner_requires() {
     for (passages, search, expected) in [
         (GRAPH_FROM - 1, DenseSearch::Auto, "exact"),
         (GRAPH_FROM, DenseSearch::Auto, "graph"),
@@ -410,10 +407,11 @@ fn each_segment_gets_what_its_size_or_its_owner_asks_for() {
         let [vectors, _] = clustered(passages, 0, 50, 4);
         let dir = written(&vectors);
         write_graph(dir.path(), passages, 4, search, &AtomicBool::new(false)).unwrap();
-        let got = match DenseIndex::open(dir.path(), passages, 4).unwrap() {
-            DenseIndex::Exact(..) => "exact",
-            DenseIndex::Graph(..) => "graph",
-            DenseIndex::Disk(..) => "disk",
+        let graph = DenseIndex::open(dir.path(), passages, 4).unwrap().graph;
+        let got = match graph.as_ref().map(Graph::quantization) {
+            None => "exact",
+            Some(Quantization::Scalar) => "graph",
+            Some(Quantization::Product) => "disk",
         };
         assert_eq!(got, expected, "{passages} {search}");
     }

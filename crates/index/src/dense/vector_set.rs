@@ -1,4 +1,4 @@
-//! Vectors that belong to no corpus, in folders of their own, searched as those of a corpus are.
+//! Vectors outside a corpus, in folders of their own, searched like those of a corpus.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -8,21 +8,21 @@ use super::{DenseIndex, DenseSearch, RowBuffer, SegmentVectors, VectorType, Vect
 use crate::IndexError;
 use crate::top_k::Place;
 
-/// Vectors in one folder or several, numbered through all of them.
+/// Vectors in one or more folders, numbered consecutively.
 #[derive(Debug)]
 pub struct VectorSet {
     parts: Vec<DenseIndex>,
-    /// Where each part begins, and where the last ends.
+    /// The number of the first vector of each part, and of all.
     starts: Vec<usize>,
-    /// Which vectors are found. `[vectors]`
+    /// Which vectors can be found. `[vectors]`
     is_live: Vec<bool>,
-    /// How many of each part are.
+    /// How many of each part can be.
     live_counts: Vec<usize>,
 }
 
 impl VectorSet {
-    /// Writes L2-normalized vectors into a folder, made where it is missing, with a graph where they
-    /// are many.
+    /// Writes L2-normalized vectors into a folder, which is created if missing, with a graph if
+    /// there are many.
     ///
     /// # Errors
     /// A folder that cannot be written.
@@ -51,8 +51,8 @@ impl VectorSet {
             .collect()
     }
 
-    /// Opens folders, each with the number of its vectors, which its files must have. None of the
-    /// vectors is live yet.
+    /// Opens folders, each with the number of its vectors, which must match its files. No vector is
+    /// live yet.
     ///
     /// # Errors
     /// A file that is missing or damaged.
@@ -72,7 +72,7 @@ impl VectorSet {
         })
     }
 
-    /// The same of which some vectors are live: only these are found.
+    /// Makes some vectors live: only these are found.
     ///
     /// # Shapes
     /// `is_live`: `[vectors]`.
@@ -90,7 +90,7 @@ impl VectorSet {
     }
 
     /// The numbers of the `k` live vectors with the largest dot product with the query, best first;
-    /// where they are many, nearly those.
+    /// approximate where there are many.
     ///
     /// # Shapes
     /// `query`: `[dimensions]`.

@@ -1,4 +1,4 @@
-//! How tantivy reads the files of an index: small ones are held in memory, large ones are mapped.
+//! How tantivy reads the files of an index: small ones into memory, large ones mapped.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use tantivy::directory::{
     Directory, FileHandle, MmapDirectory, OwnedBytes, WatchCallback, WatchHandle, WritePtr,
 };
 
-/// The files of a finished index, which nobody is to change while they are open.
+/// The files of a finished index, which must not be changed while they are open.
 ///
-/// What happens to a small file later does no harm. A large one that another program cuts short
-/// ends the process with SIGBUS when the lost part is read, as everywhere where files are mapped.
+/// Later changes to a small file do no harm. If another program truncates a large one, reading the
+/// lost part ends the process with SIGBUS, as with every mapped file.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     path: PathBuf,
@@ -29,10 +29,10 @@ impl Files {
     }
 }
 
-/// A folder in which an index stands or comes to stand.
+/// The folder of an index.
 ///
-/// `MmapDirectory` takes every answer but "a folder" for "no folder", a passing error of the disk
-/// too; so what it says is held against what the system says.
+/// `MmapDirectory` takes every error for "no folder", even a transient one of the disk; so its
+/// answer is checked against the system's.
 pub(super) fn directory(path: &Path) -> Result<MmapDirectory, tantivy::TantivyError> {
     let opened = MmapDirectory::open(path);
     if opened.is_err() && std::fs::metadata(path)?.is_dir() {

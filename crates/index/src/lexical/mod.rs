@@ -2,16 +2,17 @@
 //!
 //! Each segment of the corpus has an index of its own in its folder `lexical/`, with one tantivy
 //! segment in which document n is passage n. Where that would take too much memory to write, the
-//! index goes on in `lexical-2/`, `lexical-3/` and so on, each a part with the passages behind those
-//! of the part before. It holds terms and frequencies, no text and no positions. A title counts twice: what a passage is about is likelier to be what is asked for
-//! than what it mentions. Scores of different segments compare, since document frequencies and lengths are
-//! taken over all of them and their parts, passages that have since been replaced included. tantivy keeps the
-//! length of a passage in one byte, so lengths above 40 terms are rounded down a little.
+//! index continues in `lexical-2/`, `lexical-3/` and so on, each a part with the passages after
+//! those of the part before. It holds terms and frequencies, no text and no positions. A title
+//! counts twice: a query is more likely about a passage's topic than about what it mentions. Scores
+//! of different segments are comparable, since document frequencies and lengths are taken over all
+//! of them and their parts, replaced passages included. tantivy keeps the length of a passage in
+//! one byte, so lengths above 40 terms are rounded down a little.
 //!
-//! A query is a text, never an expression: nothing in it is syntax.
+//! A query is text, never an expression: nothing in it is syntax.
 //!
-//! tantivy is not made for damaged files. Small ones have their checksums verified when they are
-//! opened, large ones their footer; where tantivy panics later on, that is told as damage too.
+//! tantivy is not made for damaged files. Of small ones the checksums are verified when they are
+//! opened, of large ones the footer; later panics of tantivy are reported as damage too.
 
 mod files;
 mod write;
@@ -48,7 +49,7 @@ const COMPONENTS: [SegmentComponent; 6] = [
     SegmentComponent::Store,
 ];
 
-/// The one field, into which title and text go together.
+/// The one field, which holds title and text.
 fn schema() -> (Schema, Field) {
     let mut schema = Schema::builder();
     let indexing = TextFieldIndexing::default()
@@ -79,7 +80,7 @@ pub(crate) struct LexicalIndex {
     tokens: u64,
 }
 
-/// The index of a segment, or of a stretch of its passages.
+/// The index of a segment, or of consecutive passages of it.
 struct Part {
     path: PathBuf,
     /// The number of the segment in the corpus.
@@ -99,7 +100,7 @@ impl LexicalIndex {
         Self::open_verifying(HEAP_BYTES, segments)
     }
 
-    /// As [`LexicalIndex::open`], with the checksums of files up to so many bytes verified.
+    /// As [`LexicalIndex::open`]; verifies the checksums of files up to `most_bytes`.
     fn open_verifying<'a>(
         most_bytes: u64,
         segments: impl Iterator<Item = (&'a Path, usize)>,
@@ -123,7 +124,7 @@ impl LexicalIndex {
     }
 
     /// The best `k` live passages that hold a term of `text`, by BM25, best first; of equal scores
-    /// the one that stands earlier in the corpus. Only the first 512 distinct terms count.
+    /// the one that comes earlier in the corpus. Only the first 512 distinct terms count.
     pub(crate) fn search(
         &self,
         text: &str,
@@ -150,7 +151,7 @@ impl LexicalIndex {
             .collect()
     }
 
-    /// The query for any of the terms, with the statistics of all segments.
+    /// The query for any of the terms, weighted by the statistics of all segments.
     fn weight(&self, terms: Vec<Term>) -> Result<Box<dyn Weight>, TantivyError> {
         use tantivy::query::Query as _;
         let any_of = terms
@@ -183,7 +184,7 @@ impl Bm25StatisticsProvider for LexicalIndex {
     }
 }
 
-/// Opens the parts of a segment's index, which together have to hold its passages.
+/// Opens the parts of a segment's index, which together must hold its passages.
 fn open_segment(
     parts: &mut Vec<Part>,
     segment: u32,
@@ -269,7 +270,7 @@ impl Part {
     }
 }
 
-/// What tantivy returns; where it fails or panics, the index at `path` is damaged.
+/// The result of a call of tantivy; where it fails or panics, the index at `path` is damaged.
 fn tantivy_call<T>(
     path: &Path,
     call: impl FnOnce() -> Result<T, TantivyError>,
@@ -284,9 +285,9 @@ fn tantivy_call<T>(
     }
 }
 
-/// Reads what is needed to search the index in a folder, and the number of terms in all passages.
-/// The checksums of files up to `most_bytes` are verified; to read larger ones would take long, and is
-/// for whoever verifies the corpus.
+/// Opens the index in a folder, and returns the number of terms in all its passages. The checksums
+/// of files up to `most_bytes` are verified; reading larger ones would take long, and is left to
+/// verifying the corpus.
 fn read_part(
     path: &Path,
     field: Field,
@@ -330,7 +331,5 @@ fn damaged(path: &Path, error: &TantivyError) -> IndexError {
     }
 }
 
-#[cfg(test)]
-mod measurement;
 #[cfg(test)]
 mod tests;

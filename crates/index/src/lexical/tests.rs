@@ -1,4 +1,4 @@
-//! Lexical search held against the formula, and against damage.
+//! Lexical search compared with the formula, and on damaged files.
 
 use super::*;
 use crate::tokenize::passage_terms;
@@ -205,7 +205,7 @@ fn chinese_is_found_by_pairs() {
     assert_eq!(found[0].place.segment, 0);
 }
 
-/// A part ends where its memory reaches the limit, and nothing tells the parts from the whole.
+/// A part ends where its memory reaches the limit, and parts give the results of the whole.
 #[test]
 fn parts_are_searched_as_the_whole() {
     let mut random = random();
@@ -333,10 +333,10 @@ fn damage_to_any_file_is_an_error() {
     }
 }
 
-/// What checksums do not cover, as in large files: bytes turned over end in an error or in results
-/// within the passages, and in no panic.
+/// Without checksums, as in large files: altered bytes lead to an error or to results within the
+/// passages, and never to a panic.
 #[test]
-fn damage_that_no_checksum_tells_is_contained() {
+fn damage_that_no_checksum_detects_is_contained() {
     let passages: Passages = (0..300)
         .map(|n| (format!("t{}", n % 7), format!("text number {n} of many")))
         .collect();

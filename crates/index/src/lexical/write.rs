@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ken_storage::contained;
+use ken_storage::{StorageError, contained};
 use tantivy::directory::error::OpenWriteError;
 use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::schema::Field;
@@ -15,11 +15,11 @@ use super::{TOKENIZER, folder, schema};
 use crate::IndexError;
 use crate::tokenize::analyzer;
 
-/// What tantivy sizes its first table of terms by; it is no limit.
+/// The size of tantivy's initial term table; it is no limit.
 const WRITER_BYTES: usize = 4_000_000;
 
-/// Memory from which on a new part begins. tantivy keeps postings in an arena with addresses of 32
-/// bits, which ends at 4 GiB; what is between is room for one passage, however long.
+/// The memory at which a new part starts. tantivy keeps postings in an arena with 32-bit addresses,
+/// which ends at 4 GiB; the rest is for one passage, however long.
 const PART_BYTES: usize = 1 << 30;
 
 /// Writes the lexical index of a segment, passage by passage.
@@ -28,7 +28,7 @@ pub(crate) struct LexicalWriter {
     part: Part,
     /// Parts that are finished.
     finished: usize,
-    /// Memory from which on a new part begins.
+    /// The memory at which a new part starts.
     part_bytes: usize,
 }
 
@@ -38,11 +38,11 @@ struct Part {
     field: Field,
     writer: SingleSegmentIndexWriter,
     /// Whether it holds a passage.
-    is_begun: bool,
+    has_passages: bool,
 }
 
 impl LexicalWriter {
-    /// Begins in the segment's folder `dir`, where there is no such index yet.
+    /// Creates the index in the segment's folder `dir`, which has none yet.
     pub(crate) fn create(dir: &Path) -> Result<Self, IndexError> {
         Self::with_part_bytes(dir, PART_BYTES)
     }
@@ -57,7 +57,7 @@ impl LexicalWriter {
         })
     }
 
-    /// The memory that the part takes that is being written.
+    /// The memory of the part that is being written.
     #[cfg(test)]
     pub(super) fn memory(&self) -> usize {
         self.part.writer.mem_usage()
@@ -65,7 +65,7 @@ impl LexicalWriter {
 
     /// Adds the next passage.
     pub(crate) fn push(&mut self, title: &str, text: &str) -> Result<(), IndexError> {
-        if self.part.is_begun && self.part.writer.mem_usage() >= self.part_bytes {
+        if self.part.has_passages && self.part.writer.mem_usage() >= self.part_bytes {
             self.finished += 1;
             let next = Part::create(folder(&self.dir, self.finished))?;
             std::mem::replace(&mut self.part, next).finish()?;
@@ -80,15 +80,13 @@ impl LexicalWriter {
 
 impl Part {
     fn create(path: PathBuf) -> Result<Self, IndexError> {
-        if let Err(source) = std::fs::create_dir(&path) {
-            return Err(IndexError::Io { path, source });
-        }
-        match begin(&path) {
+        std::fs::create_dir(&path).map_err(StorageError::new("create", &path))?;
+        match tantivy_writer(&path) {
             Ok((writer, field)) => Ok(Self {
                 path,
                 field,
                 writer,
-                is_begun: false,
+                has_passages: false,
             }),
             Err(error) => Err(write_error(path, error)),
         }
@@ -99,9 +97,9 @@ impl Part {
         for value in [title, title, text] {
             document.add_text(self.field, value);
         }
-        self.is_begun = true;
+        self.has_passages = true;
         let added = contained(|| self.writer.add_document(document));
-        // A passage that alone takes more than the arena holds.
+        // A single passage that takes more than the arena holds.
         let added = added.unwrap_or_else(|reason| Err(TantivyError::InternalError(reason)));
         added.map_err(|error| write_error(self.path.clone(), error))
     }
@@ -114,7 +112,7 @@ impl Part {
     }
 }
 
-fn begin(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError> {
+fn tantivy_writer(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError> {
     let (schema, field) = schema();
     let tokenizers = tantivy::tokenizer::TokenizerManager::new();
     tokenizers.register(TOKENIZER, analyzer());
@@ -125,7 +123,7 @@ fn begin(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError>
     Ok((writer, field))
 }
 
-/// What the system refused is told as such, as for every other file.
+/// Errors of the system are reported as such, as for every other file.
 fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
     let (path, message) = match &error {
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {
@@ -134,7 +132,7 @@ fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
         other => (path, other.to_string()),
     };
     match system_error(&message) {
-        Some(source) => IndexError::Io { path, source },
+        Some(source) => StorageError::new("write", &path)(source).into(),
         None => IndexError::LexicalWrite {
             path,
             source: Box::new(error),
@@ -142,9 +140,8 @@ fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
     }
 }
 
-/// The system's error that a message quotes. tantivy keeps some of them as texts only, in which
-/// the standard library writes the number: `(os error 5)` for people, `Os { code: 5, ..` for
-/// programmers.
+/// The system error that a message quotes. tantivy keeps some as strings only, in which the
+/// standard library writes the number: `(os error 5)` displayed, `Os { code: 5, ..` debugged.
 fn system_error(message: &str) -> Option<io::Error> {
     let number = |before: &str, after: char| {
         let (_, rest) = message.rsplit_once(before)?;
@@ -160,14 +157,14 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_full_disk_is_told_however_tantivy_says_it() {
-        let told = |text: &str| TantivyError::InternalError(text.to_owned());
+    fn a_full_disk_is_reported_however_tantivy_says_it() {
+        let internal = |text: &str| TantivyError::InternalError(text.to_owned());
         let system = io::Error::from_raw_os_error(28).to_string();
         for error in [
             TantivyError::from(io::Error::from_raw_os_error(28)),
             TantivyError::from(io::Error::other(system.clone())),
-            told(&system),
-            told(&format!("{:?}", io::Error::from_raw_os_error(28))),
+            internal(&system),
+            internal(&format!("{:?}", io::Error::from_raw_os_error(28))),
             OpenWriteError::wrap_io_error(io::Error::from_raw_os_error(28), "x.pos".into()).into(),
         ] {
             let error = write_error("c/lexical".into(), error);
@@ -175,6 +172,9 @@ mod tests {
             assert!(error.to_string().contains("c/lexical"), "{error}");
             assert!(error.remedy().is_some(), "{error}");
         }
-        assert_eq!(write_error("c".into(), told("odd")).kind(), "lexical_write");
+        assert_eq!(
+            write_error("c".into(), internal("odd")).kind(),
+            "lexical_write"
+        );
     }
 }

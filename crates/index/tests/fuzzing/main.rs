@@ -1,6 +1,6 @@
 //! Broken files and hostile texts, some ten thousands of them: whatever the bytes, a search ends in
-//! a typed error or with results that lie within what there is, and takes memory in proportion to the
-//! file. The targets in `fuzz/` look further.
+//! a typed error or with results that lie within what there is, and takes memory in proportion to
+//! the file. The targets in `fuzz/` continue from there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,6 +1,6 @@
-//! Whatever bytes where the index reads some: one function for each place, for the tests beside this
-//! file and for the fuzz targets. Whatever they hold, reading ends in a typed error or in results
-//! that lie within what there is.
+//! Whatever bytes where the index reads some: one function for each place, for the tests beside
+//! this file and for the fuzz targets. Whatever they hold, reading ends in a typed error or in
+//! results that lie within what there is.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -48,7 +48,8 @@ impl Segment {
         self.0.path().join(name)
     }
 
-    /// Searches with `bytes` in place of the file of this name, and returns whether they were taken.
+    /// Searches with `bytes` in place of the file of this name, and returns whether they were
+    /// taken.
     pub(crate) fn search(&self, name: &str, bytes: &[u8]) -> bool {
         std::fs::write(self.file(name), bytes).unwrap();
         let folders = [(self.0.path().to_owned(), VECTORS)];
@@ -93,8 +94,8 @@ fn refused(error: &IndexError) -> bool {
 }
 
 /// The tables of a segment besides the graph: the vectors in each of their types, scanned, walked
-/// through in memory, and on disk. The first byte chooses one, and whether the others are brought to
-/// the length that is expected.
+/// through in memory, and on disk. The first byte chooses one, and whether the others are brought
+/// to the length that is expected.
 pub(crate) struct Tables(Vec<(Segment, String)>);
 
 /// The layouts by the first byte.
@@ -109,7 +110,7 @@ impl Tables {
         Self(tables.collect())
     }
 
-    /// The first byte and the file of a layout, to begin with.
+    /// The first byte and the valid file of a layout.
     pub(crate) fn valid(&self, layout: u8) -> Vec<u8> {
         let (segment, file) = &self.0[usize::from(layout) % self.0.len()];
         let mut bytes = vec![layout];
@@ -188,7 +189,7 @@ impl Asked {
         let all = passage_terms("", text);
         assert!(all.iter().all(|term| (1..=512).contains(&term.len())));
         let selection = text.parse().ok().map(|filter: Filter| {
-            assert!(!filter.key().is_empty());
+            assert!(!filter.key.is_empty());
             Selection::new(&self.corpus, &[filter]).unwrap()
         });
         let query = Query { text, vector: None };

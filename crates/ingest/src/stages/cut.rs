@@ -1,57 +1,51 @@
-//! The second stage: documents into the texts of their passages. All counting of tokens is done
-//! here, beside the embedding and not between two batches of it.
+//! The second stage: documents into the texts of their passages. All tokens are counted here, while
+//! the next stage embeds.
 
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
-use ken_corpus::{Document, Known, segment_unless, titled};
+use ken_corpus::{Known, segment_unless, titled};
 use ken_language::Embedder;
 
-use super::{BATCH_PASSAGES, Found, Seen};
+use super::{BATCH_PASSAGES, Found};
 use crate::known_vectors::KnownVectors;
 use crate::{Cut, IngestError};
 
 /// A document with the texts of its passages.
 pub(crate) struct CutDocument {
-    pub(crate) document: Document,
-    /// The shard that it belongs to.
-    pub(crate) shard: u32,
-    /// Whether the document takes the place of one of the same id.
-    pub(crate) replaces: bool,
+    pub(crate) found: Found,
     pub(crate) texts: Vec<String>,
-    /// The vector of each text, as far as it is known.
+    /// The vector of each text, if known.
     pub(crate) vectors: Vec<Option<Vec<f32>>>,
-    /// How many of them were known before anything was embedded.
+    /// How many were known before anything was embedded.
     pub(crate) reused: usize,
-    /// How many of them are longer than the embedder reads.
+    /// How many passages are longer than the embedder's input.
     pub(crate) longer: usize,
-    /// How far the reading was when it was found.
-    pub(crate) seen: Seen,
 }
 
 impl CutDocument {
-    /// What of a passage is embedded. Embedders read the beginning of long texts only, but would
-    /// make tokens of all of it.
+    /// The text that is embedded for a passage. Embedders truncate long texts, but would tokenize
+    /// all of them.
     pub(crate) fn embedded_text(&self, text: &str) -> String {
-        let mut text = titled(&self.document.title, text);
-        let beginning = parts(&text, TOKENIZED_BYTES).next().map_or(0, str::len);
-        text.truncate(beginning);
+        let mut text = titled(&self.found.document.title, text);
+        let truncated = parts(&text, TOKENIZED_BYTES).next().map_or(0, str::len);
+        text.truncate(truncated);
         text
     }
 
-    /// The passages that have no vector yet, by position.
+    /// The positions of the passages without a vector.
     pub(crate) fn missing(&self) -> impl Iterator<Item = usize> + '_ {
         let vectors = self.vectors.iter().enumerate();
         vectors.filter_map(|(position, vector)| vector.is_none().then_some(position))
     }
 
-    /// Takes the vectors of the passages that the published version has too.
+    /// Takes the vectors of passages that the published version has too.
     fn take_known(&mut self, known: &mut KnownVectors) -> Result<(), IngestError> {
-        let published = known.of_document(&self.document.id)?;
+        let published = known.of_document(&self.found.document.id)?;
         for (text, vector) in self.texts.iter().zip(&mut self.vectors) {
-            let text = titled(&self.document.title, text);
+            let text = titled(&self.found.document.title, text);
             *vector = published.get(&text).cloned();
             self.reused += usize::from(vector.is_some());
         }
@@ -59,11 +53,11 @@ impl CutDocument {
     }
 }
 
-/// A document is cut into tokens in parts of so many bytes, so that a long one can be stopped at,
-/// and its tokens need not be in memory all at once.
+/// Documents are tokenized in parts of this many bytes, so that a long one can be interrupted, and
+/// its tokens need not all be in memory.
 const TOKENIZED_BYTES: usize = 1 << 20;
 
-/// Cuts what comes, and hands it on as soon as it makes a batch to embed. Returns whether it was
+/// Cuts documents, and passes them on once they make a batch to embed. Returns whether it was
 /// stopped.
 pub(crate) fn cut(
     found: Receiver<Result<Found, IngestError>>,
@@ -81,7 +75,7 @@ pub(crate) fn cut(
         let cut = found.and_then(|found| cut_document(found, cut, embedder, &mut vectors, cancel));
         match cut {
             Ok(None) => return true,
-            // A document without passages takes memory too.
+            // A document without passages also takes memory.
             Ok(Some(document)) => {
                 passages += document.texts.len().max(1);
                 ready.push(document);
@@ -98,7 +92,7 @@ pub(crate) fn cut(
             }
         }
     }
-    // Where nobody listens, another error came first.
+    // If the receiver is gone, another error came first.
     let _ = out.send(Ok(ready));
     if let Some(error) = failed {
         let _ = out.send(Err(error));
@@ -106,7 +100,7 @@ pub(crate) fn cut(
     false
 }
 
-/// The document in passages; `None` where it was stopped at.
+/// Cuts a document into passages; `None` if it was stopped.
 fn cut_document(
     found: Found,
     cut: Cut,
@@ -148,14 +142,11 @@ fn cut_document(
     let mut document = CutDocument {
         vectors: vec![None; texts.len()],
         texts: texts.into_iter().map(str::to_owned).collect(),
-        document: found.document,
-        shard: found.shard,
-        replaces: found.replaces,
         reused: 0,
         longer: 0,
-        seen: found.seen,
+        found,
     };
-    if document.replaces {
+    if document.found.replaces {
         document.take_known(known)?;
     }
     for text in &document.texts {
@@ -167,7 +158,7 @@ fn cut_document(
     Ok(Some(document))
 }
 
-/// The parts of a text, each of at most `bytes`, that end before a space where there is any.
+/// The parts of a text, each of at most `bytes`, split before spaces where there are any.
 fn parts(text: &str, bytes: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -181,8 +172,8 @@ fn parts(text: &str, bytes: usize) -> impl Iterator<Item = &str> {
         {
             end = space;
         }
-        let (part, behind) = rest.split_at(end);
-        rest = behind;
+        let (part, after) = rest.split_at(end);
+        rest = after;
         (!part.is_empty()).then_some(part)
     })
 }

@@ -1,5 +1,5 @@
-//! The third stage: passages into vectors, batch by batch, whatever document a passage belongs
-//! to. Documents leave whole.
+//! The third stage: passages into vectors, in batches across documents. Documents are passed on
+//! whole.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,16 +7,16 @@ use std::sync::mpsc::{Receiver, SyncSender};
 
 use ken_language::{Embedder, ModelError, Role};
 
-use super::{BATCH_PASSAGES, CutDocument, Handed, Progress};
+use super::{BATCH_PASSAGES, CutDocument, Embedded, Progress};
 use crate::IngestError;
 
-/// Embeds until the end, the first error, a stop or the end of the next stage. `progress` is
+/// Embeds until the end, the first error, cancellation or the end of the next stage. `progress` is
 /// called after each batch. Returns whether it was stopped.
 pub(crate) fn embed(
     cut: Receiver<Result<Vec<CutDocument>, IngestError>>,
     embedder: &dyn Embedder,
     cancel: &AtomicBool,
-    out: &SyncSender<Handed>,
+    out: &SyncSender<Embedded>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<bool, IngestError> {
     let mut queue = Queue::default();
@@ -34,17 +34,17 @@ pub(crate) fn embed(
                 return Ok(true);
             }
             passages += match queue.embed_batch(embedder) {
-                // The embedder may be stopped by the same flag.
+                // The same flag may have stopped the embedder.
                 Err(_) if cancel.load(Ordering::Relaxed) => return Ok(true),
                 embedded => embedded?,
             };
         } else if queue.documents.is_empty() {
             return Ok(false);
         }
-        let seen = queue.documents.back().map(|last| last.seen);
+        let seen = queue.documents.back().map(|last| last.found.seen);
         let done = queue.take_done();
-        if !done.is_empty() && out.send(Handed::Documents(done)).is_err() {
-            // The next stage tells why.
+        if !done.is_empty() && out.send(Embedded::Documents(done)).is_err() {
+            // The next stage reports why.
             return Ok(false);
         }
         if let Some(seen) = seen {
@@ -57,11 +57,11 @@ pub(crate) fn embed(
     }
 }
 
-/// The documents that wait for vectors, the first to leave in front.
+/// The documents waiting for vectors, in order.
 #[derive(Default)]
 struct Queue {
     documents: VecDeque<CutDocument>,
-    /// Passages that have no vector yet.
+    /// Passages without a vector.
     unembedded: usize,
 }
 
@@ -97,7 +97,7 @@ impl Queue {
         Ok(texts.len())
     }
 
-    /// The documents in front whose passages all have vectors.
+    /// Takes the documents at the front whose passages all have vectors.
     fn take_done(&mut self) -> Vec<CutDocument> {
         let done = self
             .documents

@@ -11,17 +11,18 @@ use ken_index::{DenseLayout, SegmentWriter};
 use super::{CutDocument, PUBLISH_PASSAGES};
 use crate::IngestError;
 use crate::merge::merge_small_segments;
+use crate::report::Report;
 
-/// What the embedding hands over.
-pub(crate) enum Handed {
+/// What the embedding stage passes on.
+pub(crate) enum Embedded {
     /// Documents whose passages all have vectors.
     Documents(Vec<CutDocument>),
-    /// There are no more. Without it, what is staged is left unpublished.
+    /// There are no more. Without it, staged documents stay unpublished.
     End,
 }
 
-/// The corpus that is written, with the segments that are being filled.
-pub(crate) struct Shelf<'a> {
+/// The corpus that is being written, with its staged segments.
+pub(crate) struct Publisher<'a> {
     writer: Writer,
     /// By shard.
     stages: BTreeMap<u32, Stage>,
@@ -29,22 +30,9 @@ pub(crate) struct Shelf<'a> {
     staged: usize,
     dimensions: usize,
     layout: DenseLayout,
-    written: Written,
+    /// What was staged and published so far.
+    report: Report,
     cancel: &'a AtomicBool,
-}
-
-/// What was staged and published.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Written {
-    pub(crate) added: usize,
-    pub(crate) replaced: usize,
-    pub(crate) longer: usize,
-    /// Passages published.
-    pub(crate) passages: usize,
-    /// Those of them that had a vector already.
-    pub(crate) reused: usize,
-    /// The generation published last; 0 where there is none.
-    pub(crate) generation: u64,
 }
 
 /// A staged segment with its indexes.
@@ -53,17 +41,17 @@ struct Stage {
     index: SegmentWriter,
 }
 
-impl<'a> Shelf<'a> {
-    /// Once `cancel` is set no segments are merged; what was handed over is still published.
+impl<'a> Publisher<'a> {
+    /// Once `cancel` is set no segments are merged; what was passed on is still published.
     pub(crate) fn new(
         writer: Writer,
         dimensions: usize,
         layout: DenseLayout,
         cancel: &'a AtomicBool,
     ) -> Self {
-        let written = Written {
+        let report = Report {
             generation: writer.generation(),
-            ..Written::default()
+            ..Report::default()
         };
         Self {
             writer,
@@ -71,42 +59,42 @@ impl<'a> Shelf<'a> {
             staged: 0,
             dimensions,
             layout,
-            written,
+            report,
             cancel,
         }
     }
 
-    /// Stages what comes and publishes where enough came together, and at the end.
-    pub(crate) fn fill(mut self, handed: Receiver<Handed>) -> Result<Written, IngestError> {
-        for handed in handed {
-            match handed {
-                Handed::Documents(documents) => {
+    /// Stages documents, and publishes whenever there are enough, and at the end.
+    pub(crate) fn run(mut self, embedded: Receiver<Embedded>) -> Result<Report, IngestError> {
+        for message in embedded {
+            match message {
+                Embedded::Documents(documents) => {
                     for document in documents {
                         self.stage(&document)?;
                     }
                 }
-                Handed::End => self.publish()?,
+                Embedded::End => self.publish()?,
             }
         }
-        Ok(self.written)
+        Ok(self.report)
     }
 
     fn stage(&mut self, done: &CutDocument) -> Result<(), IngestError> {
-        match done.replaces {
-            true => self.written.replaced += 1,
-            false => self.written.added += 1,
+        match done.found.replaces {
+            true => self.report.replaced += 1,
+            false => self.report.added += 1,
         }
-        self.written.longer += done.longer;
-        self.written.reused += done.reused;
-        let stage = match self.stages.entry(done.shard) {
+        self.report.longer_than_embedder += done.longer;
+        self.report.reused += done.reused;
+        let stage = match self.stages.entry(done.found.shard) {
             Entry::Occupied(stage) => stage.into_mut(),
             Entry::Vacant(none) => {
-                let segment = self.writer.stage(done.shard)?;
+                let segment = self.writer.stage(done.found.shard)?;
                 let index = SegmentWriter::create(segment.dir(), self.dimensions, self.layout)?;
                 none.insert(Stage { segment, index })
             }
         };
-        let passages = stage.segment.push(&done.document, &done.texts)?;
+        let passages = stage.segment.push(&done.found.document, &done.texts)?;
         for (passage, vector) in passages.iter().zip(done.vectors.iter().flatten()) {
             stage.index.push(passage, vector)?;
         }
@@ -117,7 +105,7 @@ impl<'a> Shelf<'a> {
         }
     }
 
-    /// Publishes what is staged, and merges what has become many small segments.
+    /// Publishes the staged segments, and merges small ones where there are many.
     fn publish(&mut self) -> Result<(), IngestError> {
         let mut staged = Vec::new();
         for stage in std::mem::take(&mut self.stages).into_values() {
@@ -127,9 +115,9 @@ impl<'a> Shelf<'a> {
         if staged.is_empty() {
             return Ok(());
         }
-        self.written.passages += std::mem::take(&mut self.staged);
-        self.written.generation = self.writer.publish(staged)?;
-        self.written.generation = merge_small_segments(&mut self.writer, self.cancel)?;
+        self.report.passages += std::mem::take(&mut self.staged);
+        self.report.generation = self.writer.publish(staged)?;
+        self.report.generation = merge_small_segments(&mut self.writer, self.cancel)?;
         Ok(())
     }
 }

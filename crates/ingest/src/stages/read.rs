@@ -9,35 +9,35 @@ use ken_documents::{Documents, ReadError, ReadProgress};
 use crate::IngestError;
 use crate::split::Split;
 
-/// How far the reading is.
-#[derive(Debug, Clone, Copy)]
+/// The progress of reading.
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     /// Bytes of the files.
     pub(crate) read: ReadProgress,
-    /// Documents looked at.
+    /// Documents read.
     pub(crate) documents: usize,
-    /// Those of them that are published as they are.
+    /// Unchanged documents.
     pub(crate) unchanged: usize,
-    /// Documents that could not be read and were left out.
+    /// Documents that could not be read and were skipped.
     pub(crate) broken: usize,
-    /// Those that belong into shards that are not taken in.
+    /// Documents of shards that are not ingested.
     pub(crate) other_shards: usize,
-    /// Whether the reading was broken off.
+    /// Whether reading was interrupted.
     pub(crate) interrupted: bool,
 }
 
-/// A document that is to be taken in.
+/// A document to ingest.
 pub(crate) struct Found {
     pub(crate) document: Document,
-    /// The shard that it belongs to.
+    /// Its shard.
     pub(crate) shard: u32,
-    /// Whether the document takes the place of one of the same id.
+    /// Whether it replaces a document of the same id.
     pub(crate) replaces: bool,
-    /// How far the reading was when it was found.
+    /// The progress when it was found.
     pub(crate) seen: Seen,
 }
 
-/// Reads until the end, the first error, a stop or the end of the next stage.
+/// Reads until the end, the first error, cancellation or the end of the next stage.
 pub(crate) fn read(
     mut documents: Documents,
     known: &Known,
@@ -48,11 +48,7 @@ pub(crate) fn read(
 ) -> Seen {
     let mut seen = Seen {
         read: documents.progress(),
-        documents: 0,
-        unchanged: 0,
-        broken: 0,
-        other_shards: 0,
-        interrupted: false,
+        ..Seen::default()
     };
     loop {
         if cancel.load(Ordering::Relaxed) {
@@ -63,18 +59,18 @@ pub(crate) fn read(
         seen.read = documents.progress();
         let document = match next {
             Some(Ok(document)) => document,
-            // The documents may be read under another flag than this run's.
+            // The documents may have a stop flag other than this run's.
             Some(Err(ReadError::Stopped)) => {
                 seen.interrupted = true;
                 break;
             }
             Some(Err(error)) => {
-                if let Some(tell) = on_broken {
-                    tell(&error);
+                if let Some(report) = on_broken {
+                    report(&error);
                     seen.broken += 1;
                     continue;
                 }
-                // Where nobody listens, another error came first.
+                // If the receiver is gone, another error came first.
                 let _ = out.send(Err(error.into()));
                 break;
             }

@@ -205,7 +205,7 @@ fn progress_grows_to_the_report() {
     assert_eq!(Some(last.read.bytes_read), last.read.bytes_total);
 }
 
-/// Ingests with trouble at a document behind the first publication, then without.
+/// Ingests with an error at a document after the first publication, then without.
 fn publishes_then_goes_on(expected: &str, trouble: Trouble) {
     let files = Files::new(2000);
     files.write(

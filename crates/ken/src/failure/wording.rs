@@ -75,7 +75,10 @@ mod tests {
         let flags =
             "--shards 3, --max-document-bytes, KEN_API_KEY, KEN_MILVUS_TOKEN, [keys] of ken.toml";
         assert_eq!(hint(&named), flags);
-        let passages = MilvusError::TooManyHits { asked: 9, limit: 5 };
+        let passages = MilvusError::TooManyHits {
+            requested: 9,
+            limit: 5,
+        };
         assert_eq!(worded(&passages), "--k takes at most 5");
     }
 
@@ -86,7 +89,7 @@ mod tests {
             reason: "gone".to_owned(),
             generations: vec![1],
         };
-        let repair = "`ken corpus verify --repair --corpus c` goes on from the newest generation";
+        let repair = "`ken corpus verify --repair --corpus c` resumes from the newest generation";
         assert!(worded(&lost).starts_with(repair), "{}", worded(&lost));
         let missing = MilvusError::CollectionMissing {
             address: "milvus://h/c".to_owned(),

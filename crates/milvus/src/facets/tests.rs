@@ -1,4 +1,4 @@
-//! Tests that the conditions hold for exactly what the filters fit, and cannot be broken out of.
+//! Tests that the conditions hold for exactly what the filters match, and cannot be broken out of.
 
 use super::*;
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ fn agrees(metadata: &Map<String, Value>, filter: &str) {
     let condition = Condition::of(&filter).unwrap();
     assert_eq!(
         holds(&condition, &Facets::of(metadata)),
-        filter.fits(metadata),
+        filter.matches(metadata),
         "{filter} on {}",
         Value::Object(metadata.clone())
     );

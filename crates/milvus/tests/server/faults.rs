@@ -37,7 +37,7 @@ fn a_push_survives_the_death_of_its_server() {
         let error = push(&corpus, &address, None, Some(INDEX), &mut kill, &stop).unwrap_err();
         assert_eq!(error.kind(), "milvus_lost", "{error}");
         assert!(error.to_string().contains("127.0.0.1"), "{error}");
-        assert!(error.remedy().unwrap().mentions("goes on"), "{error}");
+        assert!(error.remedy().unwrap().mentions("resumes"), "{error}");
         server.restart();
         assert_eq!(
             opened(&address.to_string()).err().unwrap().kind(),

@@ -22,8 +22,8 @@ use ken_corpus::{Active, Corpus, Passage};
 use ken_index::{Mode, Query};
 use ken_milvus::{Collection, IndexKind, MilvusError, Pushed, push};
 
-/// The index of a new collection: one that is searched as widely as passages are asked for, so that
-/// all of them can be found.
+/// The index of a new collection: one whose search width follows the number of passages requested,
+/// so that all of them can be found.
 const INDEX: IndexKind = IndexKind::Hnsw;
 
 /// Pushes the corpus in a folder as it is.

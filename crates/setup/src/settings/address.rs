@@ -42,7 +42,7 @@ impl FromStr for CorpusAddress {
     type Err = AddressError;
 
     fn from_str(given: &str) -> Result<Self, AddressError> {
-        match MilvusAddress::is_meant_by(given) {
+        match MilvusAddress::has_scheme(given) {
             true => given.parse().map(Self::Milvus),
             false => Ok(Self::Folder(given.into())),
         }

@@ -91,7 +91,7 @@ fn origin_of(server: &str) -> Result<String, String> {
     if host.contains(['/', '?', '#']) {
         return Err(format!("`{shown}` has more than scheme, host and port"));
     }
-    if MilvusAddress::is_meant_by(server) {
+    if MilvusAddress::has_scheme(server) {
         let address: MilvusAddress = format!("{server}/any")
             .parse()
             .map_err(|_| format!("`{shown}`: {form}"))?;

@@ -4,8 +4,8 @@
 pub(crate) mod records;
 mod texts;
 
-/// A file name, which tells the format, and how a file of about so many bytes is made. For packed
-/// formats these are the unpacked bytes.
+/// A file name, which gives the format, and how to make a file of about a given size. For
+/// compressed formats these are the unpacked bytes.
 pub(crate) struct Pattern {
     pub(crate) name: &'static str,
     pub(crate) file: &'static str,

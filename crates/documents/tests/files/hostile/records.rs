@@ -54,7 +54,7 @@ pub(super) fn records(all: &mut Vec<Pattern>) {
     });
 }
 
-/// Records of about so many bytes together.
+/// Records of about this total size.
 pub(crate) fn lines(bytes: usize, text: &str) -> Vec<u8> {
     let mut lines = String::new();
     for number in 0.. {

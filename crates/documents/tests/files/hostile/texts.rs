@@ -131,7 +131,7 @@ pub(super) fn markdown(all: &mut Vec<Pattern>) {
     ] {
         add(all, "t.md", name, move |n| halves(first, second, n).into());
     }
-    add(all, "t.md", "empty items behind blank code", |n| {
+    add(all, "t.md", "empty items after blank code", |n| {
         format!(
             "```\n{}```\n{}",
             repeated("\n", n / 2),

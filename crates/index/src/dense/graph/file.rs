@@ -1,27 +1,27 @@
 //! The file `vectors.graph`: how a graph is written, and checked when it is opened.
 //!
 //! Little-endian. A header of 64 bytes: the eight letters `kengraph`; as u32 the version of the
-//! layout, the neighbours of a node, the dimensions and the kind of the codes; as u64 the passages
-//! and the nodes; zeros. Then, each at a multiple of 64 bytes: of kind 0 the codes, i8
-//! `[nodes, dimensions]`, and their scales, f32 `[nodes]`; of kind 1 the centroids, f32
-//! `[parts, 256, 4]`, and the codes, u8 `[nodes, parts]`, where a vector has a part for every four
-//! dimensions; the neighbours of each layer, u32 `[nodes of the layer, neighbours]`, that of all
-//! nodes first, filled up with 2^32 - 1; where the passages of each node begin, u32 `[nodes + 1]`;
-//! the ordinals of the passages, u32 `[passages]`.
+//! layout, the neighbors of a node (M), the dimensions and the kind of the codes; as u64 the
+//! passages and the nodes; zeros. Then, each at a multiple of 64 bytes: of kind 0 (scalar) the
+//! codes, i8 `[nodes, dimensions]`, and their scales, f32 `[nodes]`; of kind 1 (PQ) the centroids,
+//! f32 `[parts, 256, 4]`, and the codes, u8 `[nodes, parts]`, where a vector has a part for every
+//! four dimensions; the neighbors of each layer, u32 `[nodes of the layer, neighbors]`, that of all
+//! nodes first, padded with 2^32 - 1; where the passages of each node start, u32 `[nodes + 1]`; the
+//! ordinals of the passages, u32 `[passages]`.
 //!
-//! What follows from the header is checked here; what the numbers say is not trusted by whoever
-//! uses them, and the corpus keeps a hash of the file.
+//! Sizes that follow from the header are checked here; users of the numbers do not trust them, and
+//! the corpus keeps a hash of the file.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use ken_storage::Mapped;
+use ken_storage::{Mapped, StorageError};
 
 use super::build::layer_sizes;
-use super::codes::Codes;
 use super::product::{self, ProductCodes};
+use super::scalar::ScalarCodes;
 use super::walk::Layer;
 use crate::IndexError;
 
@@ -32,32 +32,32 @@ const MAGIC: &[u8; 8] = b"kengraph";
 const VERSION: u32 = 1;
 const HEADER_BYTES: usize = 64;
 
-/// Every part begins at a multiple of this.
+/// Every part starts at a multiple of this.
 const ALIGNMENT: usize = 64;
 
 /// A graph on disk: a small one in memory, a large one mapped.
 #[derive(Debug)]
-pub(super) struct GraphFile {
+pub(crate) struct Graph {
     path: PathBuf,
     bytes: Mapped,
     layout: Layout,
 }
 
-/// What the header says, and where the parts lie that follow from it, in bytes.
+/// The header, and the byte ranges of the parts, which follow from it.
 #[derive(Debug)]
 struct Layout {
-    degree: usize,
+    m: usize,
     dimensions: usize,
-    codes: CodesLayout,
+    codes: CodesRanges,
     layers: Vec<Range<usize>>,
     starts: Range<usize>,
     ordinals: Range<usize>,
 }
 
-/// Where the codes lie, in bytes.
+/// The byte ranges of the codes.
 #[derive(Debug)]
-enum CodesLayout {
-    Bytes {
+enum CodesRanges {
+    Scalar {
         numbers: Range<usize>,
         scales: Range<usize>,
     },
@@ -67,21 +67,21 @@ enum CodesLayout {
     },
 }
 
-/// What the vectors of the nodes are compared by.
+/// The quantized vectors of the nodes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum StoredCodes<'a> {
     /// One byte a number.
-    Bytes(Codes<'a>),
+    Scalar(ScalarCodes<'a>),
     /// One byte for four numbers.
     Product(ProductCodes<'a>),
 }
 
 impl Layout {
-    /// `None` where the numbers are beyond any file.
+    /// `None` where the numbers overflow.
     fn new(header: &Header) -> Option<Layout> {
         let number = |n: u64| usize::try_from(n).ok();
         let (nodes, passages) = (number(header.nodes)?, number(header.passages)?);
-        let (degree, dimensions) = (header.degree as usize, header.dimensions as usize);
+        let (m, dimensions) = (header.m as usize, header.dimensions as usize);
         let mut end = HEADER_BYTES;
         let mut part = |rows: usize, row_bytes: usize| {
             let start = end.checked_next_multiple_of(ALIGNMENT)?;
@@ -89,24 +89,24 @@ impl Layout {
             Some(start..end)
         };
         Some(Layout {
-            degree,
+            m,
             dimensions,
             codes: match header.kind {
-                Kind::Bytes => CodesLayout::Bytes {
+                Kind::Scalar => CodesRanges::Scalar {
                     numbers: part(nodes, dimensions)?,
                     scales: part(nodes, 4)?,
                 },
                 Kind::Product => {
                     let parts = product::parts(dimensions);
-                    CodesLayout::Product {
-                        centroids: part(parts, product::CENTROIDS * product::PART * 4)?,
+                    CodesRanges::Product {
+                        centroids: part(parts, product::CENTROIDS * product::PART_DIMENSIONS * 4)?,
                         codes: part(nodes, parts)?,
                     }
                 }
             },
             layers: layer_sizes(nodes)
                 .into_iter()
-                .map(|size| part(size, degree.checked_mul(4)?))
+                .map(|size| part(size, m.checked_mul(4)?))
                 .collect::<Option<_>>()?,
             starts: part(nodes.checked_add(1)?, 4)?,
             ordinals: part(passages, 4)?,
@@ -114,15 +114,15 @@ impl Layout {
     }
 }
 
-/// The kind of the codes, as it is written.
+/// The kind of the codes, as written.
 #[derive(Clone, Copy)]
 enum Kind {
-    Bytes = 0,
+    Scalar = 0,
     Product = 1,
 }
 
 struct Header {
-    degree: u32,
+    m: u32,
     dimensions: u32,
     kind: Kind,
     passages: u64,
@@ -134,7 +134,7 @@ impl Header {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..8].copy_from_slice(MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[12..16].copy_from_slice(&self.degree.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.m.to_le_bytes());
         bytes[16..20].copy_from_slice(&self.dimensions.to_le_bytes());
         bytes[20..24].copy_from_slice(&(self.kind as u32).to_le_bytes());
         bytes[24..32].copy_from_slice(&self.passages.to_le_bytes());
@@ -142,21 +142,21 @@ impl Header {
         bytes
     }
 
-    /// What the bytes say, if a graph of so many passages and dimensions can say it.
+    /// Parses the header of a graph of `passages` and `dimensions`.
     fn read(bytes: &[u8], passages: usize, dimensions: usize) -> Result<Header, String> {
         let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {
             return Err(format!("it has only {} bytes", bytes.len()));
         };
         if !bytes.starts_with(MAGIC) {
-            return Err("it does not begin as a graph does".to_owned());
+            return Err("it does not start as a graph does".to_owned());
         }
         let word = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
         let half = |at: usize| word(at) as u32;
         let header = Header {
-            degree: half(12),
+            m: half(12),
             dimensions: half(16),
             kind: match half(20) {
-                0 => Kind::Bytes,
+                0 => Kind::Scalar,
                 1 => Kind::Product,
                 other => return Err(format!("its codes are of the unknown kind {other}")),
             },
@@ -171,16 +171,16 @@ impl Header {
             Err(format!(
                 "it is of {held} passages in {of} dimensions, not of {passages} in {dimensions}"
             ))
-        } else if header.nodes == 0 || header.nodes > header.passages || header.degree == 0 {
-            let (nodes, degree) = (header.nodes, header.degree);
-            Err(format!("it has {nodes} nodes of {degree} neighbours"))
+        } else if header.nodes == 0 || header.nodes > header.passages || header.m == 0 {
+            let (nodes, m) = (header.nodes, header.m);
+            Err(format!("it has {nodes} nodes of {m} neighbors"))
         } else {
             Ok(header)
         }
     }
 }
 
-/// A graph to be written; the parts as the top of this file describes them.
+/// A graph to write; the top of this file describes the parts.
 pub(super) struct Parts<'a> {
     pub(super) codes: StoredCodes<'a>,
     pub(super) layers: &'a [Vec<u32>],
@@ -188,19 +188,19 @@ pub(super) struct Parts<'a> {
     pub(super) ordinals: &'a [u32],
 }
 
-/// Writes the graph of the segment in `dir`.
+/// Writes the graph of the segment in `dir`. `m` is the length of a row of neighbors.
 pub(super) fn write(
     dir: &Path,
     graph: &Parts<'_>,
-    degree: usize,
+    m: usize,
     dimensions: usize,
 ) -> Result<(), IndexError> {
     let path = dir.join(FILE);
     let (kind, codes) = match graph.codes {
-        StoredCodes::Bytes(Codes {
+        StoredCodes::Scalar(ScalarCodes {
             numbers, scales, ..
         }) => (
-            Kind::Bytes,
+            Kind::Scalar,
             [bytemuck::cast_slice(numbers), bytemuck::cast_slice(scales)],
         ),
         StoredCodes::Product(ProductCodes {
@@ -208,7 +208,7 @@ pub(super) fn write(
         }) => (Kind::Product, [bytemuck::cast_slice(centroids), codes]),
     };
     let header = Header {
-        degree: degree as u32,
+        m: m as u32,
         dimensions: dimensions as u32,
         kind,
         passages: graph.ordinals.len() as u64,
@@ -218,7 +218,7 @@ pub(super) fn write(
     parts.extend(graph.layers.iter().map(|rows| bytemuck::cast_slice(rows)));
     parts.push(bytemuck::cast_slice(graph.starts));
     parts.push(bytemuck::cast_slice(graph.ordinals));
-    let written = File::create(&path).and_then(|file| {
+    let write = |file: File| {
         let mut file = BufWriter::new(file);
         file.write_all(&header.to_bytes())?;
         let mut end = HEADER_BYTES;
@@ -229,45 +229,43 @@ pub(super) fn write(
             end = start + part.len();
         }
         file.flush()
-    });
-    written.map_err(|source| IndexError::Io { path, source })
+    };
+    let written = File::create(&path).and_then(write);
+    Ok(written.map_err(StorageError::new("write", &path))?)
 }
 
-impl GraphFile {
+impl Graph {
     /// Opens the graph of the segment in `dir`; `None` where it has none.
-    pub(super) fn open(
+    pub(in crate::dense) fn open(
         dir: &Path,
         passages: usize,
         dimensions: usize,
-    ) -> Result<Option<GraphFile>, IndexError> {
+    ) -> Result<Option<Graph>, IndexError> {
         let path = dir.join(FILE);
         let bytes = match Mapped::open(&path, None) {
             Ok(bytes) => bytes,
             Err(error) if error.source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let damaged = |path: PathBuf, reason| Err(IndexError::GraphDamaged { path, reason });
-        let header = match Header::read(&bytes, passages, dimensions) {
-            Ok(header) => header,
-            Err(reason) => return damaged(path, reason),
-        };
-        match Layout::new(&header) {
-            Some(layout) if layout.ordinals.end == bytes.len() => Ok(Some(GraphFile {
+        let layout = Header::read(&bytes, passages, dimensions).and_then(|header| {
+            let layout = Layout::new(&header);
+            let layout = layout.filter(|layout| layout.ordinals.end == bytes.len());
+            layout.ok_or_else(|| {
+                let (received, nodes) = (bytes.len(), header.nodes);
+                format!("it has {received} bytes, which {nodes} nodes do not take")
+            })
+        });
+        match layout {
+            Ok(layout) => Ok(Some(Graph {
                 path,
                 bytes,
                 layout,
             })),
-            _ => {
-                let (received, nodes) = (bytes.len(), header.nodes);
-                damaged(
-                    path,
-                    format!("it has {received} bytes, which {nodes} nodes do not take"),
-                )
-            }
+            Err(reason) => Err(IndexError::GraphDamaged { path, reason }),
         }
     }
 
-    /// The error for a graph that says what cannot be.
+    /// The error for a graph that contradicts itself.
     pub(super) fn damaged(&self, reason: &str) -> IndexError {
         IndexError::GraphDamaged {
             path: self.path.clone(),
@@ -275,16 +273,16 @@ impl GraphFile {
         }
     }
 
-    /// What the vectors of the nodes are compared by.
+    /// The quantized vectors of the nodes.
     pub(super) fn codes(&self) -> StoredCodes<'_> {
         let dimensions = self.layout.dimensions;
         match &self.layout.codes {
-            CodesLayout::Bytes { numbers, scales } => StoredCodes::Bytes(Codes {
+            CodesRanges::Scalar { numbers, scales } => StoredCodes::Scalar(ScalarCodes {
                 numbers: self.part(numbers),
                 scales: self.part(scales),
                 dimensions,
             }),
-            CodesLayout::Product { centroids, codes } => StoredCodes::Product(ProductCodes {
+            CodesRanges::Product { centroids, codes } => StoredCodes::Product(ProductCodes {
                 centroids: self.part(centroids),
                 codes: self.part(codes),
                 parts: product::parts(dimensions),
@@ -292,14 +290,14 @@ impl GraphFile {
         }
     }
 
-    /// The layers to walk through.
+    /// The layers, that of all nodes first.
     pub(super) fn layers(&self) -> Vec<Layer<'_>> {
-        let degree = self.layout.degree;
+        let m = self.layout.m;
         let rows = self.layout.layers.iter().map(|range| self.part(range));
-        rows.map(|rows| Layer { rows, degree }).collect()
+        rows.map(|rows| Layer { rows, m }).collect()
     }
 
-    /// Where the passages of each node begin, and the ordinals of the passages. Neither is checked.
+    /// Where the passages of each node start, and the ordinals of the passages. Neither is checked.
     pub(super) fn passages(&self) -> (&[u32], &[u32]) {
         (
             self.part(&self.layout.starts),

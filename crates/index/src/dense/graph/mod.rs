@@ -1,42 +1,39 @@
-//! A graph of neighbours over the vectors of a large segment (HNSW), which finds nearly all of the
-//! nearest by looking at few.
+//! A graph of neighbors over the vectors of a large segment (HNSW), which finds nearly all of the
+//! nearest by visiting few.
 //!
-//! The walk ranks by coarse copies of the vectors that stand in the graph's own file: a byte a
-//! number, or, where the vectors are to stay on disk, a byte for four. What it finds is scored by
-//! the vectors themselves, so results carry exact scores.
+//! The walk ranks by quantized vectors in the graph's own file: a byte a number (scalar), or, where
+//! the vectors stay on disk, a byte for four (PQ). Its candidates are rescored by the vectors
+//! themselves, so results have exact scores.
 
 mod build;
-mod codes;
 mod file;
 mod product;
+mod scalar;
 mod walk;
 
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use self::codes::{Among, Codes, Probe};
-use self::file::{GraphFile, Parts, StoredCodes};
-use self::product::{ProductCodes, ProductProbe};
+pub(crate) use self::file::Graph;
+use self::file::{Parts, StoredCodes};
+use self::product::{ProductCodes, ProductQuery};
+use self::scalar::{QueryCodes, ScalarCodes, ScalarQuery};
 use self::walk::{Similarity, Walker};
-use super::layout::DEGREE;
+use super::layout::M_MAX;
 use super::{RowBuffer, SegmentVectors};
 use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
-/// Nodes that are looked at for each that is found, about; a measured number, which decides when a
-/// filter leaves so few that a scan is quicker.
-const LOOKED_AT_PER_FOUND: usize = 16;
+/// Nodes visited per result, about: measured. Decides when a filter leaves so few passages that a
+/// scan is quicker.
+const VISITED_PER_RESULT: usize = 16;
 
-/// The graph of a segment's vectors.
-#[derive(Debug)]
-pub(crate) struct Graph(GraphFile);
-
-/// What a walk is to find.
-pub(super) struct Wanted<'a> {
+/// A query to one segment.
+pub(super) struct SegmentQuery<'a> {
     /// `[dimensions]`
-    pub(super) query: &'a [f32],
+    pub(super) vector: &'a [f32],
     pub(super) k: usize,
     /// The number of the segment in the corpus.
     pub(super) segment: u32,
@@ -44,40 +41,27 @@ pub(super) struct Wanted<'a> {
     pub(super) live_count: usize,
 }
 
-/// What the walk ranks by.
+/// How the vectors that the walk ranks by are quantized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ranking {
-    /// A byte a number: close to the vectors.
-    Bytes,
-    /// A byte for four numbers: small.
+pub(super) enum Quantization {
+    /// A byte a number: accurate.
+    Scalar,
+    /// A byte for four numbers (PQ): small.
     Product,
 }
 
-impl Ranking {
-    /// How many of the nearest the walk keeps track of, to return `k`: the more, the fewer it
-    /// misses.
-    fn effort(self, k: usize) -> usize {
+impl Quantization {
+    /// The size of the candidate list for the `k` nearest: the larger, the fewer are missed.
+    fn ef_search(self, k: usize) -> usize {
         match self {
-            Self::Bytes => k.saturating_mul(4).max(80),
+            Self::Scalar => k.saturating_mul(4).max(80),
             Self::Product => k.saturating_mul(16).max(256),
         }
     }
 }
 
 impl Graph {
-    /// Opens the graph of the segment in `dir`; `None` where it has none.
-    ///
-    /// # Errors
-    /// Where the file is damaged or cannot be read.
-    pub(super) fn open(
-        dir: &Path,
-        passages: usize,
-        dimensions: usize,
-    ) -> Result<Option<Graph>, IndexError> {
-        Ok(GraphFile::open(dir, passages, dimensions)?.map(Graph))
-    }
-
-    /// Builds the graph of the vectors that stand in `dir`, on all threads, and writes it there.
+    /// Builds the graph of the vectors in `dir`, on all threads, and writes it there.
     ///
     /// # Errors
     /// Where a file cannot be read or written, and [`IndexError::Cancelled`] soon after `cancel`
@@ -85,23 +69,23 @@ impl Graph {
     pub(super) fn write(
         dir: &Path,
         vectors: &SegmentVectors,
-        ranking: Ranking,
+        quantization: Quantization,
         cancel: &AtomicBool,
     ) -> Result<(), IndexError> {
         let built = build::build(vectors, cancel)?;
         let dimensions = vectors.dimensions();
-        let compressed;
-        let codes = match ranking {
-            Ranking::Bytes => StoredCodes::Bytes(Codes {
+        let quantized;
+        let codes = match quantization {
+            Quantization::Scalar => StoredCodes::Scalar(ScalarCodes {
                 numbers: &built.codes,
                 scales: &built.scales,
                 dimensions,
             }),
-            Ranking::Product => {
-                compressed = product::compress(vectors, &built.first_passages(), cancel)?;
+            Quantization::Product => {
+                quantized = product::quantize(vectors, &built.first_passages(), cancel)?;
                 StoredCodes::Product(ProductCodes {
-                    centroids: &compressed.centroids,
-                    codes: &compressed.codes,
+                    centroids: &quantized.centroids,
+                    codes: &quantized.codes,
                     parts: product::parts(dimensions),
                 })
             }
@@ -112,63 +96,64 @@ impl Graph {
             starts: &built.starts,
             ordinals: &built.ordinals,
         };
-        file::write(dir, &parts, DEGREE, dimensions)
+        file::write(dir, &parts, M_MAX, dimensions)
     }
 
-    /// What its walk ranks by.
-    pub(super) fn ranking(&self) -> Ranking {
-        match self.0.codes() {
-            StoredCodes::Bytes(_) => Ranking::Bytes,
-            StoredCodes::Product(_) => Ranking::Product,
+    /// How its vectors are quantized.
+    pub(super) fn quantization(&self) -> Quantization {
+        match self.codes() {
+            StoredCodes::Scalar(_) => Quantization::Scalar,
+            StoredCodes::Product(_) => Quantization::Product,
         }
     }
 
-    /// Nearly the best `k` live passages. `None` where a scan of the live ones is the better way:
-    /// where they are few, or far from all that is near to the query.
-    ///
-    /// # Errors
-    /// Where the vectors cannot be read.
+    /// Nearly the best `k` live passages. `None` where scanning the live ones is quicker: where
+    /// they are few, or far from everything near the query.
     pub(super) fn search(
         &self,
         vectors: &SegmentVectors,
-        wanted: &Wanted<'_>,
+        query: &SegmentQuery<'_>,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
-        match self.0.codes() {
-            StoredCodes::Bytes(codes) => {
-                let probe = &Probe::of(wanted.query);
-                self.search_by(&Among { codes, probe }, vectors, wanted, is_live)
+        match self.codes() {
+            StoredCodes::Scalar(codes) => {
+                let codes_of_query = &QueryCodes::of(query.vector);
+                let by = ScalarQuery {
+                    codes,
+                    query: codes_of_query,
+                };
+                self.search_by(&by, vectors, query, is_live)
             }
             StoredCodes::Product(codes) => {
-                let probe = ProductProbe::of(codes, wanted.query);
-                self.search_by(&probe, vectors, wanted, is_live)
+                let by = ProductQuery::of(codes, query.vector);
+                self.search_by(&by, vectors, query, is_live)
             }
         }
     }
 
     fn search_by(
         &self,
-        probe: &impl Similarity,
+        by: &impl Similarity,
         vectors: &SegmentVectors,
-        wanted: &Wanted<'_>,
+        query: &SegmentQuery<'_>,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
-        let &Wanted {
-            query,
+        let &SegmentQuery {
+            vector,
             k,
             segment,
             live_count,
-        } = wanted;
-        let effort = self.ranking().effort(k);
-        let (starts, ordinals) = self.0.passages();
+        } = query;
+        let ef_search = self.quantization().ef_search(k);
+        let (starts, ordinals) = self.passages();
         let nodes = starts.len().saturating_sub(1);
-        let looked_at = effort
-            .saturating_mul(LOOKED_AT_PER_FOUND)
+        let visited = ef_search
+            .saturating_mul(VISITED_PER_RESULT)
             .saturating_mul(nodes);
-        if looked_at > live_count.saturating_mul(live_count) {
+        if visited > live_count.saturating_mul(live_count) {
             return Ok(None);
         }
-        // Each passage belongs to one node. Where nodes share them, which only a damaged graph says,
+        // Each passage belongs to one node. If nodes share them, which only a damaged graph does,
         // this ends before it takes too long.
         let left = Cell::new(Some(ordinals.len()));
         let passages = |node: u32| {
@@ -185,26 +170,26 @@ impl Graph {
                 .map(|ordinal| Place { segment, ordinal })
                 .filter(|&place| is_live(place))
         };
-        let shared = || self.0.damaged("it gives passages to more than one node");
-        let layers = self.0.layers();
-        let found = Walker::default().walk(&layers, probe, effort, live_count, &|node| {
+        let shared = || self.damaged("it gives passages to more than one node");
+        let layers = self.layers();
+        let found = Walker::default().walk(&layers, by, ef_search, live_count, &|node| {
             live(node).next().is_some()
         });
         left.replace(Some(ordinals.len())).ok_or_else(shared)?;
-        let Some(found) = found.filter(|found| found.len() >= effort.min(nodes)) else {
+        let Some(found) = found.filter(|found| found.len() >= ef_search.min(nodes)) else {
             return Ok(None);
         };
-        // Sorted, they are read in the order of the file; a damaged graph may name one twice.
+        // Sorted, they are read in file order; a damaged graph may name one twice.
         let mut places: Vec<Place> = found.iter().flat_map(|near| live(near.node())).collect();
         left.get().ok_or_else(shared)?;
         places.sort_unstable();
         places.dedup();
-        vectors.expect(places.iter().map(|place| place.ordinal as usize));
+        vectors.prefetch(places.iter().map(|place| place.ordinal as usize));
         let mut best = TopK::new(k);
         let (mut scores, mut buffer) = (Vec::new(), RowBuffer::default());
         for place in places {
             let row = vectors.row(place.ordinal as usize, &mut buffer)?;
-            dot_rows(row, query, &mut scores);
+            dot_rows(row, vector, &mut scores);
             for &score in &scores {
                 best.offer(score, place, |_| true);
             }

@@ -1,10 +1,10 @@
-//! Vectors in one byte for every four numbers, as a graph on disk is walked by: product
-//! quantization (Jégou, Douze and Schmid 2011), as in DiskANN (Subramanya and others 2019).
+//! Product quantization (PQ; Jégou, Douze and Schmid 2011): vectors in one byte for every four
+//! numbers, for graphs whose vectors stay on disk, as in DiskANN (Subramanya and others 2019).
 //!
-//! A vector is cut into parts of four numbers, the last filled up with zeros, and of each part
-//! only the number of the nearest of 256 centroids is kept. The product of a query with each
-//! centroid is computed once; that with a vector is then a sum from a table. It is coarse: whoever
-//! finds by it looks at the vectors themselves before choosing.
+//! A vector is cut into parts of four numbers, the last padded with zeros, and of each part only
+//! the index of the nearest of 256 centroids is kept. The products of a query with all centroids
+//! are computed once; the product with a vector is then a sum of table entries. It is coarse:
+//! candidates are rescored by the vectors themselves.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,36 +12,36 @@ use rayon::prelude::*;
 
 use super::walk::Similarity;
 use crate::IndexError;
-use crate::dense::{RowBuffer, SegmentVectors, goes_on};
+use crate::dense::{RowBuffer, SegmentVectors, check_cancelled};
 
-/// Numbers of a part.
-pub(super) const PART: usize = 4;
+/// Dimensions of a part.
+pub(super) const PART_DIMENSIONS: usize = 4;
 
-/// Centroids of a part: as many as a byte can name.
+/// Centroids of a part: as many as a byte can index.
 pub(super) const CENTROIDS: usize = 256;
 
-/// Vectors that the centroids are learned from, at most.
-const LEARNED_FROM: usize = 16_384;
+/// The most vectors that the centroids are trained on.
+const TRAINING_VECTORS: usize = 16_384;
 
-/// Rounds of k-means.
-const ROUNDS: usize = 8;
+/// Iterations of k-means.
+const ITERATIONS: usize = 8;
 
-type Part = [f32; PART];
+type Part = [f32; PART_DIMENSIONS];
 
-/// The parts of a vector.
+/// The number of parts of a vector.
 pub(super) fn parts(dimensions: usize) -> usize {
-    dimensions.div_ceil(PART)
+    dimensions.div_ceil(PART_DIMENSIONS)
 }
 
-/// Vectors in codes, with what the codes mean.
-pub(super) struct Compressed {
+/// Quantized vectors with their codebook.
+pub(super) struct Quantized {
     /// `[parts, 256, 4]`
     pub(super) centroids: Vec<f32>,
     /// `[nodes, parts]`
     pub(super) codes: Vec<u8>,
 }
 
-/// The codes of some nodes, with what they mean.
+/// The codes of some nodes with their codebook.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ProductCodes<'a> {
     /// `[parts, 256, 4]`
@@ -51,19 +51,19 @@ pub(super) struct ProductCodes<'a> {
     pub(super) parts: usize,
 }
 
-/// Learns centroids from some of the vectors and puts all into codes, on all threads. The same
-/// vectors give the same codes. `passages` are the ordinals to take, in the order of the nodes.
-pub(super) fn compress(
+/// Trains centroids on some of the vectors and quantizes all, on all threads. The same vectors give
+/// the same codes. `passages` are the ordinals of the vectors, in the order of the nodes.
+pub(super) fn quantize(
     vectors: &SegmentVectors,
     passages: &[u32],
     cancel: &AtomicBool,
-) -> Result<Compressed, IndexError> {
+) -> Result<Quantized, IndexError> {
     let parts = parts(vectors.dimensions());
-    let step = passages.len().div_ceil(LEARNED_FROM).max(1);
+    let step = passages.len().div_ceil(TRAINING_VECTORS).max(1);
     let mut sample: Vec<Vec<Part>> = vec![Vec::new(); parts];
     let mut buffer = RowBuffer::default();
     for &passage in passages.iter().step_by(step) {
-        goes_on(cancel)?;
+        check_cancelled(cancel)?;
         let vector = vectors.row(passage as usize, &mut buffer)?;
         for (sample, part) in sample.iter_mut().zip(cut(vector)) {
             sample.push(part);
@@ -71,43 +71,44 @@ pub(super) fn compress(
     }
     let centroids: Vec<Vec<Part>> = sample
         .par_iter()
-        .map(|sample| goes_on(cancel).map(|()| learn(sample)))
+        .map(|sample| check_cancelled(cancel).map(|()| train(sample)))
         .collect::<Result<_, _>>()?;
     let mut codes = vec![0; passages.len() * parts];
     codes
         .par_chunks_mut(parts.max(1))
         .zip(passages)
         .try_for_each_init(RowBuffer::default, |buffer, (codes, &passage)| {
-            goes_on(cancel)?;
+            check_cancelled(cancel)?;
             let vector = vectors.row(passage as usize, buffer)?;
             for ((code, part), centroids) in codes.iter_mut().zip(cut(vector)).zip(&centroids) {
                 *code = nearest(centroids, part) as u8;
             }
             Ok::<_, IndexError>(())
         })?;
-    Ok(Compressed {
+    Ok(Quantized {
         centroids: centroids.into_iter().flatten().flatten().collect(),
         codes,
     })
 }
 
-/// The parts of a vector, the last filled up with zeros.
+/// The parts of a vector, the last padded with zeros.
 fn cut(vector: &[f32]) -> impl Iterator<Item = Part> {
-    vector.chunks(PART).map(|numbers| {
-        let mut part = [0.0; PART];
+    vector.chunks(PART_DIMENSIONS).map(|numbers| {
+        let mut part = [0.0; PART_DIMENSIONS];
         part[..numbers.len()].copy_from_slice(numbers);
         part
     })
 }
 
-/// The centroids of some parts by k-means (Lloyd), from parts that lie evenly in the sample.
-fn learn(sample: &[Part]) -> Vec<Part> {
+/// The centroids of some parts by k-means (Lloyd), starting from parts spread evenly over the
+/// sample.
+fn train(sample: &[Part]) -> Vec<Part> {
     let mut centroids: Vec<Part> = (0..CENTROIDS)
         .map(|centroid| sample.get(centroid * sample.len() / CENTROIDS))
         .map(|part| part.copied().unwrap_or_default())
         .collect();
-    for _ in 0..ROUNDS {
-        let mut sums = vec![([0.0f64; PART], 0usize); CENTROIDS];
+    for _ in 0..ITERATIONS {
+        let mut sums = vec![([0.0f64; PART_DIMENSIONS], 0usize); CENTROIDS];
         for &part in sample {
             let (sum, count) = &mut sums[nearest(&centroids, part)];
             for (sum, number) in sum.iter_mut().zip(part) {
@@ -116,7 +117,7 @@ fn learn(sample: &[Part]) -> Vec<Part> {
             *count += 1;
         }
         for (centroid, (sum, count)) in centroids.iter_mut().zip(sums) {
-            // One that nothing is near to stays where it is.
+            // A centroid without vectors stays where it is.
             if count > 0 {
                 *centroid = sum.map(|sum| (sum / count as f64) as f32);
             }
@@ -125,7 +126,7 @@ fn learn(sample: &[Part]) -> Vec<Part> {
     centroids
 }
 
-/// Which centroid is the nearest, of equals the first.
+/// The index of the nearest centroid, the first among equals.
 fn nearest(centroids: &[Part], part: Part) -> usize {
     let mut best = (f32::INFINITY, 0);
     for (centroid, at) in centroids.iter().enumerate() {
@@ -140,17 +141,17 @@ fn nearest(centroids: &[Part], part: Part) -> usize {
     best.1
 }
 
-/// What is searched for, among nodes in codes.
-pub(super) struct ProductProbe<'a> {
+/// A query with the codes that it is compared with.
+pub(super) struct ProductQuery<'a> {
     codes: ProductCodes<'a>,
     /// The product of each part with each of its centroids: `[parts, 256]`.
     table: Vec<[f32; CENTROIDS]>,
 }
 
-impl<'a> ProductProbe<'a> {
-    /// The probe of a vector: `[dimensions]`.
+impl<'a> ProductQuery<'a> {
+    /// The query of a vector: `[dimensions]`.
     pub(super) fn of(codes: ProductCodes<'a>, vector: &[f32]) -> Self {
-        let (centroids, _) = codes.centroids.as_chunks::<PART>();
+        let (centroids, _) = codes.centroids.as_chunks::<PART_DIMENSIONS>();
         let (by_part, _) = centroids.as_chunks::<CENTROIDS>();
         let table = cut(vector).zip(by_part).map(|(part, centroids)| {
             centroids.map(|at| at.iter().zip(part).map(|(x, y)| x * y).sum())
@@ -162,7 +163,7 @@ impl<'a> ProductProbe<'a> {
     }
 }
 
-impl Similarity for ProductProbe<'_> {
+impl Similarity for ProductQuery<'_> {
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
         let parts = self.codes.parts;
         similarities.clear();
@@ -170,7 +171,7 @@ impl Similarity for ProductProbe<'_> {
             let start = node as usize * parts;
             let codes = self.codes.codes.get(start..start + parts);
             let codes = codes.unwrap_or_default();
-            // Four sums, so that one addition need not wait for the other.
+            // Four sums, so that additions need not wait for one another.
             let mut sums = [0.0; 4];
             let (tables, last_tables) = self.table.as_chunks::<4>();
             let (fours, last) = codes.as_chunks::<4>();
@@ -193,30 +194,30 @@ mod tests {
     use crate::dense::{VectorType, VectorWriter};
     use proptest::prelude::*;
 
-    fn compressed(vectors: &[Vec<f32>]) -> Compressed {
+    fn quantized(vectors: &[Vec<f32>]) -> Quantized {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = VectorWriter::create(dir.path(), VectorType::F32).unwrap();
         vectors.iter().for_each(|row| writer.push(row).unwrap());
         writer.finish().unwrap();
         let opened = SegmentVectors::open(dir.path(), vectors.len(), vectors[0].len()).unwrap();
         let passages: Vec<u32> = (0..vectors.len() as u32).collect();
-        compress(&opened, &passages, &AtomicBool::new(false)).unwrap()
+        quantize(&opened, &passages, &AtomicBool::new(false)).unwrap()
     }
 
-    fn similarities(compressed: &Compressed, query: &[f32], nodes: &[u32]) -> Vec<f32> {
+    fn similarities(quantized: &Quantized, query: &[f32], nodes: &[u32]) -> Vec<f32> {
         let codes = ProductCodes {
-            centroids: &compressed.centroids,
-            codes: &compressed.codes,
+            centroids: &quantized.centroids,
+            codes: &quantized.codes,
             parts: parts(query.len()),
         };
         let mut found = Vec::new();
-        ProductProbe::of(codes, query).to_nodes(nodes, &mut found);
+        ProductQuery::of(codes, query).to_nodes(nodes, &mut found);
         found
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
-        /// As many centroids as vectors: nothing is lost.
+        /// As many centroids as vectors, so nothing is lost.
         #[test]
         fn of_few_vectors_the_products_are_exact(
             (query, vectors) in (1usize..30).prop_flat_map(|dimensions| (
@@ -225,9 +226,9 @@ mod tests {
                     prop::collection::vec((-8i8..9).prop_map(f32::from), dimensions), 1..40),
             ))
         ) {
-            let compressed = compressed(&vectors);
+            let quantized = quantized(&vectors);
             let nodes: Vec<u32> = (0..vectors.len() as u32).rev().collect();
-            let found = similarities(&compressed, &query, &nodes);
+            let found = similarities(&quantized, &query, &nodes);
             for (found, vector) in found.iter().rev().zip(&vectors) {
                 let exact: f32 = vector.iter().zip(&query).map(|(x, y)| x * y).sum();
                 prop_assert_eq!(*found, exact);
@@ -237,9 +238,9 @@ mod tests {
 
     #[test]
     fn a_node_that_is_not_there_is_like_nothing() {
-        let compressed = compressed(&[vec![1.0, 2.0, 3.0]]);
+        let quantized = quantized(&[vec![1.0, 2.0, 3.0]]);
         assert_eq!(
-            similarities(&compressed, &[1.0, 1.0, 1.0], &[7, 0]),
+            similarities(&quantized, &[1.0, 1.0, 1.0], &[7, 0]),
             [0.0, 6.0]
         );
     }

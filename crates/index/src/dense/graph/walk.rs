@@ -1,32 +1,32 @@
-//! The walk through a graph, from a node that is near to one that is nearer: the search of the
-//! paper on hierarchical navigable small worlds (Malkov and Yashunin 2016, algorithms 2 and 5).
+//! The greedy walk through a graph, from near nodes to nearer ones: the search of the HNSW paper
+//! (Malkov and Yashunin 2016, algorithms 2 and 5).
 //!
-//! How near a node is it is told. Nothing here panics on a damaged graph: a neighbour that is none
+//! Similarities come from the caller. Nothing here panics on a damaged graph: an invalid neighbor
 //! ends its row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What fills a row of neighbours behind the last one.
+/// Pads a row of neighbors.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
-/// A node with its similarity to what is searched for, in one number: the larger the more similar,
-/// and of equals the node with the smaller number.
+/// A node with its similarity to the query, in one number: the larger the more similar, and among
+/// equals the node with the smaller number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Near(u64);
+pub(super) struct Neighbor(u64);
 
-impl Near {
-    /// Before any other.
-    const FAR: Near = Near(0);
+impl Neighbor {
+    /// Farther than any other.
+    const FAR: Neighbor = Neighbor(0);
 
-    pub(super) fn new(similarity: f32, node: u32) -> Near {
-        // The bits of floats are ordered as whole numbers are, but for the sign.
+    pub(super) fn new(similarity: f32, node: u32) -> Neighbor {
+        // The bits of floats are ordered like integers, but for the sign.
         let bits = similarity.to_bits();
         let ordered = match bits >> 31 {
             0 => bits | 1 << 31,
             _ => !bits,
         };
-        Near(u64::from(ordered) << 32 | u64::from(!node))
+        Neighbor(u64::from(ordered) << 32 | u64::from(!node))
     }
 
     pub(super) fn node(self) -> u32 {
@@ -42,85 +42,85 @@ impl Near {
     }
 }
 
-/// The neighbours of the nodes from 0 on.
+/// A layer: the neighbors of its nodes, from node 0 on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer<'a> {
-    /// `[nodes, degree]`, filled up with [`NO_NODE`]
+    /// `[nodes, m]`, padded with [`NO_NODE`]
     pub(super) rows: &'a [u32],
-    pub(super) degree: usize,
+    pub(super) m: usize,
 }
 
 impl<'a> Layer<'a> {
     fn nodes(&self) -> usize {
-        self.rows.len() / self.degree
+        self.rows.len() / self.m
     }
 
-    pub(super) fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> + use<'a> {
-        let (start, nodes) = (node as usize * self.degree, self.nodes());
-        let row = self.rows.get(start..start + self.degree);
+    pub(super) fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + use<'a> {
+        let (start, nodes) = (node as usize * self.m, self.nodes());
+        let row = self.rows.get(start..start + self.m);
         let row = row.unwrap_or_default().iter().copied();
-        row.take_while(move |&neighbour| (neighbour as usize) < nodes)
+        row.take_while(move |&neighbor| (neighbor as usize) < nodes)
     }
 }
 
-/// What is searched for, as it compares with nodes.
+/// A query that can be compared with nodes.
 pub(super) trait Similarity {
-    /// Writes how similar it is to each of the `nodes`, the larger the more, into `similarities`,
-    /// in place of what stood there.
+    /// Writes its similarity to each of the `nodes`, the larger the more similar, into
+    /// `similarities`, in place of its contents.
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>);
 }
 
-/// The room that a walk works in, for one walk after another.
+/// The buffers of a walk, to be reused.
 #[derive(Debug, Default)]
 pub(super) struct Walker {
     /// One bit for each node.
-    seen: Vec<u64>,
-    open: BinaryHeap<Near>,
+    visited: Vec<u64>,
+    candidates: BinaryHeap<Neighbor>,
     /// The worst on top.
-    best: BinaryHeap<Reverse<Near>>,
-    fresh: Vec<u32>,
+    best: BinaryHeap<Reverse<Neighbor>>,
+    unvisited: Vec<u32>,
     similarities: Vec<f32>,
 }
 
 impl Walker {
-    /// The `effort` nodes nearest to what is searched for, best first, of those that are `wanted`;
-    /// the others are walked through. `None` where more than `budget` nodes had to be looked at.
-    /// All nodes are in the first of the `layers`, ever fewer in those above, node 0 in each.
+    /// The `ef` accepted nodes nearest to the query, best first; the others are only passed
+    /// through. `None` where more than `budget` nodes would have to be visited. All nodes are in
+    /// the first of the `layers`, ever fewer in those above, node 0 in each.
     pub(super) fn walk(
         &mut self,
         layers: &[Layer<'_>],
-        probe: &impl Similarity,
-        effort: usize,
+        query: &impl Similarity,
+        ef: usize,
         budget: usize,
-        wanted: &impl Fn(u32) -> bool,
-    ) -> Option<Vec<Near>> {
+        is_accepted: &impl Fn(u32) -> bool,
+    ) -> Option<Vec<Neighbor>> {
         let (bottom, above) = layers.split_first()?;
-        let from = self.nearest(above, probe)?;
-        self.search(bottom, probe, from, effort, budget, wanted)
+        let from = self.nearest(above, query)?;
+        self.search(bottom, query, from, ef, budget, is_accepted)
     }
 
-    /// A node near to what is searched for, found by going straight ahead.
+    /// A node near the query, found greedily.
     pub(super) fn nearest(
         &mut self,
         layers: &[Layer<'_>],
-        probe: &impl Similarity,
-    ) -> Option<Near> {
-        probe.to_nodes(&[0], &mut self.similarities);
-        let mut at = Near::new(*self.similarities.first()?, 0);
+        query: &impl Similarity,
+    ) -> Option<Neighbor> {
+        query.to_nodes(&[0], &mut self.similarities);
+        let mut at = Neighbor::new(*self.similarities.first()?, 0);
         for layer in layers.iter().rev() {
-            at = self.descend(layer, probe, at);
+            at = self.descend(layer, query, at);
         }
         Some(at)
     }
 
-    /// From neighbour to nearer neighbour, until there is none.
-    fn descend(&mut self, layer: &Layer<'_>, probe: &impl Similarity, from: Near) -> Near {
+    /// From neighbor to nearer neighbor, until there is none.
+    fn descend(&mut self, layer: &Layer<'_>, query: &impl Similarity, from: Neighbor) -> Neighbor {
         let mut at = from;
         loop {
-            self.fresh.clear();
-            self.fresh.extend(layer.neighbours(at.node()));
-            probe.to_nodes(&self.fresh, &mut self.similarities);
-            let nearest = self.fresh_ones().max();
+            self.unvisited.clear();
+            self.unvisited.extend(layer.neighbors(at.node()));
+            query.to_nodes(&self.unvisited, &mut self.similarities);
+            let nearest = self.compared().max();
             match nearest {
                 Some(nearer) if nearer > at => at = nearer,
                 _ => return at,
@@ -128,57 +128,57 @@ impl Walker {
         }
     }
 
-    fn fresh_ones(&self) -> impl Iterator<Item = Near> {
-        let ones = self.fresh.iter().zip(&self.similarities);
-        ones.map(|(&node, &similarity)| Near::new(similarity, node))
+    fn compared(&self) -> impl Iterator<Item = Neighbor> {
+        let ones = self.unvisited.iter().zip(&self.similarities);
+        ones.map(|(&node, &similarity)| Neighbor::new(similarity, node))
     }
 
     fn search(
         &mut self,
         layer: &Layer<'_>,
-        probe: &impl Similarity,
-        from: Near,
-        effort: usize,
+        query: &impl Similarity,
+        from: Neighbor,
+        ef: usize,
         budget: usize,
-        wanted: &impl Fn(u32) -> bool,
-    ) -> Option<Vec<Near>> {
-        self.seen.clear();
-        self.seen.resize(layer.nodes().div_ceil(64), 0);
-        self.open.clear();
+        is_accepted: &impl Fn(u32) -> bool,
+    ) -> Option<Vec<Neighbor>> {
+        self.visited.clear();
+        self.visited.resize(layer.nodes().div_ceil(64), 0);
+        self.candidates.clear();
         self.best.clear();
-        self.see(from.node());
-        let mut bound = self.take(from, effort, wanted);
-        let mut looked_at = 1;
-        while let Some(at) = self.open.pop() {
+        self.visit(from.node());
+        let mut bound = self.take(from, ef, is_accepted);
+        let mut visited = 1;
+        while let Some(at) = self.candidates.pop() {
             if at < bound {
                 break;
             }
-            self.fresh.clear();
-            for neighbour in layer.neighbours(at.node()) {
-                if self.see(neighbour) {
-                    self.fresh.push(neighbour);
+            self.unvisited.clear();
+            for neighbor in layer.neighbors(at.node()) {
+                if self.visit(neighbor) {
+                    self.unvisited.push(neighbor);
                 }
             }
-            looked_at += self.fresh.len();
-            if looked_at > budget {
+            visited += self.unvisited.len();
+            if visited > budget {
                 return None;
             }
-            probe.to_nodes(&self.fresh, &mut self.similarities);
-            for index in 0..self.fresh.len() {
-                let near = Near::new(self.similarities[index], self.fresh[index]);
+            query.to_nodes(&self.unvisited, &mut self.similarities);
+            for index in 0..self.unvisited.len() {
+                let near = Neighbor::new(self.similarities[index], self.unvisited[index]);
                 if near > bound {
-                    bound = self.take(near, effort, wanted);
+                    bound = self.take(near, ef, is_accepted);
                 }
             }
         }
-        let mut best: Vec<Near> = self.best.drain().map(|Reverse(near)| near).collect();
+        let mut best: Vec<Neighbor> = self.best.drain().map(|Reverse(near)| near).collect();
         best.sort_unstable_by_key(|&near| Reverse(near));
         Some(best)
     }
 
-    /// Marks a node, and tells whether it is seen for the first time.
-    fn see(&mut self, node: u32) -> bool {
-        let Some(word) = self.seen.get_mut(node as usize / 64) else {
+    /// Marks a node as visited; whether it is the first time.
+    fn visit(&mut self, node: u32) -> bool {
+        let Some(word) = self.visited.get_mut(node as usize / 64) else {
             return false;
         };
         let bit = 1u64 << (node % 64);
@@ -187,20 +187,20 @@ impl Walker {
         is_new
     }
 
-    /// Keeps a node to go on from, and as a result where it is wanted. Returns what the next ones
+    /// Keeps a node as a candidate, and as a result if it is accepted. Returns what the next ones
     /// have to surpass.
-    fn take(&mut self, near: Near, effort: usize, wanted: &impl Fn(u32) -> bool) -> Near {
-        self.open.push(near);
-        if wanted(near.node()) {
-            if self.best.len() < effort {
+    fn take(&mut self, near: Neighbor, ef: usize, is_accepted: &impl Fn(u32) -> bool) -> Neighbor {
+        self.candidates.push(near);
+        if is_accepted(near.node()) {
+            if self.best.len() < ef {
                 self.best.push(Reverse(near));
             } else if let Some(mut worst) = self.best.peek_mut() {
                 *worst = Reverse(near);
             }
         }
         match self.best.peek() {
-            Some(&Reverse(worst)) if self.best.len() >= effort => worst,
-            _ => Near::FAR,
+            Some(&Reverse(worst)) if self.best.len() >= ef => worst,
+            _ => Neighbor::FAR,
         }
     }
 }
@@ -216,11 +216,11 @@ mod tests {
             one in (any::<f32>().prop_filter("a number", |x| !x.is_nan()), any::<u32>()),
             other in (any::<f32>().prop_filter("a number", |x| !x.is_nan()), any::<u32>()),
         ) {
-            let near = Near::new(one.0, one.1);
+            let near = Neighbor::new(one.0, one.1);
             prop_assert_eq!(near.similarity().to_bits(), one.0.to_bits());
             prop_assert_eq!(near.node(), one.1);
             let expected = one.0.total_cmp(&other.0).then(other.1.cmp(&one.1));
-            prop_assert_eq!(near.cmp(&Near::new(other.0, other.1)), expected);
+            prop_assert_eq!(near.cmp(&Neighbor::new(other.0, other.1)), expected);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The vectors of a segment, as they are on disk.
+//! The vectors of a segment on disk.
 //!
-//! They are one file, whose name tells the type of its numbers: `vectors.f32`, `vectors.f16` or
+//! They are one file, whose extension is the type of its numbers: `vectors.f32`, `vectors.f16` or
 //! `vectors.int8`. Little-endian, row-major, without a header, in the order of the passages; each
-//! row of int8 begins with its scale, an f32. A small file is kept in memory; a large one is mapped, or
-//! read row by row where it is to stay out of memory. Searching it is done elsewhere.
+//! row of int8 starts with its scale, an f32. A small file is kept in memory; a large one is
+//! mapped, or read row by row where it is to stay out of memory.
 
 mod numbers;
 mod write;
@@ -36,12 +36,12 @@ pub struct SegmentVectors {
     dimensions: usize,
 }
 
-/// How the file is reached.
+/// How the file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Mapped: what is used stays in memory as long as there is room.
+    /// Mapped: used pages stay in memory while there is space.
     Mapped,
-    /// Read where it is needed, into room of the caller's. Elsewhere than on Unix it is mapped.
+    /// Read on demand, into the caller's buffer; mapped on systems other than Unix.
     Read,
 }
 
@@ -67,7 +67,7 @@ impl Bytes {
     }
 }
 
-/// Room to read rows into, for one reading after another.
+/// A reusable buffer to read rows into.
 #[derive(Debug, Default)]
 pub struct RowBuffer {
     bytes: Vec<u8>,
@@ -83,7 +83,7 @@ impl SegmentVectors {
         Self::open_for(Access::Mapped, dir, passages, dimensions)
     }
 
-    /// As [`SegmentVectors::open`], reached as it is said.
+    /// As [`SegmentVectors::open`], read by `access`.
     pub(super) fn open_for(
         access: Access,
         dir: &Path,
@@ -111,7 +111,7 @@ impl SegmentVectors {
         })
     }
 
-    /// How many there are.
+    /// The number of vectors.
     #[must_use]
     pub fn passages(&self) -> usize {
         self.passages
@@ -122,7 +122,7 @@ impl SegmentVectors {
         self.dimensions
     }
 
-    /// The vector of a passage: `[dimensions]`; empty where there is no such passage.
+    /// The vector of a passage: `[dimensions]`; empty if there is no such passage.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -134,7 +134,7 @@ impl SegmentVectors {
         self.rows(passage..passage.saturating_add(1), buffer)
     }
 
-    /// The rows of some passages: `[rows.len(), dimensions]`; empty where one of them is not there.
+    /// The rows of some passages: `[rows.len(), dimensions]`; empty if one of them does not exist.
     ///
     /// # Errors
     /// Where the file cannot be read.
@@ -167,8 +167,8 @@ impl SegmentVectors {
         Ok(&buffer.numbers)
     }
 
-    /// Tells the system which rows are going to be read, so that it fetches them all at once.
-    pub(super) fn expect(&self, passages: impl Iterator<Item = usize>) {
+    /// Announces which rows are going to be read, so that the system fetches them all at once.
+    pub(super) fn prefetch(&self, passages: impl Iterator<Item = usize>) {
         #[cfg(target_os = "linux")]
         if let Bytes::Read(file) = &self.bytes
             && let Some(file) = file.file()
@@ -176,7 +176,7 @@ impl SegmentVectors {
             use rustix::fs::{Advice, fadvise};
             let row_bytes = self.vector_type.row_bytes(self.dimensions) as u64;
             for passage in passages {
-                // Only advice: whatever comes of it, the rows are read afterwards.
+                // Only advice: a failure does not matter, the rows are read afterwards.
                 let length = std::num::NonZeroU64::new(row_bytes);
                 let _ = fadvise(file, passage as u64 * row_bytes, length, Advice::WillNeed);
             }
@@ -238,7 +238,7 @@ mod tests {
             write(dir.path(), vector_type, &vectors, 3);
             for access in [Access::Mapped, Access::Read] {
                 let opened = SegmentVectors::open_for(access, dir.path(), 2, 3).unwrap();
-                opened.expect(0..2);
+                opened.prefetch(0..2);
                 let mut buffer = RowBuffer::default();
                 for (passage, expected) in vectors.chunks(3).enumerate() {
                     let row = opened.row(passage, &mut buffer).unwrap();

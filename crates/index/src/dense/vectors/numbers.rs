@@ -1,4 +1,4 @@
-//! Stored numbers: rows of f32 into the bytes of their type, and back.
+//! Encoding rows of f32 as the bytes of a stored type, and decoding them.
 
 use half::f16;
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
@@ -9,7 +9,7 @@ use crate::dense::VectorType;
 const LARGEST: f32 = 127.0;
 
 impl VectorType {
-    /// The bytes of a vector; the most there is, where they are beyond any file. In front of the bytes of int8 stands their scale, an f32.
+    /// The length of a vector in bytes, saturating. A row of int8 starts with its scale, an f32.
     pub(super) fn row_bytes(self, dimensions: usize) -> usize {
         match self {
             Self::F32 => dimensions.saturating_mul(size_of::<f32>()),
@@ -37,7 +37,7 @@ impl VectorType {
         }
     }
 
-    /// Reads whole rows from `bytes` into `numbers`, which has room for just so many.
+    /// Decodes whole rows from `bytes` into `numbers`, which has the length of all of them.
     pub(super) fn decode(self, bytes: &[u8], dimensions: usize, numbers: &mut [f32]) {
         match self {
             Self::F32 => bytemuck::cast_slice_mut(numbers).copy_from_slice(bytes),
@@ -67,8 +67,8 @@ fn to_f32(bits: &[u16], numbers: &mut [f32]) {
     halves.convert_to_f32_slice(numbers);
 }
 
-/// Writes the codes of a vector, one byte a number, and returns the scale that they are to be
-/// multiplied by. Both are `[dimensions]`.
+/// Writes the codes of a vector, one byte a number, and returns the factor from codes to numbers.
+/// Both are `[dimensions]`.
 pub(in crate::dense) fn quantize(vector: &[f32], codes: &mut [i8]) -> f32 {
     let largest = vector.iter().fold(0.0f32, |most, x| most.max(x.abs()));
     if largest == 0.0 {
@@ -113,7 +113,7 @@ mod tests {
             }
         }
 
-        /// So that vectors can be taken over from one segment into another.
+        /// So that vectors can be copied from one segment into another.
         #[test]
         fn what_was_read_once_is_written_the_same_again(
             vector in prop::collection::vec(-1.0f32..1.0, 1..50)

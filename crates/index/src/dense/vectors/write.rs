@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use ken_storage::StorageError;
+
 use super::file_name;
 use crate::IndexError;
 use crate::dense::VectorType;
@@ -13,23 +15,21 @@ pub(crate) struct VectorWriter {
     path: PathBuf,
     file: BufWriter<File>,
     vector_type: VectorType,
-    /// Room for one row.
+    /// A buffer for one row.
     bytes: Vec<u8>,
 }
 
 impl VectorWriter {
-    /// Begins the file in the segment's folder `dir`.
+    /// Creates the file in the segment's folder `dir`.
     pub(crate) fn create(dir: &Path, vector_type: VectorType) -> Result<Self, IndexError> {
         let path = dir.join(file_name(vector_type));
-        match File::create(&path) {
-            Ok(file) => Ok(Self {
-                path,
-                file: BufWriter::new(file),
-                vector_type,
-                bytes: Vec::new(),
-            }),
-            Err(source) => Err(IndexError::Io { path, source }),
-        }
+        let file = File::create(&path).map_err(StorageError::new("create", &path))?;
+        Ok(Self {
+            path,
+            file: BufWriter::new(file),
+            vector_type,
+            bytes: Vec::new(),
+        })
     }
 
     /// Adds a vector, L2-normalized.
@@ -37,18 +37,11 @@ impl VectorWriter {
         self.bytes.clear();
         self.vector_type.encode(vector, &mut self.bytes);
         let written = self.file.write_all(&self.bytes);
-        written.map_err(|source| self.failed(source))
+        Ok(written.map_err(StorageError::new("write", &self.path))?)
     }
 
     pub(crate) fn finish(mut self) -> Result<(), IndexError> {
         let flushed = self.file.flush();
-        flushed.map_err(|source| self.failed(source))
-    }
-
-    fn failed(&self, source: std::io::Error) -> IndexError {
-        IndexError::Io {
-            path: self.path.clone(),
-            source,
-        }
+        Ok(flushed.map_err(StorageError::new("write", &self.path))?)
     }
 }

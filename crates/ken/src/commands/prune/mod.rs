@@ -49,7 +49,7 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
         PruneVerb::Apply(arguments) => apply(arguments, folder, session),
         PruneVerb::Report(arguments) => report::run(arguments, session),
         PruneVerb::Undo => {
-            Writer::open(folder)?.prune_anew(pruning::REASON, "", &[])?;
+            Writer::open(folder)?.replace_pruned(pruning::REASON, "", &[])?;
             show_info(&CorpusInfo::read(folder)?, session.json)
         }
     }
@@ -90,7 +90,7 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
     };
     let marks = pruned.marks(ratio)?;
     let generation = match writer {
-        Some(mut writer) => writer.prune_anew(pruning::REASON, &pruned.reason, &marks)?,
+        Some(mut writer) => writer.replace_pruned(pruning::REASON, &pruned.reason, &marks)?,
         None => pruned.index.corpus().generation(),
     };
     show(

@@ -135,7 +135,7 @@ impl Measuring<'_> {
         let identity = identity(pruned, &marks);
         {
             let mut writer = Writer::open(&copy.0)?;
-            writer.prune_anew(pruning::REASON, &pruned.reason, &marks)?;
+            writer.replace_pruned(pruning::REASON, &pruned.reason, &marks)?;
             let mut display = Display::new();
             let label = format!("compacting at {ratio}");
             let mut progress = |step: ken_ingest::CompactProgress| {

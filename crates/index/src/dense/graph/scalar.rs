@@ -1,46 +1,46 @@
-//! Vectors in one byte per number, as the graph is walked by: a quarter of the memory to fetch.
+//! Scalar quantization: vectors in one byte per number, a quarter of the memory to fetch in a walk.
 //!
-//! A row is scaled by its own largest number. Products of codes are whole numbers, exact and in no
-//! order of their own, so every processor gives the same; they stand for the real ones to about
-//! three digits, and whoever wants more looks at the vectors themselves.
+//! A row is scaled by its own largest number. Products of codes are integers, exact in any order of
+//! addition, so every processor gives the same; they approximate the real ones to about three
+//! digits, and results are rescored by the vectors themselves.
 
 use super::walk::Similarity;
 use crate::dense::vectors::quantize;
 
-/// Codes that are multiplied in one go.
+/// Codes that are multiplied at once.
 const LANES: usize = 32;
 
-/// A row is fetched ahead only this far, in bytes; the processor guesses the rest by itself.
+/// How much of a row is prefetched, in bytes; the processor prefetches the rest by itself.
 #[cfg(target_arch = "x86_64")]
-const FETCHED_AHEAD: usize = 512;
+const PREFETCHED: usize = 512;
 
 /// The codes of some nodes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Codes<'a> {
+pub(super) struct ScalarCodes<'a> {
     /// `[nodes, dimensions]`
     pub(super) numbers: &'a [i8],
-    /// What the codes of a node are to be multiplied by: `[nodes]`.
+    /// The factors of the codes: `[nodes]`.
     pub(super) scales: &'a [f32],
     pub(super) dimensions: usize,
 }
 
-/// One vector in codes, widened for multiplication.
+/// The codes of one vector, widened for multiplication.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Probe {
+pub(super) struct QueryCodes {
     /// `[dimensions]`
     numbers: Vec<i16>,
     scale: f32,
 }
 
-impl Probe {
+impl QueryCodes {
     /// A vector from outside the graph.
-    pub(super) fn of(vector: &[f32]) -> Probe {
-        let mut probe = Probe::default();
-        probe.set(vector, &mut Vec::new());
-        probe
+    pub(super) fn of(vector: &[f32]) -> QueryCodes {
+        let mut query = QueryCodes::default();
+        query.set(vector, &mut Vec::new());
+        query
     }
 
-    /// Makes this the probe of another vector; `codes` is room to work in.
+    /// Quantizes another vector; `codes` is a buffer.
     pub(super) fn set(&mut self, vector: &[f32], codes: &mut Vec<i8>) {
         codes.resize(vector.len(), 0);
         self.scale = quantize(vector, codes);
@@ -54,8 +54,8 @@ impl Probe {
     }
 }
 
-impl Codes<'_> {
-    /// The codes of a node: `[dimensions]`; empty where there is no such node.
+impl ScalarCodes<'_> {
+    /// The codes of a node: `[dimensions]`; empty for an unknown node.
     fn row(&self, node: u32) -> &[i8] {
         let start = node as usize * self.dimensions;
         self.numbers
@@ -67,82 +67,97 @@ impl Codes<'_> {
         self.scales.get(node as usize).copied().unwrap_or_default()
     }
 
-    /// Makes `probe` that of a node.
-    pub(super) fn probe(&self, node: u32, probe: &mut Probe) {
-        probe.scale = self.scale(node);
-        probe.widen(self.row(node));
+    /// Makes a node the query.
+    pub(super) fn query_of(&self, node: u32, query: &mut QueryCodes) {
+        query.scale = self.scale(node);
+        query.widen(self.row(node));
     }
 
-    /// Writes how similar the probe is to each of the `nodes`, the larger the more, into
-    /// `similarities`, in place of what stood there.
-    pub(super) fn similarities(&self, probe: &Probe, nodes: &[u32], similarities: &mut Vec<f32>) {
+    /// Writes the similarity of the query to each of the `nodes`, the larger the more similar, into
+    /// `similarities`, in place of its contents.
+    pub(super) fn similarities(
+        &self,
+        query: &QueryCodes,
+        nodes: &[u32],
+        similarities: &mut Vec<f32>,
+    ) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has just been found to have AVX2, which is all that the
-            // function asks for; it reads and writes only through slices.
+            // function requires; it reads and writes only through slices.
             #[allow(unsafe_code)]
             unsafe {
-                similarities_avx2(self, probe, nodes, similarities);
+                similarities_avx2(self, query, nodes, similarities);
             }
             return;
         }
-        similarities_with(self, probe, nodes, similarities);
+        similarities_with(self, query, nodes, similarities);
     }
 
-    /// Whether the probe is more similar to one of the `nodes` than `bound`.
-    pub(super) fn any_above(&self, probe: &Probe, nodes: &[u32], bound: f32) -> bool {
+    /// Whether the query is more similar to one of the `nodes` than `bound`.
+    pub(super) fn any_above(&self, query: &QueryCodes, nodes: &[u32], bound: f32) -> bool {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: as above.
             #[allow(unsafe_code)]
-            return unsafe { any_above_avx2(self, probe, nodes, bound) };
+            return unsafe { any_above_avx2(self, query, nodes, bound) };
         }
-        any_above_with(self, probe, nodes, bound)
+        any_above_with(self, query, nodes, bound)
     }
 }
 
-/// A probe among nodes in codes.
-pub(super) struct Among<'a> {
-    pub(super) codes: Codes<'a>,
-    pub(super) probe: &'a Probe,
+/// A query with the codes that it is compared with.
+pub(super) struct ScalarQuery<'a> {
+    pub(super) codes: ScalarCodes<'a>,
+    pub(super) query: &'a QueryCodes,
 }
 
-impl Similarity for Among<'_> {
+impl Similarity for ScalarQuery<'_> {
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
-        self.codes.similarities(self.probe, nodes, similarities);
+        self.codes.similarities(self.query, nodes, similarities);
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn similarities_avx2(codes: &Codes<'_>, probe: &Probe, nodes: &[u32], out: &mut Vec<f32>) {
-    similarities_with(codes, probe, nodes, out);
+fn similarities_avx2(
+    codes: &ScalarCodes<'_>,
+    query: &QueryCodes,
+    nodes: &[u32],
+    out: &mut Vec<f32>,
+) {
+    similarities_with(codes, query, nodes, out);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn any_above_avx2(codes: &Codes<'_>, probe: &Probe, nodes: &[u32], bound: f32) -> bool {
-    any_above_with(codes, probe, nodes, bound)
+fn any_above_avx2(codes: &ScalarCodes<'_>, query: &QueryCodes, nodes: &[u32], bound: f32) -> bool {
+    any_above_with(codes, query, nodes, bound)
 }
 
-// Loops and no closures, as in the exact products: a closure handed to a function that is not
+// Loops and no closures, as in the exact products: a closure passed to a function that is not
 // inlined would be compiled without the processor's features.
 
 #[inline(always)]
-fn similarities_with(codes: &Codes<'_>, probe: &Probe, nodes: &[u32], out: &mut Vec<f32>) {
+fn similarities_with(
+    codes: &ScalarCodes<'_>,
+    query: &QueryCodes,
+    nodes: &[u32],
+    out: &mut Vec<f32>,
+) {
     out.clear();
     for &node in nodes {
-        fetch_ahead(codes.row(node));
+        prefetch(codes.row(node));
     }
     for &node in nodes {
-        out.push(similarity(codes, probe, node));
+        out.push(similarity(codes, query, node));
     }
 }
 
 #[inline(always)]
-fn any_above_with(codes: &Codes<'_>, probe: &Probe, nodes: &[u32], bound: f32) -> bool {
+fn any_above_with(codes: &ScalarCodes<'_>, query: &QueryCodes, nodes: &[u32], bound: f32) -> bool {
     for &node in nodes {
-        if similarity(codes, probe, node) > bound {
+        if similarity(codes, query, node) > bound {
             return true;
         }
     }
@@ -150,12 +165,12 @@ fn any_above_with(codes: &Codes<'_>, probe: &Probe, nodes: &[u32], bound: f32) -
 }
 
 #[inline(always)]
-fn similarity(codes: &Codes<'_>, probe: &Probe, node: u32) -> f32 {
-    let product = dot(&probe.numbers, codes.row(node));
-    product as f32 * (probe.scale * codes.scale(node))
+fn similarity(codes: &ScalarCodes<'_>, query: &QueryCodes, node: u32) -> f32 {
+    let product = dot(&query.numbers, codes.row(node));
+    product as f32 * (query.scale * codes.scale(node))
 }
 
-/// Cannot overflow below 133,000 dimensions; past that it wraps, and the ranking is worse.
+/// Cannot overflow below 133,000 dimensions; beyond it wraps, and the ranking is worse.
 #[inline(always)]
 fn dot(wide: &[i16], codes: &[i8]) -> i32 {
     let (wide_blocks, wide_rest) = wide.as_chunks::<LANES>();
@@ -173,12 +188,12 @@ fn dot(wide: &[i16], codes: &[i8]) -> i32 {
     sum
 }
 
-/// Asks for a row that is going to be read. Rows lie far apart, so that the walk would else wait
-/// for the memory most of its time.
+/// Prefetches a row that is going to be read. Rows are far apart, so that a walk would otherwise
+/// mostly wait for memory.
 #[inline(always)]
-fn fetch_ahead(row: &[i8]) {
+fn prefetch(row: &[i8]) {
     #[cfg(target_arch = "x86_64")]
-    for line in row.chunks(64).take(FETCHED_AHEAD / 64) {
+    for line in row.chunks(64).take(PREFETCHED / 64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint, which reads nothing; the address is that of a slice that is borrowed.
         #[allow(unsafe_code)]
@@ -210,19 +225,19 @@ mod tests {
                 .zip(numbers.chunks_mut(dimensions))
                 .map(|(row, codes)| quantize(row, codes))
                 .collect();
-            let codes = Codes { numbers: &numbers, scales: &scales, dimensions };
-            let probe = Probe::of(&query);
+            let codes = ScalarCodes { numbers: &numbers, scales: &scales, dimensions };
+            let query_codes = QueryCodes::of(&query);
             let (mut detected, mut plain) = (Vec::new(), Vec::new());
-            codes.similarities(&probe, &[4, 0, 1, 2, 3], &mut detected);
-            similarities_with(&codes, &probe, &[4, 0, 1, 2, 3], &mut plain);
+            codes.similarities(&query_codes, &[4, 0, 1, 2, 3], &mut detected);
+            similarities_with(&codes, &query_codes, &[4, 0, 1, 2, 3], &mut plain);
             prop_assert_eq!(&detected, &plain);
             for (found, row) in detected[1..].iter().zip(rows.chunks(dimensions)) {
                 let exact: f32 = row.iter().zip(&query).map(|(x, y)| x * y).sum();
                 prop_assert!((found - exact).abs() <= dimensions as f32 * 0.01, "{found} {exact}");
             }
             let largest = detected.iter().copied().fold(f32::MIN, f32::max);
-            prop_assert!(!codes.any_above(&probe, &[0, 1, 2, 3, 4], largest));
-            prop_assert!(codes.any_above(&probe, &[0, 1, 2, 3, 4], largest - 1.0));
+            prop_assert!(!codes.any_above(&query_codes, &[0, 1, 2, 3, 4], largest));
+            prop_assert!(codes.any_above(&query_codes, &[0, 1, 2, 3, 4], largest - 1.0));
         }
     }
 }

