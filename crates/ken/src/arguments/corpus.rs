@@ -219,12 +219,12 @@ KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only
     #[command(arg = Key::corpus.flag(), after_long_help = "\
 Examples:
   ken corpus export --corpus notes.ken > passages.jsonl
-  ken corpus export --corpus notes.ken --to passages.jsonl
+  ken corpus export --corpus notes.ken --out passages.jsonl
 
 Each line is {\"id\", \"title\", \"contents\", \"doc_id\", \"metadata\"}. Pruned passages are left out.")]
     Export {
         /// Write to FILE instead of stdout
-        #[arg(long, value_name = "FILE")]
+        #[arg(long = "out", alias = "to", value_name = "FILE")]
         to: Option<PathBuf>,
     },
 }
