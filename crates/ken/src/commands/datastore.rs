@@ -75,7 +75,7 @@ fn make(
     let blocks = model.capabilities().hidden_layers.unwrap_or_default();
     let layers = match arguments.layer {
         LayerChoice::Middle => vec![blocks / 2],
-        LayerChoice::Behind(layer) => vec![layer],
+        LayerChoice::After(layer) => vec![layer],
         LayerChoice::Auto => middle_layers(blocks),
     };
     let mut display = Display::new();
@@ -180,7 +180,7 @@ fn add(
     if datastore.entries().iter().any(|other| other.id == id) {
         return Err(
             Refusal::new("same_id", format!("there is an entry {id:?} already"))
-                .hinting("give it another source by `ken datastore edit`, or name another --id")
+                .hinting("give it another source with `ken datastore edit`, or name another --id")
                 .into(),
         );
     }
