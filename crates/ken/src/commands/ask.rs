@@ -159,9 +159,9 @@ fn show(answer: &Answer) -> Result<()> {
         "calls: {} of the model, {} of the retriever; tokens: {} read, {} written",
         answer.calls.model, answer.calls.retriever, answer.tokens.prompt, answer.tokens.completion
     ))?;
-    let stages: Vec<String> = answer
-        .timing_ms
-        .iter()
+    let (total, stages): (Vec<_>, Vec<_>) =
+        (answer.timing_ms.iter()).partition(|(stage, _)| **stage == *"total");
+    let stages: Vec<String> = (stages.iter().chain(&total))
         .map(|(stage, ms)| format!("{stage} {ms:.0} ms"))
         .collect();
     output::line(format!("time: {}", stages.join(", ")))

@@ -55,7 +55,7 @@ pub(crate) fn run(
             report.added, report.replaced
         );
         return Err(Refusal::new("interrupted", message)
-            .hinting("run the same command again to go on")
+            .hinting("run the same command again to resume")
             .into());
     }
     Ok(())
