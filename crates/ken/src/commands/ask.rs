@@ -35,8 +35,8 @@ pub(crate) fn run(
     }
 }
 
-/// Answers one question a line of standard input, until it ends. A question that cannot be answered
-/// does not keep the others from being answered.
+/// Answers one question per line of standard input, until it ends. A question that cannot be answered
+/// does not stop the others.
 fn answer_lines(pipeline: &Pipeline, json: bool, stop: &AtomicBool) -> Result<()> {
     let talk = std::io::stdin().is_terminal() && !json;
     loop {
@@ -50,6 +50,9 @@ fn answer_lines(pipeline: &Pipeline, json: bool, stop: &AtomicBool) -> Result<()
         };
         if line.trim().is_empty() {
             continue;
+        }
+        if !talk && !json {
+            output::line(format!("> {}", line.trim()))?;
         }
         if let Err(error) = answer(pipeline, &line, json, stop) {
             if error.find::<AnswerError>().is_some() && !stop.load(Ordering::Relaxed) {
