@@ -40,12 +40,12 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "bench model",
-        "measure ken's engine beside its peers (installs them, some gigabytes)",
+        "compare ken's engine with its peers (installs them, a few gigabytes)",
     ),
     (
         "bench index",
-        "measure dense search beside hnswlib and faiss; behind it a number of vectors, or a file \
-         of vectors and one of queries",
+        "compare dense search with hnswlib and faiss; takes a number of vectors, or a file of \
+         vectors and one of queries",
     ),
     (
         "bench growth",
@@ -53,8 +53,8 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
     ),
     (
         "torture",
-        "lose the power, refuse calls, kill writers, damage files and keep readers company; behind it \
-         one of crash-states, faults, kills, damage, company, and --count N, --seed S, --minutes M, --out DIR",
+        "lose power, fail calls, kill writers, damage files, read alongside; takes one of \
+         crash-states, faults, kills, damage, company, and --count N, --seed S, --minutes M, --out DIR",
     ),
 ];
 

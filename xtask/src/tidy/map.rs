@@ -52,14 +52,23 @@ pub(super) fn named_paths_exist(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Every relative link in a document leads to a file or folder.
+/// Every relative link in a document leads to a file or folder, and its anchor to a heading there.
 pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.ending(".md") {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (index, line) in file.text.lines().enumerate() {
             for target in link_targets(line) {
-                if !resolve(folder, target).is_some_and(|path| tree.has(&path)) {
+                let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let path = match path {
+                    "" => Some(file.path.clone()),
+                    path => resolve(folder, path).filter(|path| tree.has(path)),
+                };
+                let there = path.is_some_and(|path| {
+                    let text = tree.text(&path).unwrap_or_default();
+                    anchor.is_empty() || headings(text).any(|heading| heading == anchor)
+                });
+                if !there {
                     let message = format!("links to {target}, which does not exist");
                     findings.push(Finding::of_line(&file.path, index, message));
                 }
@@ -67,6 +76,18 @@ pub(super) fn links_lead_somewhere(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn headings(text: &str) -> impl Iterator<Item = String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    })
 }
 
 /// What stands between single backticks in a line.
@@ -78,11 +99,10 @@ fn inline_code(line: &str) -> impl Iterator<Item = &str> {
         .filter(move |code| !fence && !code.is_empty())
 }
 
-/// The relative targets of the links `[text](target)` in a line, without their
-/// anchors.
+/// The relative targets of the links `[text](target)` in a line, with their anchors.
 fn link_targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
-        let target = rest.split([')', ' ']).next()?.split('#').next()?;
+        let target = rest.split([')', ' ']).next()?;
         let elsewhere = target.contains("://") || target.starts_with("mailto:");
         (!target.is_empty() && !elsewhere).then_some(target)
     })
@@ -143,9 +163,11 @@ mod tests {
 
     #[test]
     fn a_dead_link_is_found() {
-        let tree = |text| Tree::of(&[("docs/a/b.md", text), ("docs/c.md", "")]);
-        let alive = "[c](../c.md#part) [web](https://x.org/y) [here](#top) [d](..)";
+        let tree = |text| Tree::of(&[("docs/a/b.md", text), ("docs/c.md", "## A `part`, and -")]);
+        let alive = "# Top\n[c](../c.md#a-part-and--) [web](https://x.org/y) [here](#top) [d](..)";
         assert_eq!(links_lead_somewhere(&tree(alive)), []);
+        assert_eq!(links_lead_somewhere(&tree("[c](../c.md#part)")).len(), 1);
+        assert_eq!(links_lead_somewhere(&tree("[here](#top)")).len(), 1);
         assert_eq!(links_lead_somewhere(&tree("[c](c.md)")).len(), 1);
         assert_eq!(links_lead_somewhere(&tree("[c](../../../c.md)")).len(), 1);
     }

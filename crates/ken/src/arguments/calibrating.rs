@@ -9,7 +9,7 @@ use ken_route::Goal;
 
 use crate::config::{Flag, Key, count, flags, open_share, share};
 
-/// As many as `ken ask` draws by default.
+/// The default of `ken ask`.
 const DEFAULT_SAMPLES: NonZeroUsize = NonZeroUsize::new(ken_answer::SAMPLES).unwrap();
 
 /// The settings of `ken calibrate`.
@@ -22,10 +22,9 @@ fn settings() -> Vec<Arg> {
         Key::corpus,
     ]);
     settings.extend([
-        Key::adapter.flag_for("With --policy self-route: the adapter that chooses the source"),
-        Key::model.flag_for("With --policy router over hidden states: the model that was probed"),
-        Key::embedder
-            .flag_for("With --policy router over embeddings: the embedder, without --corpus"),
+        Key::adapter.flag_for("For self-route: the adapter that chooses the source"),
+        Key::model.flag_for("For a router over hidden states: the model that was probed"),
+        Key::embedder.flag_for("For a router over embeddings: the embedder, without --corpus"),
     ]);
     settings
 }
@@ -38,12 +37,12 @@ Examples:
   ken calibrate known.jsonl --policy certainty --max-loss 0.02 --confidence 0.95
   ken calibrate known.jsonl --policy router --router router.json --corpus notes.ken
 
-RECORDS is what `ken probe` wrote with a corpus. A question retrieves if its signal is above the
-threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes accuracy. With
---max-loss it saves as many retrievals as possible while accuracy drops by at most E compared with
-always retrieving; with the given confidence, this holds for new questions of the same kind, asked
-of the same model and corpus. Questions that a router was trained on are left out, since it looks
-better on them than it is.")]
+RECORDS is what `ken probe` wrote with a corpus. A question retrieves if its signal is above the \
+threshold: use it as --policy NAME@THRESHOLD. By default the threshold maximizes accuracy. With \
+--max-loss it saves as many retrievals as possible while accuracy drops by at most E compared with \
+always retrieving; with the given confidence, this holds for new questions of the same kind, asked \
+of the same model and corpus. Questions that a router was trained on are left out: on those it \
+looks better than it is.")]
 pub(crate) struct CalibrateArguments {
     /// Records written by `ken probe`
     #[arg(value_name = "RECORDS")]
@@ -54,25 +53,29 @@ pub(crate) struct CalibrateArguments {
     ))]
     pub(crate) policy: Signal,
 
-    /// Let at most this share of the questions retrieve, from 0 to 1
+    /// Let at most this share of the questions retrieve
     #[arg(long, value_name = "R", value_parser = share, conflicts_with = "max_loss")]
     ratio: Option<f64>,
 
-    /// Lose at most this much accuracy, between 0 and 1
+    /// Lose at most this much accuracy
+    ///
+    /// Compared with always retrieving; between 0 and 1.
     #[arg(long, value_name = "E", value_parser = open_share)]
     max_loss: Option<f64>,
 
-    /// Confidence of that guarantee, between 0 and 1
+    /// Confidence of that guarantee
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE, requires = "max_loss")]
     confidence: f64,
 
-    /// Answers that the policy will sample, at most as many as were probed
+    /// Answers that the policy will sample
+    ///
+    /// At most as many as were probed.
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SAMPLES, value_parser = count::<NonZeroUsize>)]
     pub(crate) samples: NonZeroUsize,
 }
 
 impl CalibrateArguments {
-    /// What the threshold is to achieve.
+    /// What the threshold should achieve.
     pub(crate) fn goal(&self) -> Goal {
         match (self.max_loss, self.ratio) {
             (Some(max_loss), _) => Goal::Guarantee {

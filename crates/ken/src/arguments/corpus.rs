@@ -1,4 +1,4 @@
-//! The flags of the verbs that fill and search a corpus. It opens none.
+//! The flags of the verbs that fill, search and maintain a corpus. It opens none.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use ken_documents::Format;
 use ken_index::DenseLayout;
 use ken_milvus::{IndexKind, MilvusAddress};
 
+use super::folder;
 use crate::config::{ADVANCED, FINDING, Flag, Key, count, flags, seed};
 
 /// The settings of `ken ingest`.
 const INGESTING: &[Key] = &[
-    Key::corpus,
     Key::embedder,
     Key::segment,
     Key::precision,
@@ -31,34 +31,39 @@ fn searching() -> Vec<Arg> {
 
 /// `ken ingest`.
 #[derive(Debug, Args)]
-#[command(args = flags(INGESTING), after_long_help = "\
+#[command(arg = folder(), args = flags(INGESTING), after_long_help = "\
 Examples:
   ken ingest notes/ --corpus notes.ken
   ken ingest handbook.md faq.html --corpus help.ken --segment words:100/20
   curl -s https://example.org/passages.tsv.gz | ken ingest - --format tsv --corpus p.ken
   ken ingest wiki.jsonl --corpus part-3.ken --shards 12 --only-shard 3
 
-Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as .gz, .zst or
-.bz2, .pdf and .parquet, and directories, recursively. JSON Lines records are {\"id\", \"contents\"}
+Reads .txt, .md, .html, .jsonl, .csv, .tsv and .xml (MediaWiki dumps), each also as .gz, .zst or \
+.bz2, .pdf and .parquet, and directories, recursively. JSON Lines records are {\"id\", \"contents\"} \
 or {\"_id\", \"title\", \"text\"}; tables have columns of these names.
 
-Re-run it after edits: only changed documents are processed. An interrupted run keeps what was
+Re-run it after edits: only changed documents are processed. An interrupted run keeps what was \
 published, and the next one resumes from there.")]
 pub(crate) struct IngestArguments {
     /// Files and directories to ingest; `-` reads stdin
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Format of stdin and of the files given, whatever their names: txt, md, html, pdf, jsonl, csv,
-    /// tsv, parquet or xml
+    /// Format of stdin and of the files given: txt, md, html, pdf, jsonl, csv, tsv, parquet or xml
+    ///
+    /// Without it, the extension of a file determines its format; stdin needs it.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 
-    /// Skip documents that cannot be read and list them on stderr, instead of stopping at the first
+    /// Skip documents that cannot be read
+    ///
+    /// They are listed on stderr. Without it, the first one stops the run.
     #[arg(long)]
     pub(crate) skip_broken: bool,
 
-    /// Split the documents into N equal random shards; fixed once the corpus exists [default: 1]
+    /// Split the documents into N random shards [default: 1]
+    ///
+    /// Fixed once the corpus exists.
     #[arg(long, value_name = "N", value_parser = shard_count)]
     pub(crate) shards: Option<NonZeroU32>,
 
@@ -90,7 +95,7 @@ fn shard_count(text: &str) -> Result<NonZeroU32, String> {
 }
 
 impl IngestArguments {
-    /// How the documents are to be split, where it is said.
+    /// How the documents are to be split, if that is given.
     pub(crate) fn sharding(&self) -> Option<Sharding> {
         self.shards.map(|count| Sharding {
             count: count.get(),
@@ -118,7 +123,7 @@ pub(crate) struct SearchArguments {
 #[command(
     arg_required_else_help = true,
     after_long_help = "\
-Every change publishes a new generation. Running searches keep the generation they started with,
+Every change publishes a new generation. Running searches keep the generation they started with, \
 and an interrupted command leaves the corpus as it was."
 )]
 pub(crate) struct CorpusArguments {
@@ -126,7 +131,7 @@ pub(crate) struct CorpusArguments {
     pub(crate) verb: CorpusVerb,
 }
 
-/// What can be done with a corpus that is there.
+/// The verbs of `ken corpus`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CorpusVerb {
     /// Show what a corpus holds, by shard
@@ -134,15 +139,17 @@ pub(crate) enum CorpusVerb {
 Examples:
   ken corpus info --corpus notes.ken")]
     Info,
-    /// Check every byte against its checksum; exits with 1 if something is damaged
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    /// Check every byte against its checksum
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus verify --corpus notes.ken
   ken corpus verify --corpus notes.ken --repair
 
-Damage costs the segment that it is in, and nothing else. --repair publishes the corpus without
-such segments; ingest the documents again to restore them. If CURRENT or the current manifest is
-lost, --repair continues from the newest intact generation. Damaged earlier generations can no
+The exit code is 1 if anything is damaged.
+
+Damage costs the segment that it is in, and nothing else. --repair publishes the corpus without \
+such segments; ingest the documents again to restore them. If CURRENT or the current manifest is \
+lost, --repair continues from the newest intact generation. Damaged earlier generations can no \
 longer be rolled back to.")]
     Verify {
         /// Publish the intact segments and drop the damaged ones
@@ -150,16 +157,16 @@ longer be rolled back to.")]
         repair: bool,
     },
     /// List the generations you can roll back to
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus history --corpus notes.ken")]
     History,
     /// Roll back to an earlier generation
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus rollback 7 --corpus notes.ken
 
-A rollback publishes a new generation, so it can be rolled back, too. It works even if the current
+A rollback publishes a new generation, so it can be rolled back, too. It works even if the current \
 generation is damaged.")]
     Rollback {
         /// Generation number, as shown by `ken corpus history`
@@ -167,7 +174,7 @@ generation is damaged.")]
         generation: u64,
     },
     /// Delete documents
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus delete --corpus notes.ken --doc a.md --doc cars/old.md
 
@@ -178,19 +185,19 @@ Deleted documents are no longer found; `ken corpus compact` frees their space.")
         documents: Vec<String>,
     },
     /// Remove deleted, replaced and pruned passages from disk
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus compact --corpus notes.ken
 
-You cannot roll back to earlier generations afterwards. An interrupted run keeps the shards that
+You cannot roll back to earlier generations afterwards. An interrupted run keeps the shards that \
 are done.")]
     Compact,
     /// Join single-shard corpora into one
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus join part-0.ken part-1.ken --corpus wiki.ken
 
-The parts stay as they are. All must have the same embedder, segmentation, number of shards and
+The parts stay as they are. All must have the same embedder, segmentation, number of shards and \
 seed, and each shard comes from one part.")]
     Join {
         /// Corpora to join
@@ -198,14 +205,14 @@ seed, and each shard comes from one part.")]
         parts: Vec<PathBuf>,
     },
     /// Push a corpus to Milvus, or update a collection there
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus push --corpus notes.ken --to milvus://127.0.0.1:19530/notes
   ken corpus push --corpus wiki.ken --to milvus://milvus.example.org:19530/wiki --index diskann
   ken search --corpus milvus://127.0.0.1:19530/notes \"oil change interval\"
 
-Push again after changes: only the difference is sent. An interrupted push resumes, and until it
-is done the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from
+Push again after changes: only the difference is sent. An interrupted push resumes, and until it \
+is done the collection cannot be searched. A server's API key, or USER:PASSWORD, is read from \
 KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only.")]
     Push {
         /// Collection to fill: milvus://HOST:PORT/COLLECTION
@@ -216,15 +223,15 @@ KEN_MILVUS_TOKEN; over an unencrypted connection it is sent to this machine only
         index: Option<IndexKind>,
     },
     /// Write all passages as JSON Lines
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken corpus export --corpus notes.ken > passages.jsonl
-  ken corpus export --corpus notes.ken --to passages.jsonl
+  ken corpus export --corpus notes.ken --out passages.jsonl
 
 Each line is {\"id\", \"title\", \"contents\", \"doc_id\", \"metadata\"}. Pruned passages are left out.")]
     Export {
         /// Write to FILE instead of stdout
-        #[arg(long, value_name = "FILE")]
+        #[arg(long = "out", alias = "to", value_name = "FILE")]
         to: Option<PathBuf>,
     },
 }

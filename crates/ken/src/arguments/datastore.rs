@@ -17,7 +17,7 @@ pub(crate) struct DatastoreArguments {
     pub(crate) verb: DatastoreVerb,
 }
 
-/// What can be done with a policy datastore.
+/// The verbs of `ken datastore`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatastoreVerb {
     /// Build a datastore from source labels
@@ -43,8 +43,8 @@ Examples:
   ken datastore make labels.jsonl --adapter routing --out routes
   ken ask --corpus notes.ken --adapter routing --datastore routes --policy self-route \"Who keeps the keys?\"
 
-LABELS is what `ken label sources` wrote, preferably with the same --adapter, since training
-changes what a model knows. Keys are the model's hidden states at the end of the questions, at the
+LABELS is what `ken label sources` wrote, preferably with the same --adapter, since training \
+changes what a model knows. Keys are the model's hidden states at the end of the questions, at the \
 layer whose nearest neighbors separate the sources best (SR-RAG, section 3.4).")]
 pub(crate) struct DatastoreMakeArguments {
     /// Labels written by `ken label sources`
@@ -157,8 +157,8 @@ Examples:
   ken datastore export routes --out entries.jsonl
   ken datastore import routes entries.jsonl --adapter routing
 
-Each line of FILE is {\"question\", \"source\"}, optionally with an \"id\". A line with the id and
-question of an entry changes its source; one with the id and another question replaces the entry;
+Each line of FILE is {\"question\", \"source\"}, optionally with an \"id\". A line with the id and \
+question of an entry changes its source; one with the id and another question replaces the entry; \
 all others are added. Either all lines are imported or none.")]
 pub(crate) struct DatastoreImportArguments {
     /// Datastore

@@ -1,5 +1,4 @@
-//! Tests that every `ken` command in the documents and in the help's examples
-//! can be parsed as it stands there.
+//! Tests that every `ken` command in the documents, and in the examples of the help, can be parsed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,11 +9,8 @@ use super::Arguments;
 
 #[test]
 fn the_commands_of_the_documents_parse() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut documents = vec![root.join("README.md")];
-    collect(&root.join("docs"), &mut documents);
     let mut count = 0;
-    for path in documents {
+    for path in documents() {
         let text = fs::read_to_string(&path).unwrap();
         let mut in_shell = false;
         for line in text.lines() {
@@ -27,6 +23,28 @@ fn the_commands_of_the_documents_parse() {
         }
     }
     assert!(count > 20, "only {count} commands found");
+}
+
+#[test]
+fn the_verbs_that_documents_name_exist() {
+    for path in documents() {
+        let text = fs::read_to_string(&path).unwrap();
+        for code in text.split('`').skip(1).step_by(2) {
+            let Some(words) = code.strip_prefix("ken ") else {
+                continue;
+            };
+            let mut verb = Arguments::command();
+            let words = words.split_whitespace();
+            for word in words.take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+            {
+                if !verb.has_subcommands() {
+                    break;
+                }
+                let inner = verb.find_subcommand(word).cloned();
+                verb = inner.unwrap_or_else(|| panic!("{} names `{code}`", path.display()));
+            }
+        }
+    }
 }
 
 #[test]
@@ -46,6 +64,14 @@ fn the_examples_of_the_help_parse() {
     assert!(count > 30, "only {count} examples found");
 }
 
+/// The README and all of `docs`.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut documents = vec![root.join("README.md")];
+    collect(&root.join("docs"), &mut documents);
+    documents
+}
+
 fn collect(folder: &Path, documents: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -63,8 +89,7 @@ fn check(place: &str, command: &[String]) {
     }
 }
 
-/// The words of a shell line that calls `ken`, from `ken` on and up to a
-/// redirection or an explanation after it.
+/// The words of a shell line that calls `ken`, from `ken` up to a redirection or a comment.
 fn command(line: &str) -> Option<Vec<String>> {
     let line = line.trim().replace("cargo run --release -- ", "ken ");
     let line = line.split("  ").next().unwrap_or_default();

@@ -1,6 +1,5 @@
-//! What may stand on the command line: the verbs, their flags and their help.
-//! It reads words into values and decides nothing; `config` adds what the file
-//! and the environment say.
+//! The command line: the verbs, their flags and their help. It parses words into values and decides
+//! nothing; `config` adds what the file and the environment say.
 
 mod answering;
 mod calibrating;
@@ -8,7 +7,7 @@ mod corpus;
 mod datastore;
 #[cfg(test)]
 mod documented;
-mod labelling;
+mod labeling;
 mod model;
 mod probing;
 mod pruning;
@@ -24,7 +23,7 @@ pub(crate) use datastore::{
     DatastoreAddArguments, DatastoreArguments, DatastoreExportArguments, DatastoreImportArguments,
     DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
 };
-pub(crate) use labelling::{LabelArguments, LabelVerb, MasteryArguments, SourcesArguments};
+pub(crate) use labeling::{LabelArguments, LabelVerb, MasteryArguments, SourcesArguments};
 pub(crate) use model::{ModelArguments, ModelExportArguments, ModelVerb, PlainModelVerb};
 pub(crate) use probing::ProbeArguments;
 pub(crate) use pruning::{
@@ -63,15 +62,20 @@ fn global() -> impl Iterator<Item = Arg> {
     flags.map(|flag| flag.global(true).help_heading(GLOBAL).hide_short_help(true))
 }
 
-/// The corpora among which a model may choose, and mostly one.
+/// The corpora that a model may choose among; mostly one.
 fn corpora() -> Arg {
     Key::sources.flag().long("corpus")
 }
 
-/// What the help calls the flags of every verb.
+/// A corpus that has to be a folder.
+fn folder() -> Arg {
+    Key::corpus.flag_for("Corpus, a folder")
+}
+
+/// Help heading of the flags that every verb takes.
 const GLOBAL: &str = "Global options";
 
-/// The verbs as the help groups them.
+/// The verbs, as help groups them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Use", &["demo", "ingest", "search", "ask"]),
     ("Measure", &["probe", "label", "eval", "calibrate"]),
@@ -79,12 +83,11 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Maintain", &["model", "corpus", "prune", "doctor"]),
 ];
 
-/// Answers questions over your documents, retrieving only what the language model does not know
+/// Answers questions over your documents, and retrieves only where that helps
 #[derive(Debug, Parser)]
 #[command(
     name = "ken",
     version,
-    propagate_version = true,
     arg_required_else_help = true,
     after_long_help = "\
 Examples:
@@ -94,11 +97,11 @@ Examples:
   ken ask --corpus notes.ken \"When is the next oil change?\"
   ken doctor                                   check what is installed, cached and reachable
 
-For research: `ken world` generates a world in which the truth is known, `ken model score` and
+For research: `ken world` generates a world in which the truth is known; `ken model score` and \
 `ken model embed` print what a model computes. `ken completions` prints shell completions.
 
-Settings come from ken.toml in the working directory (or --config FILE), KEN_* variables and flags;
-later ones win.
+Settings come from ken.toml in the working directory (or --config FILE), KEN_* variables, and \
+flags; the later win.
 
 Exit codes: 0 success, 1 failure, 2 wrong usage."
 )]
@@ -113,19 +116,23 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 #[command(args = global())]
 pub(crate) struct GlobalFlags {
-    /// Print JSON on stdout: one object, or one per line
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    /// Print JSON on stdout
+    ///
+    /// One object, or one per line.
+    #[arg(long, global = true, display_order = 900)]
     pub(crate) json: bool,
 
     /// Read settings from FILE instead of ./ken.toml
-    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
+    #[arg(
+        long, global = true, value_name = "FILE", help_heading = GLOBAL, hide_short_help = true
+    )]
     pub(crate) config: Option<PathBuf>,
 }
 
 /// What `ken` can be asked to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// See ken work: small models, a small corpus, three policies side by side
+    /// See ken work on a small corpus, under three policies
     Demo(DemoArguments),
     /// Ingest documents into a corpus
     Ingest(IngestArguments),
@@ -135,7 +142,7 @@ pub(crate) enum Verb {
     Ask(AskArguments),
     /// Measure what the model knows, and what evidence changes
     Probe(ProbeArguments),
-    /// Label questions with their best source, or sentences with the model's mastery
+    /// Label questions by their best source, or sentences by mastery
     Label(LabelArguments),
     /// Evaluate a policy on questions, or compare several
     Eval(EvalArguments),
@@ -143,7 +150,7 @@ pub(crate) enum Verb {
     Calibrate(CalibrateArguments),
     /// Train a router, a pruner or a language model
     Train(TrainArguments),
-    /// Build, list and correct the datastore of a model that chooses its source
+    /// Build and edit the datastore of a model that chooses its source
     Datastore(DatastoreArguments),
     /// Fetch, list, check and export models
     Model(ModelArguments),
@@ -151,7 +158,7 @@ pub(crate) enum Verb {
     Corpus(CorpusArguments),
     /// Prune what the model already knows from a corpus
     Prune(PruneArguments),
-    /// Report what is installed, cached and reachable, and how fast this machine is
+    /// Show what is installed, cached and reachable
     Doctor(DoctorArguments),
     /// Generate a world, and measure exactly what a model knows of it
     #[command(hide = true)]
@@ -194,7 +201,7 @@ pub(crate) fn command() -> Command {
     let header = command.get_styles().get_header();
     let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
     for (group, verbs) in GROUPS {
-        // Nothing fails that writes to a text.
+        // Writing to a string never fails.
         let _ = writeln!(template, "{header}{group}:{header:#}");
         for verb in verbs {
             let about = command.find_subcommand(verb).and_then(Command::get_about);
@@ -228,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// Calls `check` with every verb and its name, after what clap adds.
+    /// Calls `check` with every verb and its name, including what clap adds.
     fn each_verb(check: &mut dyn FnMut(&Command, &str)) {
         fn visit(command: &Command, name: &str, check: &mut dyn FnMut(&Command, &str)) {
             check(command, name);
@@ -260,11 +267,11 @@ mod tests {
     #[test]
     fn short_help_fits_one_screen() {
         each_verb(&mut |command, name| {
-            let help = command.clone().term_width(100).render_help().to_string();
+            let help = command.clone().term_width(80).render_help().to_string();
             let lines = help.lines().count();
-            assert!(lines <= 40, "`{name} -h` has {lines} lines:\n{help}");
+            assert!(lines <= 30, "`{name} -h` has {lines} lines:\n{help}");
             let widest = help.lines().map(|line| line.chars().count()).max();
-            assert!(widest <= Some(100), "`{name} -h` is too wide:\n{help}");
+            assert!(widest <= Some(80), "`{name} -h` is too wide:\n{help}");
         });
     }
 
@@ -296,7 +303,7 @@ mod tests {
         });
     }
 
-    /// How large the command line is, told with `--nocapture`.
+    /// How large the command line is, printed with `--nocapture`.
     #[test]
     fn short_help_shows_few_flags() {
         let (mut leaves, mut most, mut shown) = (0, (0, String::new()), (0, String::new()));

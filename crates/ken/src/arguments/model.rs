@@ -26,7 +26,7 @@ pub(crate) struct ModelArguments {
     pub(crate) verb: ModelVerb,
 }
 
-/// What can be done with models.
+/// The verbs of `ken model`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelVerb {
     #[command(flatten)]
@@ -35,7 +35,7 @@ pub(crate) enum ModelVerb {
     Export(ModelExportArguments),
 }
 
-/// What can be done with models without settings.
+/// The verbs of `ken model` that take no settings.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlainModelVerb {
     /// Fetch models into the cache; without REF, the two default ones
@@ -123,7 +123,7 @@ Examples:
   ken model export --adapter tolerant --as bf16 --out merged
   ken ask --model ./merged --policy never \"Who wrote it?\"
 
-The folder holds config.json, tokenizer.json and model.safetensors, as vLLM, transformers and ken
+The folder holds config.json, tokenizer.json and model.safetensors, as vLLM, transformers and ken \
 read them. Quantized weights are written as the values they stand for.")]
 pub(crate) struct ModelExportArguments {
     /// Directory to write the model to

@@ -17,19 +17,20 @@ Examples:
   ken probe questions.jsonl --out closed-book.jsonl --samples 10 --limit 200
   ken probe questions.jsonl --corpus notes.ken --correct judge --judge http://127.0.0.1:8000/v1
 
-Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice
-\"choices\": [..]. Answers are sampled under three conditions: from memory, with the evidence that
-`ken ask` would retrieve, and with that evidence after masking its golden answers. Without a corpus,
-only from memory.
+Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice \
+\"choices\": [..]. Answers are sampled under three conditions: from memory, with the evidence that \
+`ken ask` would retrieve, and with its golden answers masked. Without a corpus, only from memory.
 
-Records go to the --out file and, as a table, to .parquet beside it. Re-run an interrupted command
-to resume: no sample is paid for twice.")]
+Records go to the --out file and, as a table, to .parquet beside it. Re-run an interrupted command \
+to resume: no sample is drawn twice.")]
 pub(crate) struct ProbeArguments {
     /// JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
 
-    /// Write records to FILE [default: NAME.probe.jsonl for NAME.jsonl]
+    /// Write records to FILE [default: NAME.probe.jsonl]
+    ///
+    /// QUESTIONS is NAME.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
@@ -50,16 +51,22 @@ pub(crate) struct ProbeArguments {
     )]
     pub(crate) temperature: SamplingTemperature,
 
-    /// When an answer is right: exact, contains (a golden answer), or judge (by a model)
+    /// When an answer is right: exact, contains or judge
+    ///
+    /// It equals a golden answer, contains one, or is right according to the --judge model.
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) correct: Correctness,
 
-    /// When two answers agree: string, meaning:T (embeddings with a cosine of at least T), or
-    /// entailment (each follows from the other, by a model)
+    /// When two answers agree: string, meaning:T or entailment
+    ///
+    /// They are equal, their embeddings have a cosine of at least T, or each entails the other
+    /// according to the --judge model.
     #[arg(long, value_name = "HOW", default_value = "string")]
     pub(crate) group: Grouping,
 
-    /// Model for judge and entailment; URL#NAME picks an endpoint's model [default: the model probed]
+    /// Model for judge and entailment [default: --model]
+    ///
+    /// URL#NAME picks an endpoint's model.
     #[arg(long, value_name = "REF|URL")]
     pub(crate) judge: Option<ModelReference>,
 

@@ -7,11 +7,12 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use ken_answer::Policy;
 
+use super::folder;
 use crate::config::{
     ADVANCED, DECIDING, FINDING, Flag, Key, MODEL, Settings, advanced, count, flags, open_share,
 };
 
-/// By what passages are pruned.
+/// How passages are ranked for pruning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PruneMethod {
     /// The mastery that a pruner predicts, highest first
@@ -20,7 +21,7 @@ pub(crate) enum PruneMethod {
     Measured,
     /// At random
     Random,
-    /// All but one of passages that say nearly the same
+    /// All but one of each group of near duplicates
     NearDuplicates,
 }
 
@@ -32,24 +33,26 @@ pub(crate) struct PruneArguments {
     pub(crate) verb: PruneVerb,
 }
 
-/// What can be done about pruning.
+/// The verbs of `ken prune`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PruneVerb {
     /// Exclude passages from all results, by what the model knows or by a list
     Apply(PruneApplyArguments),
-    /// Measure what pruning does to answers, size and search time, without changing the corpus
+    /// Measure what pruning does to answers, size and speed
+    ///
+    /// The corpus is not changed.
     Report(PruneReportArguments),
-    /// Bring back what `ken prune apply` chose to prune
-    #[command(arg = Key::corpus.flag(), after_long_help = "\
+    /// Restore what `ken prune apply` chose to prune
+    #[command(arg = folder(), after_long_help = "\
 Examples:
   ken prune undo --corpus notes.ken
 
-Passages listed in a file (--ids) stay pruned; `ken corpus rollback` brings them back.")]
+Passages listed in a file (--ids) stay pruned; `ken corpus rollback` restores them.")]
     Undo,
 }
 
 impl PruneVerb {
-    /// Only its own flag says by which policy a report answers.
+    /// Only its own flag sets the policy of a report.
     pub(crate) fn amend(&self, settings: &mut Settings) {
         settings.policy = match self {
             Self::Report(report) => report.policy.unwrap_or(Policy::Always),
@@ -58,19 +61,21 @@ impl PruneVerb {
     }
 }
 
-/// What chooses the passages, and the questions by which that is judged.
+/// What chooses the passages, and the questions that measure the effect.
 #[derive(Debug, Args)]
-#[command(args = flags(&[Key::corpus, Key::k]), args = advanced(FINDING), args = flags(MODEL))]
+#[command(arg = folder(), arg = Key::k.flag(), args = advanced(FINDING), args = flags(MODEL))]
 pub(crate) struct PruneBasis {
     /// Pruner made by `ken train pruner`
     #[arg(long, value_name = "FILE")]
     pub(crate) pruner: Option<PathBuf>,
 
-    /// Labels written by `ken label mastery`: measured passages go by their own mastery
+    /// Rank labeled passages by their measured mastery
+    ///
+    /// LABELS is what `ken label mastery` wrote.
     #[arg(long, value_name = "LABELS")]
     pub(crate) labels: Option<PathBuf>,
 
-    /// How passages are ranked; a report takes several, separated by commas
+    /// What to prune first; a report takes several
     #[arg(
         long,
         value_name = "METHOD",
@@ -80,11 +85,13 @@ pub(crate) struct PruneBasis {
     )]
     pub(crate) method: Vec<PruneMethod>,
 
-    /// JSON Lines file of questions with golden answers that the pruner was not trained on
+    /// Questions with golden answers
+    ///
+    /// A JSON Lines file. The pruner must not have been trained on them.
     #[arg(long, value_name = "FILE")]
     pub(crate) questions: Option<PathBuf>,
 
-    /// Use a random sample of N of the questions
+    /// Use a random sample of N questions
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 }
@@ -97,18 +104,21 @@ Examples:
   ken prune apply --corpus notes.ken --pruner pruner.json --max-coverage-loss 0.02 --questions dev.jsonl
   ken prune apply --corpus notes.ken --ids redundant.jsonl
 
-The ratio counts all passages that were not pruned by other means, and replaces what an earlier
-`ken prune apply` pruned. `ken prune undo` or a rollback brings passages back; `ken corpus compact`
-removes them from disk. --max-coverage-loss takes the largest ratio at which, with the given
+The ratio counts all passages that were not pruned by other means, and replaces what an earlier \
+`ken prune apply` pruned. `ken prune undo` or a rollback restores passages; `ken corpus compact` \
+removes them from disk. --max-coverage-loss takes the largest ratio at which, with the given \
 confidence, at most that share of questions like these lose the passage with their answer.
 
 Each line of an --ids file is {\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}.")]
 pub(crate) struct PruneApplyArguments {
-    /// Prune this share of the passages, from 0 to less than 1
+    /// Prune this share of the passages
     #[arg(long, value_name = "R", value_parser = ratio)]
     pub(crate) ratio: Option<f64>,
 
-    /// Prune as much as possible while at most this share of --questions loses its answer
+    /// Prune while at most this share loses its answer
+    ///
+    /// Prunes as much as possible while at most this share of --questions loses the passages with its
+    /// answer.
     #[arg(
         long,
         value_name = "E",
@@ -118,11 +128,11 @@ pub(crate) struct PruneApplyArguments {
     )]
     pub(crate) max_coverage_loss: Option<f64>,
 
-    /// Confidence of that guarantee, between 0 and 1
+    /// Confidence of that guarantee
     #[arg(long, value_name = "C", value_parser = open_share, default_value_t = ken_route::CONFIDENCE)]
     pub(crate) confidence: f64,
 
-    /// Prune the passages listed in this JSON Lines file
+    /// Prune the passages listed in FILE
     #[arg(
         long,
         value_name = "FILE",
@@ -151,7 +161,7 @@ Examples:
 
 Each ratio is pruned and compacted in a copy of the corpus, which is removed again.")]
 pub(crate) struct PruneReportArguments {
-    /// Ratios to measure, from 0 to less than 1
+    /// Ratios to measure
     #[arg(
         long,
         value_name = "R",
@@ -165,7 +175,9 @@ pub(crate) struct PruneReportArguments {
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
 
-    /// Keep the answers in DIR [default: NAME.prune-report for the corpus NAME.ken]
+    /// Keep the answers in DIR [default: NAME.prune-report]
+    ///
+    /// The corpus is NAME.ken.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 

@@ -38,7 +38,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("train router --from", "train router --features FEATURES"),
 ];
 
-/// Where a command line, which could not be parsed, holds an old name: what to write instead.
+/// What to write instead of the old name in a command line that could not be parsed, if it has one.
 pub(crate) fn renamed(line: impl Iterator<Item = OsString>) -> Option<String> {
     let (flags, words) = flags_and_words(line);
     let known = depth(&command(), &words);
@@ -47,7 +47,7 @@ pub(crate) fn renamed(line: impl Iterator<Item = OsString>) -> Option<String> {
             old.split(' ').partition(|word| word.starts_with("--"));
         let is_verb = words.len() >= old_words.len()
             && words.iter().zip(&old_words).all(|(word, old)| word == old);
-        // The verb `prune` has verbs of its own now, which are not meant.
+        // `prune` has verbs of its own now, which are not old.
         let is_old = match old_flags[..] {
             [flag] => flags.iter().any(|given| given == flag),
             _ => known <= old_words.len(),
@@ -57,8 +57,7 @@ pub(crate) fn renamed(line: impl Iterator<Item = OsString>) -> Option<String> {
     Some(format!("`ken {old}` is now `ken {new}`"))
 }
 
-/// The names of the flags, and what else stands there but the values of flags that may stand before
-/// the verb.
+/// The names of the flags, and all other words except the values of flags that may precede the verb.
 fn flags_and_words(line: impl Iterator<Item = OsString>) -> (Vec<String>, Vec<String>) {
     let mut line = line.skip(1).map(|word| word.to_string_lossy().into_owned());
     let (mut flags, mut words) = (Vec::new(), Vec::new());

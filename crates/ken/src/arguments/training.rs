@@ -1,4 +1,4 @@
-//! The flags of `ken train`. It loads no model and learns nothing.
+//! The flags of `ken train`. It loads no model and trains nothing.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -6,6 +6,7 @@ use std::str::FromStr;
 use clap::{Arg, Args, Subcommand, ValueEnum};
 use ken_train::heads::Shape;
 
+use super::folder;
 use super::tuning::{
     TrainExamplesArguments, TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments,
 };
@@ -19,31 +20,33 @@ pub(crate) struct TrainArguments {
     pub(crate) verb: TrainVerb,
 }
 
-/// What can be learned.
+/// What can be trained.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrainVerb {
     /// Fine-tune a language model on a file of training examples
     Examples(Box<TrainExamplesArguments>),
-    /// Fine-tune a language model to answer correctly whatever its prompt contains
+    /// Fine-tune a language model to tolerate irrelevant passages
     NoiseTolerant(Box<TrainNoiseTolerantArguments>),
     /// Fine-tune a language model to say which answers a model knows
     Kbm(Box<TrainKbmArguments>),
     /// Fine-tune a language model to choose its source of knowledge
     SelfRoute(Box<TrainSelfRouteArguments>),
-    /// Train a router: which questions does the model answer right from memory?
+    /// Train a router to predict which questions the model knows
     Router(Box<TrainRouterArguments>),
-    /// Train a pruner: which passages say what the model already knows?
+    /// Train a pruner to predict which passages the model knows
     Pruner(Box<TrainPrunerArguments>),
 }
 
 /// How a head is trained and evaluated.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HeadFlags {
-    /// Model to train: logistic, or mlp:N with a hidden layer of N units
+    /// logistic, or mlp:N with N hidden units
     #[arg(long, value_name = "HEAD", default_value_t = Shape::Logistic)]
     pub(crate) head: Shape,
 
-    /// Share of the labels to hold out for evaluation, between 0 and 1
+    /// Share of the labels to hold out
+    ///
+    /// They evaluate what was trained.
     #[arg(long, value_name = "R", value_parser = open_share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 }
@@ -57,7 +60,7 @@ pub(crate) enum VectorSource {
     Hidden,
     /// How sure the language model is of the first token of its answer
     FirstToken,
-    /// The same, and what the --kbm model says of the question
+    /// The same, and the verdict of the --kbm model on the question
     FirstTokenAndKbm,
 }
 
@@ -80,7 +83,7 @@ pub(crate) enum LayerChoice {
     /// A quarter, half, three quarters or all of the layers, whichever is best.
     Auto,
     /// This layer.
-    Behind(usize),
+    After(usize),
 }
 
 impl FromStr for LayerChoice {
@@ -92,7 +95,7 @@ impl FromStr for LayerChoice {
             "auto" => Ok(Self::Auto),
             number => number
                 .parse()
-                .map(Self::Behind)
+                .map(Self::After)
                 .map_err(|_| "middle, auto or a number of layers is expected".to_owned()),
         }
     }
@@ -100,8 +103,7 @@ impl FromStr for LayerChoice {
 
 /// The settings of `ken train router`.
 fn deciding() -> Vec<Arg> {
-    let embedder =
-        "With --features embedding and no corpus: the embedder of the corpus to be searched";
+    let embedder = "Embedder, if no --corpus is given. That of the corpus to be searched";
     let mut deciding = flags(&[&[Key::corpus, Key::kbm, Key::kbm_model], MODEL].concat());
     deciding.push(Key::embedder.flag_for(embedder));
     deciding
@@ -115,13 +117,13 @@ Examples:
   ken train router known.jsonl --features hidden --layer auto --head mlp:16 --out router.json
   ken ask --corpus notes.ken --policy router@0.5 --router router.json \"Who keeps the keys?\"
 
-RECORDS is what `ken probe` wrote. A question counts as known if the greedy answer from memory is
-right, by the probe's --correct. The router predicts the probability that it is not known. Held-out
-questions, chosen by a hash of their words, evaluate it. With --kbm, the router trains only on
+RECORDS is what `ken probe` wrote. A question counts as known if the greedy answer from memory is \
+right, by the probe's --correct. The router predicts the probability that it is not known. Held-out \
+questions, chosen by a hash of their words, evaluate it. With --kbm, the router trains only on \
 questions that `ken train kbm` held out; use it with the same --kbm.
 
-All features but the embedding cost one call per question of a model on this machine, which reads
-the question; first-token-and-kbm costs one call of the --kbm model, too.")]
+All features except the embedding take a model on this machine and cost one call that reads the \
+question; first-token-and-kbm costs another, of the --kbm model.")]
 pub(crate) struct TrainRouterArguments {
     /// Records written by `ken probe`
     #[arg(value_name = "RECORDS")]
@@ -131,7 +133,7 @@ pub(crate) struct TrainRouterArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// What the router looks at
+    /// What the router takes as input
     #[arg(
         long = "features",
         value_name = "FEATURES",
@@ -140,7 +142,9 @@ pub(crate) struct TrainRouterArguments {
     )]
     pub(crate) from: VectorSource,
 
-    /// With --features hidden: the layer, middle, or auto (the best of four on training questions)
+    /// For hidden: N, middle or auto
+    ///
+    /// The layer after which hidden states are taken; auto is the best of four on training questions.
     #[arg(long, value_name = "LAYER", default_value = "middle")]
     pub(crate) layer: LayerChoice,
 
@@ -150,15 +154,15 @@ pub(crate) struct TrainRouterArguments {
 
 /// `ken train pruner`.
 #[derive(Debug, Args)]
-#[command(arg = Key::corpus.flag(), args = flags(MODEL), after_long_help = "\
+#[command(arg = folder(), args = flags(MODEL), after_long_help = "\
 Examples:
   ken train pruner mastery.jsonl --corpus notes.ken --out pruner.json
   ken train pruner mastery.jsonl --corpus notes.ken --features likelihood --out pruner.json
   ken prune apply --corpus notes.ken --pruner pruner.json --ratio 0.3 --dry-run
 
-LABELS is what `ken label mastery` wrote about this corpus. The pruner predicts the mastery of a
-passage, the mean over its sentences, from the vector that the corpus is searched by, or from what
-a language model makes of the passage; pruning then has that model read every passage. Held-out
+LABELS is what `ken label mastery` wrote about this corpus. The pruner predicts the mastery of a \
+passage, the mean over its sentences, from the vector that the corpus is searched by, or from what \
+a language model computes on the passage; pruning then has that model read every passage. Held-out \
 documents evaluate how well predicted and measured mastery agree in rank.")]
 pub(crate) struct TrainPrunerArguments {
     /// Labels written by `ken label mastery`
@@ -169,7 +173,7 @@ pub(crate) struct TrainPrunerArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// What the pruner looks at
+    /// What the pruner takes as input
     #[arg(
         long = "features",
         value_name = "FEATURES",
@@ -178,7 +182,9 @@ pub(crate) struct TrainPrunerArguments {
     )]
     pub(crate) from: PassageSource,
 
-    /// With --features hidden: the layer, middle, or auto (the best of four on training passages)
+    /// For hidden: N, middle or auto
+    ///
+    /// The layer after which hidden states are taken; auto is the best of four on training passages.
     #[arg(long, value_name = "LAYER", default_value = "middle")]
     pub(crate) layer: LayerChoice,
 

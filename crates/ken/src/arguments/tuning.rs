@@ -14,12 +14,13 @@ use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, flags,
 #[derive(Debug, Clone, Args)]
 #[command(args = flags(MODEL))]
 pub(crate) struct TuningFlags {
-    /// Directory to write to: a PEFT adapter or, with --full, a model; an interrupted run resumes
-    /// from there
+    /// Directory to write the adapter or model to
+    ///
+    /// A PEFT adapter or, with --full, a model. An interrupted run resumes from there.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
 
-    /// Start over, whatever the directory holds
+    /// Start over instead of resuming
     #[arg(long)]
     pub(crate) overwrite: bool,
 
@@ -27,7 +28,7 @@ pub(crate) struct TuningFlags {
     #[arg(long, conflicts_with_all = ["rank", "alpha", "dropout", "targets"])]
     pub(crate) full: bool,
 
-    /// Rank of the adapter's matrices
+    /// Rank of the adapter
     #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
     pub(crate) rank: NonZeroUsize,
 
@@ -36,10 +37,12 @@ pub(crate) struct TuningFlags {
     pub(crate) epochs: f64,
 
     /// Training examples per step
-    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>)]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
 
-    /// Peak learning rate; it decays to a tenth on a cosine
+    /// Peak learning rate
+    ///
+    /// It decays to a tenth on a cosine.
     #[arg(long, value_name = "RATE", default_value_t = 3e-4)]
     pub(crate) learning_rate: f64,
 
@@ -88,11 +91,12 @@ pub(crate) struct TuningFlags {
     pub(crate) checkpoint_every: NonZeroUsize,
 }
 
-/// The training examples for another tool, instead of a training here.
+/// Training examples for another tool, instead of training here.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ExportFlags {
-    /// Instead of training, write the training examples to --out, a file, in the format of trl,
-    /// llama-factory (a directory) or axolotl
+    /// Export examples: trl, llama-factory or axolotl
+    ///
+    /// Instead of training. --out is then a file or, for llama-factory, a directory.
     #[arg(
         long, value_name = "FORMAT",
         conflicts_with_all = [
@@ -104,18 +108,18 @@ pub(crate) struct ExportFlags {
     pub(crate) export: Option<ExampleFormat>,
 }
 
-/// Which training examples make a model choose its source.
+/// The training examples that teach a model to choose its source.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SelfRouteExampleFlags {
     /// Labels written by `ken label sources`
     #[arg(value_name = "LABELS")]
     pub(crate) labels: PathBuf,
 
-    /// Rule that picks the preferred source: majority or sum
+    /// Preferred source: by majority or sum
     #[arg(long, value_name = "RULE", default_value_t = LabelRule::Majority)]
     pub(crate) rule: LabelRule,
 
-    /// Share of the questions to hold out for evaluation
+    /// Share of the questions to hold out
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 
@@ -145,25 +149,28 @@ Examples:
   ken ask --corpus notes.ken --adapter routing --policy self-route \"Who keeps the keys?\"
   ken train self-route labels.jsonl --export trl --out examples.jsonl
 
-LABELS is what `ken label sources` wrote about the model to train. First, the model learns to choose
-the most helpful source for a question, to write the most helpful text if that source is itself, and
-to answer from the most helpful context; then it learns to prefer that text to the least helpful one
-(SR-RAG, Eq. 4 to 6). Special tokens mark sources and where question and knowledge end. `ken
+LABELS is what `ken label sources` wrote about the model to train. First, the model learns to choose \
+the most helpful source for a question, to write the most helpful text if that source is itself, and \
+to answer from the most helpful context; then it learns to prefer that text to the least helpful one \
+(SR-RAG, Eq. 4 to 6). Special tokens mark sources and where question and knowledge end. `ken \
 datastore make` then builds a datastore of neighbors that improves the choice.
 
-Held-out questions, chosen by a hash of their words, are left for `ken calibrate` and `ken eval`;
-give `ken datastore make` the same share. --export writes the examples of the first stage or, with
+Held-out questions, chosen by a hash of their words, are left for `ken calibrate` and `ken eval`; \
+give `ken datastore make` the same share. --export writes the examples of the first stage or, with \
 --preferences, the pairs of the second.")]
 pub(crate) struct TrainSelfRouteArguments {
     #[command(flatten)]
     pub(crate) examples: SelfRouteExampleFlags,
 
-    /// Weight each source by its share of the summed likelihoods, instead of using only the
-    /// preferred one
+    /// Weight sources by their summed likelihoods
+    ///
+    /// Instead of training on the preferred one alone.
     #[arg(long, conflicts_with = "export")]
     pub(crate) soft: bool,
 
-    /// With --export: write the preference pairs of the second stage (DPO)
+    /// With --export: write preference pairs (DPO)
+    ///
+    /// Those of the second stage.
     #[arg(long, requires = "export")]
     pub(crate) preferences: bool,
 
@@ -174,7 +181,7 @@ pub(crate) struct TrainSelfRouteArguments {
     pub(crate) tuning: TuningFlags,
 }
 
-/// How training examples are put before the model, and where their passages come from.
+/// The form of training prompts, and where their passages come from.
 #[derive(Debug, Clone, Args)]
 #[command(arg = Key::corpus.flag(), args = advanced(FINDING))]
 pub(crate) struct ExampleFlags {
@@ -192,8 +199,8 @@ Examples:
   ken ask --adapter tuned --policy never \"Who wrote it?\"
   ken train examples pairs.jsonl --model ./merged --out aligned --beta 0.3
 
-Each line of FILE is {\"prompt\", \"completion\"}, where the completion is learned, or {\"prompt\",
-\"chosen\", \"rejected\"}, where the first is to be preferred (DPO), as in TRL. Adapters do not stack:
+Each line of FILE is {\"prompt\", \"completion\"}, where the completion is learned, or {\"prompt\", \
+\"chosen\", \"rejected\"}, where the first is to be preferred (DPO), as in TRL. Adapters do not stack: \
 to build on one, merge it with `ken model export --adapter`, or use --adapter with --full.
 
 Stop with Ctrl-C and re-run to resume; the steps are the same as without the interruption.")]
@@ -210,7 +217,7 @@ pub(crate) struct TrainExamplesArguments {
     pub(crate) tuning: TuningFlags,
 }
 
-/// Which training examples make a model stand noise.
+/// The training examples that teach a model to tolerate noise.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct NoiseTolerantFlags {
     /// JSON Lines file of questions with golden answers
@@ -232,14 +239,14 @@ pub(crate) struct NoiseTolerantFlags {
     #[arg(long, value_name = "P", value_parser = share, default_value_t = 0.34, help_heading = ADVANCED)]
     pub(crate) random: f64,
 
-    /// Records of `ken probe`: train only questions that the model knows from memory and with noise
+    /// Records of `ken probe` that say what is known
     ///
-    /// A question counts as known if at least half of its answers from memory are right; the others
-    /// are trained with evidence alone.
+    /// Only questions that the model knows are then trained from memory and with noise, the others with
+    /// evidence alone. A question counts as known if at least half of its answers from memory are right.
     #[arg(long, value_name = "RECORDS")]
     pub(crate) records: Option<PathBuf>,
 
-    /// Share of the questions to hold out for evaluation
+    /// Share of the questions to hold out
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.0)]
     pub(crate) held_out: f64,
 
@@ -259,10 +266,10 @@ Examples:
   ken eval questions.jsonl --corpus notes.ken --adapter tolerant
   ken train noise-tolerant questions.jsonl --corpus notes.ken --export trl --out examples.jsonl
 
-Each question makes up to three training examples: from memory, with passages of which one holds a
-golden answer, and with passages that do not hold one, some similar and some retrieved for other
-questions (Zero-RAG, section 3.3). A model trained to answer what it does not know from memory
-learns to hallucinate; one trained only on what it knows learns to ignore its passages. --records
+Each question makes up to three training examples: from memory, with passages of which one holds a \
+golden answer, and with passages that do not hold one, some similar and some retrieved for other \
+questions (Zero-RAG, section 3.3). A model trained to answer what it does not know from memory \
+learns to hallucinate; one trained only on what it knows learns to ignore its passages. --records \
 tells the two apart.
 
 Held-out questions, chosen by a hash of their words, are left for `ken eval --held-out`.")]
@@ -277,18 +284,20 @@ pub(crate) struct TrainNoiseTolerantArguments {
     pub(crate) tuning: TuningFlags,
 }
 
-/// Which training examples tell what a model knows.
+/// The training examples that teach what a model knows.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct KbmExampleFlags {
     /// Records written by `ken probe`
     #[arg(value_name = "RECORDS")]
     pub(crate) records: PathBuf,
 
-    /// Confidence or certainty from which a question counts as known
+    /// Indicator that counts as known
+    ///
+    /// At least this confidence, or this certainty.
     #[arg(long, value_name = "T", value_parser = share, default_value_t = 0.5)]
     pub(crate) threshold: f64,
 
-    /// Share of the questions to hold out for calibration and evaluation
+    /// Share of the questions to hold out
     #[arg(long, value_name = "R", value_parser = share, default_value_t = 0.3)]
     pub(crate) held_out: f64,
 
@@ -313,10 +322,10 @@ Examples:
   ken ask --corpus notes.ken --policy kbm@0.5 --kbm kbm \"Who keeps the keys?\"
   ken train kbm known.jsonl --export trl --out examples.jsonl
 
-RECORDS is what `ken probe` wrote. The model learns to say whether a question's answer is mastered
-(its probed confidence reaches the threshold) and whether sampled answers agree (its certainty
-does); with --soft, it learns the probability of each. With --corpus, it also learns this for the
-question with the evidence it was probed with, which +double policies ask for (KBM, section 4.1).
+RECORDS is what `ken probe` wrote. The model learns to say whether a question's answer is mastered \
+(its probed confidence reaches the threshold) and whether sampled answers agree (its certainty \
+does); with --soft, it learns the probability of each. With --corpus, it also learns this for the \
+question with the evidence it was probed with, which +double policies ask for (KBM, section 4.1). \
 The model trained need not be the one probed: a small model here can learn what an endpoint knows.
 
 Held-out questions, chosen by a hash of their words, are left for `ken calibrate` and `ken eval`.")]
@@ -324,7 +333,9 @@ pub(crate) struct TrainKbmArguments {
     #[command(flatten)]
     pub(crate) examples: KbmExampleFlags,
 
-    /// Learn the probed values as probabilities, instead of which side of the threshold they are on
+    /// Train on indicators as probabilities
+    ///
+    /// Instead of on which side of the threshold they are.
     #[arg(long, conflicts_with_all = ["threshold", "export"])]
     pub(crate) soft: bool,
 

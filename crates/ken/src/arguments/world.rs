@@ -1,4 +1,4 @@
-//! The flags of `ken world`. It invents nothing and loads no model.
+//! The flags of `ken world`. It generates nothing and loads no model.
 
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ use crate::config::{Flag, Key, Settings, flags};
 #[command(
     arg_required_else_help = true,
     after_long_help = "\
-An invented world of people, books and towns, with a corpus, questions, and small decoders trained
-on nothing else. How often the training data states a fact decides what such a model knows, and
+An invented world of people, books and towns, with a corpus, questions, and small models trained on \
+nothing else. How often the training data states a fact decides what such a model knows, and \
 that can be computed exactly: methods can be compared with the truth."
 )]
 pub(crate) struct WorldArguments {
@@ -22,7 +22,7 @@ pub(crate) struct WorldArguments {
     pub(crate) verb: WorldVerb,
 }
 
-/// What can be done about invented worlds.
+/// The verbs of `ken world`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorldVerb {
     /// Generate a world: its corpus and its questions
@@ -38,7 +38,7 @@ pub(crate) enum WorldVerb {
 }
 
 impl WorldVerb {
-    /// The model whose truth is computed is always named.
+    /// `truth` names its model without a flag.
     pub(crate) fn amend(&self, settings: &mut Settings) {
         if let Self::Truth(truth) = self {
             settings.model = truth.model.clone();
@@ -53,8 +53,8 @@ Examples:
   ken world make island
   ken world make island --people 1500 --exponent 0.8 --seed 1
 
-OUT gets corpus.jsonl for `ken ingest`, questions.jsonl for `ken eval` and `ken probe`, and
-world.json, which reproduces the world. Each question records what it asks for, how often the
+OUT gets corpus.jsonl for `ken ingest`, questions.jsonl for `ken eval` and `ken probe`, and \
+world.json, which reproduces the world. Each question records what it asks for, how often the \
 training data states that, and whether it asks the question, too.")]
 pub(crate) struct WorldMakeArguments {
     /// Directory to write to, new or empty
@@ -89,7 +89,7 @@ Examples:
   ken world mix island --limit 10
   ken world mix island --limit 120000 --json > training.jsonl
 
-With --json, each line holds the pieces of a text and marks those that are learned; the others are
+With --json, each line has the pieces of a text and marks those that are learned; the others are \
 only read.")]
 pub(crate) struct WorldMixArguments {
     /// World made by `ken world make`
@@ -111,7 +111,7 @@ pub(crate) struct WorldMixArguments {
 Examples:
   ken world model island --size small --out small-untrained
 
-small, medium and large have about 0.5, 2 and 8 million parameters. The directory is a model like
+small, medium and large have about 0.5, 2 and 8 million parameters. The directory is a model like \
 any other, with random weights.")]
 pub(crate) struct WorldModelArguments {
     /// World made by `ken world make`
@@ -134,7 +134,7 @@ Examples:
   ken world train island --size small --out small
   ken world train island --size large --out large --device cuda
 
-One pass over all texts of the world, in order. The small model takes minutes on two cores, the
+One pass over all texts of the world, in order. The small model takes minutes on two cores, the \
 large one about an hour. Re-run an interrupted command to resume.")]
 pub(crate) struct WorldTrainArguments {
     /// World made by `ken world make`
@@ -165,8 +165,8 @@ Examples:
   ken world truth ./small island
   ken world truth ./small island --limit 2000 --out truth.jsonl
 
-The probability of each answer given its question: from memory, with the documents that answer it,
-and with a document about somebody else. An answer sampled at temperature 1 is right exactly that
+The probability of each answer given its question: from memory, with the documents that answer it, \
+and with a document about somebody else. An answer sampled at temperature 1 is right exactly that \
 often. Means are grouped by how often the training data states the fact.")]
 pub(crate) struct WorldTruthArguments {
     /// Model reference or path

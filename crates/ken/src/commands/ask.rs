@@ -29,8 +29,8 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
     }
 }
 
-/// Answers one question a line of standard input, until it ends. A question that cannot be answered
-/// does not keep the others from being answered.
+/// Answers one question per line of standard input, until it ends. A question that cannot be answered
+/// does not stop the others.
 fn answer_lines(pipeline: &Pipeline, json: bool, stop: &AtomicBool) -> Result<()> {
     let talk = std::io::stdin().is_terminal() && !json;
     loop {
@@ -44,6 +44,9 @@ fn answer_lines(pipeline: &Pipeline, json: bool, stop: &AtomicBool) -> Result<()
         };
         if line.trim().is_empty() {
             continue;
+        }
+        if !talk && !json {
+            output::line(format!("> {}", line.trim()))?;
         }
         if let Err(error) = answer(pipeline, &line, json, stop) {
             if error.find::<AnswerError>().is_some() && !stop.load(Ordering::Relaxed) {
@@ -153,9 +156,9 @@ fn show(answer: &Answer) -> Result<()> {
         "calls: {} of the model, {} of the retriever; tokens: {} read, {} written",
         answer.calls.model, answer.calls.retriever, answer.tokens.prompt, answer.tokens.completion
     ))?;
-    let stages: Vec<String> = answer
-        .timing_ms
-        .iter()
+    let (total, stages): (Vec<_>, Vec<_>) =
+        (answer.timing_ms.iter()).partition(|(stage, _)| **stage == *"total");
+    let stages: Vec<String> = (stages.iter().chain(&total))
         .map(|(stage, ms)| format!("{stage} {ms:.0} ms"))
         .collect();
     output::line(format!("time: {}", stages.join(", ")))

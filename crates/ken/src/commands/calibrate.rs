@@ -92,7 +92,7 @@ fn show(
         percent(chosen.loss),
         percent(chosen.loss_bound)
     );
-    let telling = auroc.map_or("cannot be told".to_owned(), |area| format!("{area:.3}"));
+    let telling = auroc.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
     let rows = [
         ("policy", arguments.policy.to_string()),
         ("threshold", threshold),

@@ -66,7 +66,7 @@ fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {
         false => Ok(()),
         true => Err(
             Refusal::new("interrupted", "stopped before all shards were compacted")
-                .hinting("run the same command again to go on")
+                .hinting("run the same command again to resume")
                 .into(),
         ),
     }
@@ -90,7 +90,7 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
             output::line(told(damage))?;
         }
         if damaged.is_empty() {
-            output::line("every file is as it was published")?;
+            output::line("all files are intact")?;
         }
     }
     match damaged.is_empty() {

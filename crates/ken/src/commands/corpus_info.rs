@@ -19,7 +19,7 @@ pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
         output::size(info.bytes)
     ))?;
     output::line(format!(
-        "embedded by {} ({} dimensions), cut by {}, dense search {}",
+        "embedded by {} ({} dimensions), segmented by {}, dense search {}",
         info.embedder, info.dimensions, info.segmentation, info.dense
     ))?;
     if info.shards.len() < 2 {

@@ -68,7 +68,7 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
     let blocks = model.capabilities().hidden_layers.unwrap_or_default();
     let layers = match arguments.layer {
         LayerChoice::Middle => vec![blocks / 2],
-        LayerChoice::Behind(layer) => vec![layer],
+        LayerChoice::After(layer) => vec![layer],
         LayerChoice::Auto => middle_layers(blocks),
     };
     let mut display = Display::new();
@@ -168,7 +168,7 @@ fn add(arguments: &DatastoreAddArguments, session: &Session<'_>) -> Result<()> {
     if datastore.entries().iter().any(|other| other.id == id) {
         return Err(
             Refusal::new("same_id", format!("there is an entry {id:?} already"))
-                .hinting("give it another source by `ken datastore edit`, or name another --id")
+                .hinting("give it another source with `ken datastore edit`, or name another --id")
                 .into(),
         );
     }

@@ -179,7 +179,7 @@ fn fill(
     if report.interrupted {
         return Err(Refusal::new(
             "interrupted",
-            "stopped while the demo's documents were taken in",
+            "stopped while the demo's documents were ingested",
         )
         .into());
     }

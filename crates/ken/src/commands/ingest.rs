@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
             report.added, report.replaced
         );
         return Err(Refusal::new("interrupted", message)
-            .hinting("run the same command again to go on")
+            .hinting("run the same command again to resume")
             .into());
     }
     Ok(())

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
     if sentences.is_empty() {
         let message = format!("the corpus {} holds no passages", corpus.dir().display());
         return Err(Refusal::new("empty_corpus", message)
-            .hinting("add documents by `ken ingest PATH… --corpus DIR`")
+            .hinting("add documents with `ken ingest PATH… --corpus DIR`")
             .into());
     }
     let model = session.setup().language_model()?;
@@ -86,7 +86,7 @@ fn of_probed(
             questions.len()
         );
         return Err(Refusal::new("no_labels", message)
-            .hinting("probe these very questions by `ken probe QUESTIONS --out RECORDS`, or leave --questions out to have some written")
+            .hinting("probe these very questions with `ken probe QUESTIONS --out RECORDS`, or leave --questions out to have some written")
             .into());
     };
     let settings = [

@@ -57,7 +57,7 @@ pub(super) fn run(
     if interrupted {
         let message = format!("stopped after {sent} passages were sent and {deleted} deleted");
         return Err(Refusal::new("interrupted", message)
-            .hinting("run the same command again to go on")
+            .hinting("run the same command again to resume")
             .into());
     }
     if session.json {

@@ -138,7 +138,7 @@ pub(crate) fn finished<L: RunRecord>(outcome: Outcome<L>, out: &Path) -> Result<
 /// A run that was stopped and can be resumed.
 pub(crate) fn stopped(message: String) -> Failure {
     Refusal::new("interrupted", message)
-        .hinting("run the same command again to go on")
+        .hinting("run the same command again to resume")
         .into()
 }
 

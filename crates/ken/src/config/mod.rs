@@ -28,7 +28,6 @@ const COMMON: &[Key] = &[
     Key::policy,
     Key::rerank,
     Key::router,
-    Key::samples,
     Key::segment,
     Key::sources,
 ];

@@ -20,7 +20,7 @@ fn head(bytes: usize) -> Vec<u8> {
     head
 }
 
-/// The language model with other bytes from `offset` bytes behind the first `name` on.
+/// The language model with other bytes from `offset` bytes after the first `name` on.
 fn patched(ken: &Ken, name: &[u8], offset: usize, bytes: &[u8]) {
     let head = head(4 << 20);
     let found = head.windows(name.len()).position(|window| window == name);

@@ -100,7 +100,7 @@ fn succeeded(output: Output) -> String {
     let stderr = String::from_utf8(output.stderr).unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
-    assert_eq!(stderr, "", "nothing is to be said where nobody watches");
+    assert_eq!(stderr, "", "a stderr that is no terminal stays empty");
     stdout
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value}"))
 }
 
-/// The folder of the test models. Tests that use one are ignored where nobody asks for them; the others run with
+/// The folder of the test models. Tests that use one are ignored by default; the others run with
 /// settings that name models which are not there.
 fn models() -> PathBuf {
     std::env::var_os("KEN_TEST_MODELS").map_or_else(|| "no-test-models".into(), PathBuf::from)

@@ -61,7 +61,7 @@ fn said(output: &Output) -> String {
     String::from_utf8(both).unwrap()
 }
 
-/// The keys that came with the queries that came behind the first `passed` requests.
+/// The keys that came with queries after the first `passed` requests.
 fn keys_of_queries(server: &Server, passed: usize) -> Vec<Option<String>> {
     let requests = server.requests("").into_iter().skip(passed);
     let queries = requests.filter(|request| request.body["input"][0] == QUERY);

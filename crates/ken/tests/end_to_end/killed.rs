@@ -105,8 +105,8 @@ fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
         for (name, bytes) in &old {
             fs::write(ken.path("out").join(name), bytes).unwrap();
         }
-        let anew = [more, &["--overwrite"]].concat();
-        run(&ken, &shim, &train("yes.jsonl", &out, &anew), &out, at)
+        let again = [more, &["--overwrite"]].concat();
+        run(&ken, &shim, &train("yes.jsonl", &out, &again), &out, at)
     };
     assert!(begun(0).status.success());
     let calls = calls(&ken);

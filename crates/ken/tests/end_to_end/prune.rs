@@ -279,7 +279,7 @@ fn a_report_measures_copies_and_leaves_the_corpus() {
     assert!(!ken.path("measured/copy").exists() && !ken.path("measured/whole").exists());
     let again = ken.text(&prune_verb("report", &report));
     assert!(
-        again.contains("coverage") && again.contains("the corpus is as it was"),
+        again.contains("coverage") && again.contains("the corpus is unchanged"),
         "{again}"
     );
 }

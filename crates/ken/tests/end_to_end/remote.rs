@@ -11,8 +11,8 @@ const QUESTIONS: [&str; 2] = [
     "How many clocks are in the clock museum of Tollen?",
 ];
 
-/// What does not depend on where the model is: not the times, nor the tokens written, as only an
-/// answer that is streamed can be broken off behind its first line.
+/// What does not depend on where the model is: not the times, nor the tokens written, as only a
+/// streamed answer can be cut off after its first line.
 fn comparable(mut result: Value) -> Value {
     let fields = result.as_object_mut().unwrap();
     fields.retain(|name, _| !matches!(name.as_str(), "timing_ms" | "latency_ms"));

@@ -14,7 +14,7 @@ use crate::harness::{Ken, refused};
 /// Passages that are published together, as `ken_ingest` has it.
 const PUBLISHED_TOGETHER: u64 = 4096;
 
-/// Writes so many documents of a few words each to `many.jsonl`.
+/// Writes `documents` documents of a few words each to `many.jsonl`.
 fn write_many(ken: &Ken, documents: u64) {
     let lines: Vec<String> = (0..documents)
         .map(|n| json!({"id": format!("d{n}"), "contents": format!("vane {n}")}).to_string())

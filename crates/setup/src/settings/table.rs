@@ -22,16 +22,16 @@ use super::values::{Bytes, Temperature, Value};
 use crate::error::SetupError;
 
 settings! {
-    /// LoRA adapter to merge into the model, as `ken train` and PEFT write it
+    /// LoRA adapter to merge into the model. Written by `ken train` or PEFT
     adapter: Option<PathBuf>, "DIR";
 
     /// Send API keys to other machines over unencrypted connections, too
     allow_plaintext_keys: bool, "BOOL" = "false", see "[keys](#keys)";
 
-    /// Corpus: a folder or, to search only, milvus://HOST:PORT/COLLECTION
+    /// Corpus: a folder or milvus://HOST:PORT/COLLECTION. In Milvus, it can only be searched
     corpus: Option<CorpusAddress>, "DIR", see "[addresses of corpora](cli.md#addresses-of-corpora)";
 
-    /// Datastore for the policy self-route, made by `ken datastore make`
+    /// Datastore for the policy self-route. Made by `ken datastore make`
     datastore: Option<PathBuf>, "DIR";
 
     /// Where the model runs: cpu, cuda, metal, or reference (the GPU code path on the CPU, slow)
@@ -45,15 +45,15 @@ settings! {
     /// Token budget for retrieved passages in a prompt
     evidence_tokens: usize, "N" = "1536";
 
-    /// Search only documents with this metadata, as in KEY=VALUE. Also !=, <, <=, > and >=; may be
-    /// repeated, and all have to match
+    /// Search only documents with this metadata. Also with !=, <, <=, > or >=; may be repeated, and
+    /// all have to match
     #[serde(skip)]
-    filters: Vec<Filter>, "CONDITION", only_flag "filter";
+    filters: Vec<Filter>, "KEY=VALUE", only_flag "filter";
 
-    /// Passages to retrieve. With --rerank, chunks to keep
-    k: Option<usize>, "N" = "10 for `search`, 3 for answers, 8 with `rerank`";
+    /// Passages to retrieve. With --rerank, chunks to keep, 8 by default
+    k: Option<usize>, "N" = "3, 10 for `search`";
 
-    /// Model for the policy kbm, made by `ken train kbm`. Also for routers over what it says
+    /// Model for the policy kbm. Made by `ken train kbm`; routers may take its verdict as input, too
     kbm: Option<PathBuf>, "DIR";
 
     /// Base model of --kbm, if it is not the one that answers
@@ -67,19 +67,19 @@ settings! {
     /// Longest answer, in tokens
     max_tokens: usize, "N" = "64";
 
-    /// Search by meaning (dense), by words (lexical) or both (hybrid)
+    /// Search: dense, lexical or hybrid. By meaning, by words, or both
     mode: Mode, "MODE" = "hybrid";
 
-    /// Language model: a reference, a path or an endpoint's URL. The endpoint is OpenAI-compatible,
-    /// such as http://127.0.0.1:8000/v1; its key is read from [keys] of ken.toml or from KEN_API_KEY
+    /// Language model. A reference, a path, or the URL of an OpenAI-compatible endpoint, such as
+    /// http://127.0.0.1:8000/v1, whose key is read from [keys] of ken.toml or from KEN_API_KEY
     #[serde(serialize_with = "as_text")]
     model: ModelReference, "REF|URL" = "smollm2-135m";
 
     /// Which of the endpoint's models to use
     model_name: Option<String>, "NAME";
 
-    /// Where the corpus's embedder is now, if it has moved. Also consents to an endpoint or a model to
-    /// be fetched, which are not used only because a corpus names them
+    /// Where the corpus's embedder is now, if it has moved. Also consents to an endpoint, or a model to
+    /// be downloaded, which are not used just because a corpus names them
     #[serde(skip)]
     moved_embedder: Option<ModelReference>, "REF", only_flag "embedder";
 
@@ -111,10 +111,10 @@ settings! {
     #[serde(skip)]
     reverse: bool, "BOOL" = "false", only_flag "reverse";
 
-    /// Router for the policy router, made by `ken train router`
+    /// Router for the policy router. Made by `ken train router`
     router: Option<PathBuf>, "FILE";
 
-    /// Answers that sampling policies draw. A threshold holds for the number it was calibrated with
+    /// Answers that sampling policies draw. A threshold is valid for the number it was calibrated with
     samples: usize, "N" = "10";
 
     /// Search the first N shards only
@@ -140,7 +140,7 @@ settings! {
     /// Number of threads
     threads: Option<NonZeroUsize>, "N" = "one per core";
 
-    /// Query or fetch whatever embedder a corpus names
+    /// Query or download whatever embedder a corpus names
     trust_corpus_embedder: bool, "BOOL" = "false", see "[what ken trusts](#what-ken-trusts)";
 
     /// When answering from memory, have the model write down what it knows first

@@ -241,7 +241,7 @@ fn show(
     match dry_run {
         true => output::line("nothing was changed"),
         false => output::line(format!(
-            "generation {generation}; `ken prune undo` brings them back, `ken corpus compact` drops them for good"
+            "generation {generation}; `ken prune undo` restores them, `ken corpus compact` removes them for good"
         )),
     }
 }

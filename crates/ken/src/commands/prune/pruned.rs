@@ -92,7 +92,7 @@ impl Pruned {
                 self.most
             );
             return Err(Refusal::new("too_few_labels", message)
-                .hinting("take a smaller ratio, or a pruner, which foretells the mastery of the others: --method pruner --pruner FILE")
+                .hinting("take a smaller ratio, or a pruner, which predicts the mastery of the others: --method pruner --pruner FILE")
                 .into());
         }
         let marks = self.order[..wanted].iter().map(|one| PlaceMark {

@@ -228,7 +228,7 @@ fn show(rows: &[Row], questions: &[Question], out: &Path) -> Result<()> {
     }));
     output::table(&table)?;
     output::line(format!(
-        "{} questions; the corpus is as it was; answers: {}",
+        "{} questions; the corpus is unchanged; answers: {}",
         questions.len(),
         out.display()
     ))

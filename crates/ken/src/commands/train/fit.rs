@@ -164,7 +164,7 @@ pub(super) fn check(flags: &TuningFlags, session: &Session<'_>) -> Result<()> {
     if holds(&model) || session.settings.adapter.as_deref().is_some_and(holds) {
         let message = format!("{} holds what is to be trained", flags.out.display());
         return Err(Refusal::new("out_is_source", message)
-            .hinting("name another folder by --out")
+            .hinting("name another folder with --out")
             .into());
     }
     Ok(())
@@ -340,8 +340,8 @@ pub(crate) fn stopped(history: &History, out: &Path, overwrote: bool) -> Failure
         out.display()
     );
     let remedy = match overwrote {
-        true => "run the same command again without --overwrite to go on",
-        false => "run the same command again to go on",
+        true => "run the same command again without --overwrite to resume",
+        false => "run the same command again to resume",
     };
     Refusal::new("interrupted", message).hinting(remedy).into()
 }
@@ -458,7 +458,7 @@ fn report(
     }
     rows.extend([
         ("steps", report.steps.to_string()),
-        ("numbers that learned", report.learning.to_string()),
+        ("trainable parameters", report.learning.to_string()),
         (
             "loss",
             format!("{} to {}", loss(report.first_loss), loss(report.last_loss)),

@@ -107,8 +107,9 @@ pub(crate) fn texts(
     for example in &routing.examples {
         let of_stage = example.texts(&checkpoint, &tokens, stage).ok_or_else(|| {
             let message = "the vocabulary of the model has no names for the marks of sources";
-            Refusal::new("nameless_tokens", message)
-                .hinting("train it by `ken train self-route`, or take a model with reserved tokens")
+            Refusal::new("nameless_tokens", message).hinting(
+                "train it with `ken train self-route`, or take a model with reserved tokens",
+            )
         })?;
         texts.extend(of_stage);
     }
@@ -168,7 +169,7 @@ fn held_out(session: &Session<'_>) -> Result<f64> {
             folder.display()
         );
         Refusal::new("unknown_split", message)
-            .hinting("train it again by `ken train self-route`, or write the share that was left out into its ken.json: \"held_out\": 0.3")
+            .hinting("train it again with `ken train self-route`, or write the share that was left out into its ken.json: \"held_out\": 0.3")
             .into()
     })
 }

@@ -11,7 +11,7 @@ pub(super) fn layers(model: &dyn LanguageModel, choice: LayerChoice) -> Vec<usiz
     // A model that shows none says so when it is asked.
     let all = model.capabilities().hidden_layers.unwrap_or(0);
     match choice {
-        LayerChoice::Behind(layer) => vec![layer],
+        LayerChoice::After(layer) => vec![layer],
         LayerChoice::Middle => vec![all / 2],
         LayerChoice::Auto => {
             let mut quarters: Vec<usize> = (1..=4).map(|quarter| all * quarter / 4).collect();

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &WorldTrainArguments, session: &Session<'_>) -> Res
     if out.join("model.safetensors").exists() && !out.join(fit::CHECKPOINT).exists() {
         let message = format!("{} holds a model already", out.display());
         return Err(Refusal::new("folder_not_empty", message)
-            .hinting("name a new folder by --out")
+            .hinting("name a new folder with --out")
             .into());
     }
     let untrained = out.join(UNTRAINED_FOLDER);

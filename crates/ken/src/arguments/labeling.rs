@@ -7,8 +7,8 @@ use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
 use ken_study::label::GoldenChoice;
 
-use super::corpora;
-use crate::config::{ADVANCED, FINDING, Flag, Key, MODEL, advanced, count, flags};
+use super::{corpora, folder};
+use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags};
 
 /// `ken label`.
 #[derive(Debug, Args)]
@@ -18,10 +18,12 @@ pub(crate) struct LabelArguments {
     pub(crate) verb: LabelVerb,
 }
 
-/// What can be labelled.
+/// The verbs of `ken label`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum LabelVerb {
-    /// Label questions with the source that helps most: the model itself, or one of several corpora
+    /// Label questions with the source that helps most
+    ///
+    /// The model itself, or one of several corpora.
     Sources(SourcesArguments),
     /// Label a corpus's sentences with how well the model knows them
     Mastery(MasteryArguments),
@@ -34,20 +36,22 @@ Examples:
   ken label sources questions.jsonl --corpus notes.ken
   ken label sources questions.jsonl --corpus notes.ken --corpus wiki=/data/wiki.ken --out labels.jsonl
 
-Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice
-\"choices\": [..]. For each question, the model writes N texts from memory, N passages are retrieved
-from each corpus, and the golden answer is scored after each of them. The preferred source has most
+Each line of QUESTIONS is {\"id\", \"question\", \"golden_answers\": [..]}, and for multiple choice \
+\"choices\": [..]. For each question, the model writes N texts from memory, N passages are retrieved \
+from each corpus, and the golden answer is scored after each of them. The preferred source has most \
 of the N most helpful texts (majority), or the larger sum of likelihoods (sum).
 
-Records go to the --out file and, as a table, to .parquet beside it; the texts of the first round,
-which serve as examples in the second, go to .first. Re-run an interrupted command to resume. The
+Records go to the --out file and, as a table, to .parquet beside it; the texts of the first round, \
+which serve as examples in the second, go to .first. Re-run an interrupted command to resume. The \
 model must report likelihoods: one on this machine, or an endpoint such as vLLM's.")]
 pub(crate) struct SourcesArguments {
     /// JSON Lines file of questions, plain or .gz
     #[arg(value_name = "QUESTIONS")]
     pub(crate) questions: PathBuf,
 
-    /// Write records to FILE [default: NAME.sources.jsonl for NAME.jsonl]
+    /// Write records to FILE [default: NAME.sources.jsonl]
+    ///
+    /// QUESTIONS is NAME.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
@@ -55,7 +59,9 @@ pub(crate) struct SourcesArguments {
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
-    /// Texts that the model writes, and passages retrieved from each corpus
+    /// Contexts to compare from each source
+    ///
+    /// Texts that the model writes, and passages retrieved from each corpus.
     #[arg(long, value_name = "N", default_value = "5", value_parser = count::<NonZeroUsize>)]
     pub(crate) contexts: NonZeroUsize,
 
@@ -63,7 +69,7 @@ pub(crate) struct SourcesArguments {
     #[arg(long, value_name = "WHICH", default_value = "first", help_heading = ADVANCED)]
     pub(crate) golden: GoldenChoice,
 
-    /// Questions labelled at once; labels do not depend on it, and an interruption loses at most
+    /// Questions labeled at once; labels do not depend on it, and an interruption loses at most
     /// one batch
     #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
@@ -71,25 +77,27 @@ pub(crate) struct SourcesArguments {
 
 /// `ken label mastery`.
 #[derive(Debug, Args)]
-#[command(arg = Key::corpus.flag_for("Corpus to label, a folder"), args = flags(MODEL), after_long_help = "\
+#[command(arg = folder(), args = flags(MODEL), after_long_help = "\
 Examples:
   ken label mastery --corpus wiki.ken --limit 2000 --out mastery.jsonl
   ken label mastery --corpus wiki.ken --limit 2000 --writer http://127.0.0.1:8000/v1
   ken label mastery --corpus wiki.ken --questions dev.jsonl --records known.jsonl
 
-Passages of high mastery can be pruned: the model knows what they say. For each sentence of the
-sampled passages, a model writes questions about its numbers, names and phrases, and bad questions
-are dropped. The language model answers the rest from memory; its mastery of the sentence is the
+Passages of high mastery can be pruned, since the model knows what they say. For each sentence of the \
+sampled passages, a model writes questions about its numbers, names and phrases, and bad questions \
+are dropped. The language model answers the rest from memory; its mastery of the sentence is the \
 share it gets right.
 
-Records go to the --out file and, as a table, to .parquet beside it. Re-run an interrupted command
-to resume, or with a larger --limit to extend: no question is paid for twice.
+Records go to the --out file and, as a table, to .parquet beside it. Re-run an interrupted command \
+to resume, or with a larger --limit to extend it: no question is asked twice.
 
-With --questions and --records, nothing is written or answered: a question whose
-metadata.gold_passage names a passage or document stands for the sentence there that contains a
-golden answer, and its mastery is the mean confidence that `ken probe` recorded.")]
+With --questions and --records, nothing is written or answered: a question whose \
+metadata.gold_passage names a passage or document counts for the sentence in it that contains a \
+golden answer. The sentence's mastery is the mean confidence that `ken probe` recorded.")]
 pub(crate) struct MasteryArguments {
-    /// Write records to FILE [default: NAME.mastery.jsonl for the corpus NAME.ken]
+    /// Write records to FILE [default: NAME.mastery.jsonl]
+    ///
+    /// The corpus is NAME.ken.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
@@ -97,8 +105,9 @@ pub(crate) struct MasteryArguments {
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
 
-    /// Model that writes and checks the questions; URL#NAME picks an endpoint's model
-    /// [default: the model measured]
+    /// Model that writes the questions [default: --model]
+    ///
+    /// It also checks them. URL#NAME picks an endpoint's model.
     #[arg(long, value_name = "REF|URL")]
     pub(crate) writer: Option<ModelReference>,
 
@@ -106,7 +115,7 @@ pub(crate) struct MasteryArguments {
     #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>)]
     pub(crate) pairs: NonZeroUsize,
 
-    /// Use these questions, which `ken probe` has probed, instead of writing some
+    /// Use these questions, which have been probed
     #[arg(
         long,
         value_name = "FILE",
@@ -115,11 +124,11 @@ pub(crate) struct MasteryArguments {
     )]
     pub(crate) questions: Option<PathBuf>,
 
-    /// With --questions: what `ken probe` recorded of them
+    /// With --questions: their records of `ken probe`
     #[arg(long, value_name = "RECORDS", requires = "questions")]
     pub(crate) records: Option<PathBuf>,
 
-    /// Sentences labelled at once; records do not depend on it, and an interruption loses at most
+    /// Sentences labeled at once; records do not depend on it, and an interruption loses at most
     /// one batch
     #[arg(
         long, value_name = "N", default_value = "8", value_parser = count::<NonZeroUsize>,
