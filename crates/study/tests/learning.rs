@@ -138,7 +138,7 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
         embedded(&questions),
     ];
     let beside = MeasuredOn {
-        embedder: Some("wordy".to_owned()),
+        embedder: Some("bag-of-words".to_owned()),
         ..MeasuredOn::default()
     };
     learn_router(&labels, &candidates, beside, OPTIONS, &mut go_on).unwrap()

@@ -70,7 +70,7 @@ fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
         corpus: &corpus,
         cut: Cut::Auto,
         embedder: &FnEmbedder::bag_of_words(),
-        embedder_reference: "wordy",
+        embedder_reference: "bag-of-words",
         sharding: None,
         dense: None,
         only_shard: None,

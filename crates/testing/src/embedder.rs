@@ -1,6 +1,5 @@
 //! An embedder without a model.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -58,7 +57,7 @@ impl FnEmbedder {
     #[must_use]
     pub fn bag_of_words() -> Self {
         const DIMENSIONS: usize = 48;
-        Self::new("bag of words", DIMENSIONS, |text| {
+        Self::new("bag-of-words", DIMENSIONS, |text| {
             let mut vector = vec![0.0_f32; DIMENSIONS];
             let words = text.split(|c: char| !c.is_alphanumeric());
             for word in words.filter(|word| !word.is_empty()) {
@@ -113,14 +112,14 @@ impl FnEmbedder {
 /// A vector of length 1 that follows from the hash of a text: `[HASHED_DIMENSIONS]`.
 #[must_use]
 pub fn hashed(text: &str) -> Vec<f32> {
-    let each = (0..HASHED_DIMENSIONS).map(|number| (hash_of(&(text, number)) % 1000) as f32 + 1.0);
-    normalized(each.collect())
+    let number = |place| (hash_of(&format!("{place} {text}")) % 1000) as f32 + 1.0;
+    normalized((0..HASHED_DIMENSIONS).map(number).collect())
 }
 
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+fn hash_of(text: &str) -> u64 {
+    let hash = blake3::hash(text.as_bytes());
+    let first = hash.as_bytes().iter().take(8);
+    first.fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// A vector scaled to length 1; a vector of zeros stays as it is.

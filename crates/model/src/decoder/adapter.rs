@@ -1,6 +1,6 @@
 //! Adapters: what was learned on top of a model's weights, in the files of PEFT
 //! (`adapter_config.json`, `adapter_model.safetensors`). Read here to be merged into the weights;
-//! made in the room that trains.
+//! made in the crate that trains.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -19,7 +19,7 @@ use crate::fingerprint::Fingerprint;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
-/// What stands before the name of a module in an adapter's tensors.
+/// The prefix of a module's name in an adapter's tensors.
 const PREFIX: &str = "base_model.model.";
 /// The tensor of the trained rows of the embedding.
 const ROWS: &str = "base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta";
@@ -35,9 +35,9 @@ pub struct AdapterSettings {
     /// The model that it was made for, as its maker called it.
     #[serde(default)]
     pub base_model_name_or_path: Option<String>,
-    /// The rank of what is added.
+    /// The rank of the update.
     pub r: usize,
-    /// What is added is multiplied by this over the rank.
+    /// The update is multiplied by this over the rank.
     pub lora_alpha: f64,
     /// The share of inputs that were dropped in training.
     #[serde(default)]
@@ -79,7 +79,7 @@ fn none() -> String {
 }
 
 impl AdapterSettings {
-    /// By what the product of the two matrices is multiplied.
+    /// The factor of the product of the two matrices.
     #[must_use]
     pub fn scale(&self) -> f64 {
         let rank = self.r as f64;

@@ -1,5 +1,5 @@
 //! What a forward pass is made of. The graph is written once, over these operations; a backend
-//! says how they are computed and where the numbers lie.
+//! says how they are computed and where the numbers are stored.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::error::DecoderError;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
-/// One way to compute. Activations are rows, one a token; every operation treats each row on its
-/// own, so that what comes out for a token never depends on the company that it was computed in.
+/// One way to compute. Activations are rows, one per token; every operation treats each row on its
+/// own, so that the result for a token never depends on the batch.
 pub(super) trait Backend: Send + Sync + Sized {
     /// Activations `[rows, width]`.
     type Rows: Send;
@@ -33,8 +33,8 @@ pub(super) trait Backend: Send + Sync + Sized {
     fn table(&self, weight: &Tensor) -> Result<Self::Table>;
     /// Takes cosines and sines, each `[rows, half]`.
     fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Self::Rotation>;
-    /// An empty sequence with room for some tokens.
-    fn empty(&self, layers: usize, heads: &Heads, room: usize) -> Result<Self::Sequence>;
+    /// An empty sequence with capacity for some tokens.
+    fn empty(&self, layers: usize, heads: &Heads, capacity: usize) -> Result<Self::Sequence>;
 
     /// The embeddings of tokens.
     fn embed(&self, table: &Self::Table, tokens: &[u32]) -> Result<Self::Rows>;
@@ -51,11 +51,11 @@ pub(super) trait Backend: Send + Sync + Sized {
     /// # Shapes
     /// `gate_and_up`: `[rows, 2 * width]`, the gate in front; returns `[rows, width]`.
     fn gate(&self, gate_and_up: Self::Rows) -> Result<Self::Rows>;
-    /// Rotates queries and keys, stores keys and values behind those of each run's sequence, and
+    /// Rotates queries and keys, stores keys and values after those of each run's sequence, and
     /// lets every row attend to all of its sequence up to itself.
     ///
     /// # Shapes
-    /// `projected`: `[rows, (heads + 2 * kv_heads) * width]`, the runs' rows one behind the other;
+    /// `projected`: `[rows, (heads + 2 * kv_heads) * width]`, the runs' rows concatenated;
     /// returns `[rows, heads * width]`.
     fn attend(
         &self,
@@ -66,9 +66,9 @@ pub(super) trait Backend: Send + Sync + Sized {
     ) -> Result<Self::Rows>;
     /// Some of the rows.
     fn select(&self, x: &Self::Rows, rows: &[usize]) -> Result<Self::Rows>;
-    /// Brings numbers, row by row, to where the backend computes.
+    /// Copies numbers, row by row, to where the backend computes.
     fn upload(&self, numbers: Vec<f32>, width: usize) -> Result<Self::Rows>;
-    /// Brings rows back, one behind the other.
+    /// Copies rows back, concatenated.
     fn download(&self, x: Self::Rows) -> Result<Vec<f32>>;
 }
 
@@ -107,12 +107,12 @@ pub(super) struct Run<'a, S> {
     pub(super) sequence: &'a mut S,
 }
 
-/// Keys and values of what was read, from which others can go on.
+/// Keys and values of the tokens read so far, which other sequences can continue.
 pub(super) trait Sequence: Send + Sync + Sized {
     /// Tokens read.
     fn length(&self) -> usize;
     /// Counts tokens, stored by every layer, as read.
     fn advance(&mut self, tokens: usize);
-    /// A sequence that goes on from here, with room for more tokens, and shares what was read.
-    fn branch(self: &Arc<Self>, room: usize) -> Result<Self>;
+    /// A sequence that continues this one, with capacity for more tokens, and shares what was read.
+    fn branch(self: &Arc<Self>, capacity: usize) -> Result<Self>;
 }

@@ -52,7 +52,7 @@ pub(super) struct ChatTemplate {
 }
 
 impl ChatTemplate {
-    /// Whether a text stands in the template.
+    /// Whether the template contains a text.
     pub(super) fn mentions(&self, text: &str) -> bool {
         [&self.source, &self.beginning, &self.end]
             .iter()

@@ -1,4 +1,4 @@
-//! A decoder's files, opened: the numbers of its architecture, its weights, tokenizer and chat
+//! A decoder's files, opened: its architecture, weights, tokenizer and chat
 //! template. Computes nothing.
 
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ impl Checkpoint {
             .collect();
         add_known_end_tokens(&tokenizer, &mut end_tokens);
         config.check_tensors(path, file.tensors())?;
-        // All else that bears on answers stands in the file too.
+        // Everything else that affects answers is in the file too.
         let halves = Fingerprint::of_files(&[file.file()])?.and_whole(&[&of_tokenizer]);
         Ok(Self {
             config,
@@ -185,13 +185,13 @@ impl Checkpoint {
         })
     }
 
-    /// The architecture's numbers.
+    /// The architecture.
     #[must_use]
     pub fn config(&self) -> &DecoderConfig {
         &self.config
     }
 
-    /// Identifies the weights, an adapter's included, and what else bears on answers. To be compared
+    /// Identifies the weights, an adapter's included, and what else affects answers. To be compared
     /// by [`ken_storage::same_fingerprint`].
     #[must_use]
     pub fn fingerprint(&self) -> &str {
@@ -234,7 +234,7 @@ impl Checkpoint {
     }
 
     /// The tokens of a prompt in a form, and of what a model is to write after it, as a model that
-    /// answers reads and writes them: the output stands behind a space and ends with the line. One that
+    /// answers reads and writes them: the output follows a space and ends with the line. One that
     /// chooses its source reads knowledge between its marks, whatever the form.
     ///
     /// # Errors
@@ -253,7 +253,7 @@ impl Checkpoint {
         self.continued(&format!("{shared}{input}"), &completion(output))
     }
 
-    /// The tokens of an output behind what asks for it, see [`Checkpoint::example`].
+    /// The tokens of an output as it follows its prompt, see [`Checkpoint::example`].
     ///
     /// # Errors
     /// As [`Checkpoint::example`].
@@ -264,7 +264,7 @@ impl Checkpoint {
         self.config.known(tokens)
     }
 
-    /// The tokens of a text, and of another that goes on behind it.
+    /// The tokens of a text, and of another that continues it.
     ///
     /// # Errors
     /// As [`Checkpoint::example`].
@@ -313,7 +313,7 @@ impl Checkpoint {
     }
 }
 
-/// An output as it stands behind what asks for it.
+/// An output as it follows its prompt.
 fn completion(output: &str) -> String {
     format!(" {output}\n")
 }

@@ -1,5 +1,4 @@
-//! Which source a model would choose behind a question (SR-RAG, section 3.4), with what it holds of
-//! the question there.
+//! Which source a model would choose after a question (SR-RAG, section 3.4), and its hidden state there.
 
 use std::sync::Arc;
 
@@ -43,7 +42,7 @@ impl<B: Backend> Engine<B> {
             let mut readings = group
                 .iter()
                 .map(|prompt| {
-                    let (sequence, read) = self.behind(prompt)?;
+                    let (sequence, read) = self.continuing(prompt)?;
                     Ok(Reading {
                         tokens: prompt.tokens()[read..].to_vec(),
                         sequence,
@@ -127,13 +126,13 @@ mod tests {
     }
 
     fn going(tokens: &[u32]) -> Prompt {
-        Prompt::on_course(tokens.to_vec(), Course::Goes).unwrap()
+        Prompt::on_course(tokens.to_vec(), Course::Continues).unwrap()
     }
 
     /// How many of a prompt's tokens need not be read again.
     fn known(decoder: &Decoder, prompt: &Prompt) -> usize {
         with_engine!(decoder.engines.exact(), |engine| engine
-            .behind(prompt)
+            .continuing(prompt)
             .unwrap()
             .1)
     }
@@ -147,23 +146,23 @@ mod tests {
         decoder
             .choose_sources(std::slice::from_ref(&asked), &SOURCES, 1)
             .unwrap();
-        let behind = going(&[1, 2, 3, 4, 8, 9]);
-        assert_eq!(known(&decoder, &behind), 4);
+        let longer = going(&[1, 2, 3, 4, 8, 9]);
+        assert_eq!(known(&decoder, &longer), 4);
         assert_eq!(
             known(&decoder, &going(&[1, 2, 9, 4, 8])),
             0,
             "another question"
         );
-        let alone = Prompt::new(behind.tokens().to_vec(), &[]).unwrap();
+        let alone = Prompt::new(longer.tokens().to_vec(), &[]).unwrap();
         assert_eq!(known(&decoder, &alone), 0, "another kind of prompt");
 
         // And it comes to the same as reading all of it.
         let going_on = decoder
-            .choose_sources(std::slice::from_ref(&behind), &SOURCES, 2)
+            .choose_sources(std::slice::from_ref(&longer), &SOURCES, 2)
             .unwrap();
         assert_eq!(known(&decoder, &going(&[1, 2, 3, 4, 8, 9, 3])), 6);
         let fresh = self::decoder(folder.path());
-        let whole = fresh.choose_sources(&[behind], &SOURCES, 2).unwrap();
+        let whole = fresh.choose_sources(&[longer], &SOURCES, 2).unwrap();
         assert!((whole[0].probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert_ne!(whole[0].probabilities[0], whole[0].probabilities[1]);
         let pairs = whole[0]

@@ -1,4 +1,4 @@
-//! What a decoder looks like: the numbers of its architecture, read from a Hugging Face
+//! The architecture of a decoder, read from a Hugging Face
 //! `config.json` or from GGUF metadata. Holds no weights.
 
 use std::path::Path;
@@ -40,7 +40,7 @@ pub enum RopeScaling {
     },
 }
 
-/// The numbers of a decoder's architecture.
+/// The architecture of a decoder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecoderConfig {
     /// The architecture family.
@@ -107,10 +107,10 @@ fn default_rope_base() -> f64 {
 }
 
 impl DecoderConfig {
-    /// Weights of all blocks, of the embedding and of the output projection, near enough.
+    /// The approximate number of weights of all blocks, the embedding and the output projection.
     #[must_use]
     pub(super) fn parameters(&self) -> usize {
-        // The weights have not been looked at yet, so the numbers need not be those of a model.
+        // The weights have not been checked yet, so the sizes need not be those of a model.
         let attention = (2 * self.head_width).saturating_mul(self.heads + self.kv_heads);
         let widths = attention.saturating_add(3 * self.intermediate);
         let blocks = self
@@ -313,8 +313,8 @@ impl DecoderConfig {
         .checked(path)
     }
 
-    /// Refuses a number of blocks that cannot stand in a file with so many tensors, before anything is
-    /// made for each block.
+    /// Refuses more blocks than a file with this many tensors can hold, before anything is allocated
+    /// for each block.
     pub(super) fn check_tensors(&self, path: &Path, tensors: usize) -> Result<(), DecoderError> {
         match self.layers > tensors {
             false => Ok(()),
@@ -325,7 +325,7 @@ impl DecoderConfig {
         }
     }
 
-    /// The numbers as one text, which stays as it is over the versions of ken: it is part of
+    /// The architecture as one text, which is the same in all versions of ken: it is part of
     /// fingerprints.
     pub(super) fn told(&self) -> String {
         let sizes = [

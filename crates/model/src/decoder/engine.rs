@@ -1,4 +1,4 @@
-//! Reading tokens in batches, with what prompts share kept.
+//! Reading tokens in batches, with a cache of shared prefixes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,16 +10,16 @@ use super::prompt::{Course, Prompt};
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
-/// Shared beginnings kept at the same time; the one not used for longest is dropped.
+/// How many shared prefixes are cached; the least recently used is dropped.
 const KEPT_PREFIXES: usize = 8;
 
-/// Rows of one forward pass at most. More would not compute faster, and take memory.
+/// The most rows of one forward pass. More would not be faster, and take memory.
 pub(super) const BATCH_ROWS: usize = 512;
 
 /// Rows whose logits are computed at once.
 const LOGIT_ROWS: usize = 64;
 
-/// A graph, and the sequences that many prompts go on from.
+/// A graph, and the sequences that many prompts continue.
 pub(super) struct Engine<B: Backend> {
     graph: Graph<B>,
     hidden: usize,
@@ -28,35 +28,35 @@ pub(super) struct Engine<B: Backend> {
     budget: usize,
     /// The last used one at the end.
     prefixes: Mutex<Vec<Prefix<B::Sequence>>>,
-    /// What prompts go on from, the last one at the end.
+    /// What prompts of [`Course`] continue, the last one at the end.
     held: Mutex<Vec<Prefix<B::Sequence>>>,
 }
 
-/// The share of the budget that may be held for prompts to go on from: one of so many.
+/// The part of the budget that may be held for prompts to continue: one n-th.
 const HELD_SHARE: usize = 4;
 
-/// A beginning that prompts share, and what was computed of it.
+/// A prefix that prompts share, and its computed sequence.
 struct Prefix<S> {
     tokens: Vec<u32>,
     sequence: Arc<S>,
 }
 
-/// Tokens to be read behind a sequence.
+/// Tokens to be read after a sequence.
 pub(super) struct Reading<S> {
     pub(super) tokens: Vec<u32>,
     pub(super) sequence: S,
-    /// How many of the last tokens' hidden states are wanted.
+    /// For how many of the last tokens hidden states are requested.
     pub(super) wanted: usize,
 }
 
-/// Which hidden states are wanted.
+/// Which hidden states are requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
     /// The final ones, normalized, from which logits are computed.
     Final,
-    /// The residual stream behind so many blocks. The sequences are of no use afterwards.
+    /// The residual stream after this layer. The sequences cannot be used afterwards.
     Residual(usize),
-    /// Of each row the final one, and behind it the residual stream behind so many blocks.
+    /// Of each row the final one, followed by the residual stream after this layer.
     FinalAndResidual(usize),
 }
 
@@ -77,7 +77,7 @@ impl<B: Backend> Engine<B> {
         self.budget
     }
 
-    /// Reads tokens in batches. Returns each reading's wanted hidden states, `[wanted, hidden]`.
+    /// Reads tokens in batches. Returns each reading's requested hidden states, `[wanted, hidden]`.
     pub(super) fn read(
         &self,
         readings: &mut [Reading<B::Sequence>],
@@ -115,10 +115,10 @@ impl<B: Backend> Engine<B> {
             }
             let states = match depth {
                 Depth::Final => self.graph.forward(&mut inputs, &selected)?,
-                Depth::Residual(blocks) => self.graph.residual(&mut inputs, &selected, blocks)?,
-                Depth::FinalAndResidual(blocks) => {
+                Depth::Residual(layer) => self.graph.residual(&mut inputs, &selected, layer)?,
+                Depth::FinalAndResidual(layer) => {
                     self.graph
-                        .forward_with_residual(&mut inputs, &selected, blocks)?
+                        .forward_with_residual(&mut inputs, &selected, layer)?
                 }
             };
             let width = states.len() / owners.len().max(1);
@@ -129,7 +129,7 @@ impl<B: Backend> Engine<B> {
         Ok(hidden)
     }
 
-    /// Reads one token, or some, of each sequence in one batch. Returns every row's final hidden
+    /// Reads one or more tokens of each sequence in one batch. Returns every row's final hidden
     /// state.
     pub(super) fn next(&self, inputs: &mut [Input<'_, B::Sequence>]) -> Result<Vec<f32>> {
         let rows: usize = inputs.iter().map(|input| input.tokens.len()).sum();
@@ -139,19 +139,19 @@ impl<B: Backend> Engine<B> {
         self.graph.forward(inputs, &(0..rows).collect::<Vec<_>>())
     }
 
-    /// A sequence that holds `prefix`, with room for more tokens. What it holds is computed on its
-    /// own, whether it is kept already or not.
-    pub(super) fn after(&self, prefix: &[u32], room: usize) -> Result<B::Sequence> {
+    /// A sequence that holds `prefix`, with capacity for more tokens. The prefix is computed on its own,
+    /// whether it is cached already or not.
+    pub(super) fn after(&self, prefix: &[u32], more: usize) -> Result<B::Sequence> {
         if prefix.is_empty() {
-            return self.graph.empty(room);
+            return self.graph.empty(more);
         }
-        self.prefix(prefix)?.branch(room)
+        self.prefix(prefix)?.branch(more)
     }
 
-    /// A sequence that holds the beginning of a prompt, and how many of its tokens that are: what
-    /// is held of those that the prompt goes on from, the longest, else what it shares with others.
-    /// There is room for the rest.
-    pub(super) fn behind(&self, prompt: &Prompt) -> Result<(B::Sequence, usize)> {
+    /// A sequence that holds a prefix of a prompt, and the length of that prefix in tokens: the longest
+    /// held sequence that the prompt continues, otherwise the prefix that it shares with others. It has
+    /// capacity for the rest.
+    pub(super) fn continuing(&self, prompt: &Prompt) -> Result<(B::Sequence, usize)> {
         if prompt.course() != Course::Alone {
             let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
             let tokens = prompt.tokens();
@@ -171,7 +171,7 @@ impl<B: Backend> Engine<B> {
         Ok((self.after(shared, rest.len())?, shared.len()))
     }
 
-    /// Holds what was computed of some tokens, for prompts that go on from them.
+    /// Holds the sequence of some tokens, for prompts that continue them.
     pub(super) fn hold(&self, tokens: Vec<u32>, sequence: Arc<B::Sequence>) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|one| one.tokens != tokens);
@@ -212,8 +212,8 @@ impl<B: Backend> Engine<B> {
         Ok(sequence)
     }
 
-    /// Computes logits of hidden states `[rows, hidden]` and hands them over in blocks: the first
-    /// row's index, and `[some rows, vocabulary]`.
+    /// Computes the logits of hidden states `[rows, hidden]` and passes them on in blocks: the first
+    /// row's index, and `[rows of the block, vocabulary]`.
     ///
     /// # Errors
     /// Logits that are not numbers.

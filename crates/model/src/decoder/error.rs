@@ -201,7 +201,7 @@ pub enum DecoderError {
     /// A layer that the model does not have.
     #[error("there is no layer {layer}: the model has {layers}")]
     NoSuchLayer {
-        /// The layer asked for.
+        /// The requested layer.
         layer: usize,
         /// The model's blocks.
         layers: usize,
@@ -220,7 +220,7 @@ pub enum DecoderError {
         remedy = "build ken for it: <BuildForCuda> (or metal); or use the CPU: <device> cpu"
     )]
     NoSuchDevice {
-        /// The device asked for.
+        /// The requested device.
         device: &'static str,
         /// What candle says.
         reason: String,

@@ -1,5 +1,5 @@
-//! A decoder as a folder of Hugging Face's: configuration, tokenizer and weights in one file, as
-//! vLLM, transformers and ken load them.
+//! Exporting a decoder to a folder in the Hugging Face layout: configuration, tokenizer and weights in
+//! one file, as vLLM, transformers and ken load them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use super::replacement::Replacement;
 use crate::kernels::UnknownName;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
-/// How exactly weights are written.
+/// The precision in which weights are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StoredAs {
     /// In 32 bits.
@@ -76,9 +76,9 @@ impl FromStr for StoredAs {
 
 impl Checkpoint {
     /// Writes the model into a folder, made where it is missing, with an adapter's weights merged
-    /// in. `learned` stands in the place of weights of the same Hugging Face name.
+    /// in. `learned` replaces weights of the same Hugging Face name.
     ///
-    /// What lay in the folder is replaced in the order that [`Replacement`] states: wherever the
+    /// What was in the folder is replaced in the order that [`Replacement`] states: wherever the
     /// writing ends, the folder opens as the old model or as the new one, or is refused as incomplete.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Checkpoint {
         self.write_trained(folder, stored, learned, self.origin.as_ref())
     }
 
-    /// As [`Checkpoint::write`], with what the model was trained for, which comes and goes with it.
+    /// As [`Checkpoint::write`], with this record of what the model was trained for, or none.
     ///
     /// # Errors
     /// As there.

@@ -1,4 +1,4 @@
-//! Writing continuations token by token: many prompts, and many samples of each, in one batch.
+//! Generating continuations token by token: many prompts, and many samples of each, in one batch.
 
 use std::collections::VecDeque;
 use std::ops::{ControlFlow, Range};
@@ -10,33 +10,33 @@ use rayon::prelude::*;
 
 use super::Decoder;
 use super::backend::{Backend, Sequence};
-use super::certain::Certain;
 use super::engine::{Depth, Engine};
 use super::error::DecoderError;
 use super::graph::Input;
 use super::prompt::{Course, Prompt};
 use super::runtime::with_engine;
 use super::sampling::Sampler;
+use super::streamed_text::StreamedText;
 use super::tokenizer::TextTokenizer;
 
-/// Sequences that are written at the same time at most.
+/// The most sequences that are generated at the same time.
 const MOST_BRANCHES: usize = 128;
 
-/// Tokens that a sequence has room for at first; it grows where it needs more.
-const FIRST_ROOM: usize = 64;
+/// The capacity of a sequence in tokens at first; it grows where it needs more.
+const FIRST_CAPACITY: usize = 64;
 
 /// A request for continuations of a tokenized prompt.
 pub type GenerateRequest<'a> = ken_language::GenerateRequest<'a, Prompt>;
 
-/// A written answer.
+/// A generated answer.
 #[derive(Debug, Clone)]
 pub struct Generation {
     /// The text, without the stop string.
     pub text: String,
-    /// The tokens written, an end token left out.
+    /// The generated tokens, without the end token.
     pub tokens: Vec<u32>,
-    /// Natural-log probability of each token at temperature 1, and behind them of the end token where
-    /// one came: `[tokens]` or `[tokens + 1]`.
+    /// Natural-log probability of each token at temperature 1, then of the end token if there was one:
+    /// `[tokens]` or `[tokens + 1]`.
     pub logprobs: Vec<f32>,
     /// Entropy in nats of what each of these was chosen from, at temperature 1.
     pub entropies: Vec<f32>,
@@ -49,13 +49,13 @@ pub struct Generation {
     pub prompt_tokens: usize,
     /// Time to read the prompt; its share where several were read at once.
     pub prompt_time: Duration,
-    /// Time to write the answer.
+    /// Time to generate the answer.
     pub write_time: Duration,
 }
 
 impl Decoder {
-    /// Continues one prompt. `on_text` receives the text piece by piece as soon as it is certain,
-    /// and may break off.
+    /// Continues one prompt. `on_text` receives the text piece by piece as soon as it can no
+    /// longer change, and may cancel.
     ///
     /// # Errors
     /// As [`Decoder::generate_many`].
@@ -78,16 +78,16 @@ impl Decoder {
             .ok_or(DecoderError::NoSamples)
     }
 
-    /// Continues prompts. All are written in one batch, as many at a time as memory allows; where
-    /// one ends, the next takes its place. What is written does not depend on the batch.
-    /// `on_piece` receives each text piece by piece as soon as it is certain, and may break that
-    /// text off.
+    /// Continues prompts. All are generated in one batch, as many at a time as memory allows; where
+    /// one ends, the next takes its place. The texts do not depend on the batch.
+    /// `on_piece` receives each text piece by piece as soon as it can no longer change, and may
+    /// cancel that text.
     ///
     /// # Shapes
     /// Returns `[requests][samples]`.
     ///
     /// # Errors
-    /// A prompt that leaves no room in the context, a request for no sample, weights that give no
+    /// A prompt that fills the context, a request for no sample, weights that give no
     /// numbers.
     pub fn generate_many(
         &self,
@@ -146,14 +146,14 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Most tokens that a sample of a request may have.
-    fn room(&self, request: &GenerateRequest<'_>) -> usize {
+    /// The most tokens that a sample of a request may have.
+    fn budget(&self, request: &GenerateRequest<'_>) -> usize {
         let left = self.context - request.prompt.tokens().len();
         request.options.max_tokens.min(left)
     }
 }
 
-/// A sequence that waits to be written: its prompt has been read.
+/// A sequence that waits to be generated: its prompt has been read.
 struct Waiting<S> {
     request: usize,
     sample: usize,
@@ -168,22 +168,22 @@ struct ReadPrompt<S> {
     time: Duration,
 }
 
-/// A sequence that is being written.
+/// A sequence that is being generated.
 struct Branch<'a, S> {
     request: usize,
     sample: usize,
     sequence: S,
     sampler: Sampler,
-    text: Certain<'a>,
+    text: StreamedText<'a>,
     tokens: Vec<u32>,
     logprobs: Vec<f32>,
     entropies: Vec<f32>,
     margins: Option<Vec<f32>>,
-    /// Most tokens.
-    room: usize,
+    /// The most tokens.
+    budget: usize,
     /// Tokens whose keys and values it is charged with.
     held: usize,
-    /// What became certain by the last token.
+    /// What the last token released.
     piece: String,
     finish: Option<Finish>,
     prompt_tokens: usize,
@@ -219,7 +219,7 @@ impl<B: Backend> Engine<B> {
             if active.is_empty() {
                 break;
             }
-            hand_out(&mut active, on_piece);
+            stream(&mut active, on_piece);
             self.retire(requests, &mut active, on_piece, &mut done);
             self.step(&mut active, writer)?;
         }
@@ -248,7 +248,7 @@ impl<B: Backend> Engine<B> {
         let mut indices: Vec<(usize, usize)> = Vec::new();
         for index in unread.clone() {
             let request = &requests[index];
-            // A prompt that is asked twice in a row is read once.
+            // A prompt that comes twice in a row is read once.
             let last = indices
                 .last()
                 .filter(|(last, _)| requests[*last].prompt.tokens() == request.prompt.tokens());
@@ -258,7 +258,7 @@ impl<B: Backend> Engine<B> {
             } else {
                 request.prompt.parts().1.len()
             };
-            let more = to_read + request.samples.min(free) * writer.room(request);
+            let more = to_read + request.samples.min(free) * writer.budget(request);
             if places >= free || (held > 0 && held + more > self.budget()) {
                 break;
             }
@@ -314,7 +314,7 @@ impl<B: Backend> Engine<B> {
             if finish != Finish::Cancelled {
                 let text = branch.text.finish();
                 if !text.is_empty() {
-                    // There is nothing left to break off.
+                    // There is nothing left to cancel.
                     let _ = on_piece(Piece {
                         request: branch.request,
                         sample: branch.sample,
@@ -325,7 +325,7 @@ impl<B: Backend> Engine<B> {
             let (request, sample) = (branch.request, branch.sample);
             let prompt = requests[request].prompt;
             let (sequence, written) = branch.end(finish);
-            if prompt.course() == Course::GoesOn {
+            if prompt.course() == Course::IsContinued {
                 let mut tokens = [prompt.tokens(), &written.tokens].concat();
                 // The last token was written and not read.
                 tokens.truncate(sequence.length());
@@ -368,26 +368,26 @@ impl<'a, S: Sequence> Branch<'a, S> {
     ) -> Result<Self, DecoderError> {
         let request = &requests[waiting.request];
         let prompt_tokens = request.prompt.tokens().len();
-        let room = writer.room(request);
+        let budget = writer.budget(request);
         let mut branch = Self {
             request: waiting.request,
             sample: waiting.sample,
-            sequence: waiting.prompt.sequence.branch(room.min(FIRST_ROOM))?,
+            sequence: waiting.prompt.sequence.branch(budget.min(FIRST_CAPACITY))?,
             sampler: Sampler::new(request.options.sampling, waiting.sample),
-            text: Certain::new(&request.options.stop),
+            text: StreamedText::new(&request.options.stop),
             tokens: Vec::new(),
             logprobs: Vec::new(),
             entropies: Vec::new(),
             margins: (request.options.sampling == Sampling::Greedy).then(Vec::new),
-            room,
-            held: room + request.prompt.parts().1.len().div_ceil(request.samples),
+            budget,
+            held: budget + request.prompt.parts().1.len().div_ceil(request.samples),
             piece: String::new(),
             finish: None,
             prompt_tokens,
             prompt_time: waiting.prompt.time,
             started: Instant::now(),
         };
-        if room == 0 {
+        if budget == 0 {
             branch.finish = Some(Finish::Length);
         } else {
             branch.take(&waiting.prompt.logits, writer)?;
@@ -412,7 +412,7 @@ impl<'a, S: Sequence> Branch<'a, S> {
         self.piece.push_str(self.text.extend(&whole));
         if self.text.stopped {
             self.finish = Some(Finish::StopString);
-        } else if self.tokens.len() == self.room {
+        } else if self.tokens.len() == self.budget {
             self.finish = Some(Finish::Length);
         }
         Ok(())
@@ -435,11 +435,8 @@ impl<'a, S: Sequence> Branch<'a, S> {
     }
 }
 
-/// Hands out what became certain. Who does not want more gets no more.
-fn hand_out<S>(
-    active: &mut [Branch<'_, S>],
-    on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>,
-) {
+/// Streams what was released. A text whose receiver breaks is cancelled.
+fn stream<S>(active: &mut [Branch<'_, S>], on_piece: &mut dyn FnMut(Piece<'_>) -> ControlFlow<()>) {
     for branch in active {
         let text = std::mem::take(&mut branch.piece);
         let piece = Piece {

@@ -28,7 +28,7 @@ impl GgufFile {
             format: "GGUF",
             reason,
         };
-        // Lengths and counts are looked at before anything of their size is made of them.
+        // Lengths and counts are checked before anything of their size is allocated.
         let head_bytes = gguf_header::length(&mut Reader::new(&file))
             .map_err(|error| corrupt(error.to_string()))?;
         let head = file.bytes(0..head_bytes)?.unwrap_or_default();

@@ -1,5 +1,5 @@
 //! The length of a GGUF file's header, found by walking over it. The reader that then takes it
-//! apart makes values of what it finds, so lengths and counts are held against bounds here first.
+//! apart makes values of what it finds, so lengths and counts are checked against bounds here first.
 
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Seek, SeekFrom};
 
@@ -76,7 +76,7 @@ impl<R: Read + Seek> Walk<R> {
                 return Err(broken(format!("a tensor has {dimensions} dimensions")));
             }
             let width = if self.is_first_version { 4 } else { 8 };
-            // Behind the dimensions stand the type and the place.
+            // The type and the offset follow the dimensions.
             self.skip(u64::from(dimensions) * width + 4 + 8)?;
         }
         Ok(())

@@ -77,9 +77,9 @@ impl<B: Backend> Graph<B> {
         })
     }
 
-    /// An empty sequence with room for some tokens.
-    pub(super) fn empty(&self, room: usize) -> Result<B::Sequence> {
-        self.backend.empty(self.layers, &self.heads, room)
+    /// An empty sequence with capacity for some tokens.
+    pub(super) fn empty(&self, capacity: usize) -> Result<B::Sequence> {
+        self.backend.empty(self.layers, &self.heads, capacity)
     }
 
     /// Bytes that a token's keys and values take.
@@ -87,9 +87,9 @@ impl<B: Backend> Graph<B> {
         2 * self.layers * self.heads.keys * self.heads.width * size_of::<f32>()
     }
 
-    /// Reads new tokens behind those of their sequences, all in one batch, and returns the final,
-    /// normalized hidden states of the selected rows, one behind the other. Rows are counted
-    /// through all inputs.
+    /// Reads new tokens after those of their sequences, all in one batch, and returns the final,
+    /// normalized hidden states of the selected rows, concatenated. Rows are numbered across all
+    /// inputs.
     pub(super) fn forward(
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
@@ -102,22 +102,21 @@ impl<B: Backend> Graph<B> {
         })
     }
 
-    /// As [`Graph::forward`], but returns the residual stream behind the first `blocks` blocks,
-    /// not normalized. The sequences are of no use afterwards.
+    /// As [`Graph::forward`], but returns the residual stream after layer `layer`, not
+    /// normalized. The sequences cannot be used afterwards.
     pub(super) fn residual(
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
         selected: &[usize],
-        blocks: usize,
+        layer: usize,
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let (x, _) = self.run(inputs, selected, blocks, None)?;
+            let (x, _) = self.run(inputs, selected, layer, None)?;
             self.backend.download(x)
         })
     }
 
-    /// As [`Graph::forward`], each row with its residual stream behind the first `blocks` blocks
-    /// after it.
+    /// As [`Graph::forward`], each row followed by its residual stream after layer `layer`.
     ///
     /// # Shapes
     /// Returns `[selected, 2 * hidden]`.
@@ -125,10 +124,10 @@ impl<B: Backend> Graph<B> {
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
         selected: &[usize],
-        blocks: usize,
+        layer: usize,
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let (x, residual) = self.run(inputs, selected, self.blocks.len(), Some(blocks))?;
+            let (x, residual) = self.run(inputs, selected, self.blocks.len(), Some(layer))?;
             let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
             let last = self.backend.download(x)?;
             let residual = residual.map(|x| self.backend.download(x)).transpose()?;
@@ -141,8 +140,8 @@ impl<B: Backend> Graph<B> {
         })
     }
 
-    /// The residual stream of the selected rows behind the first `blocks` blocks, and behind the
-    /// first `between` where that is wanted too.
+    /// The residual stream of the selected rows after the first `blocks` blocks, and after the first
+    /// `between` where that is requested too.
     fn run(
         &self,
         inputs: &mut [Input<'_, B::Sequence>],
@@ -169,7 +168,7 @@ impl<B: Backend> Graph<B> {
             _ => None,
         };
         for (layer, block) in self.blocks[..blocks].iter().enumerate() {
-            // Behind the last attention no row needs the others.
+            // After the last attention no row needs the others.
             let selected = (layer + 1 == blocks).then_some(wanted);
             x = block.forward(self, layer, x, &rotation, &mut runs, selected)?;
             if between == Some(layer + 1) {

@@ -1,4 +1,4 @@
-//! What a model makes of a prompt: its hidden states.
+//! The hidden states of prompts.
 
 use super::Decoder;
 use super::backend::Backend;
@@ -11,7 +11,7 @@ use super::runtime::with_engine;
 const GROUP: usize = 16;
 
 impl Decoder {
-    /// The residual stream at the last token of each prompt, behind the first `layer` blocks, not
+    /// The residual stream at the last token of each prompt, after layer `layer`, not
     /// normalized; 0 is the token's embedding.
     ///
     /// # Shapes
@@ -29,7 +29,7 @@ impl Decoder {
         }
     }
 
-    /// Refuses a layer that there is not, and prompts that do not fit.
+    /// Refuses a layer that does not exist, and prompts that do not fit.
     pub(super) fn check_states<'p>(
         &self,
         prompts: impl IntoIterator<Item = &'p Prompt>,

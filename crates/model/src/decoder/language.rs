@@ -18,8 +18,10 @@ impl Decoder {
         if let (Some(tokens), Some(sourced)) = (&self.sources, &prompt.sourced) {
             let read = tokens.read(sourced, &self.tokenizer)?.concat();
             let course = match sourced.knowledge {
-                Knowledge::Unwritten => Course::GoesOn,
-                Knowledge::Unchosen | Knowledge::Own(_) | Knowledge::Found { .. } => Course::Goes,
+                Knowledge::Unwritten => Course::IsContinued,
+                Knowledge::Unchosen | Knowledge::Own(_) | Knowledge::Found { .. } => {
+                    Course::Continues
+                }
             };
             return TokenPrompt::on_course(self.known(read)?, course);
         }

@@ -3,7 +3,6 @@
 
 mod adapter;
 mod backend;
-mod certain;
 mod chat;
 mod checkpoint;
 mod choose_sources;
@@ -11,6 +10,7 @@ mod config;
 mod cpu;
 mod engine;
 mod error;
+mod escaping;
 mod export;
 mod family;
 mod file_names;
@@ -24,15 +24,15 @@ mod options;
 mod origin;
 mod prompt;
 mod prompt_form;
-mod quotation;
 mod replacement;
 mod runtime;
 mod sampling;
 mod score;
 mod shards;
+mod shared_prefix;
 mod source_tokens;
 mod source_vocabulary;
-mod stems;
+mod streamed_text;
 mod template;
 mod tensors;
 mod tokenizer;
@@ -104,13 +104,13 @@ impl Decoder {
         })
     }
 
-    /// The architecture's numbers.
+    /// The architecture.
     #[must_use]
     pub fn config(&self) -> &DecoderConfig {
         &self.config
     }
 
-    /// Most tokens that a prompt and its answer may have together.
+    /// The most tokens that a prompt and its answer may have together.
     #[must_use]
     pub fn context_tokens(&self) -> usize {
         self.config.context
@@ -123,7 +123,7 @@ impl Decoder {
         &self.fingerprint
     }
 
-    /// How prompts with instruction and examples are put before it.
+    /// The form in which it reads prompts with instruction and examples.
     #[must_use]
     pub fn prompt_form(&self) -> PromptForm {
         self.prompt_form
@@ -135,9 +135,9 @@ impl Decoder {
         self.chat.is_some()
     }
 
-    /// A prompt of plain text, `shared` followed by `rest`. What many prompts share is computed
-    /// once and kept. Special tokens written in it are read as ordinary text, so that whoever wrote
-    /// a part of it cannot end the prompt or speak for another.
+    /// A prompt of plain text, `shared` followed by `rest`. The shared prefix is computed once and
+    /// cached. Special tokens written in it are read as ordinary text, so that whoever wrote a part
+    /// of it cannot end the prompt or speak for another.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, or an empty one.
@@ -168,8 +168,8 @@ impl Decoder {
             .ok_or_else(|| DecoderError::ChatTemplate {
                 reason: "the model has none".to_owned(),
             })?;
-        let messages = quotation::quoted(messages, &self.tokenizer)?;
-        let encode = |text: &str| self.known(quotation::encode(text, &self.tokenizer)?);
+        let messages = escaping::escaped(messages, &self.tokenizer)?;
+        let encode = |text: &str| self.known(escaping::encode(text, &self.tokenizer)?);
         let tokens = encode(&template.render(&messages, true)?)?;
         // Not every template takes a part of a conversation; then nothing is shared.
         let shared = messages

@@ -34,7 +34,7 @@ impl Device {
         }
     }
 
-    /// The device of candle's on which tensors lie.
+    /// The candle device that holds the tensors.
     ///
     /// # Errors
     /// A device that is not there, or that ken was built without.

@@ -1,5 +1,5 @@
-//! What ken knows of what was trained and the formats of others do not ask for: a file beside the
-//! weights or the adapter.
+//! What ken records of a training beyond the formats of others: a file beside the weights or the
+//! adapter.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub struct Origin {
     pub base: String,
     /// What it was trained for.
     pub purpose: String,
-    /// How prompts were put before the model in training.
+    /// The form of prompts in training.
     #[serde(default)]
     pub prompt: PromptForm,
     /// Whose knowledge it says something of, where it does.
@@ -27,7 +27,7 @@ pub struct Origin {
     /// The tokens by which it chooses a source and marks knowledge, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<SourceTokens>,
-    /// The share of all questions of which it was not taught the source, where it chooses one.
+    /// The share of all questions whose source it was not trained on, where it chooses one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<f64>,
 }
@@ -75,7 +75,7 @@ impl Origin {
         )?)
     }
 
-    /// What stands in its file.
+    /// The contents of its file.
     ///
     /// # Errors
     /// Numbers that JSON does not know.

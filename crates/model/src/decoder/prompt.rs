@@ -1,4 +1,4 @@
-//! Prompts: tokens, and how many of the first many prompts share.
+//! Tokenized prompts, and the prefixes that many of them share.
 
 use super::error::DecoderError;
 use super::tokenizer::Reading;
@@ -10,24 +10,23 @@ pub struct Prompt {
     shared: usize,
     /// How texts that continue the prompt are read.
     reading: Reading,
-    /// Whether it may go on from what was read before, and whether what is written behind it is
-    /// kept to go on from.
+    /// Whether it may continue what was read before, and whether others may continue it.
     course: Course,
 }
 
-/// Where a prompt stands among others that go on from one another.
+/// How a prompt relates to others in a chain of which each continues the one before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
-    /// It stands alone.
+    /// It is in no chain.
     Alone,
-    /// It goes on from one that was read before.
-    Goes,
-    /// The same, and another will go on from what is written behind it.
-    GoesOn,
+    /// It continues one that was read before.
+    Continues,
+    /// The same, and another will continue the text generated for it.
+    IsContinued,
 }
 
 impl Prompt {
-    /// `shared` is the tokenized beginning that other prompts have as well.
+    /// `shared` is the tokenized prefix that other prompts have as well.
     pub(super) fn new(tokens: Vec<u32>, shared: &[u32]) -> Result<Self, DecoderError> {
         if tokens.is_empty() {
             return Err(DecoderError::EmptyText { what: "prompt" });
@@ -47,7 +46,7 @@ impl Prompt {
         })
     }
 
-    /// A prompt that is one of several that go on from one another.
+    /// A prompt in a chain.
     pub(super) fn on_course(tokens: Vec<u32>, course: Course) -> Result<Self, DecoderError> {
         Ok(Self {
             course,
@@ -55,7 +54,7 @@ impl Prompt {
         })
     }
 
-    /// Where it stands among others.
+    /// How it relates to others.
     pub(super) fn course(&self) -> Course {
         self.course
     }

@@ -1,5 +1,5 @@
-//! How a prompt is put before a decoder: with all its words, or without instruction and worked
-//! examples. Which of the two a checkpoint was trained for stands in its `config.json`.
+//! The form in which a decoder reads prompts: whole, or without instruction and worked examples. The
+//! `config.json` of a checkpoint says which of the two it was trained for.
 
 use std::fmt;
 use std::path::Path;
@@ -31,7 +31,7 @@ impl FromStr for PromptForm {
     }
 }
 
-/// How a prompt is put before a decoder.
+/// The form in which a decoder reads prompts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromptForm {
@@ -53,7 +53,7 @@ impl PromptForm {
         }
     }
 
-    /// A prompt in this form: what all prompts of its kind share, and the rest.
+    /// A prompt in this form: the prefix that all prompts of its kind share, and the rest.
     #[must_use]
     pub fn text(self, prompt: &Prompt) -> (String, &str) {
         match self {
@@ -62,11 +62,11 @@ impl PromptForm {
         }
     }
 
-    /// Reads the form from a `config.json`, of which nothing else is looked at; with all its words
-    /// where the file says nothing.
+    /// Reads the form from a `config.json`, and nothing else of it; [`PromptForm::Examples`] where the
+    /// file does not say.
     ///
     /// # Errors
-    /// A form that there is not.
+    /// A form that does not exist.
     pub(super) fn from_hugging_face(path: &Path) -> Result<Self, DecoderError> {
         let text =
             small_file::text(path, MOST_SETTINGS_BYTES).map_err(|e| DecoderError::io(path, e))?;

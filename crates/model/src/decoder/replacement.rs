@@ -1,5 +1,5 @@
-//! Putting new files of a model or an adapter into a folder in the place of old ones, so that the
-//! folder opens as the one or as the other, or is refused as incomplete, wherever the writing ends.
+//! Replacing the files of a model or an adapter in a folder, so that the folder opens as the old one or
+//! as the new one, or is refused as incomplete, wherever the writing ends.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const NAMING: [&str; 2] = [CONFIG_FILE, SETTINGS_FILE];
 
 /// New files for a folder, written beside the old ones.
 ///
-/// [`Replacement::stage`] writes each file under another name and brings it to the disk; what lay in
+/// [`Replacement::stage`] writes each file under another name and syncs it to disk; what was in
 /// the folder still opens. [`Replacement::commit`] then takes the last step in this order, each
 /// part of it on the disk before the next:
 ///
@@ -23,7 +23,7 @@ const NAMING: [&str; 2] = [CONFIG_FILE, SETTINGS_FILE];
 /// 2. The other new files take their names, and old ones that have no successor are removed.
 /// 3. The new `config.json` or `adapter_config.json` takes its name: the folder opens as the new model.
 ///
-/// Between 1 and 3 lie renames only, so what takes long is done before. Dropped without a commit, it
+/// Between 1 and 3 there are only renames, so what takes long is done before. Dropped without a commit, it
 /// leaves the old files as they are.
 #[derive(Debug)]
 pub struct Replacement {
@@ -46,7 +46,7 @@ impl Replacement {
         })
     }
 
-    /// Writes a file beside its place and brings its contents to the disk.
+    /// Writes a file under a temporary name and syncs it to disk.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -76,7 +76,7 @@ impl Replacement {
         self.kept.push(name.to_owned());
     }
 
-    /// Puts the new files in the place of the old ones.
+    /// Replaces the old files by the new ones.
     ///
     /// # Errors
     /// Files that cannot be removed, renamed or synced.
@@ -111,7 +111,7 @@ impl Replacement {
     }
 }
 
-/// Large models lie in several files, and one that lists them.
+/// Large models are several files, and one that lists them.
 fn is_weights(name: &str) -> bool {
     name.starts_with("model") && (name.ends_with(".safetensors") || name.ends_with(INDEX_END))
 }
@@ -124,8 +124,8 @@ fn is_of_model(name: &str) -> bool {
         || [ORIGIN_FILE, TENSORS_FILE].contains(&name)
 }
 
-/// Whether a folder without `config.json` holds a model of which that is the only thing missing, or
-/// in the place of which another was being put.
+/// Whether a folder without `config.json` holds a model that lacks only that file, or that was being
+/// replaced.
 pub(super) fn is_begun(folder: &Path) -> bool {
     let names = ken_storage::names(folder).unwrap_or_default();
     let staged = format!("{CONFIG_FILE}.tmp");

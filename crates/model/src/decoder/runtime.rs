@@ -1,4 +1,4 @@
-//! Where and how exactly a decoder computes.
+//! Where and in which precision a decoder computes.
 
 use std::sync::OnceLock;
 
@@ -13,8 +13,8 @@ use super::weights::Weights;
 use crate::kernels::Precision;
 use crate::kernels::matrix::WeightFormat;
 
-/// From so many parameters on, weights are held in 8 bits where nobody says otherwise: in 32 they
-/// would not fit into the memory of most machines.
+/// From this many parameters on, weights are held in 8 bits by default: in 32 they would not fit into
+/// the memory of most machines.
 const LARGE: usize = 2_000_000_000;
 
 /// A graph on its backend.
@@ -86,13 +86,13 @@ impl Engines {
         })
     }
 
-    /// What scores, and writes what is not drawn at random.
+    /// The runtime that scores, and generates what is not sampled.
     pub(super) fn exact(&self) -> &Runtime {
         &self.exact
     }
 
-    /// Who writes what: runtimes with the indices of requests, of which it is given whether they
-    /// are drawn at random.
+    /// Which runtime generates what: runtimes with the indices of their requests. `drawn` says of each
+    /// request whether it is sampled.
     ///
     /// # Errors
     /// A tensor that cannot be read, when the drawing runtime is made.

@@ -89,7 +89,7 @@ impl Sampler {
     }
 }
 
-/// The probabilities that logits stand for, as weights in blocks.
+/// The softmax of logits, as weights in blocks.
 struct Distribution<'a> {
     logits: &'a [f32],
     top: f32,
@@ -206,7 +206,7 @@ fn first_of_greatest(values: &[f32]) -> u32 {
     values.iter().position(|&value| value == top).unwrap_or(0) as u32
 }
 
-/// The tokens that may be drawn, likeliest first, with weights proportional to their chances.
+/// The tokens that may be sampled, most likely first, with weights proportional to their probabilities.
 fn nucleus(
     logits: &[f32],
     temperature: f32,
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn top_k_and_top_p_keep_the_likeliest() {
+    fn top_k_and_top_p_keep_the_most_likely() {
         let logits = [0.0f32, 2.0, 1.0, -1.0].map(|x| x * std::f32::consts::LN_2);
         let tokens = |k, p| {
             nucleus(&logits, 1.0, k, p)

@@ -1,5 +1,5 @@
-//! The tokens by which a model marks where knowledge comes from (SR-RAG, section 3.2): one behind the
-//! question, one for each source, one behind the knowledge.
+//! The tokens by which a model marks where knowledge comes from (SR-RAG, section 3.2): one after the
+//! question, one for each source, one after the knowledge.
 
 use ken_language::{Knowledge, Sourced};
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ use super::tokenizer::{Reading, TextTokenizer};
 /// The tokens of a model that chooses its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceTokens {
-    /// Ends the question; behind it a source is chosen.
+    /// Ends the question; a source is chosen after it.
     pub end_of_question: u32,
-    /// Ends the knowledge; behind it the answer is written.
+    /// Ends the knowledge; the answer is generated after it.
     pub end_of_knowledge: u32,
     /// The model itself.
     pub own: u32,
@@ -29,7 +29,7 @@ pub struct CorpusToken {
     pub token: u32,
 }
 
-/// The tokens of a question and of what stands behind it, in their order.
+/// The tokens of a question and of what follows it, in their order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourcedTokens {
     /// The question and its end.
@@ -87,7 +87,7 @@ impl SourceTokens {
         named.or_else(only).map(|corpus| corpus.token)
     }
 
-    /// A question and what stands behind it as the model reads it. What people or documents wrote
+    /// A question and what follows it as the model reads it. What people or documents wrote
     /// cannot hold any of these tokens.
     pub(super) fn read(
         &self,

@@ -7,7 +7,7 @@ use super::checkpoint::Checkpoint;
 use super::error::DecoderError;
 use super::source_tokens::{CorpusToken, SourceTokens, SourcedTokens};
 
-/// A question and what stands behind it as text.
+/// A question and what follows it as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourcedText {
     /// The question and its end.
@@ -20,7 +20,7 @@ pub struct SourcedText {
     pub answer: String,
 }
 
-/// What stands in a vocabulary for uses to come is called so by those who make models.
+/// What the makers of models call entries of a vocabulary that are reserved for later use.
 const RESERVED: [&str; 4] = ["reserved", "unused", "placeholder", "extra_id"];
 
 /// Bytes that no text in UTF-8 has. Vocabularies of SentencePiece have an entry for each.
@@ -31,7 +31,7 @@ const IMPOSSIBLE_BYTES: [u8; 13] = [
 impl Checkpoint {
     /// Takes tokens for marking the knowledge of sources: the model's own where it has been trained
     /// to choose among just these, those that are called so, and else entries of the vocabulary that
-    /// are kept for uses to come or that no text has.
+    /// are reserved for later use or that no text has.
     ///
     /// # Errors
     /// A vocabulary with too few of them.
@@ -78,7 +78,7 @@ impl Checkpoint {
         })
     }
 
-    /// Entries of the vocabulary that no text has: those that are kept for uses to come, those
+    /// Entries of the vocabulary that no text has: those that are reserved for later use, those
     /// without a text at all, special tokens that neither end a text nor belong to a chat, and bytes
     /// that no text has.
     fn free_tokens(&self) -> Vec<u32> {
@@ -104,7 +104,7 @@ impl Checkpoint {
         free
     }
 
-    /// A question and what stands behind it as text, with the marks written as the vocabulary calls
+    /// A question and what follows it as text, with the marks written as the vocabulary calls
     /// them: for tools that train elsewhere. `None` where a mark has no name.
     #[must_use]
     pub fn sourced_text(&self, tokens: &SourceTokens, sourced: &Sourced) -> Option<SourcedText> {
@@ -126,7 +126,7 @@ impl Checkpoint {
         })
     }
 
-    /// The tokens of a question and of what stands behind it.
+    /// The tokens of a question and of what follows it.
     ///
     /// # Errors
     /// A text that the tokenizer refuses, a corpus that has no token.

@@ -1,4 +1,4 @@
-//! The forward pass on candle's tensors: for GPUs, and wherever gradients are wanted. Every operation
+//! The forward pass on candle's tensors: for GPUs, and wherever gradients are needed. Every operation
 //! has a gradient.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Sequence for TensorSequence {
         self.length += tokens;
     }
 
-    fn branch(self: &Arc<Self>, _room: usize) -> Result<Self> {
+    fn branch(self: &Arc<Self>, _capacity: usize) -> Result<Self> {
         // Tensors are shared, never changed.
         Ok(Self::clone(self))
     }
@@ -63,7 +63,7 @@ impl Backend for Tensors {
         Ok((self.upload(cos, half)?, self.upload(sin, half)?))
     }
 
-    fn empty(&self, layers: usize, _heads: &Heads, _room: usize) -> Result<TensorSequence> {
+    fn empty(&self, layers: usize, _heads: &Heads, _capacity: usize) -> Result<TensorSequence> {
         Ok(TensorSequence {
             layers: vec![None; layers],
             length: 0,
@@ -120,7 +120,7 @@ impl Backend for Tensors {
             queries = rms_norm_slow(&queries.contiguous()?, &norms.query, heads.epsilon)?;
             keys = rms_norm_slow(&keys.contiguous()?, &norms.key, heads.epsilon)?;
         }
-        // Heads first, as rotation and products want it.
+        // Heads first, as rotation and products need it.
         let heads_first = |x: &Tensor| x.transpose(0, 1)?.contiguous();
         let rotated = |x: &Tensor| -> Result<Tensor> {
             Ok(rope_slow(&heads_first(x)?.unsqueeze(0)?, cos, sin)?.squeeze(0)?)
@@ -178,7 +178,7 @@ impl Tensors {
         let (_, tokens, width) = queries.dims3()?;
         let length = start + tokens;
         let group = heads.queries / heads.keys;
-        // The query heads that share a key head stand one below the other.
+        // The query heads that share a key head are stacked.
         let queries = queries
             .contiguous()?
             .reshape((heads.keys, group * tokens, width))?;

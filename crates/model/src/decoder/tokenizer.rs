@@ -33,19 +33,19 @@ const USER_DEFINED: f64 = 4.0;
 
 /// The pattern by which Llama 3 splits text into words before merging.
 const LLAMA3_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
-/// The same for Qwen2 and Qwen3, where every digit stands alone.
+/// The same for Qwen2 and Qwen3, where every digit is separate.
 const QWEN2_WORDS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
 /// Bytes that are looked up to find the merges of SentencePiece's pieces. The vocabularies of models take
 /// some tens of megabytes.
 const MOST_LOOKED_UP_BYTES: u64 = 1 << 31;
 
-/// What a special token that is written out in a text counts as.
+/// How a special token that is written out in a text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// The letters that it is written with: for texts that people or documents wrote.
+    /// As the letters that it is written with: for texts that people or documents wrote.
     Plain,
-    /// The token: for texts that hold a model's own markup.
+    /// As the token: for texts that hold a model's own markup.
     Markup,
 }
 
@@ -64,7 +64,7 @@ impl TextTokenizer {
     pub(super) fn from_json(path: &Path, content: &[u8]) -> Result<Self, DecoderError> {
         let read = || {
             let mut tokenizer = Tokenizer::from_bytes(content)?;
-            // Neither is wanted here, whatever was saved with the file.
+            // Neither applies here, whatever was saved with the file.
             tokenizer.with_padding(None).with_truncation(None)?;
             Ok(tokenizer)
         };
@@ -146,8 +146,8 @@ impl TextTokenizer {
             .collect())
     }
 
-    /// The ids of a text that stands behind another. SentencePiece puts a space before a text,
-    /// which is wanted at its beginning only.
+    /// The ids of a text that follows another. SentencePiece puts a space before a text, which belongs
+    /// at the start of the whole only.
     pub(super) fn encode_continuation(
         &self,
         text: &str,
@@ -373,7 +373,7 @@ fn sentence_piece_bpe(metadata: &Metadata<'_>, tokens: &[&str]) -> Result<Tokeni
     Ok(tokenizer)
 }
 
-/// Marks control tokens as special and adds the beginning-of-text token where the model wants one.
+/// Marks control tokens as special and adds the beginning-of-text token where the model uses one.
 fn add_special_tokens(
     metadata: &Metadata<'_>,
     tokens: &[&str],

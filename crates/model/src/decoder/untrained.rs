@@ -1,4 +1,4 @@
-//! Writing a decoder that has learned nothing yet: a folder with configuration, tokenizer and random
+//! Writing an untrained decoder: a folder with configuration, tokenizer and random
 //! weights, as [`super::Decoder`] loads it. It trains nothing, and draws no random numbers itself.
 
 use std::collections::BTreeMap;
@@ -31,11 +31,11 @@ pub struct Untrained {
     pub layers: usize,
     /// Heads; divides `hidden`.
     pub heads: usize,
-    /// Most tokens that a prompt and its answer may have together.
+    /// The most tokens that a prompt and its answer may have together.
     pub context: usize,
     /// The token that begins and ends a text.
     pub end_token: u32,
-    /// How prompts are put before it.
+    /// The form in which it reads prompts.
     pub prompt: PromptForm,
 }
 

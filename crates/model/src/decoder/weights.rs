@@ -78,13 +78,13 @@ impl Part {
     }
 }
 
-/// Where the weights lie, and what was learned on top of them.
+/// The stored weights, and an adapter on top of them.
 pub(super) struct Weights {
     file: WeightFile,
     adapter: Option<Adapter>,
 }
 
-/// Where the weights lie.
+/// The files of weights.
 pub(super) enum WeightFile {
     Gguf(GgufFile),
     Safetensors {
@@ -182,7 +182,7 @@ impl WeightFile {
                 let file = holders.get(name).and_then(|&holder| files.get(holder));
                 match file.and_then(|file| Some((file, file.info(name)?))) {
                     Some((file, info)) => loaded(file, info),
-                    // It was there when its shape was looked at.
+                    // It was there when its shape was checked.
                     None => Err(DecoderError::MissingTensor {
                         path: self.path().to_path_buf(),
                         name: name.to_owned(),
@@ -211,7 +211,7 @@ impl WeightFile {
 }
 
 impl Weights {
-    /// Weights with nothing learned on top of them.
+    /// Weights without an adapter.
     pub(super) fn new(file: WeightFile) -> Self {
         Self {
             file,
@@ -227,13 +227,13 @@ impl Weights {
         }
     }
 
-    /// Refuses files that were written to since they were opened.
+    /// Refuses files that have changed since they were opened.
     pub(super) fn check_unchanged(&self) -> Result<(), DecoderError> {
         let files = self.file.files();
         Ok(files.into_iter().try_for_each(ReadAt::check_unchanged)?)
     }
 
-    /// The folder that they lie in; `None` where they lie in a GGUF file.
+    /// Their folder; `None` where they are in a GGUF file.
     pub(super) fn folder(&self) -> Option<&Path> {
         match &self.file {
             WeightFile::Gguf(_) => None,
@@ -335,7 +335,7 @@ impl Weights {
     }
 }
 
-/// llama.cpp stores the rows of Llama's query and key projections so that a rotary pair stands
+/// llama.cpp stores the rows of Llama's query and key projections so that a rotary pair is
 /// side by side (row `2i + j` of a head); the graph wants the pair half a head apart, as Hugging
 /// Face stores it (row `i + j * width / 2`). Rows are moved as stored bytes, whatever their type.
 fn halve_rotary_pairs(tensor: &QTensor, head_width: usize) -> Result<QTensor, DecoderError> {

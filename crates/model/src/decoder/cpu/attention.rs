@@ -1,5 +1,5 @@
 //! Attention of new tokens to all that their sequences hold. Query heads that share a key head are
-//! worked on together.
+//! computed together.
 
 use std::cell::RefCell;
 
@@ -66,7 +66,7 @@ pub(super) fn rotate(
         });
 }
 
-/// Stores every row's keys and values behind those of its sequence.
+/// Stores every row's keys and values after those of its sequence.
 pub(super) fn store(
     projected: &Rows,
     layer: &AttentionLayer<'_, Vec<f32>>,
@@ -164,7 +164,7 @@ impl Task<'_> {
         }
     }
 
-    /// The segments as a head reads them. The last holds tokens that do not count yet.
+    /// The segments as a head reads them. The last one holds tokens that are not counted yet.
     fn keys<'a>(
         &self,
         segments: &[&'a Segment],

@@ -2,8 +2,8 @@
 //! everything between them in fused passes over rows, in as many threads as the current rayon pool
 //! has.
 //!
-//! Each row is computed by the same operations in the same order whatever stands beside it, so
-//! results are equal to the last bit in any batch.
+//! Each row is computed by the same operations in the same order whatever is beside it, so
+//! results are bit-identical in any batch.
 
 mod attention;
 mod segment;
@@ -63,8 +63,13 @@ impl Backend for Cpu {
         Ok(Rotation { cos, sin, half })
     }
 
-    fn empty(&self, layers: usize, heads: &Heads, room: usize) -> Result<CpuSequence> {
-        Ok(CpuSequence::empty(layers, heads.keys, heads.width, room))
+    fn empty(&self, layers: usize, heads: &Heads, capacity: usize) -> Result<CpuSequence> {
+        Ok(CpuSequence::empty(
+            layers,
+            heads.keys,
+            heads.width,
+            capacity,
+        ))
     }
 
     fn embed(&self, table: &Rows, tokens: &[u32]) -> Result<Rows> {

@@ -1,5 +1,5 @@
-//! Keys and values of what was read. A sequence is a chain of segments: its own, which grows, behind
-//! those of the sequences that it goes on from, which are shared and never change.
+//! Keys and values of the tokens read so far. A sequence is a chain of segments: those of the sequences
+//! that it continues, which are shared and never change, then its own, which grows.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(in crate::decoder) struct CpuSequence {
     own: Segment,
 }
 
-/// Tokens that a segment grows by at least.
+/// The least number of tokens that a segment grows by.
 const GROWTH: usize = LANES;
 
 /// The keys and values of some tokens in every layer.
@@ -30,11 +30,11 @@ pub(super) struct Segment {
 }
 
 impl CpuSequence {
-    pub(super) fn empty(layers: usize, kv_heads: usize, width: usize, room: usize) -> Self {
+    pub(super) fn empty(layers: usize, kv_heads: usize, width: usize, capacity: usize) -> Self {
         Self {
             parent: None,
             shared: 0,
-            own: Segment::new(layers * kv_heads, kv_heads, width, room),
+            own: Segment::new(layers * kv_heads, kv_heads, width, capacity),
         }
     }
 
@@ -65,19 +65,19 @@ impl Sequence for CpuSequence {
         self.own.length += tokens;
     }
 
-    fn branch(self: &Arc<Self>, room: usize) -> Result<Self, DecoderError> {
+    fn branch(self: &Arc<Self>, capacity: usize) -> Result<Self, DecoderError> {
         let own = &self.own;
         Ok(Self {
             parent: Some(Arc::clone(self)),
             shared: self.length(),
-            own: Segment::new(own.heads.len(), own.kv_heads, own.width, room),
+            own: Segment::new(own.heads.len(), own.kv_heads, own.width, capacity),
         })
     }
 }
 
 impl Segment {
-    fn new(heads: usize, kv_heads: usize, width: usize, room: usize) -> Self {
-        let capacity = room.max(1).next_multiple_of(GROWTH);
+    fn new(heads: usize, kv_heads: usize, width: usize, capacity: usize) -> Self {
+        let capacity = capacity.max(1).next_multiple_of(GROWTH);
         Self {
             kv_heads,
             width,
@@ -87,7 +87,7 @@ impl Segment {
         }
     }
 
-    /// Tokens that count.
+    /// Tokens written so far.
     pub(super) fn length(&self) -> usize {
         self.length
     }
@@ -97,7 +97,7 @@ impl Segment {
         &self.heads[layer * self.kv_heads + head]
     }
 
-    /// Makes room for more tokens.
+    /// Grows the capacity for more tokens.
     pub(super) fn reserve(&mut self, more: usize) {
         let needed = self.length + more;
         if needed <= self.capacity {
@@ -110,7 +110,7 @@ impl Segment {
         self.capacity = capacity;
     }
 
-    /// Writes a token's key and value behind the segment's tokens, `ahead` places further on.
+    /// Writes a token's key and value, `ahead` places after the segment's last token.
     pub(super) fn write(
         &mut self,
         layer: usize,

@@ -1,16 +1,16 @@
-//! Which part of a growing text can be given out.
+//! Incremental detokenization: which part of a growing text can be streamed.
 
-/// The part of a growing text that can no longer change: whole characters that do not belong to
-/// the beginning of a stop string.
-pub(super) struct Certain<'a> {
+/// A growing text, and how much of it was released: the part that can no longer change, which are
+/// whole characters that cannot be the start of a stop string.
+pub(super) struct StreamedText<'a> {
     stop: &'a [String],
     text: String,
     released: usize,
-    /// Whether a stop string came.
+    /// Whether a stop string was generated.
     pub(super) stopped: bool,
 }
 
-impl<'a> Certain<'a> {
+impl<'a> StreamedText<'a> {
     pub(super) fn new(stop: &'a [String]) -> Self {
         Self {
             stop,
@@ -20,7 +20,7 @@ impl<'a> Certain<'a> {
         }
     }
 
-    /// Takes the whole text so far and returns what became certain.
+    /// Takes the whole text so far and returns what can be released now.
     pub(super) fn extend(&mut self, whole: &str) -> &str {
         self.text = whole.to_owned();
         let found = self
@@ -29,7 +29,7 @@ impl<'a> Certain<'a> {
             .filter(|stop| !stop.is_empty())
             .filter_map(|stop| self.text.find(stop.as_str()))
             .min();
-        let certain = if let Some(at) = found {
+        let end = if let Some(at) = found {
             self.text.truncate(at);
             self.stopped = true;
             at
@@ -40,16 +40,16 @@ impl<'a> Certain<'a> {
                 .len();
             whole - self.overlap_with_stop(&self.text[..whole])
         };
-        self.release(certain)
+        self.release(end)
     }
 
-    /// Ends the text: what was held back is certain now.
+    /// Ends the text and releases what was held back.
     pub(super) fn finish(&mut self) -> &str {
         self.release(self.text.len())
     }
 
     pub(super) fn released(&self) -> &str {
-        // The tokenizer may have changed its mind about characters already given out.
+        // The tokenizer may have changed characters that were released already.
         let most = self.released.min(self.text.len());
         let end = (0..=most).rev().find(|at| self.text.is_char_boundary(*at));
         &self.text[..end.unwrap_or_default()]
@@ -61,7 +61,7 @@ impl<'a> Certain<'a> {
             self.released = self.released.max(up_to);
             &self.text[from..up_to]
         } else {
-            // The tokenizer changed its mind about characters already given out.
+            // The tokenizer changed characters that were released already.
             ""
         }
     }
@@ -71,7 +71,7 @@ impl<'a> Certain<'a> {
         self.stop
             .iter()
             .flat_map(|stop| stop.char_indices().map(|(at, _)| &stop[..at]))
-            .filter(|beginning| text.ends_with(*beginning))
+            .filter(|start| text.ends_with(*start))
             .map(str::len)
             .max()
             .unwrap_or(0)
@@ -85,27 +85,27 @@ mod tests {
 
     fn stream(pieces: &[&str], stop: &[&str]) -> (Vec<String>, String, bool) {
         let stop: Vec<String> = stop.iter().map(|s| (*s).to_owned()).collect();
-        let mut certain = Certain::new(&stop);
+        let mut text = StreamedText::new(&stop);
         let (mut whole, mut out) = (String::new(), Vec::new());
         for piece in pieces {
             whole.push_str(piece);
-            out.push(certain.extend(&whole).to_owned());
-            if certain.stopped {
+            out.push(text.extend(&whole).to_owned());
+            if text.stopped {
                 break;
             }
         }
-        out.push(certain.finish().to_owned());
-        (out, certain.released().to_owned(), certain.stopped)
+        out.push(text.finish().to_owned());
+        (out, text.released().to_owned(), text.stopped)
     }
 
     #[test]
     fn characters_that_change_afterwards_break_nothing() {
-        let mut certain = Certain::new(&[]);
-        assert_eq!(certain.extend("ab\u{fffd}c"), "ab\u{fffd}c");
+        let mut text = StreamedText::new(&[]);
+        assert_eq!(text.extend("ab\u{fffd}c"), "ab\u{fffd}c");
         // The bytes of before and after have become one character: what was given out ends inside.
-        assert_eq!(certain.extend("abc\u{1f600}"), "");
-        assert_eq!(certain.released(), "abc");
-        assert_eq!(certain.finish(), "");
+        assert_eq!(text.extend("abc\u{1f600}"), "");
+        assert_eq!(text.released(), "abc");
+        assert_eq!(text.finish(), "");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Prompts that stand beside one another and begin alike, as those with evidence and with the same
-//! evidence masked: what they begin with is read once. No bit of what comes of them depends on it.
+//! Neighboring prompts with a common prefix, such as one with evidence and one with the same evidence
+//! masked: the prefix is read once. Results do not depend on it, bit for bit.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,31 +9,30 @@ use super::engine::{Depth, Engine, Reading};
 use super::error::DecoderError;
 use super::prompt::{Course, Prompt};
 
-/// Tokens from which on a beginning is worth a segment of its own.
-const WORTH: usize = 32;
+/// The shortest common prefix, in tokens, that is worth a segment of its own.
+const SHORTEST: usize = 32;
 
-/// Prompts that stand beside one another, and how many tokens all of them begin with where they are
-/// several.
-struct Stem {
+/// Neighboring prompts, and the length in tokens of their common prefix where they are several.
+struct Group {
     prompts: Range<usize>,
     tokens: usize,
 }
 
 impl<B: Backend> Engine<B> {
-    /// Makes ready to read prompts to their last tokens, whose hidden states are wanted; what several
-    /// of them begin with is read by then.
+    /// Prepares to read prompts to their last tokens, whose hidden states are requested. Common
+    /// prefixes are read already.
     pub(super) fn readings(
         &self,
         prompts: &[&Prompt],
     ) -> Result<Vec<Reading<B::Sequence>>, DecoderError> {
-        let stems = stems(prompts);
-        let mut beginnings = stems
+        let groups = groups(prompts);
+        let mut prefixes = groups
             .iter()
-            .filter(|stem| stem.prompts.len() > 1)
-            .map(|stem| {
-                let first = prompts[stem.prompts.start];
+            .filter(|group| group.prompts.len() > 1)
+            .map(|group| {
+                let first = prompts[group.prompts.start];
                 let (known, _) = first.parts();
-                let tokens = &first.tokens()[known.len()..stem.tokens];
+                let tokens = &first.tokens()[known.len()..group.tokens];
                 Ok(Reading {
                     sequence: self.after(known, tokens.len())?,
                     tokens: tokens.to_vec(),
@@ -41,18 +40,18 @@ impl<B: Backend> Engine<B> {
                 })
             })
             .collect::<Result<Vec<_>, DecoderError>>()?;
-        self.read(&mut beginnings, Depth::Final)?;
-        let mut beginnings = beginnings.into_iter();
+        self.read(&mut prefixes, Depth::Final)?;
+        let mut prefixes = prefixes.into_iter();
         let mut readings = Vec::with_capacity(prompts.len());
-        for stem in stems {
-            let several = stem.prompts.len() > 1;
-            let beginning = several.then(|| beginnings.next()).flatten();
-            let beginning = beginning.map(|reading| Arc::new(reading.sequence));
-            for prompt in &prompts[stem.prompts] {
+        for group in groups {
+            let several = group.prompts.len() > 1;
+            let prefix = several.then(|| prefixes.next()).flatten();
+            let prefix = prefix.map(|reading| Arc::new(reading.sequence));
+            for prompt in &prompts[group.prompts] {
                 let tokens = prompt.tokens();
-                let (sequence, known) = match &beginning {
-                    Some(read) => (read.branch(tokens.len() - stem.tokens)?, stem.tokens),
-                    None => self.behind(prompt)?,
+                let (sequence, known) = match &prefix {
+                    Some(read) => (read.branch(tokens.len() - group.tokens)?, group.tokens),
+                    None => self.continuing(prompt)?,
                 };
                 readings.push(Reading {
                     tokens: tokens[known..].to_vec(),
@@ -65,11 +64,11 @@ impl<B: Backend> Engine<B> {
     }
 }
 
-/// Parts prompts into those that begin alike.
-fn stems(prompts: &[&Prompt]) -> Vec<Stem> {
-    let mut stems: Vec<Stem> = Vec::new();
+/// Groups neighboring prompts by common prefixes.
+fn groups(prompts: &[&Prompt]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
     for (index, prompt) in prompts.iter().enumerate() {
-        if let Some(last) = stems.last_mut()
+        if let Some(last) = groups.last_mut()
             && let Some(tokens) = common(prompts[last.prompts.start], prompt)
         {
             last.tokens = match last.prompts.len() {
@@ -79,16 +78,16 @@ fn stems(prompts: &[&Prompt]) -> Vec<Stem> {
             last.prompts.end += 1;
             continue;
         }
-        stems.push(Stem {
+        groups.push(Group {
             prompts: index..index + 1,
             tokens: 0,
         });
     }
-    stems
+    groups
 }
 
-/// How many tokens two prompts begin with, where reading them once is worth it. Of each the last is
-/// left, which tells what comes next.
+/// The length in tokens of the common prefix of two prompts, where reading it once is worth it. It
+/// leaves at least the last token of each, which gives the logits of what comes next.
 fn common(one: &Prompt, other: &Prompt) -> Option<usize> {
     let ((known, rest), (other_known, other_rest)) = (one.parts(), other.parts());
     let alone = one.course() == Course::Alone && other.course() == Course::Alone;
@@ -97,5 +96,5 @@ fn common(one: &Prompt, other: &Prompt) -> Option<usize> {
     }
     let alike = rest.iter().zip(other_rest).take_while(|(a, b)| a == b);
     let alike = alike.count().min(rest.len().min(other_rest.len()) - 1);
-    (alike >= WORTH).then_some(known.len() + alike)
+    (alike >= SHORTEST).then_some(known.len() + alike)
 }

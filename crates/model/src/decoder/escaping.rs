@@ -1,38 +1,37 @@
-//! What people and documents say inside of a chat template's markup: a special token that they
-//! wrote is marked before the template is filled in, so that it can be told from the template's
-//! own and read as ordinary text.
+//! Escaping the special tokens that people and documents wrote: each is marked before the chat
+//! template is filled in, so that it is read as ordinary text and only the template's own are markup.
 
 use super::chat::Message;
 use super::error::DecoderError;
 use super::tokenizer::{Reading, TextTokenizer};
 
-/// Stand before and after a special token in a message. Unicode keeps both out of texts.
+/// Enclose a special token in a message. Unicode reserves both as noncharacters.
 const OPEN: char = '\u{fdd0}';
 const CLOSE: char = '\u{fdd1}';
 
-/// The messages with the special tokens in their contents marked.
-pub(super) fn quoted(
+/// The messages with the special tokens in their contents escaped.
+pub(super) fn escaped(
     messages: &[Message],
     tokenizer: &TextTokenizer,
 ) -> Result<Vec<Message>, DecoderError> {
-    let quote = |message: &Message| {
+    let escape = |message: &Message| {
         let content = message.content.replace([OPEN, CLOSE], "");
-        let mut quoted = String::with_capacity(content.len());
+        let mut escaped = String::with_capacity(content.len());
         let mut copied = 0;
         for span in tokenizer.special_spans(&content)? {
-            quoted.push_str(&content[copied..span.start]);
-            quoted.push(OPEN);
-            quoted.push_str(&content[span.clone()]);
-            quoted.push(CLOSE);
+            escaped.push_str(&content[copied..span.start]);
+            escaped.push(OPEN);
+            escaped.push_str(&content[span.clone()]);
+            escaped.push(CLOSE);
             copied = span.end;
         }
-        quoted.push_str(&content[copied..]);
-        Ok(Message::new(message.role, quoted))
+        escaped.push_str(&content[copied..]);
+        Ok(Message::new(message.role, escaped))
     };
-    messages.iter().map(quote).collect()
+    messages.iter().map(escape).collect()
 }
 
-/// The ids of a text with markup: special tokens are read as such, but for the marked ones.
+/// The token ids of a text with markup: special tokens are read as such, except escaped ones.
 pub(super) fn encode(text: &str, tokenizer: &TextTokenizer) -> Result<Vec<u32>, DecoderError> {
     let mut tokens = Vec::new();
     for (part, reading) in parts(text) {
@@ -61,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_marked_is_plain() {
+    fn only_what_is_escaped_is_plain() {
         let text = format!("<a>x{OPEN}<b>{CLOSE}{OPEN}<c>{CLOSE}y");
         assert_eq!(
             parts(&text),
