@@ -1,8 +1,10 @@
 //! Failures to load or to run an encoder.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Diagnostic, Remedy, remedy};
+use ken_storage::StorageError;
 use thiserror::Error;
 
 /// A failure to load or to run an [`Encoder`](super::Encoder) or a
@@ -23,7 +25,7 @@ pub enum EncoderError {
         /// The file.
         path: PathBuf,
         /// Why reading it failed.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A matrix product was refused.
     #[error("matrix product: {0}")]
@@ -165,9 +167,23 @@ pub enum EncoderError {
 }
 
 impl EncoderError {
+    /// Distinguishes a missing file, or a path through what is no folder, from an unreadable one.
+    pub(super) fn of_file(path: PathBuf, source: io::Error) -> Self {
+        match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing(path),
+            _ => Self::Read { path, source },
+        }
+    }
+
     /// Whether the text is at fault, and the encoder could still read another one.
     pub fn concerns_text(&self) -> bool {
         matches!(self, Self::Tokenize { .. } | Self::UnknownToken { .. })
+    }
+}
+
+impl From<StorageError> for EncoderError {
+    fn from(StorageError { path, source, .. }: StorageError) -> Self {
+        Self::of_file(path, source)
     }
 }
 
