@@ -1,4 +1,4 @@
-//! The encoder on the real all-MiniLM-L6-v2: recorded embeddings, and what must hold of any text.
+//! Encoders on the real all-MiniLM-L6-v2: recorded embeddings, and properties of any text.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -47,7 +47,7 @@ fn texts() -> Vec<String> {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn embeddings_in_8_bits_are_near() {
+fn embeddings_in_8_bits_are_close() {
     let texts = texts();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let exact = MODEL.embed(&texts, Role::Passage).unwrap();
@@ -112,7 +112,7 @@ fn empty_blank_and_control_texts_are_the_empty_input() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn a_hundred_thousand_characters_are_cut() {
+fn a_hundred_thousand_characters_are_truncated() {
     let words = "tide ".repeat(20_000);
     let shorter = "tide ".repeat(254);
     let solid = "潮".repeat(100_000);

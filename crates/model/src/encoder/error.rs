@@ -1,9 +1,11 @@
 //! Failures to load or to run an encoder.
 
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use ken_diagnostic::{Diagnostic, Remedy, remedy};
 use ken_language::ModelError;
+use ken_storage::StorageError;
 use thiserror::Error;
 
 /// A failure to load or to run an [`Encoder`](super::Encoder) or a
@@ -24,7 +26,7 @@ pub enum EncoderError {
         /// The file.
         path: PathBuf,
         /// Why reading it failed.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// A matrix product was refused.
     #[error("matrix product: {0}")]
@@ -165,11 +167,27 @@ pub enum EncoderError {
     NotFinite(PathBuf),
 }
 
+impl EncoderError {
+    /// Distinguishes a missing file, or a path through what is no folder, from an unreadable one.
+    pub(super) fn of_file(path: PathBuf, source: io::Error) -> Self {
+        match source.kind() {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => Self::Missing(path),
+            _ => Self::Read { path, source },
+        }
+    }
+}
+
 impl From<EncoderError> for ModelError {
     fn from(error: EncoderError) -> Self {
         use EncoderError::{Tokenize, UnknownToken};
         let concerns_input = matches!(error, Tokenize { .. } | UnknownToken { .. });
         Self::new(error).concerning_input(concerns_input)
+    }
+}
+
+impl From<StorageError> for EncoderError {
+    fn from(StorageError { path, source, .. }: StorageError) -> Self {
+        Self::of_file(path, source)
     }
 }
 

@@ -25,6 +25,7 @@ use settings::{Pooling, Settings};
 use tokens::{Sequence, Tokens};
 use weights::Weights;
 
+use crate::fingerprint::Fingerprint;
 use crate::kernels::Precision;
 use crate::kernels::matrix::WeightFormat;
 use crate::small_file::MOST_TOKENIZER_BYTES;
@@ -53,7 +54,7 @@ impl Encoder {
             || Tokens::parse(&tokenizer_path, &tokenizer, settings.max_tokens, false),
             || {
                 rayon::join(
-                    || weights::fingerprint(&hashed),
+                    || Fingerprint::of_files(&[hashed.file()]),
                     || weights::read(file, &settings.dimensions, weight_format(precision)),
                 )
             },

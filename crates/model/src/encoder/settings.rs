@@ -2,7 +2,7 @@
 //! the pooling, the longest input and the prefixes. It reads no weights and no tokenizer.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -304,16 +304,7 @@ pub(super) fn unsupported(
 
 /// Reads a whole file of at most `limit` bytes; one that does not exist is [`EncoderError::Missing`].
 pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, EncoderError> {
-    small_file::bytes(path, limit).map_err(|source| file_error(path.to_owned(), source))
-}
-
-/// Distinguishes a missing file, as in what is no folder, from an unreadable one.
-pub(super) fn file_error(path: PathBuf, source: std::io::Error) -> EncoderError {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    match source.kind() {
-        NotFound | NotADirectory => EncoderError::Missing(path),
-        _ => EncoderError::Read { path, source },
-    }
+    small_file::bytes(path, limit).map_err(|source| EncoderError::of_file(path.to_owned(), source))
 }
 
 pub(super) fn required<T: DeserializeOwned>(path: &Path) -> Result<T, EncoderError> {

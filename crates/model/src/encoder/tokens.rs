@@ -95,7 +95,7 @@ impl Tokens {
         passage: &str,
         token_types: bool,
     ) -> Result<Sequence, EncoderError> {
-        let one = |text: &str, kind: u32| {
+        let one = |text: &str, kind: u32| -> Result<Encoding, EncoderError> {
             let mut encoding = encode(text, || self.tokenizer.encode_fast(text, false))?;
             encoding.set_type_ids(vec![kind; encoding.len()]);
             Ok(encoding)

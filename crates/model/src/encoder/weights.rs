@@ -9,8 +9,7 @@ use rayon::prelude::*;
 use safetensors::tensor::{Dtype, TensorInfo};
 
 use super::error::EncoderError;
-use super::settings::{Dimensions, file_error};
-use crate::fingerprint::Fingerprint;
+use super::settings::Dimensions;
 use crate::kernels::matrix::{Matrix, WeightFormat};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
@@ -92,19 +91,14 @@ impl WordEmbeddings {
         let row_bytes = self.columns * width(self.dtype);
         bytes.resize(row_bytes, 0);
         let start = self.start + u64::from(id) * row_bytes as u64;
-        self.file
-            .file()
-            .read_into(start, bytes)
-            .map_err(TensorFileError::from)
-            .map_err(|error| refusal(self.path(), error))?;
+        self.file.file().read_into(start, bytes)?;
         decode(bytes, self.dtype, out);
         Ok(())
     }
 
     /// Refuses a file that was written to since it was opened.
     pub(super) fn check_unchanged(&self) -> Result<(), EncoderError> {
-        let unchanged = self.file.file().check_unchanged();
-        unchanged.map_err(|error| refusal(self.path(), error.into()))
+        Ok(self.file.file().check_unchanged()?)
     }
 }
 
@@ -114,14 +108,9 @@ pub(super) fn open(path: &Path) -> Result<Arc<TensorFile>, EncoderError> {
     Ok(Arc::new(file))
 }
 
-/// The fingerprint of the file.
-pub(super) fn fingerprint(file: &TensorFile) -> Result<Fingerprint, EncoderError> {
-    Fingerprint::of_files(&[file.file()]).map_err(|error| file_error(error.path, error.source))
-}
-
 fn refusal(path: &Path, error: TensorFileError) -> EncoderError {
     match error {
-        TensorFileError::Storage(error) => file_error(error.path, error.source),
+        TensorFileError::Storage(error) => error.into(),
         TensorFileError::Broken(reason) => EncoderError::Weights {
             path: path.to_owned(),
             reason,

@@ -39,7 +39,7 @@ impl RemoteEmbedder {
         let example = embedder.request(&["The sky is blue.".to_owned()])?;
         embedder.dimensions = example.first().map_or(0, Vec::len);
         match embedder.dimensions {
-            0 => Err(embedder.unusable("an embedding has no numbers".to_owned())),
+            0 => Err(embedder.unusable("an embedding has no numbers")),
             _ => Ok(embedder),
         }
     }

@@ -17,6 +17,7 @@ mod model;
 mod response;
 mod route;
 mod score;
+mod select_model;
 mod server_sent_events;
 mod settings;
 mod stream;

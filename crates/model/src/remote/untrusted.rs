@@ -10,11 +10,12 @@ use serde_json::Value;
 use super::client::{self, Client};
 use super::detokenize::Emitted;
 use super::embedder::RemoteEmbedder;
-use super::endpoint::{self, Endpoint};
+use super::endpoint::Endpoint;
 use super::error::{Failure, RemoteError};
 use super::response::completions;
 use super::route::Route;
 use super::score::{self, Scoring};
+use super::select_model::select_model;
 use super::stream;
 use super::tokens;
 
@@ -102,7 +103,7 @@ pub fn json(bytes: &[u8], answer: Answer) -> Result<String, RemoteError> {
             let vectors = embedder.vectors(URL, &value, 2)?;
             vectors.iter().map(Vec::len).sum::<usize>().to_string()
         }
-        Answer::Models => endpoint::select_model(client, &value, None)?.name,
+        Answer::Models => select_model(client, &value, None)?.name,
         Answer::Tokens => tokens::count_in(client, URL, &value)?.to_string(),
     })
 }

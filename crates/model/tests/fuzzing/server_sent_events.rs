@@ -34,7 +34,7 @@ pub(crate) fn read(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::refusals::understood_or_refused;
+    use crate::understood_or_refused;
 
     #[test]
     fn a_stream_is_understood_or_refused() {

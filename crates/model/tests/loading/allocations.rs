@@ -1,4 +1,4 @@
-//! The system's allocator, watched: how much was asked for at once.
+//! The system's allocator, instrumented: the largest single allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
 struct Watched;
 
-// SAFETY: every call is passed on to the system's allocator as it came.
+// SAFETY: every call is passed on to the system's allocator unchanged.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -37,7 +37,7 @@ unsafe impl GlobalAlloc for Watched {
     }
 }
 
-/// The most bytes that were asked for at once since the program began, by any thread.
+/// The largest allocation in bytes since the program started, by any thread.
 pub(crate) fn largest() -> usize {
     LARGEST.load(Ordering::Relaxed)
 }

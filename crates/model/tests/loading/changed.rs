@@ -12,10 +12,10 @@ use rand::{Rng, SeedableRng};
 
 use super::load::{Place, Reader};
 
-/// Small files are read whole before anything else; with so much behind the tensors they are large.
+/// Small files are read whole before anything else; with this much after the tensors they are large.
 const PADDING: usize = 3 << 20;
 
-/// The file with something behind its tensors.
+/// The file with padding after its tensors.
 fn padded(reader: Reader, mut bytes: Vec<u8>) -> Vec<u8> {
     if let Reader::Gguf = reader {
         bytes.resize(bytes.len() + PADDING, 0);

@@ -1,4 +1,4 @@
-//! Broken weights of every kind, some thousands of them: whatever the bytes, loading a model ends
+//! Thousands of broken weight files of every kind: whatever the bytes, loading a model ends
 //! soon, in a model or in a typed error, and takes memory in proportion to the file. The targets
 //! in `fuzz/` look further.
 
@@ -20,7 +20,7 @@ const MOST_BYTES_AT_ONCE: usize = 8 << 20;
 /// A load takes milliseconds; machines may be busy.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Loads the valid file and so many mutations of it.
+/// Loads the valid file and `cases` mutations of it.
 fn survives(reader: Reader, cases: u64) {
     let (done, watched) = channel();
     let worker = std::thread::spawn(move || {
@@ -44,7 +44,7 @@ fn survives(reader: Reader, cases: u64) {
         let largest = allocations::largest();
         assert!(
             largest <= MOST_BYTES_AT_ONCE,
-            "{reader:?}: by seed {next}, {largest} bytes were asked for at once"
+            "{reader:?}: by seed {next}, {largest} bytes were allocated at once"
         );
     }
     let Ok(loaded) = worker.join() else {

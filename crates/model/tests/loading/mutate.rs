@@ -1,11 +1,11 @@
-//! Seeded damage to a file: bits flipped, bytes inserted, deleted and cut off, and numbers
-//! overwritten by those at which readers stumble. It knows no format but that headers stand first.
+//! Seeded damage to a file: bits flipped, bytes inserted, deleted and truncated, and numbers
+//! overwritten by those at which readers stumble. It knows no format except that headers come first.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-/// Headers lie within so many bytes.
+/// Headers lie within this many bytes.
 const HEAD_BYTES: usize = 6000;
 
 /// Numbers at which counters, sizes and signs turn over.

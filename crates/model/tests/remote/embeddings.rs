@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::faults::{model_list, settings};
 use super::loopback::{Reply, Server};
 
-/// A vector that tells its text by its direction.
+/// A vector whose direction identifies its text.
 fn vector(text: &str) -> Vec<f32> {
     vec![text.len() as f32, 3.0, 4.0]
 }
@@ -22,8 +22,8 @@ fn data(texts: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-/// A server whose embeddings a script spoils, beginning with the second request.
-fn spoilt(
+/// A server whose embeddings a script spoils from the second request on.
+fn spoiled(
     name: &'static str,
     spoil: impl Fn(&mut Vec<Value>, usize) -> Option<Reply> + Send + Sync + 'static,
 ) -> (Server, RemoteEmbedder) {
@@ -52,7 +52,7 @@ fn spoilt(
 
 #[test]
 fn embeddings_come_in_the_order_of_the_texts_and_of_length_1() {
-    let (server, embedder) = spoilt("tiny", |data, number| {
+    let (server, embedder) = spoiled("tiny", |data, number| {
         data.reverse();
         (number == 1).then(|| Reply::refusal(503, "busy"))
     });
@@ -67,19 +67,19 @@ fn embeddings_come_in_the_order_of_the_texts_and_of_length_1() {
         let told = embedding[0] / embedding[1] * 3.0;
         assert!((told - n.max(1) as f32).abs() < 1e-3, "{told} is not {n}");
     }
-    // One to learn the dimensions, three batches, one of them twice.
+    // One to learn the dimensions, three batches, one of them retried.
     assert_eq!(server.requests("embeddings").len(), 5);
     assert!(embedder.embed(&[], Role::Query).unwrap().is_empty());
 }
 
 #[test]
-fn the_family_of_the_model_tells_the_prefixes() {
-    let (server, embedder) = spoilt("intfloat/e5-small-v2", |_, _| None);
+fn the_family_of_the_model_determines_the_prefixes() {
+    let (server, embedder) = spoiled("intfloat/e5-small-v2", |_, _| None);
     embedder.embed(&["a"], Role::Query).unwrap();
     embedder.embed(&["a"], Role::Passage).unwrap();
     let sent = |at: usize| server.requests("embeddings")[at].body["input"][0].clone();
     assert_eq!((sent(1), sent(2)), (json!("query: a"), json!("passage: a")));
-    let (server, other) = spoilt("tiny", |_, _| None);
+    let (server, other) = spoiled("tiny", |_, _| None);
     other.embed(&["a"], Role::Query).unwrap();
     assert_eq!(server.requests("embeddings")[1].body["input"][0], "a");
     assert_ne!(other.fingerprint(), embedder.fingerprint());
@@ -112,7 +112,7 @@ fn embeddings_that_do_not_fit_are_refused() {
         ),
     ];
     for (spoil, detail) in cases {
-        let (server, embedder) = spoilt("tiny", move |data, _| {
+        let (server, embedder) = spoiled("tiny", move |data, _| {
             spoil(data);
             None
         });
@@ -138,8 +138,8 @@ fn an_endpoint_that_does_not_embed_says_so() {
 }
 
 #[test]
-fn tokens_are_not_shown_and_length_is_not_known() {
-    let (_server, embedder) = spoilt("tiny", |_, _| None);
+fn token_spans_and_the_longest_input_are_unknown() {
+    let (_server, embedder) = spoiled("tiny", |_, _| None);
     let error = embedder.token_spans("a b").unwrap_err();
     assert_eq!(error.kind(), "cannot_show_tokens");
     assert!(error.remedy().unwrap().mentions("words"));

@@ -1,4 +1,4 @@
-//! What goes wrong on the way, and what is said of it.
+//! Failures of connections and endpoints, and their errors.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,8 +51,8 @@ pub(crate) fn model_list(names: &[&str]) -> Reply {
     Reply::json(&json!({"object": "list", "data": data}))
 }
 
-/// A server that answers what it is asked while connecting, and then by a script that is given the
-/// request and its number, counted from 0.
+/// A server that handles the requests of connecting, and then responds by a script that receives the
+/// request and its number, from 0.
 pub(crate) fn scripted(
     script: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
 ) -> (Server, RemoteModel) {
@@ -96,7 +96,7 @@ fn answer() -> Reply {
     Reply::events(&[event(" b"), event("c"), end])
 }
 
-/// Half an answer, behind which the stream ends or the connection is closed.
+/// Half a completion, after which the stream ends or the connection is closed.
 fn half(pieces: &[&str], whole: bool) -> Reply {
     Reply::Events {
         events: pieces
@@ -108,7 +108,7 @@ fn half(pieces: &[&str], whole: bool) -> Reply {
     }
 }
 
-/// What a server that always answers in one way leads to: the error and the number of requests.
+/// The error with a server that always responds alike, and the number of requests.
 fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (ModelError, usize, String) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
@@ -121,7 +121,7 @@ fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> (ModelError, us
 }
 
 #[test]
-fn silence_ends_by_the_timeout() {
+fn silence_ends_with_the_timeout() {
     let begun = Instant::now();
     let (error, asked, url) = outcome(|| Reply::Silence(Duration::from_secs(20)));
     assert_eq!((error.kind(), asked), ("endpoint_timeout", 3));
@@ -135,13 +135,13 @@ fn silence_ends_by_the_timeout() {
 }
 
 #[test]
-fn a_stream_that_falls_silent_ends_by_the_timeout_too() {
+fn a_stream_that_falls_silent_ends_with_the_timeout_too() {
     let (error, asked, _) = outcome(|| Reply::Events {
         events: vec![event(" b").to_string(), event("c").to_string()],
         pause: Duration::from_millis(160),
         whole: true,
     });
-    // Two pieces are quick enough, each for itself; then the stream ends too early.
+    // Two pieces each come in time; then the stream ends too early.
     assert_eq!((error.kind(), asked), ("endpoint_stream_cut", 1));
     let (error, asked, _) = outcome(|| Reply::Events {
         events: vec![event(" b").to_string()],
@@ -152,7 +152,7 @@ fn a_stream_that_falls_silent_ends_by_the_timeout_too() {
 }
 
 #[test]
-fn too_many_requests_are_asked_again() {
+fn rate_limited_requests_are_retried() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let log = times.clone();
     let (_server, model) = scripted(move |_, number| {
@@ -171,7 +171,7 @@ fn too_many_requests_are_asked_again() {
 }
 
 #[test]
-fn a_wait_that_is_too_long_is_not_waited_for() {
+fn an_excessive_retry_after_is_an_error() {
     let (error, asked, url) =
         outcome(|| Reply::refusal(429, "come back tomorrow").with_header("Retry-After: 86400"));
     assert_eq!((error.kind(), asked), ("endpoint_status", 1));
@@ -181,7 +181,7 @@ fn a_wait_that_is_too_long_is_not_waited_for() {
 }
 
 #[test]
-fn a_server_that_keeps_failing_is_given_up() {
+fn a_server_that_keeps_failing_is_an_error() {
     let (error, asked, url) = outcome(|| Reply::refusal(500, "out of memory"));
     assert_eq!((error.kind(), asked), ("endpoint_status", 3));
     let expected = format!("{url}/completions answered with HTTP status 500: out of memory");
@@ -189,7 +189,7 @@ fn a_server_that_keeps_failing_is_given_up() {
 }
 
 #[test]
-fn a_refusal_is_not_asked_again() {
+fn a_refusal_is_not_retried() {
     let (error, asked, url) = outcome(|| Reply::refusal(400, "bad sampling"));
     assert_eq!((error.kind(), asked), ("endpoint_status", 1));
     let expected = format!("{url}/completions answered with HTTP status 400: bad sampling");
@@ -198,7 +198,7 @@ fn a_refusal_is_not_asked_again() {
 }
 
 #[test]
-fn a_prompt_that_is_too_long_is_told_apart() {
+fn a_prompt_that_is_too_long_has_its_own_error() {
     let words = "This model's maximum context length is 8 tokens. However, you requested 20.";
     let (error, asked, url) = outcome(move || Reply::refusal(400, words));
     assert_eq!((error.kind(), asked), ("context_exceeded", 1));
@@ -210,7 +210,7 @@ fn a_prompt_that_is_too_long_is_told_apart() {
 }
 
 #[test]
-fn a_lost_connection_is_asked_again_and_then_given_up() {
+fn a_lost_connection_is_retried_and_then_an_error() {
     let (error, asked, _) = outcome(|| Reply::HangUp);
     assert_eq!((error.kind(), asked), ("endpoint_connection_lost", 3));
     assert!(
@@ -228,7 +228,7 @@ fn a_lost_connection_is_asked_again_and_then_given_up() {
 }
 
 #[test]
-fn a_web_page_is_told_from_an_answer() {
+fn a_web_page_is_an_error() {
     let (error, asked, url) = outcome(|| Reply::text(200, "text/html", "<!doctype html><p>Hi"));
     assert_eq!((error.kind(), asked), ("endpoint_web_page", 1));
     let expected = format!("{url}/completions answered with a web page instead of JSON");
@@ -251,7 +251,7 @@ fn what_is_not_json_is_shown() {
 }
 
 #[test]
-fn an_answer_without_choices_says_so() {
+fn a_response_without_choices_is_an_error() {
     for body in [
         "{}",
         "{\"choices\": []}",
@@ -266,7 +266,7 @@ fn an_answer_without_choices_says_so() {
 }
 
 #[test]
-fn half_a_stream_is_no_answer() {
+fn a_truncated_stream_is_an_error() {
     for whole in [true, false] {
         let (error, asked, url) = outcome(move || half(&[" b", "cd"], whole));
         assert_eq!((error.kind(), asked), ("endpoint_stream_cut", 1));
@@ -274,7 +274,7 @@ fn half_a_stream_is_no_answer() {
             "the stream of {url}/completions ended in the middle of the answer, after 4 bytes of it"
         );
         assert_eq!(error.to_string(), expected);
-        // Nothing was handed out yet, so that it can be asked again.
+        // Nothing was emitted yet, so it can be retried.
         let (_server, model) = scripted(move |_, number| match number {
             0 => half(&[""], whole),
             _ => answer(),
@@ -284,7 +284,7 @@ fn half_a_stream_is_no_answer() {
 }
 
 #[test]
-fn an_answer_that_ended_needs_no_end_of_its_stream() {
+fn a_finished_completion_needs_no_end_of_its_stream() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let (_server, model) = scripted(move |_, _| {
@@ -296,13 +296,13 @@ fn an_answer_that_ended_needs_no_end_of_its_stream() {
             whole: false,
         }
     });
-    // The connection is lost behind it.
+    // The connection is lost after it.
     assert_eq!(text_of(&model, &prompt()).unwrap(), " b");
     assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
 #[test]
-fn an_error_in_a_stream_is_told() {
+fn an_error_in_a_stream_is_returned() {
     let (error, _, _) = outcome(|| {
         Reply::events(&[
             event(" b"),
@@ -313,7 +313,7 @@ fn an_error_in_a_stream_is_told() {
     assert!(error.to_string().ends_with("CUDA error"), "{error}");
 }
 
-/// An answer that goes on for longer than any test.
+/// A response that goes on for longer than any test.
 pub(crate) fn endless() -> Reply {
     Reply::Events {
         events: vec![event("x").to_string(); 10_000],

@@ -1,4 +1,4 @@
-//! Where a key goes, and where it does not.
+//! Where API keys are sent, and where they are not.
 
 use ken_model::remote::{ApiKey, Endpoint, RemoteModel};
 use serde_json::json;
@@ -35,7 +35,7 @@ fn a_redirect_is_not_followed() {
 }
 
 #[test]
-fn a_key_that_the_endpoint_repeats_stands_in_no_answer_and_no_name() {
+fn a_key_that_the_endpoint_repeats_is_redacted_from_texts_and_names() {
     let server = Server::start(|request| {
         let told = request.authorization.clone().unwrap_or_default();
         match request.path.as_str() {

@@ -1,4 +1,4 @@
-//! A small HTTP server on 127.0.0.1 that can hang, hang up and break off.
+//! A small HTTP server on 127.0.0.1 that can hang, hang up and truncate responses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What a client asked for.
+/// A request of a client.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) path: String,
-    /// Null where it had none.
+    /// Null if it had none.
     pub(crate) body: Value,
     pub(crate) authorization: Option<String>,
 }
 
-/// What it gets.
+/// The response.
 pub(crate) enum Reply {
     Text {
         status: u16,
@@ -24,20 +24,20 @@ pub(crate) enum Reply {
         headers: String,
         body: String,
     },
-    /// Server-sent events, with a pause before each, and whether they come to their end.
+    /// Server-sent events, with a pause before each, and whether the stream ends properly.
     Events {
         events: Vec<String>,
         pause: Duration,
         whole: bool,
     },
-    /// A head and then the same bytes so many times, with a pause before each.
+    /// A head and then the same bytes repeatedly, with a pause before each.
     Repeated {
         head: String,
         bytes: Vec<u8>,
         times: usize,
         pause: Duration,
     },
-    /// Nothing for a while, and then nothing at all.
+    /// Silence, and then the end of the connection.
     Silence(Duration),
     /// The connection is closed at once.
     HangUp,
@@ -61,7 +61,7 @@ impl Reply {
         }
     }
 
-    /// A refusal in OpenAI's form.
+    /// An error response in OpenAI's format.
     pub(crate) fn refusal(status: u16, message: &str) -> Self {
         Self::status(status, &json!({"error": {"message": message, "type": "x"}}))
     }
@@ -73,7 +73,7 @@ impl Reply {
         self
     }
 
-    /// Events of a stream that comes to its end.
+    /// Events of a stream that ends properly.
     pub(crate) fn events(events: &[Value]) -> Self {
         let mut events: Vec<String> = events.iter().map(Value::to_string).collect();
         events.push("[DONE]".to_owned());
@@ -90,7 +90,7 @@ pub(crate) struct Server {
     /// The base URL of its API.
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<Request>>>,
-    broken_off: Arc<Mutex<usize>>,
+    disconnected: Arc<Mutex<usize>>,
 }
 
 impl Server {
@@ -98,14 +98,14 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let broken_off = Arc::new(Mutex::new(0));
-        let (log, broken) = (requests.clone(), broken_off.clone());
+        let disconnected = Arc::new(Mutex::new(0));
+        let (log, broken) = (requests.clone(), disconnected.clone());
         let answer = Arc::new(answer);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answer, log, broken) = (answer.clone(), log.clone(), broken.clone());
                 std::thread::spawn(move || {
-                    // A client that goes away is part of what is tested.
+                    // Clients that disconnect are part of the tests.
                     if serve(&stream, &*answer, &log).is_err() {
                         *broken.lock().unwrap() += 1;
                     }
@@ -115,7 +115,7 @@ impl Server {
         Self {
             url,
             requests,
-            broken_off,
+            disconnected,
         }
     }
 
@@ -128,10 +128,10 @@ impl Server {
             .collect()
     }
 
-    /// Waits until a client has gone away in the middle of an answer.
-    pub(crate) fn wait_for_broken_off(&self) {
+    /// Waits until a client has disconnected in the middle of a response.
+    pub(crate) fn wait_for_disconnect(&self) {
         for _ in 0..200 {
-            if *self.broken_off.lock().unwrap() > 0 {
+            if *self.disconnected.lock().unwrap() > 0 {
                 return;
             }
             std::thread::sleep(Duration::from_millis(10));

@@ -1,15 +1,15 @@
-//! Models behind endpoints: against servers on the loopback interface that answer with a real model
-//! or by a script. No test here needs a network.
+//! Models behind endpoints: servers on the loopback interface that respond with a real model or by a
+//! script. No test here needs a network.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod bounds;
+mod connecting;
 mod embeddings;
 mod faults;
-mod finding;
+mod generating;
 mod keys;
+mod limits;
 mod loopback;
 mod model_server;
-mod same;
+mod parity;
 mod stopping;
-mod writing;

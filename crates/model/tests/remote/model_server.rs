@@ -19,14 +19,14 @@ pub(crate) static MODEL: LazyLock<Decoder> = LazyLock::new(|| {
     Decoder::load(&PathBuf::from(models).join(file), &LoadOptions::default()).unwrap()
 });
 
-/// Whose ways the server has.
+/// The server that is imitated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// `prompt_logprobs`, `n`, `/tokenize` with `prompt`, `max_model_len`.
     Vllm,
-    /// `echo`, `n`, no tokenizer, no parameters of others.
+    /// `echo`, `n`, no tokenizer, no nonstandard parameters.
     OpenAi,
-    /// No scores, one sample a request, `/tokenize` with `content`, `meta`.
+    /// No scores, one sample per request, `/tokenize` with `content`, `meta`.
     LlamaServer,
 }
 
@@ -178,7 +178,7 @@ fn write(manner: Manner, text: &str, body: &Value) -> Reply {
 }
 
 fn choice(manner: Manner, index: usize, sample: &Generation) -> Value {
-    // Most say nothing of the end.
+    // Most return nothing for the end.
     let told = &sample.logprobs[..sample.tokens.len()];
     let margins = sample.margins.as_deref().unwrap_or_default();
     let runners_up: Vec<f32> = told
@@ -230,8 +230,8 @@ fn tokens_of(text: &str) -> Vec<u32> {
     MODEL.prompt("", text).unwrap().tokens().to_vec()
 }
 
-/// Reads a text whose first word is a token. A token that is a part of a character has the text of
-/// none.
+/// Reads a text whose first word is a token. A token that is a part of a character has no text of its
+/// own.
 fn read(text: &str) -> Arc<Vec<Token>> {
     static KNOWN: LazyLock<Mutex<HashMap<String, Arc<Vec<Token>>>>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap();

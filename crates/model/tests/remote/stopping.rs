@@ -1,4 +1,4 @@
-//! A stop takes effect at once, wherever it comes.
+//! A stop takes effect at once, whatever is under way.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ use super::loopback::{Reply, Request, Server};
 /// How soon work must end after a stop, on a machine that is busy with other tests.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
-/// A model at a server that answers by a script once the model is connected, and the flag that stops
+/// A model at a server that responds by a script once the model is connected, and the flag that stops
 /// it.
 fn connected(
     script: impl Fn(&Request) -> Reply + Send + Sync + 'static,
@@ -37,7 +37,7 @@ fn connected(
     (server, model, stop)
 }
 
-/// Does some work that is stopped once it has begun to hang.
+/// Runs some work that is stopped once it hangs.
 fn stopped<T>(stop: &AtomicBool, work: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         let stopper = scope.spawn(|| {
@@ -81,11 +81,11 @@ fn while_a_stream_goes_on() {
     let (server, model, stop) = connected(|_| endless());
     let error = stopped(&stop, || text_of(&model, &prompt())).unwrap_err();
     assert_eq!(error.kind(), "interrupted");
-    server.wait_for_broken_off();
+    server.wait_for_disconnect();
 }
 
 #[test]
-fn while_the_next_attempt_is_waited_for() {
+fn while_waiting_to_retry() {
     let (server, model, stop) =
         connected(|_| Reply::refusal(503, "loading").with_header("Retry-After: 60"));
     let before = server.requests("completions").len();
@@ -95,7 +95,7 @@ fn while_the_next_attempt_is_waited_for() {
 }
 
 #[test]
-fn within_a_batch_and_what_is_written_is_kept() {
+fn within_a_batch_of_which_finished_samples_are_kept() {
     let (server, model, stop) = connected(|request| {
         let prompt = request.body["prompt"].as_str().unwrap();
         if prompt.ends_with("Q: 1\nA:") || prompt.ends_with("Q: 4\nA:") {
@@ -136,7 +136,7 @@ fn within_a_batch_and_what_is_written_is_kept() {
 }
 
 #[test]
-fn and_the_endpoint_learns_of_it() {
+fn and_the_connection_is_closed() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let server = std::thread::spawn(move || {

@@ -15,6 +15,7 @@ use super::settings::read_file;
 use super::tokens::{Sequence, Tokens};
 use super::weights::{self, Linear, Weights};
 use super::{batches, fingerprint, forward};
+use crate::fingerprint::Fingerprint;
 use crate::kernels::Precision;
 use crate::kernels::rows::Rows;
 use crate::small_file::MOST_TOKENIZER_BYTES;
@@ -50,7 +51,7 @@ impl CrossEncoder {
         let tokenizer_path = dir.join("tokenizer.json");
         let tokenizer = read_file(&tokenizer_path, MOST_TOKENIZER_BYTES)?;
         let fingerprint = fingerprint::of_cross_encoder(
-            &weights::fingerprint(&file)?,
+            &Fingerprint::of_files(&[file.file()])?,
             &tokenizer,
             settings.max_tokens,
             dimensions,

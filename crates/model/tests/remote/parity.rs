@@ -1,4 +1,4 @@
-//! The same model gives the same answers here and behind an endpoint.
+//! The same model gives the same results locally and behind an endpoint.
 
 use std::ops::ControlFlow;
 
@@ -31,7 +31,7 @@ fn connected(manner: Manner) -> (Server, RemoteModel) {
     (server, model)
 }
 
-/// What is written, and the pieces of the first sample of the first request.
+/// The generations, and the pieces of the first sample of the first request.
 fn written(
     model: &dyn LanguageModel,
     prompts: &[Prompt],
@@ -68,7 +68,7 @@ fn assert_same(here: &Generation, there: &Generation) {
         logprobs.as_ref().unwrap(),
         told.as_deref().unwrap_or_default(),
     );
-    // The endpoint does not tell of the end.
+    // The endpoint returns no log probability of the end.
     assert!(there.len() == here.len() || there.len() + 1 == here.len());
     for (a, b) in here
         .iter()
@@ -90,7 +90,7 @@ fn random(seed: u64) -> Sampling {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn a_streamed_answer_is_the_same() {
+fn a_streamed_completion_is_the_same() {
     let options = GenerateOptions {
         sampling: Sampling::Greedy,
         max_tokens: 12,
@@ -142,7 +142,7 @@ fn many_samples_are_the_same() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn samples_asked_for_one_by_one_have_seeds_one_after_the_other() {
+fn samples_requested_one_by_one_have_consecutive_seeds() {
     let options = |seed| GenerateOptions {
         sampling: random(seed),
         max_tokens: 4,
@@ -216,7 +216,7 @@ fn tokens_are_counted_by_the_endpoint_or_estimated_from_above() {
 
 #[test]
 #[ignore = "needs the test models: run `cargo xtask test`"]
-fn what_an_endpoint_can_do_is_known_once_it_is_connected() {
+fn capabilities_are_known_once_connected() {
     for (manner, score) in [
         (Manner::Vllm, true),
         (Manner::OpenAi, true),

@@ -1,4 +1,4 @@
-//! Answers that have no end, or say what cannot be: each is refused soon, with the bound that it
+//! Responses without an end or with impossible claims: each is refused soon, with the limit that it
 //! exceeds.
 
 use std::io::Write;
@@ -17,7 +17,7 @@ use super::loopback::{Reply, Server};
 
 const MEBIBYTE: u64 = 1 << 20;
 
-fn bounded() -> RemoteSettings {
+fn limited() -> RemoteSettings {
     RemoteSettings {
         answer_bytes: MEBIBYTE,
         answer_time: Duration::from_secs(2),
@@ -25,7 +25,7 @@ fn bounded() -> RemoteSettings {
     }
 }
 
-/// The same bytes for ever, or for longer than any test.
+/// The same bytes forever, or for longer than any test.
 fn endless(media: &str, bytes: &[u8]) -> Reply {
     Reply::Repeated {
         head: format!("Content-Type: {media}\r\nConnection: close\r\n"),
@@ -35,7 +35,7 @@ fn endless(media: &str, bytes: &[u8]) -> Reply {
     }
 }
 
-/// What writing by a server leads to that answers in one way.
+/// The error of generating with a server that always responds alike.
 fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> ModelError {
     let server = Server::start(move |request| match request.path.as_str() {
         "/v1/models" => model_list(&["tiny"]),
@@ -44,7 +44,7 @@ fn outcome(reply: impl Fn() -> Reply + Send + Sync + 'static) -> ModelError {
         _ => reply(),
     });
     let model = RemoteModel::connect(Endpoint {
-        settings: bounded(),
+        settings: limited(),
         ..Endpoint::new(&server.url)
     })
     .unwrap();
@@ -60,7 +60,7 @@ fn refused_as_too_large(error: &ModelError, detail: &str) {
 }
 
 #[test]
-fn an_answer_without_an_end_is_broken_off() {
+fn a_response_without_an_end_is_aborted() {
     for media in ["application/json", "text/event-stream"] {
         let error = outcome(move || endless(media, b": nothing\n\n       "));
         refused_as_too_large(&error, "more than 1048576 bytes");
@@ -68,7 +68,7 @@ fn an_answer_without_an_end_is_broken_off() {
 }
 
 #[test]
-fn a_line_without_an_end_is_broken_off() {
+fn a_line_without_an_end_is_aborted() {
     let server = Server::start(move |request| match request.path.as_str() {
         "/v1/models" => model_list(&["tiny"]),
         "/tokenize" => Reply::refusal(404, "Not Found"),
@@ -82,11 +82,11 @@ fn a_line_without_an_end_is_broken_off() {
     .unwrap();
     let error = text_of(&model, &prompt()).unwrap_err();
     refused_as_too_large(&error, "a line of it has more than 1048576 bytes");
-    server.wait_for_broken_off();
+    server.wait_for_disconnect();
 }
 
 #[test]
-fn an_answer_that_drips_is_broken_off() {
+fn a_response_that_trickles_is_aborted() {
     for media in ["application/json", "text/event-stream"] {
         let error = outcome(move || Reply::Repeated {
             head: format!("Content-Type: {media}\r\nConnection: close\r\n"),
@@ -99,7 +99,7 @@ fn an_answer_that_drips_is_broken_off() {
 }
 
 #[test]
-fn what_is_small_only_while_it_is_packed_is_broken_off() {
+fn a_decompression_bomb_is_aborted() {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(&vec![b' '; 64 << 20]).unwrap();
     let packed = packed.finish().unwrap();
@@ -118,14 +118,14 @@ fn what_is_small_only_while_it_is_packed_is_broken_off() {
 }
 
 #[test]
-fn of_a_refusal_only_the_beginning_is_read() {
+fn only_the_start_of_an_error_response_is_read() {
     let error = outcome(|| Reply::text(400, "text/plain", &"no ".repeat(4 << 20)));
     assert_eq!(error.kind(), "endpoint_status");
     assert!(error.to_string().len() < 1_000);
 }
 
 #[test]
-fn counts_that_cannot_be_are_refused() {
+fn impossible_counts_are_refused() {
     let choice = json!({"text": "x", "finish_reason": "stop"});
     let usage = json!({"prompt_tokens": 3, "completion_tokens": 1_000_000_000_000_u64});
     let answer = json!({"choices": [choice], "usage": usage});
@@ -135,7 +135,7 @@ fn counts_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_context_without_end_is_taken_for_a_long_one() {
+fn an_endless_context_counts_as_a_long_one() {
     let server = Server::start(|request| match request.path.as_str() {
         "/v1/models" => Reply::json(&json!({"data": [{"id": "x", "max_model_len": u64::MAX}]})),
         "/v1/completions" => Reply::json(&json!({"choices": [{"text": "x"}]})),
@@ -146,7 +146,7 @@ fn a_context_without_end_is_taken_for_a_long_one() {
 }
 
 #[test]
-fn of_more_continuations_than_were_asked_for_the_first_are_taken() {
+fn surplus_completions_are_ignored() {
     let (server, model) = scripted(|_, _| {
         let choices: Vec<Value> = (0..10_000)
             .map(|n| json!({"text": n.to_string()}))
@@ -182,7 +182,7 @@ fn of_more_continuations_than_were_asked_for_the_first_are_taken() {
 }
 
 #[test]
-fn names_of_models_are_shown_as_far_as_they_can_be_read() {
+fn only_printable_model_names_are_shown() {
     let names: Vec<String> = (0..1000).map(|n| format!("model-{n}")).collect();
     let server = Server::start(move |_| {
         let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -197,13 +197,13 @@ fn names_of_models_are_shown_as_far_as_they_can_be_read() {
 }
 
 #[test]
-fn embeddings_with_numbers_without_end_are_refused() {
+fn endless_embeddings_are_refused() {
     let server = Server::start(|request| match request.path.as_str() {
         "/v1/models" => model_list(&["tiny"]),
         _ => endless("application/json", b"{\"data\":[{\"embedding\":[1,1,1,1,1"),
     });
     let error = RemoteEmbedder::connect(Endpoint {
-        settings: bounded(),
+        settings: limited(),
         ..Endpoint::new(&server.url)
     });
     assert_eq!(error.unwrap_err().kind(), "endpoint_answer_too_large");
@@ -219,7 +219,7 @@ fn embeddings_with_numbers_without_end_are_refused() {
             .ends_with("one has 20000 numbers, and 16384 is the most")
     );
 
-    // The largest that are taken.
+    // The largest accepted.
     let server = Server::start(|request| match request.path.as_str() {
         "/v1/models" => model_list(&["tiny"]),
         _ => {

@@ -1,4 +1,4 @@
-//! Finding an endpoint's model, and what the endpoint can do.
+//! Selecting an endpoint's model and probing the endpoint's capabilities.
 
 use ken_language::{GenerateOptions, LanguageModel, Prompt, Sampling, ScoreRequest};
 use ken_model::remote::{ApiKey, Endpoint, RemoteError, RemoteModel};
@@ -11,7 +11,7 @@ fn error_of(endpoint: Endpoint) -> RemoteError {
     RemoteModel::connect(endpoint).unwrap_err()
 }
 
-/// A server that only holds conversations.
+/// A server with chat completions only.
 fn chat_only() -> Server {
     Server::start(|request: &Request| match request.path.as_str() {
         "/v1/models" => model_list(&["gpt"]),
@@ -48,7 +48,7 @@ fn chat_only() -> Server {
 }
 
 #[test]
-fn an_endpoint_without_completions_is_asked_in_turns() {
+fn an_endpoint_without_completions_gets_chat_messages() {
     let server = chat_only();
     let model = RemoteModel::connect(Endpoint::new(&server.url)).unwrap();
     let prompt = prompt();
@@ -75,7 +75,7 @@ fn an_endpoint_without_completions_is_asked_in_turns() {
     ];
     assert_eq!(turns, expected);
     assert_eq!(body["max_completion_tokens"], 5);
-    // The other route is tried while connecting only.
+    // The other route is tried only while connecting.
     let before = server.requests("v1/completions").len();
     text_of(&model, &prompt).unwrap();
     assert_eq!(server.requests("v1/completions").len(), before);
@@ -95,7 +95,7 @@ fn an_endpoint_without_completions_is_asked_in_turns() {
 }
 
 #[test]
-fn an_endpoint_that_tells_no_log_probabilities_cannot_score() {
+fn an_endpoint_without_prompt_log_probabilities_cannot_score() {
     let (_server, model) = scripted(|_, _| Reply::HangUp);
     assert!(!model.capabilities().score && !model.capabilities().logprobs);
     let prompt = prompt();
@@ -116,7 +116,7 @@ fn an_endpoint_that_tells_no_log_probabilities_cannot_score() {
 }
 
 #[test]
-fn several_models_are_named_unless_one_is_asked_for() {
+fn several_models_are_listed_unless_one_is_named() {
     let server = Server::start(|request| match request.path.as_str() {
         "/v1/models" => model_list(&["small", "large"]),
         "/v1/completions" => Reply::json(&json!({"choices": [{"text": "x"}]})),
@@ -145,7 +145,7 @@ fn several_models_are_named_unless_one_is_asked_for() {
 }
 
 #[test]
-fn a_model_that_the_endpoint_does_not_have_is_named() {
+fn an_unknown_model_is_an_error() {
     let server = Server::start(|request| match request.path.as_str() {
         "/v1/models" => model_list(&["small"]),
         _ => Reply::refusal(404, "The model `huge` does not exist."),
@@ -199,7 +199,7 @@ fn a_key_is_sent_and_never_shown() {
 }
 
 #[test]
-fn an_endpoint_that_is_not_there_is_named() {
+fn an_unreachable_endpoint_is_an_error() {
     let mut endpoint = Endpoint::new("http://127.0.0.1:1/v1");
     endpoint.settings.retries = 0;
     let error = error_of(endpoint);
@@ -211,7 +211,7 @@ fn an_endpoint_that_is_not_there_is_named() {
 }
 
 #[test]
-fn parameters_that_are_refused_are_left_out_from_then_on() {
+fn rejected_parameters_are_left_out_from_then_on() {
     let (server, model) = scripted(|request, _| {
         for name in ["min_p", "seed", "top_k"] {
             if request.body.get(name).is_some() {
@@ -242,7 +242,7 @@ fn parameters_that_are_refused_are_left_out_from_then_on() {
     ask(&random(None)).unwrap();
     ask(&random(None)).unwrap();
     assert_eq!(server.requests("completions").len(), before + 5);
-    // One that was asked for is not left out.
+    // One that the caller set is not left out.
     let error = ask(&random(Some(3))).unwrap_err();
     assert_eq!(error.kind(), "endpoint_status");
     assert!(

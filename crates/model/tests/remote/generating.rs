@@ -1,4 +1,4 @@
-//! How several samples are asked for, and how an answer is broken off.
+//! How several samples are requested, and what a break leaves of a completion.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -40,7 +40,7 @@ fn by_seed(request: &Request) -> Reply {
 }
 
 #[test]
-fn samples_come_one_by_one_where_several_are_refused_or_ignored() {
+fn samples_are_requested_one_by_one_if_several_are_refused_or_ignored() {
     for refuse in [true, false] {
         let (server, model) = scripted(move |request, _| match request.body.get("n") {
             Some(_) if refuse => Reply::refusal(400, "Only one completion choice: 'n' must be 1"),
@@ -71,7 +71,7 @@ fn samples_come_one_by_one_where_several_are_refused_or_ignored() {
 }
 
 #[test]
-fn greedy_samples_are_written_once() {
+fn greedy_samples_are_generated_once() {
     let (server, model) = scripted(|_, _| choices(&["same".to_owned()]));
     let (prompt, options) = (prompt(), greedy());
     let request = GenerateRequest {
@@ -89,7 +89,7 @@ fn greedy_samples_are_written_once() {
 }
 
 #[test]
-fn as_many_requests_as_allowed_are_in_flight() {
+fn requests_in_flight_are_as_many_as_allowed() {
     let (now, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let seen = most.clone();
     let (_server, model) = scripted(move |request, _| {
@@ -135,7 +135,7 @@ fn as_many_requests_as_allowed_are_in_flight() {
 }
 
 #[test]
-fn breaking_off_closes_the_connection() {
+fn a_break_closes_the_connection() {
     let (server, model) = scripted(|_, _| endless());
     let (prompt, options) = (prompt(), greedy());
     let request = GenerateRequest {
@@ -155,11 +155,11 @@ fn breaking_off_closes_the_connection() {
         .unwrap();
     assert_eq!(written[0][0].text, "xxx");
     assert_eq!(written[0][0].finish, Finish::Cancelled);
-    server.wait_for_broken_off();
+    server.wait_for_disconnect();
 }
 
-/// What is left of the answers to a prompt and the same again where the caller wants lines, streamed
-/// where it is asked once: text, tokens, log probabilities.
+/// What is left of the completions of a prompt, requested `times` times and streamed if once, after a
+/// break at the first line: text, tokens, log probabilities.
 fn lines(
     reply: impl Fn(&Request) -> Reply + Send + Sync + 'static,
     times: usize,
@@ -190,7 +190,7 @@ fn lines(
 }
 
 #[test]
-fn log_probabilities_end_where_the_caller_breaks_off() {
+fn log_probabilities_end_with_the_break() {
     let whole = |logprobs: Value| {
         let choice = json!({"text": " Oslo\nQ: d", "finish_reason": "stop", "logprobs": logprobs});
         json!({"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 5}})
@@ -203,7 +203,7 @@ fn log_probabilities_end_where_the_caller_breaks_off() {
         ))
     };
     let expected = (" Oslo\n".to_owned(), 3, Some(vec![-0.5, -0.25, -0.125]));
-    // Asked once it is a stream that this endpoint does not send.
+    // Requested once it is a stream, which this endpoint does not send.
     for times in [1, 2] {
         assert_eq!(lines(told, times), vec![expected.clone(); times]);
     }
@@ -230,7 +230,7 @@ fn log_probabilities_end_where_the_caller_breaks_off() {
 }
 
 #[test]
-fn an_endpoint_that_tells_of_no_runner_up_is_asked_without() {
+fn an_endpoint_without_runner_up_is_asked_without() {
     let (server, model) = scripted(|request, _| {
         if request.body["logprobs"] == 2 {
             return Reply::refusal(400, "logprobs must be at most 1");
@@ -263,7 +263,7 @@ fn an_endpoint_that_tells_of_no_runner_up_is_asked_without() {
 }
 
 #[test]
-fn an_empty_answer_of_which_nothing_is_told_has_no_log_probabilities() {
+fn an_empty_completion_has_no_log_probabilities() {
     let empty = |_: &Request| {
         let logprobs = json!({"tokens": [], "token_logprobs": []});
         Reply::json(
@@ -274,7 +274,7 @@ fn an_empty_answer_of_which_nothing_is_told_has_no_log_probabilities() {
 }
 
 #[test]
-fn no_samples_and_no_tokens_are_not_asked_for() {
+fn no_samples_and_no_tokens_are_not_requested() {
     let (server, model) = scripted(|_, _| Reply::HangUp);
     let (prompt, options) = (prompt(), greedy());
     let before = server.requests("completions").len();
@@ -300,7 +300,7 @@ fn no_samples_and_no_tokens_are_not_asked_for() {
 }
 
 #[test]
-fn an_answer_has_the_room_that_the_prompt_leaves() {
+fn max_tokens_is_what_the_prompt_leaves_of_the_context() {
     for (prompt_tokens, room) in [(22, Some(2)), (24, None)] {
         let server = Server::start(move |request| match request.path.as_str() {
             "/v1/models" => Reply::json(&json!({"data": [{"id": "tiny", "max_model_len": 24}]})),
