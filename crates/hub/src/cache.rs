@@ -4,6 +4,9 @@
 //! - `models/<slug>/model.json` and `models/<slug>/files/…`: a model, complete and checked. It
 //!   appears in one rename, so a reader never sees half of it.
 //! - `partial/<slug>/`: what a cut or running pull has so far.
+//! - `discarded/<slug>…/`: what is being deleted. A pip that outlived its ken may still write to a
+//!   folder while it is deleted, so folders are moved here first; what is left over goes with the
+//!   model's next pull or removal.
 //! - `locks/<slug>.lock`: held by the process that pulls or removes the model.
 //!
 //! Only [`ModelCache::pull`] uses the network.
@@ -13,10 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use tempfile::TempDir;
+
 use crate::digest::{file_sha256, text_sha256};
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
-use crate::folders::{create_folder, folder_bytes, remove_folder};
+use crate::folders::{create_folder, folder_bytes, remove_stale};
 use crate::known::{most_bytes, pinned_sha256};
 use crate::progress::{Progress, Stage, Watch};
 use crate::record::{self, FileRecord, ModelRecord, RECORD_NAME};
@@ -277,8 +282,13 @@ impl ModelCache {
         let mut silent = |_| {};
         let _lock = self.lock(reference, &mut Watch::new(&mut silent, &never))?;
         let freed = folders.iter().map(|folder| folder_bytes(folder)).sum();
-        self.retire(reference)?;
-        remove_folder(&self.partial_folder(reference))?;
+        for folder in &folders {
+            let Some(aside) = self.set_aside(reference, folder)? else {
+                continue;
+            };
+            let path = aside.path().to_owned();
+            aside.close().map_err(|e| io_error("remove", &path, e))?;
+        }
         Ok(freed)
     }
 
@@ -308,7 +318,7 @@ impl ModelCache {
                 let set = self.environment.most_bytes()?;
                 let most = most_bytes(&reference.to_string()).map_or(set, |known| known.min(set));
                 let archive = pip::wheel(name, version, partial, most, &self.environment, watch)?;
-                remove_folder(&landing)?;
+                self.set_aside(reference, &landing)?;
                 create_folder(&files_folder)?;
                 let unpacked = wheel::unpack(&archive, path, &files_folder, most, watch);
                 if let Err(
@@ -337,7 +347,7 @@ impl ModelCache {
                     &self.environment,
                     watch,
                 )?;
-                remove_folder(&landing)?;
+                self.set_aside(reference, &landing)?;
                 create_folder(&landing)?;
                 ken_storage::rename(&fetched.folder, &files_folder)?;
                 (file.clone(), fetched.files, Some(fetched.commit))
@@ -347,7 +357,7 @@ impl ModelCache {
             }
         };
         if let Err(e) = check_pins(reference, &files) {
-            remove_folder(partial)?;
+            self.set_aside(reference, partial)?;
             return Err(e);
         }
         Ok(ModelRecord {
@@ -376,23 +386,35 @@ impl ModelCache {
         ken_storage::replace(&record_path, text.as_bytes())?;
         ken_storage::sync_tree(&landing)?;
         create_folder(&self.home.join("models"))?;
+        let place = self.model_folder(reference);
         // A damaged earlier copy gives way.
-        self.retire(reference)?;
-        ken_storage::rename(&landing, &self.model_folder(reference))?;
-        remove_folder(partial)
+        self.set_aside(reference, &place)?;
+        ken_storage::rename(&landing, &place)?;
+        // The model is in its place, whatever becomes of the rest.
+        let _ = self.set_aside(reference, partial);
+        Ok(())
     }
 
-    /// Takes a model out of the cache in one step, and then deletes it.
-    fn retire(&self, reference: &ModelReference) -> Result<(), HubError> {
-        let (folder, partial) = (self.model_folder(reference), self.partial_folder(reference));
+    /// Moves a folder of the model out of its place in one step, if it is there. Dropped, what is
+    /// returned is deleted as far as possible. The caller holds the model's lock.
+    fn set_aside(
+        &self,
+        reference: &ModelReference,
+        folder: &Path,
+    ) -> Result<Option<TempDir>, HubError> {
+        let discarded = self.home.join("discarded");
+        let slug = slug(reference);
+        remove_stale(&discarded, &slug);
         if !folder.exists() {
-            return Ok(());
+            return Ok(None);
         }
-        create_folder(&partial)?;
-        let retired = partial.join("retired");
-        remove_folder(&retired)?;
-        ken_storage::rename(&folder, &retired)?;
-        remove_folder(&retired)
+        create_folder(&discarded)?;
+        let aside = tempfile::Builder::new()
+            .prefix(&slug)
+            .tempdir_in(&discarded)
+            .map_err(|e| io_error("create", &discarded, e))?;
+        ken_storage::rename(folder, &aside.path().join("folder"))?;
+        Ok(Some(aside))
     }
 
     /// Takes the model's lock, waiting for another process that holds it.

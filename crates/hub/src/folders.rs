@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::digest::{CHUNK_BYTES, read_some};
 use crate::error::{HubError, io_error};
@@ -13,11 +13,20 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), HubError> {
     Ok(ken_storage::create_dir_all(path)?)
 }
 
-/// Deletes a folder with all it holds; it need not exist.
-pub(crate) fn remove_folder(path: &Path) -> Result<(), HubError> {
-    match std::fs::remove_dir_all(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(io_error("remove", path, e)),
-        _ => Ok(()),
+/// The paths in a folder.
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, HubError> {
+    let entries = std::fs::read_dir(folder).map_err(|e| io_error("read", folder, e))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+/// Deletes as much as possible of the folders in `parent` whose names begin with `prefix`.
+pub(crate) fn remove_stale(parent: &Path, prefix: &str) {
+    for path in entries(parent).unwrap_or_default() {
+        let name = path.file_name().unwrap_or_default();
+        if name.to_string_lossy().starts_with(prefix) {
+            // The next caller deletes what is left.
+            let _ = std::fs::remove_dir_all(path);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use ken_http::{Failed, certificates_of, without_secrets};
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
 use crate::fetch::RETRY;
-use crate::folders::{create_folder, remove_folder, settle};
+use crate::folders::{create_folder, entries, remove_stale, settle};
 use crate::progress::{Stage, Watch};
 
 const POLL: Duration = Duration::from_millis(100);
@@ -42,15 +42,7 @@ pub(crate) fn wheel(
         return Ok(path);
     }
     // A pip that outlived its ken may still write there, so none gets the folder of another.
-    for stale in entries(partial)? {
-        if stale
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(WORK))
-        {
-            // What it still does there goes with all of `partial` in the end.
-            let _ = remove_folder(&stale);
-        }
-    }
+    remove_stale(partial, WORK);
     RETRY.persist(watch.cancel(), || {
         let mut attempt = || {
             let work = tempfile::Builder::new().prefix(WORK).tempdir_in(partial);
@@ -333,11 +325,6 @@ fn last_lines(text: &str, n: usize) -> String {
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
     let tail = &lines[lines.len().saturating_sub(n)..];
     tail.join("; ")
-}
-
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, HubError> {
-    let entries = std::fs::read_dir(folder).map_err(|e| io_error("read", folder, e))?;
-    Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
 fn wheel_in(folder: &Path) -> Result<Option<PathBuf>, HubError> {

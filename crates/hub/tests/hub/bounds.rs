@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use super::loopback::{Reply, Server};
-use super::wheels::{Bench, FILE, FOLDER, WHEEL, index, noise, sha256, tree, wheel_bytes};
+use super::wheels::{
+    Bench, FILE, FOLDER, WHEEL, index, noise, only_entry, sha256, tree, wheel_bytes,
+};
 use zip::write::SimpleFileOptions;
 
 /// A wheel with one file of so many zeros.
@@ -23,9 +25,8 @@ fn refused(bytes: &[u8]) -> ken_hub::HubError {
     let mut bench = Bench::new();
     bench.set("KEN_PYTHON", "/nonexistent/python");
     assert_eq!(bench.pull(FILE).unwrap_err().kind(), "python_missing");
-    let partial = bench.home().join("partial");
-    let own = std::fs::read_dir(partial).unwrap().next().unwrap().unwrap();
-    std::fs::write(own.path().join("wheel").join(WHEEL), bytes).unwrap();
+    let partial = only_entry(&bench.home().join("partial"));
+    std::fs::write(partial.join("wheel").join(WHEEL), bytes).unwrap();
     let error = bench.pull(FILE).unwrap_err();
     assert!(bench.cache().list().unwrap().is_empty());
     let left = tree(&bench.home().join("partial"));

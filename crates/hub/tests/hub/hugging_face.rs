@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_hub::{HubError, Stage};
 
 use super::loopback::{Reply, Request, Server};
-use super::wheels::{Bench, noise, parse, sha256, tree};
+use super::wheels::{Bench, noise, only_entry, parse, sha256, tree};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const CONFIG: &str = "{\"model_type\": \"llama\"}";
@@ -307,14 +307,8 @@ fn a_full_disk_is_said_to_be_full() {
         &mut |_| cancel.store(true, Ordering::SeqCst),
         &cancel,
     );
-    let partial = bench.home().join("partial");
-    let slug = std::fs::read_dir(&partial)
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    let part = slug.join(COMMIT).join(format!("{WEIGHTS}.part"));
+    let partial = only_entry(&bench.home().join("partial"));
+    let part = partial.join(COMMIT).join(format!("{WEIGHTS}.part"));
     std::os::unix::fs::symlink("/dev/full", &part).unwrap();
     let error = loop {
         let error = bench.pull(REPOSITORY).unwrap_err();

@@ -95,6 +95,8 @@ impl Bench {
         let environment = environment
             .with("PIP_CONFIG_FILE", "/dev/null")
             .with("PIP_NO_CACHE_DIR", "1")
+            // A server waits for its turn on a machine under load.
+            .with("PIP_TIMEOUT", "300")
             .with("PIP_NO_INDEX", "1")
             .with("HF_HOME", &dir.path().join("hf").to_string_lossy())
             .with("PIP_FIND_LINKS", &links.to_string_lossy());
@@ -151,6 +153,13 @@ pub(crate) fn index(wheel: &[u8], answer: impl Fn(&Request) -> Reply + Send + 's
         path if path.ends_with(WHEEL) => answer(request),
         _ => Reply::status(404),
     })
+}
+
+/// What the only entry of `folder` is.
+pub(crate) fn only_entry(folder: &Path) -> PathBuf {
+    let entries: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].path()
 }
 
 /// All files below `folder`, relative, sorted.
