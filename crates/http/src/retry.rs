@@ -43,6 +43,12 @@ impl<E> Failed<E> {
     }
 }
 
+impl<E> From<E> for Failed<E> {
+    fn from(error: E) -> Self {
+        Self::lasting(error)
+    }
+}
+
 /// How often and after how long a request is sent again.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {

