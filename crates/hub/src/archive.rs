@@ -31,14 +31,8 @@ pub(crate) type Archive = ZipArchive<BufReader<Window>>;
 
 /// Opens an archive.
 pub(crate) fn open(path: &Path) -> Result<Archive, HubError> {
-    let broken = |detail: String| HubError::BrokenArchive {
-        path: path.to_owned(),
-        detail,
-    };
     let mut file = File::open(path).map_err(|e| io_error("open", path, e))?;
-    let start = directory(&mut file)
-        .map_err(|e| io_error("read", path, e))?
-        .map_err(broken)?;
+    let start = directory(&mut file, path)?;
     // The reader searches the whole file for directories, and tries all that look like one.
     let hidden = Arc::new(AtomicU64::new(start));
     let window = Window {
@@ -48,64 +42,64 @@ pub(crate) fn open(path: &Path) -> Result<Archive, HubError> {
     };
     let archive = ZipArchive::new(BufReader::new(window)).map_err(|e| match e {
         ZipError::Io(e) => io_error("read", path, e),
-        other => broken(other.to_string()),
+        other => broken(path, other.to_string()),
     })?;
     hidden.store(0, Ordering::Relaxed);
     Ok(archive)
 }
 
-/// The offset of the directory, or what is wrong with it.
-fn directory(file: &mut File) -> IoResult<Result<u64, String>> {
-    let length = file.metadata()?.len();
-    let mut read = |from: u64| -> IoResult<Vec<u8>> {
+fn broken(path: &Path, detail: String) -> HubError {
+    HubError::BrokenArchive {
+        path: path.to_owned(),
+        detail,
+    }
+}
+
+/// The offset of the directory.
+fn directory(file: &mut File, path: &Path) -> Result<u64, HubError> {
+    let broken = |detail: &str| broken(path, detail.to_owned());
+    let unreadable = |e| io_error("read", path, e);
+    let length = file.metadata().map_err(unreadable)?.len();
+    let mut read = |from: u64| -> Result<Vec<u8>, HubError> {
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(from))?;
-        file.take(MOST_DIRECTORY_BYTES + (1 << 20))
-            .read_to_end(&mut bytes)?;
+        file.seek(SeekFrom::Start(from)).map_err(unreadable)?;
+        let mut part = file.take(MOST_DIRECTORY_BYTES + (1 << 20));
+        part.read_to_end(&mut bytes).map_err(unreadable)?;
         Ok(bytes)
-    };
-    let from = length.saturating_sub(END_BYTES + MOST_COMMENT_BYTES);
-    let tail = read(from)?;
-    let Some(end) = tail.windows(END.len()).rposition(|bytes| bytes == END) else {
-        return Ok(Err("it has no directory".to_owned()));
     };
     let number = |bytes: &[u8], at: usize, width: usize| -> Option<u64> {
         let bytes = bytes.get(at..at + width)?.iter().rev();
         Some(bytes.fold(0, |n, &byte| n << 8 | u64::from(byte)))
     };
-    let entries = number(&tail, end + 10, 2);
-    let bytes = number(&tail, end + 12, 4);
-    let (Some(mut entries), Some(mut bytes)) = (entries, bytes) else {
-        return Ok(Err("its directory is truncated".to_owned()));
-    };
-    let mut directory_end = from + end as u64;
+    let from = length.saturating_sub(END_BYTES + MOST_COMMENT_BYTES);
+    let tail = read(from)?;
+    let end = tail.windows(END.len()).rposition(|bytes| bytes == END);
+    let mut end = end.ok_or_else(|| broken("it has no directory"))?;
+    let truncated = || broken("its directory is truncated");
+    let mut entries = number(&tail, end + 10, 2).ok_or_else(truncated)?;
+    let mut bytes = number(&tail, end + 12, 4).ok_or_else(truncated)?;
     let zip64 = end
         .checked_sub(ZIP64_LOCATOR_BYTES + ZIP64_END_BYTES)
         .filter(|&at| tail[at..].starts_with(ZIP64_END));
     if let Some(at) = zip64 {
         entries = number(&tail, at + 32, 8).unwrap_or(u64::MAX);
         bytes = number(&tail, at + 40, 8).unwrap_or(u64::MAX);
-        directory_end = from + at as u64;
+        end = at;
     }
     if entries > MOST_ENTRIES || bytes > MOST_DIRECTORY_BYTES {
-        return Ok(Err(format!(
+        return Err(broken(&format!(
             "it lists {entries} entries in {bytes} bytes; a wheel has at most {MOST_ENTRIES} in \
              {MOST_DIRECTORY_BYTES}"
         )));
     }
-    let Some(start) = directory_end.checked_sub(bytes) else {
-        return Ok(Err("its directory is longer than the archive".to_owned()));
-    };
+    let start = (from + end as u64).checked_sub(bytes);
+    let start = start.ok_or_else(|| broken("its directory is longer than the archive"))?;
     let list = read(start)?;
-    let count = |mark: &[u8]| {
-        list.windows(mark.len())
-            .filter(|bytes| *bytes == mark)
-            .count()
-    };
+    let count = |mark: &[u8]| list.windows(4).filter(|bytes| *bytes == mark).count();
     if count(END) != 1 || count(ZIP64_END) != usize::from(zip64.is_some()) {
-        return Ok(Err("it has several directories".to_owned()));
+        return Err(broken("it has several directories"));
     }
-    Ok(Ok(start))
+    Ok(start)
 }
 
 /// A file whose first bytes read as zeros as long as they are hidden.

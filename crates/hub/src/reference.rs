@@ -68,8 +68,8 @@ impl FromStr for ModelReference {
         if text.starts_with("http://") || text.starts_with("https://") {
             return parse_remote(text).map_err(bad);
         }
-        if let Some(full) = known::expand(text) {
-            return full.parse();
+        if let Some(known) = known::by_name(text) {
+            return known.reference.parse();
         }
         if is_path(text) {
             return Ok(Self::Local { path: text.into() });
@@ -78,6 +78,13 @@ impl FromStr for ModelReference {
             Some((scheme, _)) => Err(bad(format!("there is no `{scheme}:` scheme"))),
             None => Err(bad("it is neither a path nor a known short name".into())),
         }
+    }
+}
+
+impl ModelReference {
+    /// Whether the cache holds such models.
+    pub(crate) fn is_cached(&self) -> bool {
+        matches!(self, Self::HuggingFace { .. } | Self::PyPi { .. })
     }
 }
 

@@ -1,12 +1,11 @@
-//! What becomes of memory that is freed.
+//! Allocator tuning.
 
-/// Has the process keep freed memory for what it allocates next. A step of training allocates and
-/// frees gigabytes, and to give them back to the system between any two of them costs as much as a
-/// good part of the step, since each page that comes anew is cleared. Does nothing where the
-/// allocator is not glibc's.
-pub(crate) fn keep() {
+/// Makes glibc's allocator keep freed memory for later allocations. A training step allocates and
+/// frees gigabytes; returned to the system in between, every page would have to be cleared again,
+/// which costs a good part of the step. Does nothing with other allocators.
+pub(crate) fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: `mallopt` only sets limits of the allocator, under the allocator's own lock.
+    // SAFETY: `mallopt` only sets limits of the allocator, under its own lock.
     #[allow(unsafe_code)]
     unsafe {
         libc::mallopt(libc::M_MMAP_MAX, 0);

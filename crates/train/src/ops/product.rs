@@ -25,13 +25,13 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// The matrix as the right side of many products.
+    /// Packs the matrix as the right operand of many products.
     pub(super) fn packed(self) -> PackedBMatrix<f32> {
         GemmExecutor::<f32>::new().prepack_b(self.view)
     }
 }
 
-/// `out = factor * left * right`, or that added to `out`.
+/// `out = factor * left * right`, or, with `add`, `out += factor * left * right`.
 pub(super) fn multiply(
     out: &mut [f32],
     left: Matrix<'_>,
@@ -42,7 +42,7 @@ pub(super) fn multiply(
     run(out, left, GemmInputB::Unpacked(right.view), factor, add)
 }
 
-/// As [`multiply`], with a right side that was laid out before.
+/// As [`multiply`], with a packed right operand.
 pub(super) fn multiply_packed(
     out: &mut [f32],
     left: Matrix<'_>,
