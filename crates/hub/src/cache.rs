@@ -180,31 +180,26 @@ impl ModelCache {
         match reference {
             ModelReference::Local { path } => {
                 let path = self.expanded(path);
-                if path.exists() {
-                    Ok(path)
-                } else {
-                    Err(HubError::LocalMissing { path })
-                }
+                return match path.exists() {
+                    true => Ok(path),
+                    false => Err(HubError::LocalMissing { path }),
+                };
             }
             ModelReference::Remote { url } => {
-                Err(HubError::RemoteNotSupported { url: url.clone() })
+                return Err(HubError::RemoteNotSupported { url: url.clone() });
             }
-            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {
-                let record = self.info(reference)?;
-                let files = self.model_folder(reference).join("files");
-                if let Some((file, state)) = first_unsound(&files, &record) {
-                    return Err(HubError::Damaged {
-                        reference: reference.to_string(),
-                        file,
-                        state,
-                    });
-                }
-                Ok(match record.file {
-                    Some(file) => files.join(file),
-                    None => files,
-                })
-            }
+            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {}
         }
+        let record = self.info(reference)?;
+        let files = self.model_folder(reference).join("files");
+        if let Some((file, state)) = first_unsound(&files, &record) {
+            return Err(HubError::Damaged {
+                reference: reference.to_string(),
+                file,
+                state,
+            });
+        }
+        Ok(record.file.map_or(files.clone(), |file| files.join(file)))
     }
 
     /// Whether the model is in the cache, so that pulling it needs no network.
@@ -465,16 +460,14 @@ fn slug(reference: &ModelReference) -> String {
 
 /// The first file that is missing or has another size, and what is wrong with it.
 fn first_unsound(folder: &Path, record: &ModelRecord) -> Option<(String, &'static str)> {
-    record
-        .files
-        .iter()
-        .find_map(|file| match std::fs::metadata(folder.join(&file.path)) {
-            Err(_) => Some((file.path.clone(), "is missing")),
-            Ok(meta) if meta.len() != file.bytes => {
-                Some((file.path.clone(), "has changed its size since the pull"))
-            }
-            Ok(_) => None,
-        })
+    record.files.iter().find_map(|file| {
+        let state = match std::fs::metadata(folder.join(&file.path)) {
+            Err(_) => "is missing",
+            Ok(found) if found.len() == file.bytes => return None,
+            Ok(_) => "has changed its size since the pull",
+        };
+        Some((file.path.clone(), state))
+    })
 }
 
 /// Checks the weights of a known model against their pinned checksum.

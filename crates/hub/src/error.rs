@@ -114,7 +114,8 @@ pub enum HubError {
     )]
     DiskFull { path: PathBuf },
     #[error("cannot {action} {path}: {source}")]
-    #[diagnostic(remedy = own_home(source.kind()))]
+    #[diagnostic(remedy = (source.kind() == ErrorKind::PermissionDenied)
+        .then(|| Remedy::from("set KEN_HOME to a folder that you may write to")))]
     Io {
         action: &'static str,
         path: PathBuf,
@@ -177,11 +178,6 @@ fn looks_like_repository(text: &str) -> bool {
         && parts
             .iter()
             .all(|p| !p.is_empty() && !p.starts_with(['.', '~']))
-}
-
-fn own_home(kind: ErrorKind) -> Option<Remedy> {
-    (kind == ErrorKind::PermissionDenied)
-        .then(|| "set KEN_HOME to a folder that you may write to".into())
 }
 
 fn reference_meant(text: &str) -> Option<Remedy> {

@@ -113,7 +113,9 @@ impl Client {
     /// brings new bytes. After an error the received bytes stay in `<destination>.part`, and the
     /// next call resumes from them, unless the checksum was wrong.
     pub(crate) fn download(&self, job: &Download, watch: &mut Watch) -> Result<(), HubError> {
-        let part = part_path(job.destination);
+        let mut part = job.destination.as_os_str().to_owned();
+        part.push(".part");
+        let part = PathBuf::from(part);
         if job.sha256.is_none() {
             ken_storage::remove(&part)?;
         }
@@ -246,13 +248,6 @@ fn starts_at(response: &Response<Body>, start: u64) -> bool {
         .and_then(|value| value.split('-').next())
         .and_then(|first| first.trim().parse::<u64>().ok())
         == Some(start)
-}
-
-/// The path of an unfinished download.
-fn part_path(destination: &Path) -> PathBuf {
-    let mut name = destination.as_os_str().to_owned();
-    name.push(".part");
-    name.into()
 }
 
 fn network(url: &Url, detail: String) -> HubError {

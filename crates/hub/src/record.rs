@@ -60,13 +60,11 @@ pub(crate) fn read(folder: &Path) -> Result<Option<ModelRecord>, HubError> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io_error("read", &path, e)),
     };
-    match serde_json::from_str(&text) {
-        Ok(record) => Ok(Some(record)),
-        Err(e) => Err(HubError::BadRecord {
-            path,
-            detail: e.to_string(),
-        }),
-    }
+    let record = serde_json::from_str(&text);
+    record.map(Some).map_err(|e| HubError::BadRecord {
+        path,
+        detail: e.to_string(),
+    })
 }
 
 /// Now, as RFC 3339 to the second, in UTC.

@@ -73,12 +73,8 @@ mod tests {
     #[test]
     fn passes_hold_at_most_so_many_tokens() {
         let of = |lengths: &[usize]| -> Vec<Objective> {
-            let sequence = |&length: &usize| Sequence::whole(vec![0; length]);
-            lengths
-                .iter()
-                .map(sequence)
-                .map(Objective::Imitate)
-                .collect()
+            let whole = |&length: &usize| Objective::Imitate(Sequence::whole(vec![0; length]));
+            lengths.iter().map(whole).collect()
         };
         assert_eq!(passes(&of(&[3, 4, 5, 20, 1]), 10), [0..2, 2..3, 3..4, 4..5]);
         assert!(passes(&of(&[]), 10).is_empty());

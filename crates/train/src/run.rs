@@ -143,22 +143,19 @@ impl Examples<'_> {
 
 /// A fingerprint of examples.
 fn identity_of(examples: &[Objective]) -> String {
-    let texts: Vec<String> = examples
-        .iter()
-        .map(|objective| {
-            let parts: Vec<String> = sequences_of(objective)
-                .iter()
-                .map(|s| format!("{:?}{:?}", s.tokens, s.weights))
-                .collect();
-            let kind = match objective {
-                Objective::Imitate(_) => "imitate".to_owned(),
-                Objective::Prefer { beta, .. } => format!("prefer by {beta}"),
-            };
-            format!("{kind} {}", parts.join("/"))
-        })
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    ken_model::fingerprint_of_texts(&texts)
+    let texts = examples.iter().map(|objective| {
+        let kind = match objective {
+            Objective::Imitate(_) => "imitate".to_owned(),
+            Objective::Prefer { beta, .. } => format!("prefer by {beta}"),
+        };
+        let parts = sequences_of(objective);
+        let parts = parts
+            .iter()
+            .map(|s| format!("{:?}{:?}", s.tokens, s.weights));
+        format!("{kind} {}", parts.collect::<Vec<_>>().join("/"))
+    });
+    let texts: Vec<String> = texts.collect();
+    ken_model::fingerprint_of_texts(&texts.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The progress of a training.

@@ -67,13 +67,12 @@ fn an_unreachable_guarantee_reports_the_questions_needed() {
         confidence: 0.95,
     };
     let sure = |n: usize| -> Vec<Observation> {
-        (0..n)
-            .map(|i| Observation {
-                score: i as f64,
-                without: 1.0,
-                with: 1.0,
-            })
-            .collect()
+        let one = |i| Observation {
+            score: i as f64,
+            without: 1.0,
+            with: 1.0,
+        };
+        (0..n).map(one).collect()
     };
     let few = calibrate(&sure(20), goal);
     assert_eq!((few.threshold, few.retrieval_ratio), (None, 1.0));
@@ -86,13 +85,11 @@ fn an_unreachable_guarantee_reports_the_questions_needed() {
     );
     assert_eq!(enough.needed, None);
 
-    let hopeless: Vec<Observation> = (0..50)
-        .map(|_| Observation {
-            score: 0.0,
-            without: 0.0,
-            with: 1.0,
-        })
-        .collect();
+    let hopeless = [Observation {
+        score: 0.0,
+        without: 0.0,
+        with: 1.0,
+    }; 50];
     let never = calibrate(&hopeless, goal);
     assert_eq!((never.threshold, never.needed), (None, None));
 }

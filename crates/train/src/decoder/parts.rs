@@ -17,14 +17,6 @@ pub(super) struct Weights<'a> {
     variables: BTreeMap<String, Var>,
 }
 
-/// PEFT's names of a module's two matrices, without their common prefix.
-fn lora_names(module: &str) -> (String, String) {
-    (
-        format!("{module}.lora_A.weight"),
-        format!("{module}.lora_B.weight"),
-    )
-}
-
 impl<'a> Weights<'a> {
     /// # Errors
     /// Settings out of range, a target that matches no module.
@@ -35,19 +27,19 @@ impl<'a> Weights<'a> {
     ) -> Result<Self, TrainError> {
         if let Tuning::Lora(settings) = tuning {
             settings.check()?;
-            let modules: BTreeSet<&str> = tensors
+            let modules = tensors
                 .keys()
-                .filter_map(|name| name.strip_suffix("_proj.weight"))
-                .filter_map(|name| name.rsplit('.').next())
+                .filter_map(|name| name.strip_suffix(".weight"));
+            let known: BTreeSet<&str> = modules
+                .filter_map(|module| module.rsplit('.').next())
+                .filter(|name| name.ends_with("_proj"))
                 .collect();
-            let known: Vec<String> = modules.iter().map(|m| format!("{m}_proj")).collect();
-            for target in &settings.targets {
-                if !known.contains(target) {
-                    return Err(TrainError::UnknownModule {
-                        name: target.clone(),
-                        known: known.join(", "),
-                    });
-                }
+            let mut targets = settings.targets.iter();
+            if let Some(unknown) = targets.find(|target| !known.contains(target.as_str())) {
+                return Err(TrainError::UnknownModule {
+                    name: unknown.clone(),
+                    known: Vec::from_iter(known).join(", "),
+                });
             }
         }
         Ok(Self {
@@ -115,9 +107,11 @@ impl<'a> Weights<'a> {
                     let seed = seed_of(self.seed, self.variables.len() as u64);
                     let shape = [outputs, inputs];
                     let pair = LoraPair::new(shape, settings.rank, seed, dtype, &device)?;
-                    let (down, up) = lora_names(module);
-                    self.variables.insert(down, pair.down.clone());
-                    self.variables.insert(up, pair.up.clone());
+                    // PEFT's names, without its prefix.
+                    for (letter, variable) in [("A", &pair.down), ("B", &pair.up)] {
+                        let name = format!("{module}.lora_{letter}.weight");
+                        self.variables.insert(name, variable.clone());
+                    }
                     Some((pair, settings.scale() as f32))
                 } else {
                     None

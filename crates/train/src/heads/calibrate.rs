@@ -1,6 +1,5 @@
 //! Platt scaling (Platt 1999): an affine map of out-of-fold logits, which preserves their order.
 
-use super::minimize::minimize;
 use super::objective::{Examples, Loss, Objective, Shape};
 
 /// The least slope: uninformative scores keep their order, and every probability is about the base
@@ -37,12 +36,7 @@ pub(super) fn line(logits: &[f64], labels: &[bool]) -> Line {
         },
         decay: 0.0,
     };
-    let found = minimize(
-        &|at| objective.value_and_gradient(at),
-        vec![1.0, 0.0],
-        200,
-        1e-9,
-    );
+    let found = objective.minimize(vec![1.0, 0.0], 200, 1e-9);
     let base_rate = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
     match found[..] {
         [slope, shift] if slope >= LEAST_SLOPE && slope.is_finite() && shift.is_finite() => {

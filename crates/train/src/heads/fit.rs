@@ -9,7 +9,6 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
 use super::calibrate::{Line, line};
-use super::minimize::minimize;
 use super::objective::{Examples, Loss, Objective, Shape};
 
 /// Folds of cross-fitting: each is scored by a head trained on the others.
@@ -209,12 +208,8 @@ fn learn(
         })
         .collect();
     // The strongest among equals.
-    let mut best = 0;
-    for (at, loss) in losses.iter().enumerate() {
-        if *loss < losses[best] {
-            best = at;
-        }
-    }
+    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+    let best = best.unwrap_or(0);
     let examples = Examples {
         rows: &rows,
         inputs,
@@ -265,12 +260,7 @@ fn path(
             Shape::Logistic => at.clone(),
             Shape::Mlp { .. } => options.shape.start(examples.inputs, options.seed),
         };
-        at = minimize(
-            &|at| objective.value_and_gradient(at),
-            start,
-            STEPS,
-            TOLERANCE,
-        );
+        at = objective.minimize(start, STEPS, TOLERANCE);
         step()?;
         Ok(at.clone())
     });

@@ -2,8 +2,6 @@
 
 use std::collections::VecDeque;
 
-use super::objective::dot;
-
 /// The number of curvature pairs kept.
 const MEMORY: usize = 10;
 
@@ -115,6 +113,11 @@ fn descent(gradient: &[f64], memory: &VecDeque<Pair>) -> Vec<f64> {
         }
     }
     direction
+}
+
+/// The dot product.
+pub(super) fn dot(one: &[f64], other: &[f64]) -> f64 {
+    ken_route::dot::<4, _>(one, other)
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
+use super::minimize::{dot, minimize};
+
 /// Examples per partial sum. Partial sums are added in order, so that the result does not depend on
 /// the number of threads.
 const CHUNK: usize = 64;
@@ -137,6 +139,11 @@ impl Shape {
 }
 
 impl Objective<'_> {
+    /// The parameters that [`minimize`] finds.
+    pub(super) fn minimize(&self, start: Vec<f64>, steps: usize, tolerance: f64) -> Vec<f64> {
+        minimize(&|at| self.value_and_gradient(at), start, steps, tolerance)
+    }
+
     /// The objective and its gradient: `[parameters]`.
     pub(super) fn value_and_gradient(&self, parameters: &[f64]) -> (f64, Vec<f64>) {
         let Examples {
@@ -230,10 +237,6 @@ impl Loss {
             }
         }
     }
-}
-
-pub(super) fn dot(one: &[f64], other: &[f64]) -> f64 {
-    ken_route::dot::<4, _>(one, other)
 }
 
 /// Adds a multiple of one list to another.

@@ -51,9 +51,7 @@ pub(crate) fn attend(
         return queries.contiguous()?.apply_op3(
             &keys.contiguous()?,
             &values.contiguous()?,
-            Attention {
-                shape: Arc::clone(shape),
-            },
+            Attention(Arc::clone(shape)),
         );
     }
     let outputs = shape
@@ -368,9 +366,7 @@ fn softmax_backward(gradient: &mut [f32], weights: &[f32]) {
     );
 }
 
-struct Attention {
-    shape: Arc<AttentionShape>,
-}
+struct Attention(Arc<AttentionShape>);
 
 impl CustomOp3 for Attention {
     fn name(&self) -> &'static str {
@@ -386,7 +382,7 @@ impl CustomOp3 for Attention {
         values: &CpuStorage,
         values_layout: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let shape = &*self.shape;
+        let shape = &*self.0;
         let (queries, keys, values) = (
             slice(queries, queries_layout)?,
             slice(keys, keys_layout)?,
@@ -415,7 +411,7 @@ impl CustomOp3 for Attention {
         _: &Tensor,
         gradient: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let shape = &*self.shape;
+        let shape = &*self.0;
         let group = shape.group();
         let tasks = shape.tasks();
         let all = [queries, keys, values, gradient];

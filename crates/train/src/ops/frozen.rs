@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
-use rten_gemm::PackedBMatrix;
+use rten_gemm::{GemmInputB, PackedBMatrix};
 
 use super::memory::{is_slice, with_slices};
-use super::product::{Matrix, multiply_packed};
+use super::product::{Matrix, multiply};
 
 /// A frozen weight, `[outputs, inputs]`.
 #[derive(Clone)]
@@ -72,6 +72,6 @@ fn by_rows(
         .zip(x.par_chunks(ROWS * width))
         .try_for_each(|(out, x)| {
             let x = Matrix::new(x, x.len() / width, width);
-            multiply_packed(out, x, weight, 1.0, false)
+            multiply(out, x, GemmInputB::Packed(weight), 1.0, false)
         })
 }

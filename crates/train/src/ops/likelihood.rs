@@ -15,9 +15,8 @@ use super::task_rows;
 /// `logits`: `[rows, vocabulary]`; `targets`: `[rows]`; returns `[rows]`.
 pub(crate) fn log_probabilities(logits: &Tensor, targets: &[u32]) -> Result<Tensor> {
     if is_slice(logits) {
-        return logits.contiguous()?.apply_op1(LogProbabilities {
-            targets: Arc::from(targets),
-        });
+        let op = LogProbabilities(Arc::from(targets));
+        return logits.contiguous()?.apply_op1(op);
     }
     let top = logits.max_keepdim(D::Minus1)?.detach();
     let shifted = logits.broadcast_sub(&top)?;
@@ -26,9 +25,8 @@ pub(crate) fn log_probabilities(logits: &Tensor, targets: &[u32]) -> Result<Tens
     (shifted.gather(&index, D::Minus1)? - total)?.squeeze(1)
 }
 
-struct LogProbabilities {
-    targets: Arc<[u32]>,
-}
+/// With the target of each row.
+struct LogProbabilities(Arc<[u32]>);
 
 /// The largest logit of a row, and the sum of the exponentials relative to it.
 fn normalizer(row: &[f32]) -> (f32, f32) {
@@ -51,7 +49,7 @@ impl CustomOp1 for LogProbabilities {
         let logits = slice(logits, layout)?;
         let out: Vec<f32> = logits
             .par_chunks(width)
-            .zip(&*self.targets)
+            .zip(&*self.0)
             .map(|(row, &target)| {
                 let (top, total) = normalizer(row);
                 row[target as usize] - top - total.ln()
@@ -68,7 +66,7 @@ impl CustomOp1 for LogProbabilities {
             out.par_chunks_mut(width)
                 .zip(logits.par_chunks(width))
                 .zip(gradient)
-                .zip(&*self.targets)
+                .zip(&*self.0)
                 .with_min_len(task_rows(width))
                 .for_each(|(((out, row), &g), &target)| {
                     let (top, total) = normalizer(row);

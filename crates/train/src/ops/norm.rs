@@ -13,16 +13,15 @@ use super::{dot, task_rows};
 /// `x`: `[rows, width]`; `weight`: `[width]`; returns `[rows, width]`.
 pub(crate) fn rms_norm(x: &Tensor, weight: &Tensor, epsilon: f32) -> Result<Tensor> {
     if is_slice(x) {
-        return x.contiguous()?.apply_op2(weight, RmsNorm { epsilon });
+        return x.contiguous()?.apply_op2(weight, RmsNorm(epsilon));
     }
     let squares = x.sqr()?.mean_keepdim(D::Minus1)?;
     let root = (squares + f64::from(epsilon))?.sqrt()?;
     x.broadcast_div(&root)?.broadcast_mul(weight)
 }
 
-struct RmsNorm {
-    epsilon: f32,
-}
+/// With its epsilon.
+struct RmsNorm(f32);
 
 impl CustomOp2 for RmsNorm {
     fn name(&self) -> &'static str {
@@ -41,7 +40,7 @@ impl CustomOp2 for RmsNorm {
         let mut out = slice(x, x_layout)?.to_vec();
         out.par_chunks_mut(width)
             .with_min_len(task_rows(width))
-            .for_each(|row| kernels::rms_norm(row, weight, self.epsilon));
+            .for_each(|row| kernels::rms_norm(row, weight, self.0));
         Ok(returned(out, x_layout.shape()))
     }
 
@@ -62,11 +61,11 @@ impl CustomOp2 for RmsNorm {
                 .zip(gradient.par_chunks(width))
                 .with_min_len(task_rows(width))
                 .for_each(|((to_x, x), gradient)| {
-                    row_backward(to_x, x, weight, gradient, self.epsilon);
+                    row_backward(to_x, x, weight, gradient, self.0);
                 });
             if trained {
                 for (x, gradient) in x.chunks(width).zip(gradient.chunks(width)) {
-                    let inverse = inverse_root(x, self.epsilon);
+                    let inverse = inverse_root(x, self.0);
                     for ((w, x), g) in to_weight.iter_mut().zip(x).zip(gradient) {
                         *w += g * x * inverse;
                     }

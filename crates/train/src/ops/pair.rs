@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
+use rten_gemm::GemmInputB;
 
 use super::dropout::Dropout;
 use super::frozen::{Packed, ROWS};
 use super::memory::{gradient_of, returned, slice, with_slices};
-use super::product::{Matrix, multiply, multiply_packed};
+use super::product::{Matrix, multiply};
 
 /// The LoRA update of a projection: `scale * up(down(dropout(x)))` (LoRA, Eq. 3).
 pub(crate) struct Pair<'a> {
@@ -79,8 +80,14 @@ impl WithPair {
                 let rows = x.len() / inputs;
                 self.weight.forward(out, x)?;
                 let kept = Matrix::new(kept, rows, inputs);
-                multiply_packed(small, kept, &down, 1.0, false)?;
-                multiply_packed(out, Matrix::new(small, rows, rank), &up, self.scale, true)
+                multiply(small, kept, GemmInputB::Packed(&down), 1.0, false)?;
+                multiply(
+                    out,
+                    Matrix::new(small, rows, rank),
+                    GemmInputB::Packed(&up),
+                    self.scale,
+                    true,
+                )
             })?;
         Ok((out, small))
     }
@@ -110,16 +117,28 @@ impl WithPair {
                 let rows = to_x.len() / inputs;
                 self.weight.backward(to_x, gradient)?;
                 let gradient = Matrix::new(gradient, rows, outputs);
-                multiply_packed(to_small, gradient, &packed_up, self.scale, false)?;
+                multiply(
+                    to_small,
+                    gradient,
+                    GemmInputB::Packed(&packed_up),
+                    self.scale,
+                    false,
+                )?;
                 if through.is_some() {
                     return Ok(());
                 }
                 let to_small = Matrix::new(to_small, rows, rank);
-                multiply_packed(to_x, to_small, &packed_down, 1.0, true)
+                multiply(to_x, to_small, GemmInputB::Packed(&packed_down), 1.0, true)
             })?;
         let to_small = Matrix::new(&to_small, rows, rank);
         if let (Some(dropout), Some(through)) = (self.dropout, &mut through) {
-            multiply_packed(through, to_small, &packed_down, 1.0, false)?;
+            multiply(
+                through,
+                to_small,
+                GemmInputB::Packed(&packed_down),
+                1.0,
+                false,
+            )?;
             dropout.apply_to(through);
             to_x.par_iter_mut().zip(through).for_each(|(x, y)| *x += *y);
         }

@@ -77,8 +77,7 @@ fn one_binary_feature_gives_the_observed_frequencies() {
             },
             decay: 0.0,
         };
-        let gradient = |at: &[f64]| objective.value_and_gradient(at);
-        let found = minimize(&gradient, vec![0.0; 2], 100, 1e-12);
+        let found = objective.minimize(vec![0.0; 2], 100, 1e-12);
         for (logit, frequency) in [(found[1], 0.25), (found[0] + found[1], 0.6)] {
             let error = (logistic(logit) - frequency).abs();
             assert!(error < tolerance, "{loss:?} {found:?}");
