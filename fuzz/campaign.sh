@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs every target, or those named, until each has had some seconds of CPU, several at a time, and prints a line of CSV
-# for each: target, exit code, executions, seconds of CPU, edges covered, inputs kept. Exit code 0 is no finding; what was
-# found is in artifacts/TARGET. A target runs in slices of at most five minutes, so on a busy machine it takes longer by
-# the clock and gets the same CPU. The logs are kept in logs/TARGET.log.
+# Runs all or the named targets for a number of CPU seconds each, several in parallel, and prints one CSV line per target:
+# target, exit code, executions, CPU seconds, edges covered, inputs kept. Exit code 0 means no finding; findings are saved in
+# artifacts/TARGET. A target runs in slices of at most five minutes, so a busy machine takes longer but gives it the same
+# CPU time. Logs are kept in logs/TARGET.log.
 #
 #   cargo run --example seeds && ./campaign.sh --cpu-seconds 1200 --lanes 2 [TARGET...]
 set -euo pipefail
@@ -25,13 +25,13 @@ host="$(rustc -vV | awk '/^host:/ {print $2}')"
 export built="${CARGO_TARGET_DIR:-target}/$host/release"
 
 one() {
-  local target="$1" wanted="$2" code=0 log="logs/$1.log"
+  local target="$1" budget="$2" code=0 log="logs/$1.log"
   mkdir -p "corpus/$target" "artifacts/$target"
   : > "$log"
   used() { awk '/^cpu / {sum += $2 + $3} END {printf "%d", sum}' "$log"; }
   TIMEFORMAT='cpu %U %S'
-  while (( code == 0 && $(used) < wanted )); do
-    local left=$(( wanted - $(used) + 1 ))
+  while (( code == 0 && $(used) < budget )); do
+    local left=$(( budget - $(used) + 1 ))
     { time "$built/$target" "corpus/$target" -artifact_prefix="artifacts/$target/" -max_len=65536 -timeout=20 \
         -rss_limit_mb=2048 -max_total_time=$(( left < 300 ? left : 300 )) -print_final_stats=1; } >> "$log" 2>&1 || code=$?
   done

@@ -1,4 +1,4 @@
-//! Writes valid files for the targets to begin with, below `corpus` in the current folder.
+//! Writes valid seed files for the targets, below `corpus` in the current folder.
 
 #[allow(dead_code)]
 #[path = "../../crates/documents/tests/fuzzing/seeds.rs"]

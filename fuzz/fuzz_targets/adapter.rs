@@ -1,5 +1,4 @@
-//! Any bytes as either file of an adapter: loading must end in a model or a
-//! typed error.
+//! Any bytes as either file of an adapter: loading must end in a model or a typed error.
 
 #![no_main]
 

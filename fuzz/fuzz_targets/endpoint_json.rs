@@ -1,5 +1,4 @@
-//! Any bytes as the JSON that an endpoint answers with: reading must end in an answer or a typed
-//! error.
+//! Any bytes as the JSON response of an endpoint: reading must end in an answer or a typed error.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
 //! Any bytes as the graph of a segment: a search must end in results or a typed error. The first byte
-//! chooses what the graph ranks by.
+//! selects the metric.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as the safetensors of a decoder and of an embedder, which have a reader each:
+//! Any bytes as the safetensors of a decoder and of an embedder, which have separate readers:
 //! loading must end in a model or a typed error.
 
 #![no_main]

@@ -1,4 +1,4 @@
-//! Any text, cut in all ways: the pieces must be all of it.
+//! Any text, segmented in every way: the segments must cover all of it.
 
 #![no_main]
 

@@ -1,5 +1,4 @@
-//! Any bytes as a chat template: loading must end in a model or a
-//! typed error.
+//! Any bytes as a chat template: loading must end in a model or a typed error.
 
 #![no_main]
 

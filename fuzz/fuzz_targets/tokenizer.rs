@@ -1,5 +1,5 @@
-//! Any bytes as the `tokenizer.json` of a decoder and of an embedder, which have a reader each: loading must end in a model or a
-//! typed error.
+//! Any bytes as the `tokenizer.json` of a decoder and of an embedder, which have separate readers:
+//! loading must end in a model or a typed error.
 
 #![no_main]
 

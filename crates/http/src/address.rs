@@ -1,21 +1,20 @@
-//! Addresses: which of them are this machine's, and what of them may be shown.
+//! URLs: which are local, and what of them may be shown.
 
 use url::{Host, Url};
 
-/// What a message may show of a text that may be no URL: neither what stands before an `@`, nor a
-/// query.
+/// The part that a message may show of a text that may be a URL: neither user info nor query.
 #[must_use]
 pub fn without_secrets(text: &str) -> &str {
     let (address, query) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
     match address.rsplit_once('@') {
-        // A password may hold a `?` too.
+        // A password may contain a `?` too.
         _ if query.contains('@') => "…",
         Some((_, host)) => host,
         None => address,
     }
 }
 
-/// Whether the server is on this machine, where no proxy leads to and nobody listens.
+/// Whether the server is on this machine, which needs neither proxy nor encryption.
 #[must_use]
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
@@ -31,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_is_told_from_others() {
+    fn only_loopback_addresses_are_local() {
         let here = |url: &str| is_loopback(&Url::parse(url).unwrap());
         for url in ["http://localhost:1", "http://127.8.0.1", "http://[::1]:80"] {
             assert!(here(url), "{url}");

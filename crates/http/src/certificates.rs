@@ -1,4 +1,4 @@
-//! The certificates that servers are checked against.
+//! The certificates against which servers are checked.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct BadCertificates {
     pub detail: String,
 }
 
-/// The bundle that the environment names for every program, as `variable` reads the environment.
+/// The bundle named by the usual environment variables, which `variable` reads.
 pub fn certificates_of(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
     ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"]
         .iter()
@@ -26,7 +26,7 @@ pub fn certificates_of(variable: impl Fn(&str) -> Option<String>) -> Option<Path
         .map(PathBuf::from)
 }
 
-/// The TLS settings for a bundle of certificates in PEM; without one, Mozilla's roots.
+/// The TLS settings for a PEM bundle of certificates; without one, Mozilla's roots.
 pub(crate) fn tls(bundle: Option<&Path>) -> Result<TlsConfig, BadCertificates> {
     let Some(path) = bundle else {
         return Ok(TlsConfig::default());
@@ -43,7 +43,7 @@ pub(crate) fn tls(bundle: Option<&Path>) -> Result<TlsConfig, BadCertificates> {
         })
         .collect();
     if certificates.is_empty() {
-        return Err(unusable("it holds no certificate in PEM format".into()));
+        return Err(unusable("it contains no PEM certificate".into()));
     }
     let roots = RootCerts::new_with_certs(&certificates);
     Ok(TlsConfig::builder().root_certs(roots).build())

@@ -1,4 +1,4 @@
-//! The one way in which connections are set up, and requests that follow redirects.
+//! The setup of connections, and requests that follow redirects.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,28 +9,28 @@ use url::Url;
 
 use crate::certificates::{self, BadCertificates};
 
-/// Redirects that one request follows.
+/// The most redirects of one request.
 const MOST_REDIRECTS: usize = 10;
 
-/// In what one agent differs from another.
+/// The settings of an agent.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// A bundle of certificates in PEM; without one, Mozilla's roots.
+    /// A PEM bundle of certificates; without one, Mozilla's roots.
     pub certificates: Option<PathBuf>,
-    /// Whether the proxy of the environment is used.
+    /// Whether to use the proxy of the environment.
     pub through_proxy: bool,
-    /// Longest wait for a connection.
+    /// Timeout of a connection.
     pub connect: Duration,
-    /// Longest silence of the server.
+    /// The longest time without a byte from the server.
     pub silence: Duration,
-    /// The longest time that an answer may take from its first byte to its last.
+    /// The longest time from the first byte of a response to its last.
     pub answer: Option<Duration>,
-    /// Connections to one server that are kept for later requests.
+    /// Idle connections kept per server.
     pub connections: usize,
 }
 
-/// What sends requests. A status is no error, a redirect is an answer like others, and bodies come
-/// uncompressed, so that ranges count bytes of the file itself.
+/// An agent for which neither a status nor a redirect is an error. Bodies are not compressed, so that
+/// ranges count bytes of the file itself.
 ///
 /// # Errors
 /// The bundle of certificates cannot be used.
@@ -53,11 +53,11 @@ pub fn agent(settings: &Settings) -> Result<Agent, BadCertificates> {
     Ok(config.build().into())
 }
 
-/// The answer at `url`, through redirects. The token goes to the origin of `url` alone: the same
+/// The response at `url`, following redirects. The token is sent only to the origin of `url`: the same
 /// scheme, host and port.
 ///
 /// # Errors
-/// As a request; more redirects than anybody needs.
+/// A failed request; too many redirects.
 pub fn get(
     agent: &Agent,
     url: &Url,
@@ -80,12 +80,12 @@ pub fn get(
         };
         let next = location.to_str().ok().and_then(|to| at.join(to).ok());
         let next = next.filter(|next| matches!(next.scheme(), "http" | "https"));
-        at = next.ok_or_else(|| Error::BadUri("a redirect to no address".to_owned()))?;
+        at = next.ok_or_else(|| Error::BadUri("a redirect to an invalid address".to_owned()))?;
     }
     Err(Error::TooManyRedirects)
 }
 
-/// An error in words, without the library's prefix.
+/// The message of an error, without the library's prefix.
 #[must_use]
 pub fn explained(error: &Error) -> String {
     match error {

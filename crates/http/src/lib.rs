@@ -1,5 +1,4 @@
-//! HTTP as all of ken speaks it: the certificates and the proxy of this machine, how long is waited,
-//! whom a secret may be sent to, and when a request is sent again. It knows neither models nor
+//! HTTP for all of ken: certificates, proxy, timeouts, secrets and retries. It knows neither models nor
 //! endpoints.
 
 mod address;

@@ -1,4 +1,4 @@
-//! When a request is sent again, and after how long.
+//! Retries of requests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -6,26 +6,26 @@ use std::time::{Duration, Instant};
 use rand::Rng;
 use ureq::http::HeaderMap;
 
-/// Longest wait that is drawn.
+/// The longest backoff.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(30);
-/// Longest wait that a server may ask for. Beyond it, the failure is no passing one.
+/// The longest wait that a server may request; beyond it there is no retry.
 const LONGEST_REQUESTED: Duration = Duration::from_secs(120);
-/// How often whoever waits looks whether to stop.
+/// How often a waiting thread checks whether to stop.
 pub const GLANCE: Duration = Duration::from_millis(20);
 
 /// An attempt that failed.
 #[derive(Debug)]
 pub struct Failed<E> {
-    /// Why.
+    /// The cause.
     pub error: E,
-    /// Whether it may do better the next time.
+    /// Whether a retry may succeed.
     pub passing: bool,
-    /// How long the server asks to wait.
+    /// The wait that the server requests.
     pub wait: Option<Duration>,
 }
 
 impl<E> Failed<E> {
-    /// A failure that the next attempt would meet as well.
+    /// A failure that a retry would repeat.
     pub fn lasting(error: E) -> Self {
         Self {
             error,
@@ -34,7 +34,7 @@ impl<E> Failed<E> {
         }
     }
 
-    /// A failure that the next attempt may not meet.
+    /// A failure that a retry may avoid.
     pub fn passing(error: E) -> Self {
         Self {
             passing: true,
@@ -43,19 +43,25 @@ impl<E> Failed<E> {
     }
 }
 
-/// How often and after how long a request is sent again.
+impl<E> From<E> for Failed<E> {
+    fn from(error: E) -> Self {
+        Self::lasting(error)
+    }
+}
+
+/// How often and after how long a request is retried.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
-    /// Repetitions after the first attempt.
+    /// Retries after the first attempt.
     pub retries: u32,
-    /// Longest wait before the first repetition; it doubles with each, up to 30 s. The wait is
-    /// drawn at random below that, but is at least what the server asks for.
+    /// The longest wait before the first retry, doubled with each, up to 30 s. The actual wait is random
+    /// below that, but at least what the server requests.
     pub backoff: Duration,
 }
 
 impl Retry {
-    /// The wait before repetition `number`, counted from 0. `None` where there is to be none, or the
-    /// server asks for too long a wait.
+    /// The wait before retry `number`, counted from 0. `None` if retries are exhausted or the server
+    /// requests too long a wait.
     #[must_use]
     pub fn wait(&self, number: u32, requested: Option<Duration>) -> Option<Duration> {
         let longest = self
@@ -67,11 +73,10 @@ impl Retry {
         (number < self.retries && requested <= LONGEST_REQUESTED).then(|| drawn.max(requested))
     }
 
-    /// Tries again while failures may pass. A wait ends once `stop` is set; that the attempt after
-    /// it heeds `stop` is the caller's.
+    /// Retries passing failures. A wait ends once `stop` is set; the attempt must check it too.
     ///
     /// # Errors
-    /// The failure that does not pass, or the last one.
+    /// The first lasting failure, or the last passing one.
     pub fn persist<T, E>(
         &self,
         stop: &AtomicBool,
@@ -92,20 +97,20 @@ impl Retry {
     }
 }
 
-/// Whether a server that answers so may do better the next time.
+/// Whether a status is transient.
 #[must_use]
 pub fn is_passing(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502..=599)
 }
 
-/// How long a server asks to wait, in seconds.
+/// The wait that the server requests (`Retry-After` in seconds).
 #[must_use]
 pub fn requested_wait(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get("retry-after")?.to_str().ok()?;
     seconds.trim().parse().ok().map(Duration::from_secs)
 }
 
-/// Waits, at most until `stop` is set.
+/// Waits, but no longer than until `stop` is set.
 pub fn pause(duration: Duration, stop: &AtomicBool) {
     let end = Instant::now() + duration;
     while !stop.load(Ordering::Relaxed) {

@@ -1,5 +1,5 @@
-//! Opens a wheel, which is a zip archive, after its list of entries was held against bounds. It
-//! unpacks nothing.
+//! Opens a wheel, which is a zip archive, after checking its directory of entries against limits. It
+//! extracts nothing.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Result as IoResult, Seek, SeekFrom};
@@ -12,19 +12,18 @@ use zip::result::ZipError;
 
 use crate::error::{HubError, io_error};
 
-/// Entries of a wheel. Those with a model have some dozens.
+/// Wheels with a model have dozens of entries.
 const MOST_ENTRIES: u64 = 100_000;
-/// The bytes of the list of entries.
 const MOST_DIRECTORY_BYTES: u64 = 64 << 20;
 
-/// Ends the list of entries.
+/// The record that ends the directory.
 const END: &[u8] = b"PK\x05\x06";
 const END_BYTES: u64 = 22;
-/// The same with numbers of eight bytes, and what points to it.
-const LARGE_END: &[u8] = b"PK\x06\x06";
-const LARGE_END_BYTES: usize = 56;
-const LOCATOR_BYTES: usize = 20;
-/// What may stand behind the list.
+/// Its zip64 form, with numbers of eight bytes, and the locator after that.
+const ZIP64_END: &[u8] = b"PK\x06\x06";
+const ZIP64_END_BYTES: usize = 56;
+const ZIP64_LOCATOR_BYTES: usize = 20;
+/// The longest comment after the directory.
 const MOST_COMMENT_BYTES: u64 = 65_535;
 
 /// An archive on disk.
@@ -32,15 +31,9 @@ pub(crate) type Archive = ZipArchive<BufReader<Window>>;
 
 /// Opens an archive.
 pub(crate) fn open(path: &Path) -> Result<Archive, HubError> {
-    let broken = |detail: String| HubError::BrokenArchive {
-        path: path.to_owned(),
-        detail,
-    };
     let mut file = File::open(path).map_err(|e| io_error("open", path, e))?;
-    let start = directory(&mut file)
-        .map_err(|e| io_error("read", path, e))?
-        .map_err(broken)?;
-    // The reader looks for the end of the list in all of the file, and at all that looks like one.
+    let start = directory(&mut file, path)?;
+    // The reader searches the whole file for directories, and tries all that look like one.
     let hidden = Arc::new(AtomicU64::new(start));
     let window = Window {
         file,
@@ -49,69 +42,64 @@ pub(crate) fn open(path: &Path) -> Result<Archive, HubError> {
     };
     let archive = ZipArchive::new(BufReader::new(window)).map_err(|e| match e {
         ZipError::Io(e) => io_error("read", path, e),
-        other => broken(other.to_string()),
+        other => broken(path, other.to_string()),
     })?;
     hidden.store(0, Ordering::Relaxed);
     Ok(archive)
 }
 
-/// Where the list of entries begins, or what is wrong with it.
-fn directory(file: &mut File) -> IoResult<Result<u64, String>> {
-    let length = file.metadata()?.len();
-    let mut read = |from: u64| -> IoResult<Vec<u8>> {
+fn broken(path: &Path, detail: String) -> HubError {
+    HubError::BrokenArchive {
+        path: path.to_owned(),
+        detail,
+    }
+}
+
+/// The offset of the directory.
+fn directory(file: &mut File, path: &Path) -> Result<u64, HubError> {
+    let broken = |detail: &str| broken(path, detail.to_owned());
+    let unreadable = |e| io_error("read", path, e);
+    let length = file.metadata().map_err(unreadable)?.len();
+    let mut read = |from: u64| -> Result<Vec<u8>, HubError> {
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(from))?;
-        file.take(MOST_DIRECTORY_BYTES + (1 << 20))
-            .read_to_end(&mut bytes)?;
+        file.seek(SeekFrom::Start(from)).map_err(unreadable)?;
+        let mut part = file.take(MOST_DIRECTORY_BYTES + (1 << 20));
+        part.read_to_end(&mut bytes).map_err(unreadable)?;
         Ok(bytes)
+    };
+    let number = |bytes: &[u8], at: usize, width: usize| -> Option<u64> {
+        let bytes = bytes.get(at..at + width)?.iter().rev();
+        Some(bytes.fold(0, |n, &byte| n << 8 | u64::from(byte)))
     };
     let from = length.saturating_sub(END_BYTES + MOST_COMMENT_BYTES);
     let tail = read(from)?;
-    let Some(end) = tail.windows(END.len()).rposition(|bytes| bytes == END) else {
-        return Ok(Err("it has no list of entries".to_owned()));
-    };
-    let number = |bytes: &[u8], at: usize, width: usize| -> Option<u64> {
-        let bytes = bytes.get(at..at + width)?;
-        Some(
-            bytes
-                .iter()
-                .rev()
-                .fold(0, |n, &byte| n << 8 | u64::from(byte)),
-        )
-    };
-    let entries = number(&tail, end + 10, 2);
-    let bytes = number(&tail, end + 12, 4);
-    let (Some(mut entries), Some(mut bytes)) = (entries, bytes) else {
-        return Ok(Err("it ends within the list of entries".to_owned()));
-    };
-    let mut list_end = from + end as u64;
-    let large = end
-        .checked_sub(LOCATOR_BYTES + LARGE_END_BYTES)
-        .filter(|&at| tail[at..].starts_with(LARGE_END));
-    if let Some(at) = large {
+    let end = tail.windows(END.len()).rposition(|bytes| bytes == END);
+    let mut end = end.ok_or_else(|| broken("it has no directory"))?;
+    let truncated = || broken("its directory is truncated");
+    let mut entries = number(&tail, end + 10, 2).ok_or_else(truncated)?;
+    let mut bytes = number(&tail, end + 12, 4).ok_or_else(truncated)?;
+    let zip64 = end
+        .checked_sub(ZIP64_LOCATOR_BYTES + ZIP64_END_BYTES)
+        .filter(|&at| tail[at..].starts_with(ZIP64_END));
+    if let Some(at) = zip64 {
         entries = number(&tail, at + 32, 8).unwrap_or(u64::MAX);
         bytes = number(&tail, at + 40, 8).unwrap_or(u64::MAX);
-        list_end = from + at as u64;
+        end = at;
     }
     if entries > MOST_ENTRIES || bytes > MOST_DIRECTORY_BYTES {
-        return Ok(Err(format!(
+        return Err(broken(&format!(
             "it lists {entries} entries in {bytes} bytes; a wheel has at most {MOST_ENTRIES} in \
              {MOST_DIRECTORY_BYTES}"
         )));
     }
-    let Some(start) = list_end.checked_sub(bytes) else {
-        return Ok(Err("its list of entries is longer than it is".to_owned()));
-    };
+    let start = (from + end as u64).checked_sub(bytes);
+    let start = start.ok_or_else(|| broken("its directory is longer than the archive"))?;
     let list = read(start)?;
-    let count = |mark: &[u8]| {
-        list.windows(mark.len())
-            .filter(|bytes| *bytes == mark)
-            .count()
-    };
-    if count(END) != 1 || count(LARGE_END) != usize::from(large.is_some()) {
-        return Ok(Err("its list of entries ends several times".to_owned()));
+    let count = |mark: &[u8]| list.windows(4).filter(|bytes| *bytes == mark).count();
+    if count(END) != 1 || count(ZIP64_END) != usize::from(zip64.is_some()) {
+        return Err(broken("it has several directories"));
     }
-    Ok(Ok(start))
+    Ok(start)
 }
 
 /// A file whose first bytes read as zeros as long as they are hidden.

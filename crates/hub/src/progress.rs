@@ -1,4 +1,4 @@
-//! Progress of a pull as data, and the cancel flag that goes with it. Drawing is the caller's.
+//! Progress of a pull, for the caller to display, and its cancel flag.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,22 +11,22 @@ pub enum Stage {
     Waiting,
     /// Receiving bytes.
     Downloading,
-    /// Hashing what lies on disk.
+    /// Hashing files on disk.
     Verifying,
-    /// Taking files out of an archive.
+    /// Extracting files from an archive.
     Unpacking,
 }
 
 /// One step of progress on one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// The file's name as a person would recognize it.
+    /// A recognizable name of the file.
     pub file: String,
-    /// Bytes of this file that this stage has handled; a resumed download starts above zero.
+    /// Bytes of the file that this stage has processed; a resumed download starts above zero.
     pub bytes_done: u64,
     /// Bytes of the file, where known.
     pub bytes_total: Option<u64>,
-    /// What is being done to the file.
+    /// The current stage.
     pub stage: Stage,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Watch<'a> {
         self.cancel
     }
 
-    /// Fails with [`HubError::Cancelled`] once the flag is raised.
+    /// Fails with [`HubError::Cancelled`] once the flag is set.
     pub(crate) fn check(&self) -> Result<(), HubError> {
         if self.cancel.load(Ordering::Relaxed) {
             return Err(HubError::Cancelled);

@@ -1,4 +1,4 @@
-//! What the cache writes down about a pulled model: `model.json`.
+//! The cache's record of a pulled model: `model.json`.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ use crate::reference::ModelReference;
 /// The name of the record inside a model's folder.
 pub(crate) const RECORD_NAME: &str = "model.json";
 
-/// What is read of a record, which has some kilobytes; a longer one is broken.
+/// The size limit of a record, which normally has a few kilobytes.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// One file of a cached model.
@@ -24,20 +24,20 @@ pub struct FileRecord {
     pub path: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// SHA-256 in lower-case hexadecimal, taken when the file landed.
+    /// SHA-256 in lower-case hexadecimal, computed during the pull.
     pub sha256: String,
 }
 
 /// A model in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelRecord {
-    /// The name under which it was pulled.
+    /// The reference that was pulled.
     pub reference: ModelReference,
     /// The one file that the reference names; `None` where the model is a folder.
     pub file: Option<String>,
     /// Its files.
     pub files: Vec<FileRecord>,
-    /// The commit of the hub's repository, where the model came from there.
+    /// The commit of the Hugging Face repository, for a model from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
     /// When it was pulled: UTC, `YYYY-MM-DDThh:mm:ssZ`.
@@ -60,13 +60,11 @@ pub(crate) fn read(folder: &Path) -> Result<Option<ModelRecord>, HubError> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(io_error("read", &path, e)),
     };
-    match serde_json::from_str(&text) {
-        Ok(record) => Ok(Some(record)),
-        Err(e) => Err(HubError::BadRecord {
-            path,
-            detail: e.to_string(),
-        }),
-    }
+    let record = serde_json::from_str(&text);
+    record.map(Some).map_err(|e| HubError::BadRecord {
+        path,
+        detail: e.to_string(),
+    })
 }
 
 /// Now, as RFC 3339 to the second, in UTC.

@@ -1,4 +1,4 @@
-//! How models are named. Parsing and printing only: nothing here looks at the disk or the network.
+//! Model references: parsing and printing only, without disk or network access.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::HubError;
 use crate::known;
 
-/// The name of a model. Its text form (`Display`, `FromStr`, serde) is canonical: two references
-/// to the same thing print alike, short names print in full.
+/// The name of a model. Its text form (`Display`, `FromStr`, serde) is canonical: references to the
+/// same model print the same, short names print in full.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ModelReference {
     /// A repository on the Hugging Face hub, or one file of it.
     HuggingFace {
         /// ORG/REPO.
         repository: String,
-        /// One file; without it, all that the model needs.
+        /// One file; `None` for all files that the model needs.
         file: Option<String>,
-        /// A branch, tag or commit; without it, `main`.
+        /// A branch, tag or commit; `None` for `main`.
         revision: Option<String>,
     },
     /// A file or folder inside a wheel of a Python package index.
@@ -68,8 +68,8 @@ impl FromStr for ModelReference {
         if text.starts_with("http://") || text.starts_with("https://") {
             return parse_remote(text).map_err(bad);
         }
-        if let Some(full) = known::expand(text) {
-            return full.parse();
+        if let Some(known) = known::by_name(text) {
+            return known.reference.parse();
         }
         if is_path(text) {
             return Ok(Self::Local { path: text.into() });
@@ -81,7 +81,14 @@ impl FromStr for ModelReference {
     }
 }
 
-/// A path is told from a bare word by how it starts, or by a weights file's ending.
+impl ModelReference {
+    /// Whether the cache holds such models.
+    pub(crate) fn is_cached(&self) -> bool {
+        matches!(self, Self::HuggingFace { .. } | Self::PyPi { .. })
+    }
+}
+
+/// Whether a text is a path: by its prefix, or by the extension of a weights file.
 fn is_path(text: &str) -> bool {
     let prefixes = ["/", "./", "../", "~/", ".\\", "..\\"];
     let drive = text.as_bytes().get(1) == Some(&b':')
@@ -159,8 +166,7 @@ fn parse_remote(text: &str) -> Result<ModelReference, String> {
     })
 }
 
-/// What a message may show of a text that is no reference: of one that is like a URL, nothing that
-/// could be a password.
+/// The part of a bad reference that a message may show: of a URL, nothing that could be a password.
 fn shown(text: &str) -> &str {
     match text.contains("://") {
         true => without_secrets(text),

@@ -1,11 +1,11 @@
-//! Random numbers that follow from a seed and are the same on every machine and in every version:
-//! SplitMix64. What was sampled, trained or built with a seed can so be made again.
+//! SplitMix64: seeded random numbers that are the same on every machine and in every version, so that
+//! whatever was sampled, trained or built with a seed can be reproduced.
 
-/// By what the state of a sequence grows. Multiples of it are far apart, so that neighboring numbers,
-/// multiplied by it, are seeds of sequences that share nothing.
+/// The increment of the state. Its multiples are far apart, so that consecutive integers times it seed
+/// independent sequences.
 pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A number of which every bit depends on every bit of `bits`.
+/// Mixes `bits` so that every output bit depends on every input bit.
 #[must_use]
 pub fn mixed(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -19,7 +19,7 @@ pub fn next(state: &mut u64) -> u64 {
     mixed(*state)
 }
 
-/// A whole number below `limit`; 0 where that is 0.
+/// An integer below `limit`; 0 if that is 0.
 pub fn below(state: &mut u64, limit: usize) -> usize {
     ((u128::from(next(state)) * limit as u128) >> 64) as usize
 }
@@ -29,7 +29,7 @@ pub fn unit(state: &mut u64) -> f64 {
     (next(state) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Puts the first `count` places in random order, drawn from all (Fisher and Yates).
+/// Draws the first `count` items at random from all (Fisher-Yates).
 pub fn shuffle<T>(items: &mut [T], count: usize, state: &mut u64) {
     for chosen in 0..count.min(items.len()) {
         let offset = below(state, items.len() - chosen);

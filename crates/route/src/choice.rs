@@ -16,27 +16,18 @@ pub struct Choice {
 
 /// Why a policy cannot choose.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum CannotChoose {
-    /// It has no threshold.
     #[error("the policy `{policy}` has no threshold")]
     #[diagnostic(remedy = remedy.clone())]
-    NoThreshold {
-        /// The policy.
-        policy: String,
-        /// What would mend it.
-        remedy: Remedy,
-    },
-    /// It would have to know the golden answers.
-    #[error("the policy `oracle` has to know the golden answers")]
+    NoThreshold { policy: String, remedy: Remedy },
+    #[error("the policy `oracle` needs the golden answers")]
     #[diagnostic(remedy = "only <Evaluate> with several policies has them to compare with")]
     NoGoldenAnswers,
-    /// Its signal was not measured, or the model does not tell what it needs.
-    #[error("the policy `{policy}` needs a measure that this model does not give")]
+    #[error("the policy `{policy}` needs a signal that this model does not provide")]
     #[diagnostic(remedy = remedy.clone())]
     NotMeasured {
-        /// The policy.
         policy: String,
-        /// What would mend it.
         remedy: Option<Remedy>,
     },
 }
@@ -76,7 +67,7 @@ impl<S: Score> Policy<S> {
                 ..
             } => {
                 let score = measured()?;
-                // NaN, from a broken model, retrieves: that is the side that costs least.
+                // NaN, from a broken model, retrieves: the safer choice.
                 let spared = score <= threshold;
                 let side = if spared { "not above" } else { "above" };
                 let what = signal.subject();
@@ -90,10 +81,9 @@ impl<S: Score> Policy<S> {
                 threshold: None, ..
             } => return Err(self.without_threshold()),
         };
-        let source = if retrieves {
-            Source::Corpus
-        } else {
-            Source::SelfKnowledge
+        let source = match retrieves {
+            true => Source::Corpus,
+            false => Source::SelfKnowledge,
         };
         Ok(Choice { source, reason })
     }
@@ -116,8 +106,8 @@ impl<S: Score> Policy<S> {
         }
     }
 
-    /// Judges again with evidence: whether it lowers the signal, so that it is kept (KBM's classes
-    /// by certainty: only beneficial evidence is).
+    /// The second judgment: whether evidence lowers the signal and is therefore kept (of KBM's classes
+    /// by certainty, only beneficial evidence is).
     #[must_use]
     pub fn keeps(without: f64, with: f64) -> bool {
         with < without

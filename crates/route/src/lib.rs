@@ -1,5 +1,4 @@
-//! From signals to a source: which policy sends which question where. Maps numbers to a choice;
-//! never calls a model.
+//! Routing: from signals to a knowledge source. Maps numbers to a choice; never calls a model.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod calibrate;
@@ -11,7 +10,7 @@ mod signal;
 pub use calibrate::{CONFIDENCE, Calibration, Goal, Observation, calibrate};
 pub use choice::{CannotChoose, Choice};
 pub use head::{
-    BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, digest_of,
+    BadNetwork, Head, HeadFileError, Input, Layer, MeasuredOn, Network, Purpose, digest_of, dot,
     logistic,
 };
 pub use policy::{Policy, UnknownPolicy};
@@ -19,7 +18,7 @@ pub use signal::Score;
 
 use serde::{Deserialize, Serialize};
 
-/// Where the knowledge for an answer comes from.
+/// The knowledge source of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Source {
     /// The model itself.

@@ -1,11 +1,11 @@
-//! The policies by name.
+//! Routing policies and their names.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Score;
 
-/// How it is decided whether a question retrieves.
+/// Decides whether a question retrieves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Policy<S> {
     /// Every question retrieves.
@@ -17,26 +17,26 @@ pub enum Policy<S> {
         /// With this probability, in `[0, 1]`.
         share: f64,
     },
-    /// A question retrieves where that turns a wrong answer into a right one. Only who has the
-    /// golden answers can know.
+    /// A question retrieves where that turns a wrong answer into a right one, which only golden answers
+    /// can tell.
     Oracle,
     /// A question retrieves where a signal is above a threshold.
     Measured {
         /// The signal.
         signal: S,
-        /// The threshold; `None` where it is still to be chosen.
+        /// The threshold; `None` before calibration.
         threshold: Option<f64>,
-        /// Whether the signal is measured again with the evidence, and evidence dropped that does not
-        /// lower it (KBM's double judgment, figure 8).
+        /// Whether the signal is measured again with the evidence, which is dropped unless it lowers
+        /// the signal (KBM's double judgment, figure 8).
         double: bool,
     },
 }
 
-/// What follows the name of a policy that judges twice.
+/// The suffix of a policy with double judgment.
 pub(crate) const DOUBLE: &str = "+double";
 
 impl<S: Score> Policy<S> {
-    /// The policy of a signal, with the threshold that it has without being told.
+    /// The policy of a signal with its default threshold.
     #[must_use]
     pub fn measured(signal: S) -> Self {
         Self::Measured {
@@ -46,7 +46,7 @@ impl<S: Score> Policy<S> {
         }
     }
 
-    /// The signal that it decides by.
+    /// Its signal.
     #[must_use]
     pub fn signal(self) -> Option<S> {
         match self {
@@ -61,8 +61,8 @@ impl<S: Score> Policy<S> {
         matches!(self, Self::Measured { double: true, .. })
     }
 
-    /// The same without judging again: a threshold is chosen for this one, since it decides before
-    /// there is evidence.
+    /// The same without double judgment. Calibration uses it, since thresholds apply before there is
+    /// evidence.
     #[must_use]
     pub fn judging_once(self) -> Self {
         match self {
@@ -102,36 +102,26 @@ impl<S: Score> fmt::Display for Policy<S> {
     }
 }
 
-/// A text that names no policy.
+/// Why a text is not a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum UnknownPolicy {
-    /// No policy has this name.
     #[error(
         "unknown policy `{name}` (known are always, never, random:P, oracle, {}, each of the latter with @THRESHOLD)",
         signals.join(", ")
     )]
     Name {
-        /// The name given.
         name: String,
-        /// The signals that there are.
         signals: Vec<&'static str>,
     },
-    /// The number behind the name is none, or out of range.
     #[error("`{number}` in `{policy}` is not {expected}")]
     Number {
-        /// The policy as given.
         policy: String,
-        /// What stands for the number.
         number: String,
-        /// What may stand there.
         expected: &'static str,
     },
-    /// The signal cannot be measured with evidence.
     #[error("`{policy}` cannot judge twice: its signal cannot be measured with evidence")]
-    NotTwice {
-        /// The policy as given.
-        policy: String,
-    },
+    NotTwice { policy: String },
 }
 
 impl<S: Score> FromStr for Policy<S> {

@@ -1,23 +1,22 @@
-//! What was learned, as files: an adapter as PEFT lays it out.
+//! Writes trained adapters in PEFT's format.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use ken_model::decoder::{AdapterSettings, Origin, SETTINGS_FILE, TENSORS_FILE};
 use ken_storage::{create_dir_all, remove, replace, sync_dir};
-use serde::Serialize;
 use serde_json::json;
 
 use crate::checkpoint::write_tensors;
 use crate::decoder::{Trainable, Tuning};
 use crate::error::TrainError;
 
-/// Writes what a model learned on top of its weights into a folder, made where it is missing.
-/// `base_name` is what the model is called. The settings come last, so that a folder with them is
-/// whole; all is on the disk when this returns.
+/// Writes a trained adapter into a folder, which is created if missing. `base_name` names the base
+/// model. The settings are written last, so that a folder that has them is complete; everything is
+/// durable when this returns.
 ///
 /// # Errors
-/// A model of which all weights were trained; a file that cannot be written.
+/// A model with full fine-tuning; a file that cannot be written.
 pub fn write_adapter(
     model: &Trainable,
     base_name: &str,
@@ -32,7 +31,7 @@ pub fn write_adapter(
         });
     };
     create_dir_all(folder)?;
-    // Without its settings there is no adapter: parts of an old one never stand for one.
+    // Without its settings there is no adapter, so parts of an old one are never mistaken for one.
     remove(&folder.join(SETTINGS_FILE))?;
     sync_dir(folder)?;
     let tensors: BTreeMap<String, candle_core::Tensor> = model
@@ -70,11 +69,8 @@ pub fn write_adapter(
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
     write_tensors(&folder.join(TENSORS_FILE), &tensors, metadata)?;
     origin.write(folder)?;
-    write_json(&folder.join(SETTINGS_FILE), &written)
-}
-
-fn write_json(path: &Path, value: &impl Serialize) -> Result<(), TrainError> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
-    Ok(replace(path, text.as_bytes())?)
+    let path = folder.join(SETTINGS_FILE);
+    let text = serde_json::to_string_pretty(&written)
+        .map_err(|e| TrainError::io(&path, std::io::Error::other(e)))?;
+    Ok(replace(&path, text.as_bytes())?)
 }

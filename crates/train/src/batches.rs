@@ -1,4 +1,6 @@
-//! Which examples make a step, and which of a step's are computed together.
+//! The examples of each step, and their split into passes.
+
+use std::ops::Range;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -8,8 +10,8 @@ use crate::decoder::seed_of;
 use crate::objective::sequences_of;
 use crate::sequence::Objective;
 
-/// The places of a step's examples: each epoch has all of them once, in an order of its own. A
-/// function of its arguments alone, so that a training can be gone on with anywhere.
+/// The indices of a step's examples: each epoch shuffles all of them anew. A pure function of its
+/// arguments, so that training can resume at any step.
 pub(crate) fn places(step: usize, examples: usize, batch: usize, seed: u64) -> Vec<usize> {
     let in_epoch = steps_in_epoch(examples, batch);
     let (epoch, step) = (step / in_epoch, step % in_epoch);
@@ -19,31 +21,31 @@ pub(crate) fn places(step: usize, examples: usize, batch: usize, seed: u64) -> V
     order[from..(from + batch).min(examples)].to_vec()
 }
 
-/// Steps until every example was there once.
+/// Steps per epoch.
 pub(crate) fn steps_in_epoch(examples: usize, batch: usize) -> usize {
     examples.div_ceil(batch.max(1)).max(1)
 }
 
-/// Tokens of an example.
+/// The number of tokens of an example.
 pub(crate) fn tokens(objective: &Objective) -> usize {
     sequences_of(objective).iter().map(|s| s.tokens.len()).sum()
 }
 
-/// Cuts examples into groups that are computed together, of at most so many tokens, but of at least
-/// one example.
-pub(crate) fn passes(objectives: &[Objective], most_tokens: usize) -> Vec<std::ops::Range<usize>> {
-    let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
-    let mut room = 0;
+/// Splits examples into groups that are computed together, each of at most `most_tokens` tokens or one
+/// example.
+pub(crate) fn passes(objectives: &[Objective], most_tokens: usize) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut budget = 0;
     for (place, objective) in objectives.iter().enumerate() {
         let tokens = tokens(objective);
         match groups.last_mut() {
-            Some(group) if tokens <= room => group.end = place + 1,
+            Some(group) if tokens <= budget => group.end = place + 1,
             _ => {
                 groups.push(place..place + 1);
-                room = most_tokens;
+                budget = most_tokens;
             }
         }
-        room = room.saturating_sub(tokens);
+        budget = budget.saturating_sub(tokens);
     }
     groups
 }
@@ -71,12 +73,8 @@ mod tests {
     #[test]
     fn passes_hold_at_most_so_many_tokens() {
         let of = |lengths: &[usize]| -> Vec<Objective> {
-            let sequence = |&length: &usize| Sequence::whole(vec![0; length]);
-            lengths
-                .iter()
-                .map(sequence)
-                .map(Objective::Imitate)
-                .collect()
+            let whole = |&length: &usize| Objective::Imitate(Sequence::whole(vec![0; length]));
+            lengths.iter().map(whole).collect()
         };
         assert_eq!(passes(&of(&[3, 4, 5, 20, 1]), 10), [0..2, 2..3, 3..4, 4..5]);
         assert!(passes(&of(&[]), 10).is_empty());

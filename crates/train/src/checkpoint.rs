@@ -1,11 +1,11 @@
-//! A training on disk, so that it can be gone on with: one file, replaced in one step.
+//! Checkpoints, from which a training resumes: one file, replaced atomically.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use candle_core::{Device, Tensor, Var};
-use safetensors::SafeTensors;
+use candle_core::{DType, Device, Tensor, Var};
 use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
 use crate::error::TrainError;
@@ -13,13 +13,13 @@ use crate::history::History;
 use crate::objective::References;
 use crate::optimizer::Moments;
 
-/// The key of the file's metadata that holds what is no tensor.
+/// The metadata key of the training state.
 const STATE: &str = "ken_training";
 
-/// What is no tensor.
+/// The state of a training, apart from its tensors.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct State {
-    /// What the training is: model, settings and examples. Another cannot go on with it.
+    /// A fingerprint of model, settings and examples; only the same training may resume.
     pub(crate) identity: String,
     /// Steps done.
     pub(crate) step: usize,
@@ -27,19 +27,19 @@ pub(crate) struct State {
     pub(crate) references: References,
 }
 
-/// All that a training needs to go on.
+/// Everything needed to resume a training.
 pub(crate) struct Saved {
     pub(crate) state: State,
     pub(crate) variables: BTreeMap<String, Tensor>,
-    /// The variables of the best validation.
+    /// The variables at the best validation.
     pub(crate) best: BTreeMap<String, Tensor>,
     pub(crate) moments: BTreeMap<String, Moments>,
 }
 
-/// Writes a training.
+/// Writes a checkpoint.
 ///
 /// # Errors
-/// A file that cannot be written; the old one stays then.
+/// A file that cannot be written; the old one is kept.
 pub(crate) fn save(
     path: &Path,
     state: &State,
@@ -63,10 +63,10 @@ pub(crate) fn save(
     write_tensors(path, &tensors, HashMap::from([(STATE.to_owned(), state)]))
 }
 
-/// Reads a training; `None` where there is none.
+/// Reads a checkpoint; `None` where there is none.
 ///
 /// # Errors
-/// A broken file, or one of another training.
+/// A broken file, or the checkpoint of another training.
 pub(crate) fn load(
     path: &Path,
     identity: &str,
@@ -91,8 +91,7 @@ pub(crate) fn load(
     let state: State = serde_json::from_str(state).map_err(|_| broken())?;
     if state.identity != identity {
         return Err(refuse(
-            "it belongs to a training with another model, other settings or other examples"
-                .to_owned(),
+            "it belongs to a training with a different model, settings or examples".to_owned(),
         ));
     }
     let tensors = candle_core::safetensors::load_buffer(&bytes, device).map_err(|_| broken())?;
@@ -118,33 +117,28 @@ pub(crate) fn load(
     }))
 }
 
-/// Writes tensors beside a file and puts them in its place in one step. They are on the disk when
-/// this returns.
+/// Writes a safetensors file, atomically and durably.
 ///
 /// # Errors
-/// A file that cannot be written; the old one stays then.
+/// A file that cannot be written; the old one is kept.
 pub(crate) fn write_tensors(
     path: &Path,
     tensors: &BTreeMap<String, Tensor>,
     metadata: HashMap<String, String>,
 ) -> Result<(), TrainError> {
-    let mut held: Vec<(&str, Vec<usize>, Vec<u8>)> = Vec::new();
+    let mut stored: Vec<(&str, Vec<usize>, Vec<u8>)> = Vec::new();
     for (name, tensor) in tensors {
-        let numbers: Vec<f32> = tensor
-            .to_dtype(candle_core::DType::F32)?
-            .flatten_all()?
-            .to_vec1()?;
+        let numbers: Vec<f32> = tensor.to_dtype(DType::F32)?.flatten_all()?.to_vec1()?;
         let bytes = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
-        held.push((name, tensor.dims().to_vec(), bytes));
+        stored.push((name, tensor.dims().to_vec(), bytes));
     }
-    let views = held
+    let bytes = stored
         .iter()
         .map(|(name, shape, bytes)| {
-            TensorView::new(safetensors::Dtype::F32, shape.clone(), bytes).map(|view| (*name, view))
+            TensorView::new(Dtype::F32, shape.clone(), bytes).map(|view| (*name, view))
         })
         .collect::<Result<Vec<_>, _>>()
-        .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
-    let bytes = safetensors::serialize(views, Some(metadata))
+        .and_then(|views| safetensors::serialize(views, Some(metadata)))
         .map_err(|e| TrainError::io(path, std::io::Error::other(e)))?;
     Ok(ken_storage::replace(path, &bytes)?)
 }

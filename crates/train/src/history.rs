@@ -1,4 +1,4 @@
-//! How a training went: one record a step, one a validation.
+//! The history of a training: one record per step and per validation.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,22 +13,22 @@ pub struct StepRecord {
     pub learning_rate: f64,
     /// The Euclidean norm of all gradients, before they were clipped.
     pub gradient_norm: f64,
-    /// Tokens read, those without loss included.
+    /// Tokens processed, including those without loss.
     pub tokens: usize,
-    /// Seconds that it took.
+    /// Wall-clock seconds.
     pub seconds: f64,
 }
 
 /// One validation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValidationRecord {
-    /// The step that it followed.
+    /// The step after which it ran.
     pub step: usize,
-    /// The mean loss, as of a step.
+    /// The mean loss, as in [`StepRecord`].
     pub loss: f64,
 }
 
-/// A whole training.
+/// The history of a whole training.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
     /// Its steps, in order.
@@ -38,42 +38,36 @@ pub struct History {
 }
 
 impl History {
-    /// Puts another training behind this one, whose steps are counted on.
+    /// Appends the history of a later training, renumbering its steps.
     pub fn then(&mut self, later: Self) {
         let done = self.steps.len();
-        self.steps
-            .extend(later.steps.into_iter().map(|step| StepRecord {
-                step: step.step + done,
-                ..step
-            }));
-        let validations = later.validations.into_iter();
-        self.validations
-            .extend(validations.map(|one| ValidationRecord {
-                step: one.step + done,
-                ..one
-            }));
+        self.steps.extend(later.steps);
+        self.steps[done..].iter_mut().for_each(|s| s.step += done);
+        let validated = self.validations.len();
+        self.validations.extend(later.validations);
+        let later = self.validations[validated..].iter_mut();
+        later.for_each(|validation| validation.step += done);
     }
 
-    /// Tokens a second over all steps.
+    /// Tokens per second over all steps.
     #[must_use]
     pub fn tokens_per_second(&self) -> f64 {
         let tokens: usize = self.steps.iter().map(|step| step.tokens).sum();
         let seconds: f64 = self.steps.iter().map(|step| step.seconds).sum();
-        if seconds > 0.0 {
-            tokens as f64 / seconds
-        } else {
-            0.0
+        match seconds > 0.0 {
+            true => tokens as f64 / seconds,
+            false => 0.0,
         }
     }
 
-    /// The validation with the least loss; the first of several.
+    /// The validation with the lowest loss; the earliest among equals.
     #[must_use]
     pub fn best(&self) -> Option<&ValidationRecord> {
         let less = |a: &&ValidationRecord, b: &&ValidationRecord| a.loss.total_cmp(&b.loss);
         self.validations.iter().min_by(less)
     }
 
-    /// How many validations have passed since the best.
+    /// The number of validations since the best one.
     pub(crate) fn since_best(&self) -> usize {
         let best = self.best().map(|best| best.step);
         let later = |validation: &&ValidationRecord| Some(validation.step) > best;

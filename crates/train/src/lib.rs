@@ -1,13 +1,13 @@
-//! Learning: decoders trained further or from scratch (`decoder`, `run`), and small heads over vectors
+//! Training: decoders, fine-tuned or from scratch (`decoder`, `run`), and small heads over vectors
 //! (`heads`). Knows nothing of question sets, corpora or the command line.
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod adapter;
+mod allocator;
 mod batches;
 mod checkpoint;
 mod decoder;
 mod error;
-mod freed;
 pub mod heads;
 mod history;
 mod lora;

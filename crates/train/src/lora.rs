@@ -1,24 +1,23 @@
-//! LoRA: which modules learn a pair of small matrices, and how these begin.
+//! LoRA: which modules get a pair of low-rank matrices, and how these are initialized.
 
 use candle_core::{DType, Device, Tensor, Var};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use crate::error::TrainError;
+use crate::error::{TrainError, require};
 
-/// What is learned on top of a model.
+/// The settings of a LoRA adapter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoraSettings {
-    /// The rank of what is added.
+    /// The rank of the update.
     pub rank: usize,
-    /// What is added is multiplied by this over the rank.
+    /// The update is scaled by `alpha / rank`.
     pub alpha: f64,
-    /// The share of inputs that are dropped in training, in `[0, 1)`.
+    /// The dropout probability of the inputs, in `[0, 1)`.
     pub dropout: f64,
-    /// The last parts of the names of the modules that learn, such as `q_proj`; all projections
-    /// where empty.
+    /// The adapted modules by the last part of their name, such as `q_proj`; all projections if empty.
     pub targets: Vec<String>,
-    /// Tokens whose rows of the embedding learn too.
+    /// Tokens whose embedding rows are trained too.
     pub tokens: Vec<u32>,
 }
 
@@ -36,36 +35,25 @@ impl Default for LoraSettings {
 
 impl LoraSettings {
     pub(crate) fn check(&self) -> Result<(), TrainError> {
-        let refuse = |setting, received: String, expected| {
-            Err(TrainError::Setting {
-                setting,
-                received,
-                expected,
-            })
-        };
-        if self.rank == 0 {
-            return refuse("rank", "0".to_owned(), "at least 1");
-        }
-        if !(0.0..1.0).contains(&self.dropout) {
-            return refuse(
-                "dropout",
-                self.dropout.to_string(),
-                "a share from 0 to below 1",
-            );
-        }
-        if !self.alpha.is_finite() || self.alpha <= 0.0 {
-            return refuse("alpha", self.alpha.to_string(), "a positive number");
-        }
-        Ok(())
+        let dropout = (0.0..1.0).contains(&self.dropout);
+        let alpha = self.alpha.is_finite() && self.alpha > 0.0;
+        require("rank", self.rank as f64, "at least 1", self.rank > 0)?;
+        require(
+            "dropout",
+            self.dropout,
+            "a share from 0 to below 1",
+            dropout,
+        )?;
+        require("alpha", self.alpha, "a positive number", alpha)
     }
 
-    /// Whether a module learns.
+    /// Whether a module is adapted.
     pub(crate) fn wants(&self, module: &str) -> bool {
         let last = module.rsplit('.').next().unwrap_or(module);
         self.targets.is_empty() || self.targets.iter().any(|target| target == last)
     }
 
-    /// By what the product of the two matrices is multiplied.
+    /// The factor of the product of the two matrices.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.alpha / self.rank as f64
@@ -76,12 +64,12 @@ impl LoraSettings {
 pub(crate) struct LoraPair {
     /// `[rank, inputs]`.
     pub(crate) down: Var,
-    /// `[outputs, rank]`, zeros at first, so that nothing is added yet.
+    /// `[outputs, rank]`, initially zero, so that the update is zero.
     pub(crate) up: Var,
 }
 
 impl LoraPair {
-    /// A pair that adds nothing: `down` uniform within `1 / sqrt(inputs)`, as PEFT begins.
+    /// A pair whose product is zero: `down` is uniform within `1 / sqrt(inputs)`, as in PEFT.
     pub(crate) fn new(
         [outputs, inputs]: [usize; 2],
         rank: usize,

@@ -1,4 +1,4 @@
-//! The loss of examples, and its gradients.
+//! The loss of training examples and its gradients.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::error::TrainError;
 use crate::optimizer::Gradients;
 use crate::sequence::{Objective, Sequence};
 
-/// What the losses of examples are a mean over.
+/// How the losses of a step are averaged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MeanOver {
-    /// Over the tokens with loss; the mean over preferences stands on top.
+    /// Over the tokens with a loss; the mean over preferences is added.
     #[default]
     Tokens,
-    /// Over examples of either kind, however many tokens they have.
+    /// Over examples of both kinds, regardless of their length.
     Examples,
 }
 
-/// What examples are, all together.
+/// Totals over examples.
 #[derive(Default)]
 struct Counted {
     examples: f64,
     pairs: f64,
-    /// Tokens with loss, and their weights, of what is imitated.
+    /// Tokens with a loss, and the sum of their weights.
     tokens: f64,
     weight: f64,
 }
@@ -49,7 +49,7 @@ impl Counted {
 }
 
 impl MeanOver {
-    /// The mean weight of what is counted, over a whole set.
+    /// The mean weight of a token or example, over a whole set.
     pub(crate) fn mean_weight(self, set: &[Objective]) -> f64 {
         let counted = Counted::of(set);
         let (weight, count) = match self {
@@ -59,9 +59,8 @@ impl MeanOver {
         if weight > 0.0 { weight / count } else { 1.0 }
     }
 
-    /// By what the losses of a step's examples are divided, where what is counted weighs
-    /// `mean_weight` over the whole set. By the step's own weights it would not do: where there are
-    /// few examples in a step they cancel out, and all are learned alike.
+    /// The divisors of a step's losses, given the mean weight over the whole set. Dividing by the
+    /// step's own weights would be wrong: in a step of few examples they cancel out.
     pub(crate) fn divisors(self, step: &[Objective], mean_weight: f64) -> Divisors {
         let counted = Counted::of(step);
         match self {
@@ -80,21 +79,21 @@ impl MeanOver {
     }
 }
 
-/// By what sums of losses are divided.
+/// The divisors of summed losses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Divisors {
-    /// That of tokens.
+    /// For tokens.
     imitated: f64,
-    /// That of preferences.
+    /// For preferences.
     preferred: f64,
 }
 
-/// What examples cost under the model.
+/// The loss of examples under the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Loss {
-    /// The weighted negative log-likelihood of tokens, summed.
+    /// The sum of the weighted negative log-likelihoods of tokens.
     imitated: f64,
-    /// The losses of preferences, summed.
+    /// The sum of the losses of preferences.
     preferred: f64,
 }
 
@@ -109,13 +108,13 @@ impl Loss {
     }
 }
 
-/// The log probability of both sequences of a preference under the model that training began with.
+/// The log-probabilities of both sequences of a preference under the initial model.
 pub(crate) type Reference = [f64; 2];
 
-/// The loss of examples that are computed together; with the step's `divisors` the gradients of its
-/// share of the step's mean too.
+/// The loss of examples that are computed together, and, given the step's `divisors`, the gradients of
+/// their part of the step's mean.
 ///
-/// `references` holds one entry an example, `None` where it is no preference.
+/// `references` holds one entry per example, `None` except for preferences.
 pub(crate) fn measure(
     model: &Trainable,
     objectives: &[&Objective],
@@ -138,17 +137,10 @@ pub(crate) fn measure(
         });
         Ok(())
     };
-    let weights_of = |wanted: &dyn Fn(usize) -> f64| -> Result<Tensor, TrainError> {
-        let weights: Vec<f64> = of_sequence
-            .iter()
-            .map(|&(sequence, weight)| wanted(sequence) * f64::from(weight))
-            .collect();
-        Ok(
-            Tensor::from_vec(weights, of_sequence.len(), model.device())?
-                .to_dtype(model.dtype())?,
-        )
-    };
-    let sum = |weights: &Tensor| -> Result<Tensor, TrainError> {
+    // The weighted log-probabilities of all targets, each times the factor of its sequence.
+    let sum = |factor: &dyn Fn(usize) -> f64| -> Result<Tensor, TrainError> {
+        let weights = of_sequence.iter().map(|&(s, w)| factor(s) * f64::from(w));
+        let weights = Tensor::from_iter(weights, &model.device)?.to_dtype(model.dtype)?;
         Ok((&log_probabilities * weights)?.sum_all()?)
     };
     let scalar = |tensor: &Tensor| -> Result<f64, TrainError> {
@@ -164,11 +156,11 @@ pub(crate) fn measure(
             }
             Objective::Prefer { beta, .. } => {
                 let (chosen, rejected) = (place, place + 1);
-                let difference = sum(&weights_of(&|sequence| match sequence {
+                let difference = sum(&|sequence| match sequence {
                     s if s == chosen => 1.0,
                     s if s == rejected => -1.0,
                     _ => 0.0,
-                })?)?;
+                })?;
                 let [chosen, rejected] = reference.unwrap_or_default();
                 let margin = ((difference - (chosen - rejected))? * *beta)?;
                 // -log sigmoid(x) = softplus(-x), which is computed without overflow.
@@ -182,7 +174,7 @@ pub(crate) fn measure(
         }
     }
     if imitated.iter().any(|&x| x > 0.0) {
-        let negative = sum(&weights_of(&|sequence| -imitated[sequence])?)?;
+        let negative = sum(&|sequence| -imitated[sequence])?;
         loss.imitated += scalar(&negative)?;
         if let Some(divisors) = divisors {
             add((negative / divisors.imitated)?)?;
@@ -200,7 +192,7 @@ pub(crate) fn measure(
     Ok((loss, gradients))
 }
 
-/// The log probabilities of a preference's two sequences.
+/// The log-probabilities of a preference's two sequences.
 pub(crate) fn reference(model: &Trainable, objective: &Objective) -> Result<Reference, TrainError> {
     let sequences = sequences_of(objective);
     let (batch, of_sequence) = batch_of(&sequences);
@@ -232,7 +224,7 @@ pub(crate) fn sequences_of(objective: &Objective) -> Vec<&Sequence> {
     }
 }
 
-/// Sequences as one batch, and each target's sequence and weight.
+/// Sequences as one batch, with each target's sequence and weight.
 fn batch_of(sequences: &[&Sequence]) -> (Batch, Vec<(usize, f32)>) {
     let mut batch = Batch {
         tokens: Vec::new(),
@@ -249,7 +241,7 @@ fn batch_of(sequences: &[&Sequence]) -> (Batch, Vec<(usize, f32)>) {
                 of_sequence.push((index, weight));
             }
         }
-        // What stands behind the last token with loss teaches nothing.
+        // Tokens after the last one with a loss need not be computed.
         let read = batch.targets.last().map_or(0, |&(row, _)| row + 1);
         let read = read.saturating_sub(first).min(sequence.tokens.len());
         batch.tokens.extend_from_slice(&sequence.tokens[..read]);
@@ -259,7 +251,7 @@ fn batch_of(sequences: &[&Sequence]) -> (Batch, Vec<(usize, f32)>) {
     (batch, of_sequence)
 }
 
-/// Adds gradients to others.
+/// Adds gradients to a sum.
 pub(crate) fn accumulate(sum: &mut Gradients, more: Gradients) -> Result<(), TrainError> {
     for (name, gradient) in more {
         let gradient = match sum.get(&name) {
@@ -271,5 +263,5 @@ pub(crate) fn accumulate(sum: &mut Gradients, more: Gradients) -> Result<(), Tra
     Ok(())
 }
 
-/// References by the place of an example.
+/// References by the index of their example.
 pub(crate) type References = BTreeMap<usize, Reference>;

@@ -1,31 +1,33 @@
-//! AdamW (Loshchilov and Hutter 2019), and the clipping of gradients.
+//! AdamW (Loshchilov and Hutter 2019) and the gradient norm.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
-use candle_core::{CpuStorage, DType, Error, Storage, Tensor, Var};
+use candle_core::{DType, Tensor, Var};
 use ken_model::kernels::widest;
 use rayon::prelude::*;
 
 use crate::error::TrainError;
+use crate::ops::{is_slice, with_slices};
 
-/// How gradients become steps.
+/// The hyperparameters of AdamW.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct AdamW {
     pub(crate) first_decay: f64,
     pub(crate) second_decay: f64,
     pub(crate) epsilon: f64,
-    /// What matrices shrink by in each step, times the learning rate. Vectors stay.
+    /// Decoupled weight decay of matrices; vectors are not decayed.
     pub(crate) weight_decay: f64,
 }
 
-/// The running means of a variable's gradient and of its square.
+/// The running means of a parameter's gradient and of its square.
 #[derive(Debug, Clone)]
 pub(crate) struct Moments {
     pub(crate) first: Tensor,
     pub(crate) second: Tensor,
 }
 
-/// Gradients by the name of what learns.
+/// Gradients by the name of their parameter.
 pub(crate) type Gradients = BTreeMap<String, Tensor>;
 
 /// The Euclidean norm of all gradients together.
@@ -39,7 +41,7 @@ pub(crate) fn norm(gradients: &Gradients) -> Result<f64, TrainError> {
 }
 
 impl AdamW {
-    /// One step. `step` counts from 1; gradients are multiplied by `factor` first.
+    /// One step. `step` counts from 1; gradients are first scaled by `factor`.
     pub(crate) fn step(
         &self,
         variables: &BTreeMap<String, Var>,
@@ -53,16 +55,12 @@ impl AdamW {
             let Some(variable) = variables.get(name) else {
                 continue;
             };
-            if !moments.contains_key(name) {
-                let zeros = gradient.zeros_like()?;
-                let fresh = Moments {
-                    first: zeros.clone(),
-                    second: zeros,
-                };
-                moments.insert(name.clone(), fresh);
-            }
-            let Some(moments) = moments.get_mut(name) else {
-                continue;
+            let moments = match moments.entry(name.clone()) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(Moments {
+                    first: gradient.zeros_like()?,
+                    second: gradient.zeros_like()?,
+                }),
             };
             let update = Update {
                 rule: *self,
@@ -76,18 +74,16 @@ impl AdamW {
                 },
                 factor,
             };
-            let fast = gradient.device().is_cpu() && gradient.dtype() == DType::F32;
-            if fast {
-                update.slices(variable, moments, gradient)?;
-            } else {
-                update.tensors(variable, moments, gradient)?;
+            match is_slice(gradient) {
+                true => update.slices(variable, moments, gradient)?,
+                false => update.tensors(variable, moments, gradient)?,
             }
         }
         Ok(())
     }
 }
 
-/// One variable's step.
+/// The update of one parameter.
 struct Update {
     rule: AdamW,
     rate: f64,
@@ -98,7 +94,7 @@ struct Update {
 }
 
 impl Update {
-    /// By candle's operations.
+    /// With candle's operations.
     fn tensors(
         &self,
         variable: &Var,
@@ -128,14 +124,18 @@ impl Update {
         moments: &mut Moments,
         gradient: &Tensor,
     ) -> Result<(), TrainError> {
-        /// Numbers that are worth a task of their own.
+        /// Numbers per parallel task.
         const TASK: usize = 1 << 13;
         let shape = variable.shape().clone();
         let device = variable.device().clone();
-        let mut weights = numbers(variable.as_tensor())?;
-        let mut first = numbers(&moments.first)?;
-        let mut second = numbers(&moments.second)?;
-        let gradient = numbers(gradient)?;
+        let all = [
+            variable.as_tensor(),
+            &moments.first,
+            &moments.second,
+            gradient,
+        ];
+        let [mut weights, mut first, mut second, gradient] =
+            with_slices(all, |all| Ok(all.map(<[f32]>::to_vec)))?;
         let (a, b) = (self.rule.first_decay as f32, self.rule.second_decay as f32);
         let epsilon = self.rule.epsilon as f32;
         let rate = (self.rate / self.first_bias) as f32;
@@ -167,26 +167,14 @@ impl Update {
     }
 }
 
-/// A copy of a tensor's numbers.
-fn numbers(tensor: &Tensor) -> Result<Vec<f32>, TrainError> {
-    let tensor = tensor.contiguous()?;
-    let (storage, layout) = tensor.storage_and_layout();
-    match (&*storage, layout.contiguous_offsets()) {
-        (Storage::Cpu(CpuStorage::F32(numbers)), Some((start, end))) => {
-            Ok(numbers[start..end].to_vec())
-        }
-        _ => Err(Error::msg("32-bit numbers on the processor were expected").into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use candle_core::Device;
 
-    /// Steps in 32 bits by slices and in 64 by tensors agree, and both with the formula.
+    /// Slices in 32 bits and tensors in 64 agree with each other and with the formula.
     #[test]
-    fn both_ways_step_alike() {
+    fn both_paths_agree() {
         let rule = AdamW {
             first_decay: 0.9,
             second_decay: 0.99,

@@ -2,47 +2,47 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
+use crate::allocator::keep_freed_memory;
 use crate::batches::{passes, places, steps_in_epoch, tokens};
 use crate::checkpoint::{self, State};
 use crate::decoder::{Trainable, seed_of};
-use crate::error::TrainError;
-use crate::freed;
+use crate::error::{TrainError, require};
 use crate::history::{History, StepRecord, ValidationRecord};
 use crate::objective::{Loss, MeanOver, Reference, accumulate, measure, reference, sequences_of};
 use crate::optimizer::{AdamW, Gradients, Moments, norm};
 use crate::schedule::Schedule;
 use crate::sequence::Objective;
 
-/// How a training goes.
+/// The settings of a training.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrainSettings {
-    /// How often all examples are seen.
+    /// Passes over all examples.
     pub epochs: f64,
-    /// Examples a step.
+    /// Examples per step.
     pub batch: usize,
-    /// Tokens that are computed together at most; a step of more adds up gradients.
+    /// The most tokens per pass; larger steps accumulate gradients.
     pub tokens_per_pass: usize,
-    /// What a step's loss is a mean over.
+    /// How a step's losses are averaged.
     pub mean_over: MeanOver,
-    /// The learning rate by step.
+    /// The learning rate schedule.
     pub schedule: Schedule,
-    /// What matrices shrink by in each step, times the learning rate.
+    /// Decoupled weight decay of matrices.
     pub weight_decay: f64,
-    /// Gradients of a greater norm are shortened to this one; none where 0.
+    /// The maximum gradient norm; 0 disables clipping.
     pub clip: f64,
-    /// Steps between validations; 0 for one an epoch.
+    /// Steps between validations; 0 for one per epoch.
     pub validate_every: usize,
-    /// Training ends after so many validations in a row without a lower loss; never where 0.
+    /// Stop after this many validations without a lower loss; 0 never stops early.
     pub patience: usize,
     /// Steps between checkpoints.
     pub checkpoint_every: usize,
-    /// The seed of the order and of all that is dropped.
+    /// The seed of shuffling and dropout.
     pub seed: u64,
 }
 
@@ -69,52 +69,34 @@ impl Default for TrainSettings {
 }
 
 impl TrainSettings {
-    /// Refuses what no training could go by, before anything is computed.
+    /// Checks the settings before anything is computed.
     ///
     /// # Errors
-    /// A setting out of its range.
+    /// A setting out of range.
     pub fn check(&self) -> Result<(), TrainError> {
-        let refuse = |setting, received: f64, expected| {
-            Err(TrainError::Setting {
-                setting,
-                received: received.to_string(),
-                expected,
-            })
-        };
-        let positive = |x: f64| x.is_finite() && x > 0.0;
-        if !positive(self.epochs) {
-            return refuse("epochs", self.epochs, "a positive number");
-        }
-        if !positive(self.schedule.peak) {
-            return refuse("learning rate", self.schedule.peak, "a positive number");
-        }
-        if self.batch == 0 {
-            return refuse("batch", 0.0, "at least 1");
-        }
-        for (setting, share) in [
-            ("warm-up", self.schedule.warm_up),
-            ("floor", self.schedule.floor),
-        ] {
-            if !(0.0..=1.0).contains(&share) {
-                return refuse(setting, share, "a share from 0 to 1");
-            }
-        }
-        if !(self.clip >= 0.0 && self.weight_decay >= 0.0) {
-            return refuse("clip or weight decay", self.clip, "0 or more");
-        }
-        Ok(())
+        let positive =
+            |setting, x: f64| require(setting, x, "a positive number", x.is_finite() && x > 0.0);
+        let share =
+            |setting, x: f64| require(setting, x, "a share from 0 to 1", (0.0..=1.0).contains(&x));
+        positive("epochs", self.epochs)?;
+        positive("learning rate", self.schedule.peak)?;
+        require("batch", self.batch as f64, "at least 1", self.batch > 0)?;
+        share("warm-up", self.schedule.warm_up)?;
+        share("floor", self.schedule.floor)?;
+        let sound = self.clip >= 0.0 && self.weight_decay >= 0.0;
+        require("clip or weight decay", self.clip, "0 or more", sound)
     }
 }
 
-/// What is learned from.
+/// The training examples.
 pub enum Examples<'a> {
-    /// Examples that are seen again and again.
+    /// A fixed set, seen once per epoch.
     Set(&'a [Objective]),
-    /// Examples that are made for each step, by a function of the step alone.
+    /// Examples generated for each step, by a function of the step alone.
     Stream {
-        /// Steps in all.
+        /// The total number of steps.
         steps: usize,
-        /// What tells these examples from others.
+        /// Identifies the examples.
         identity: String,
         /// The examples of a step, counted from 0.
         at: &'a dyn Fn(usize) -> Vec<Objective>,
@@ -132,7 +114,7 @@ impl Examples<'_> {
         }
     }
 
-    /// The examples of a step, with their places in the set.
+    /// The examples of a step with their indices in the set.
     fn at(&self, step: usize, settings: &TrainSettings) -> Vec<(usize, Objective)> {
         match self {
             Self::Set(examples) => places(step, examples.len(), settings.batch, settings.seed)
@@ -143,7 +125,7 @@ impl Examples<'_> {
         }
     }
 
-    /// The mean weight of what a step's loss is a mean over; that of a stream's examples is 1.
+    /// The mean weight of a token or example; 1 for a stream.
     fn mean_weight(&self, settings: &TrainSettings) -> f64 {
         match self {
             Self::Set(examples) => settings.mean_over.mean_weight(examples),
@@ -159,49 +141,46 @@ impl Examples<'_> {
     }
 }
 
-/// Tells examples from others.
+/// A fingerprint of examples.
 fn identity_of(examples: &[Objective]) -> String {
-    let texts: Vec<String> = examples
-        .iter()
-        .map(|objective| {
-            let parts: Vec<String> = sequences_of(objective)
-                .iter()
-                .map(|s| format!("{:?}{:?}", s.tokens, s.weights))
-                .collect();
-            let kind = match objective {
-                Objective::Imitate(_) => "imitate".to_owned(),
-                Objective::Prefer { beta, .. } => format!("prefer by {beta}"),
-            };
-            format!("{kind} {}", parts.join("/"))
-        })
-        .collect();
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    ken_language::fingerprint_of_texts(&texts)
+    let texts = examples.iter().map(|objective| {
+        let kind = match objective {
+            Objective::Imitate(_) => "imitate".to_owned(),
+            Objective::Prefer { beta, .. } => format!("prefer by {beta}"),
+        };
+        let parts = sequences_of(objective);
+        let parts = parts
+            .iter()
+            .map(|s| format!("{:?}{:?}", s.tokens, s.weights));
+        format!("{kind} {}", parts.collect::<Vec<_>>().join("/"))
+    });
+    let texts: Vec<String> = texts.collect();
+    ken_language::fingerprint_of_texts(&texts.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What is told while training goes on.
+/// The progress of a training.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// A training is gone on with after so many steps.
+    /// The training resumes from a checkpoint.
     Resumed {
-        /// Steps done before.
+        /// The steps completed before.
         step: usize,
     },
-    /// What the model thinks of preferences before it is trained.
+    /// The initial model scores the preferences.
     References {
-        /// Those that are done.
+        /// Preferences scored so far.
         done: usize,
-        /// All.
+        /// All that are to be scored.
         all: usize,
     },
-    /// A step is done.
+    /// A step was completed.
     Step {
-        /// What it was like.
+        /// Its record.
         record: &'a StepRecord,
-        /// Steps in all.
+        /// The total number of steps.
         steps: usize,
     },
-    /// A validation is done.
+    /// A validation was completed.
     Validated(&'a ValidationRecord),
 }
 
@@ -211,19 +190,18 @@ pub enum Progress<'a> {
 pub enum Outcome {
     /// After its last step.
     Finished,
-    /// The loss of validation fell no more.
+    /// The validation loss stopped falling.
     Converged,
-    /// Whoever asked for it had it stop; it can be gone on with.
+    /// The caller stopped it; it can be resumed.
     Stopped,
 }
 
-/// Trains a model. With `checkpoint`, a training that was broken off goes on there as if it had not
-/// been: every step is the same to the last bit. Where there is validation, the model ends with what
-/// it had learned at the best one.
+/// Trains a model. With `checkpoint`, an interrupted training resumes bit-identically. With
+/// validation, the model ends with the parameters of its best validation.
 ///
 /// # Errors
-/// Nothing with loss, a sequence that is too long, settings out of range, a checkpoint of another
-/// training, a loss that is no number, files that cannot be written.
+/// No token with a loss, a sequence that is too long, settings out of range, the checkpoint of another
+/// training, a loss that is not a number, files that cannot be written.
 pub fn train(
     model: &Trainable,
     examples: &Examples<'_>,
@@ -233,68 +211,32 @@ pub fn train(
     on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
 ) -> Result<(Outcome, History), TrainError> {
     settings.check()?;
-    freed::keep();
+    keep_freed_memory();
     if let Examples::Set(examples) = examples {
         check(model, examples)?;
     }
     check_lengths(model, validation)?;
-    let identity = ken_language::fingerprint_of_texts(&[
-        model.base(),
-        &format!("{:?}", model.tuning()),
-        &format!("{settings:?}"),
-        &examples.identity(),
-        &identity_of(validation),
-    ]);
-    let mean_weight = examples.mean_weight(settings);
-    let mut training = Training::begin(model, identity, mean_weight, checkpoint)?;
-    let steps = examples.steps(settings);
-    let validate_every = match (settings.validate_every, examples) {
-        (0, Examples::Set(examples)) => steps_in_epoch(examples.len(), settings.batch),
-        (0, Examples::Stream { .. }) => steps,
-        (every, _) => every,
+    let mut training = Training {
+        model,
+        examples,
+        validation,
+        settings,
+        checkpoint: checkpoint.map(PathBuf::as_path),
+        steps: examples.steps(settings),
+        mean_weight: examples.mean_weight(settings),
+        state: State::default(),
+        best: BTreeMap::new(),
+        moments: BTreeMap::new(),
     };
-    if training.state.step > 0 {
-        let step = training.state.step;
-        if on(Progress::Resumed { step }).is_break() {
-            return Ok((Outcome::Stopped, training.state.history));
-        }
+    training.resume()?;
+    let outcome = training.run(on)?;
+    if outcome != Outcome::Stopped && !training.best.is_empty() {
+        model.set(&training.best)?;
     }
-    let every = settings.checkpoint_every.max(1);
-    if training
-        .refer(examples, validation, every, checkpoint, on)?
-        .is_break()
-    {
-        return Ok((Outcome::Stopped, training.state.history));
-    }
-    while training.state.step < steps {
-        if settings.patience > 0 && training.state.history.since_best() >= settings.patience {
-            training.keep_best()?;
-            return Ok((Outcome::Converged, training.state.history));
-        }
-        let record = training.step(examples, settings, steps)?;
-        let told = on(Progress::Step {
-            record: &record,
-            steps,
-        });
-        training.state.history.steps.push(record);
-        let step = training.state.step;
-        if !validation.is_empty() && (step.is_multiple_of(validate_every) || step == steps) {
-            let record = training.validate(examples, validation, settings)?;
-            let _ = on(Progress::Validated(&record));
-        }
-        let stopped = told.is_break() && step < steps;
-        if stopped || step.is_multiple_of(every) || step == steps {
-            training.save(checkpoint)?;
-        }
-        if stopped {
-            return Ok((Outcome::Stopped, training.state.history));
-        }
-    }
-    training.keep_best()?;
-    Ok((Outcome::Finished, training.state.history))
+    Ok((outcome, training.state.history))
 }
 
-/// Refuses what cannot be learned before anything is done.
+/// Checks the examples before anything is computed.
 fn check(model: &Trainable, examples: &[Objective]) -> Result<(), TrainError> {
     check_lengths(model, examples)?;
     let learned = |objective| sequences_of(objective).iter().any(|s| s.learned() > 0);
@@ -321,115 +263,150 @@ fn check_lengths(model: &Trainable, examples: &[Objective]) -> Result<(), TrainE
     Ok(())
 }
 
-/// A training in memory.
+/// A running training.
 struct Training<'a> {
     model: &'a Trainable,
-    state: State,
+    examples: &'a Examples<'a>,
+    validation: &'a [Objective],
+    settings: &'a TrainSettings,
+    checkpoint: Option<&'a Path>,
+    /// The total number of steps.
+    steps: usize,
     /// See [`Examples::mean_weight`].
     mean_weight: f64,
+    state: State,
     best: BTreeMap<String, Tensor>,
     moments: BTreeMap<String, Moments>,
 }
 
-impl<'a> Training<'a> {
-    fn begin(
-        model: &'a Trainable,
-        identity: String,
-        mean_weight: f64,
-        checkpoint: Option<&PathBuf>,
-    ) -> Result<Self, TrainError> {
-        let mut training = Self {
-            model,
-            state: State {
-                identity,
-                ..State::default()
-            },
-            mean_weight,
-            best: BTreeMap::new(),
-            moments: BTreeMap::new(),
+impl Training<'_> {
+    /// Restores the checkpoint, if there is one.
+    fn resume(&mut self) -> Result<(), TrainError> {
+        self.state.identity = ken_language::fingerprint_of_texts(&[
+            self.model.base(),
+            &format!("{:?}", self.model.tuning()),
+            &format!("{:?}", self.settings),
+            &self.examples.identity(),
+            &identity_of(self.validation),
+        ]);
+        let Some(path) = self.checkpoint else {
+            return Ok(());
         };
-        let Some(path) = checkpoint else {
-            return Ok(training);
-        };
-        let Some(saved) = checkpoint::load(path, &training.state.identity, model.device())? else {
-            return Ok(training);
-        };
-        model.set(&saved.variables)?;
-        training.state = saved.state;
-        training.best = saved.best;
-        training.moments = saved.moments;
-        Ok(training)
+        let saved = checkpoint::load(path, &self.state.identity, &self.model.device)?;
+        if let Some(saved) = saved {
+            self.model.set(&saved.variables)?;
+            self.state = saved.state;
+            self.best = saved.best;
+            self.moments = saved.moments;
+        }
+        Ok(())
     }
 
-    /// Asks the model, before it learns, how likely it finds what is to be preferred: examples by
-    /// their places, those of the validation behind them. What it said is kept after `every` so many,
-    /// and where it is stopped.
-    fn refer(
+    fn run(
         &mut self,
-        examples: &Examples<'_>,
-        validation: &[Objective],
+        on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> Result<Outcome, TrainError> {
+        let steps = self.steps;
+        let validate_every = match (self.settings.validate_every, self.examples) {
+            (0, Examples::Set(examples)) => steps_in_epoch(examples.len(), self.settings.batch),
+            (0, Examples::Stream { .. }) => steps,
+            (every, _) => every,
+        };
+        let step = self.state.step;
+        if step > 0 && on(Progress::Resumed { step }).is_break() {
+            return Ok(Outcome::Stopped);
+        }
+        let save_every = self.settings.checkpoint_every.max(1);
+        if self.score_references(save_every, on)?.is_break() {
+            return Ok(Outcome::Stopped);
+        }
+        while self.state.step < steps {
+            let patience = self.settings.patience;
+            if patience > 0 && self.state.history.since_best() >= patience {
+                return Ok(Outcome::Converged);
+            }
+            let record = self.step()?;
+            let answer = on(Progress::Step {
+                record: &record,
+                steps,
+            });
+            self.state.history.steps.push(record);
+            let step = self.state.step;
+            let is_last = step == steps;
+            if !self.validation.is_empty() && (step.is_multiple_of(validate_every) || is_last) {
+                let _ = on(Progress::Validated(&self.validate()?));
+            }
+            let stopped = answer.is_break() && !is_last;
+            if stopped || step.is_multiple_of(save_every) || is_last {
+                self.save()?;
+            }
+            if stopped {
+                return Ok(Outcome::Stopped);
+            }
+        }
+        Ok(Outcome::Finished)
+    }
+
+    /// Computes the log-probabilities of preferences under the initial model, by the index of their
+    /// example; those of the validation follow those of the training set. They are saved after
+    /// every `every` preferences and when stopped.
+    fn score_references(
+        &mut self,
         every: usize,
-        checkpoint: Option<&PathBuf>,
         on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, TrainError> {
-        let Examples::Set(examples) = examples else {
+        let Examples::Set(examples) = self.examples else {
             return Ok(ControlFlow::Continue(()));
         };
         let prefers = |o: &Objective| matches!(o, Objective::Prefer { .. });
         let open: Vec<(usize, &Objective)> = examples
             .iter()
-            .chain(validation)
+            .chain(self.validation)
             .enumerate()
             .filter(|(place, o)| prefers(o) && !self.state.references.contains_key(place))
             .collect();
-        for (done, &(place, objective)) in open.iter().enumerate() {
-            let known = reference(self.model, objective)?;
-            self.state.references.insert(place, known);
-            let told = on(Progress::References {
-                done: done + 1,
-                all: open.len(),
-            });
-            if told.is_break() || (done + 1).is_multiple_of(every) {
-                self.save(checkpoint)?;
+        let all = open.len();
+        for (done, (place, objective)) in (1..).zip(open) {
+            let scored = reference(self.model, objective)?;
+            self.state.references.insert(place, scored);
+            let answer = on(Progress::References { done, all });
+            if answer.is_break() || done.is_multiple_of(every) {
+                self.save()?;
             }
-            if told.is_break() {
-                return Ok(told);
+            if answer.is_break() {
+                return Ok(answer);
             }
         }
         Ok(ControlFlow::Continue(()))
     }
 
-    fn step(
-        &mut self,
-        examples: &Examples<'_>,
-        settings: &TrainSettings,
-        steps: usize,
-    ) -> Result<StepRecord, TrainError> {
-        let began = Instant::now();
+    fn references(&self, places: impl Iterator<Item = usize>) -> Vec<Option<Reference>> {
+        let known = &self.state.references;
+        places.map(|place| known.get(&place).copied()).collect()
+    }
+
+    fn step(&mut self) -> Result<StepRecord, TrainError> {
+        let started = Instant::now();
+        let settings = self.settings;
         let at = self.state.step;
         let (places, objectives): (Vec<usize>, Vec<Objective>) =
-            examples.at(at, settings).into_iter().unzip();
-        let references: Vec<Option<Reference>> = places
-            .iter()
-            .map(|place| self.state.references.get(place).copied())
-            .collect();
+            self.examples.at(at, settings).into_iter().unzip();
+        let references = self.references(places.into_iter());
         let divisors = settings.mean_over.divisors(&objectives, self.mean_weight);
         let mut loss = Loss::default();
         let mut gradients = Gradients::new();
-        for (pass, group) in passes(&objectives, settings.tokens_per_pass)
-            .into_iter()
-            .enumerate()
-        {
-            let noise = seed_of(seed_of(settings.seed, at as u64), pass as u64);
+        let groups = passes(&objectives, settings.tokens_per_pass);
+        for (pass, group) in groups.into_iter().enumerate() {
+            let noise = Some(seed_of(seed_of(settings.seed, at as u64), pass as u64));
             let together: Vec<&Objective> = objectives[group.clone()].iter().collect();
-            let (cost, more) = measure(
+            let (part, more) = measure(
                 self.model,
                 &together,
                 &references[group],
                 Some(divisors),
-                Some(noise),
+                noise,
             )?;
-            loss.add(&cost);
+            loss.add(&part);
             accumulate(&mut gradients, more)?;
         }
         let gradient_norm = norm(&gradients)?;
@@ -437,12 +414,11 @@ impl<'a> Training<'a> {
         if !mean.is_finite() || !gradient_norm.is_finite() {
             return Err(TrainError::NotFinite { step: at + 1 });
         }
-        let factor = if settings.clip > 0.0 && gradient_norm > settings.clip {
-            settings.clip / gradient_norm
-        } else {
-            1.0
+        let factor = match settings.clip > 0.0 && gradient_norm > settings.clip {
+            true => settings.clip / gradient_norm,
+            false => 1.0,
         };
-        let learning_rate = settings.schedule.at(at, steps);
+        let learning_rate = settings.schedule.at(at, self.steps);
         let rule = AdamW {
             first_decay: 0.9,
             second_decay: 0.999,
@@ -464,33 +440,26 @@ impl<'a> Training<'a> {
             learning_rate,
             gradient_norm,
             tokens: objectives.iter().map(tokens).sum(),
-            seconds: began.elapsed().as_secs_f64(),
+            seconds: started.elapsed().as_secs_f64(),
         })
     }
 
-    fn validate(
-        &mut self,
-        examples: &Examples<'_>,
-        validation: &[Objective],
-        settings: &TrainSettings,
-    ) -> Result<ValidationRecord, TrainError> {
-        let before = match examples {
+    fn validate(&mut self) -> Result<ValidationRecord, TrainError> {
+        let before = match self.examples {
             Examples::Set(examples) => examples.len(),
             Examples::Stream { .. } => 0,
         };
         let mut loss = Loss::default();
-        for group in passes(validation, settings.tokens_per_pass) {
-            let together: Vec<&Objective> = validation[group.clone()].iter().collect();
-            let references: Vec<Option<Reference>> = group
-                .map(|place| self.state.references.get(&(before + place)).copied())
-                .collect();
+        for group in passes(self.validation, self.settings.tokens_per_pass) {
+            let together: Vec<&Objective> = self.validation[group.clone()].iter().collect();
+            let references = self.references(group.map(|place| before + place));
             loss.add(&measure(self.model, &together, &references, None, None)?.0);
         }
-        let mean_over = settings.mean_over;
-        let divisors = mean_over.divisors(validation, mean_over.mean_weight(validation));
+        let mean_over = self.settings.mean_over;
+        let mean_weight = mean_over.mean_weight(self.validation);
         let record = ValidationRecord {
             step: self.state.step,
-            loss: loss.mean(divisors),
+            loss: loss.mean(mean_over.divisors(self.validation, mean_weight)),
         };
         let best = self.state.history.best().map(|best| best.loss);
         if best.is_none_or(|best| record.loss < best) {
@@ -500,24 +469,10 @@ impl<'a> Training<'a> {
         Ok(record)
     }
 
-    /// Goes back to what was learned at the best validation.
-    fn keep_best(&self) -> Result<(), TrainError> {
-        if self.best.is_empty() {
-            return Ok(());
-        }
-        self.model.set(&self.best)
-    }
-
-    fn save(&self, checkpoint: Option<&PathBuf>) -> Result<(), TrainError> {
-        match checkpoint {
-            None => Ok(()),
-            Some(path) => checkpoint::save(
-                path,
-                &self.state,
-                self.model.variables(),
-                &self.best,
-                &self.moments,
-            ),
-        }
+    fn save(&self) -> Result<(), TrainError> {
+        let variables = self.model.variables();
+        self.checkpoint.map_or(Ok(()), |path| {
+            checkpoint::save(path, &self.state, variables, &self.best, &self.moments)
+        })
     }
 }

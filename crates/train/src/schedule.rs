@@ -2,30 +2,30 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How the learning rate goes.
+/// The learning rate schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// The highest learning rate.
+    /// The peak learning rate.
     pub peak: f64,
-    /// The share of all steps in which it rises, in `[0, 1]`.
+    /// The fraction of all steps used for warm-up, in `[0, 1]`.
     pub warm_up: f64,
-    /// The share of the highest that it ends at, in `[0, 1]`.
+    /// The final learning rate as a fraction of the peak, in `[0, 1]`.
     pub floor: f64,
 }
 
 impl Schedule {
-    /// The learning rate of a step, counted from 0, of so many.
+    /// The learning rate of a step, counted from 0, out of `steps`.
     #[must_use]
     pub fn at(&self, step: usize, steps: usize) -> f64 {
-        let rising = (self.warm_up * steps as f64).ceil();
+        let warm_up = (self.warm_up * steps as f64).ceil();
         let step = step as f64;
-        if step < rising {
-            return self.peak * (step + 1.0) / rising;
+        if step < warm_up {
+            return self.peak * (step + 1.0) / warm_up;
         }
-        let falling = (steps as f64 - rising).max(1.0);
-        let way = ((step - rising) / falling).min(1.0);
-        let height = 0.5 * (1.0 + (std::f64::consts::PI * way).cos());
-        self.peak * (self.floor + (1.0 - self.floor) * height)
+        let decay = (steps as f64 - warm_up).max(1.0);
+        let progress = ((step - warm_up) / decay).min(1.0);
+        let cosine = 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+        self.peak * (self.floor + (1.0 - self.floor) * cosine)
     }
 }
 

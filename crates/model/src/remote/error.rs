@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ken_diagnostic::{Remedy, remedy};
-use ken_http::{BadCertificates, Failed};
+use ken_http::BadCertificates;
 use ken_language::ModelError;
 
 /// What failed, and where.
@@ -210,13 +210,6 @@ impl RemoteError {
                 .any(|word| word == name),
             _ => false,
         }
-    }
-}
-
-/// A failure that a retry would meet again.
-impl From<RemoteError> for Failed<RemoteError> {
-    fn from(error: RemoteError) -> Self {
-        Self::lasting(error)
     }
 }
 

@@ -2,20 +2,20 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// How narrow the search for a bound becomes.
+/// The precision of a bound.
 const PRECISION: f64 = 1e-6;
 
-/// The chance of losses that sum up to no more than `lost` over `questions`, if their mean were
-/// `risk` or more; at most: a valid p-value of that hypothesis.
+/// A valid p-value of the hypothesis that the mean loss is `risk` or more, given losses that sum to
+/// `lost` over `questions`.
 ///
-/// Where every loss is 0 or 1 (`exact`), it is the binomial distribution. Else it is the smaller of
-/// the bounds of Hoeffding and of Bentkus (Bates and others 2021, section 3.1.2).
+/// If every loss is 0 or 1 (`exact`), it is the binomial tail, else the smaller of the bounds of
+/// Hoeffding and Bentkus (Bates et al. 2021, section 3.1.2).
 pub(super) fn risk_p_value(lost: f64, questions: usize, risk: f64, exact: bool) -> f64 {
     if questions == 0 || risk.is_nan() || lost.is_nan() {
         return 1.0;
     }
     let n = questions as f64;
-    // Sums of thirds and the like may lie a little above a whole number.
+    // Sums of fractions may be slightly above a whole number.
     let whole = (lost - 1e-9).ceil().max(0.0) as u64;
     let tail = match Binomial::new(risk.clamp(0.0, 1.0), questions as u64) {
         Ok(binomial) => binomial.cdf(whole),
@@ -30,7 +30,7 @@ pub(super) fn risk_p_value(lost: f64, questions: usize, risk: f64, exact: bool) 
     bentkus.min(hoeffding).min(1.0)
 }
 
-/// What the mean loss is at most, but for a chance of `delta`.
+/// The upper bound of the mean loss that holds with probability `1 - delta`.
 pub(super) fn risk_bound(lost: f64, questions: usize, delta: f64, exact: bool) -> f64 {
     if questions == 0 {
         return 1.0;
@@ -47,7 +47,7 @@ pub(super) fn risk_bound(lost: f64, questions: usize, delta: f64, exact: bool) -
     high
 }
 
-/// The Kullback-Leibler divergence of two coins, in nats.
+/// The Kullback-Leibler divergence of two Bernoulli distributions, in nats.
 fn divergence(one: f64, other: f64) -> f64 {
     let part = |x: f64, y: f64| if x == 0.0 { 0.0 } else { x * (x / y).ln() };
     part(one, other) + part(1.0 - one, 1.0 - other)

@@ -1,84 +1,83 @@
-//! Choosing the threshold of a policy from questions whose answers with and without retrieval are
-//! known.
+//! Calibration: chooses the threshold of a policy from questions with known correctness with and
+//! without retrieval.
 //!
-//! A policy gives each question a score, the larger the more it needs retrieval; a question
-//! retrieves where its score is above the threshold. Nothing is measured here.
+//! The policy scores each question, the larger the more it needs retrieval; a question retrieves if
+//! its score is above the threshold. Nothing is measured here.
 
 mod bounds;
 
 use self::bounds::{risk_bound, risk_p_value};
 
-/// A question whose right answer is known.
+/// A question with known correctness.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Observation {
-    /// The policy's score; one that is infinite or not a number retrieves at every threshold.
+    /// The policy's score; infinity and NaN retrieve at every threshold.
     pub score: f64,
-    /// How right the answer without retrieval is: in `[0, 1]`.
+    /// The correctness of the answer without retrieval, in `[0, 1]`.
     pub without: f64,
-    /// How right the answer with retrieval is: in `[0, 1]`.
+    /// The correctness of the answer with retrieval, in `[0, 1]`.
     pub with: f64,
 }
 
 impl Observation {
-    /// What skipping its retrieval loses: in `[0, 1]`. A question that skipping answers better
-    /// loses nothing; what it gains is not set against the losses of others.
+    /// The loss from skipping retrieval, in `[0, 1]`. Gains count as 0 and do not offset other
+    /// questions' losses.
     fn lost(&self) -> f64 {
         (self.with - self.without).clamp(0.0, 1.0)
     }
 }
 
-/// What a threshold is to achieve.
+/// The goal of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
-    /// At most this share of the questions retrieves: in `[0, 1]`.
+    /// At most this share of the questions retrieves, in `[0, 1]`.
     RetrievalRatio(f64),
-    /// The answers of these questions are as right as they can be; with the fewest retrievals
-    /// among equals.
+    /// The highest accuracy on these questions, with the fewest retrievals among equals.
     BestAccuracy,
-    /// The fewest retrievals such that, with this confidence, at most `max_loss` of the accuracy of
-    /// always retrieving is lost on other questions of the same kind.
+    /// The fewest retrievals with the guarantee that, with this confidence, new questions of the same
+    /// kind lose at most `max_loss` of the accuracy of always retrieving.
     Guarantee {
-        /// Accuracy that may be lost: in `(0, 1)`.
+        /// The accuracy that may be lost, in `(0, 1)`.
         max_loss: f64,
-        /// One less than the chance that the guarantee is broken: in `(0, 1)`.
+        /// The probability that the guarantee holds, in `(0, 1)`.
         confidence: f64,
     },
 }
 
-/// A threshold and what it does to the questions that it was chosen on.
+/// A threshold and its effect on the calibration questions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
-    /// Scores above it retrieve; `None` where every question has to.
+    /// Scores above it retrieve; `None` if every question must.
     pub threshold: Option<f64>,
     /// The share of questions that retrieve.
     pub retrieval_ratio: f64,
-    /// Mean loss against always retrieving, gains not set against losses.
+    /// The mean loss compared with always retrieving; gains do not offset losses.
     pub loss: f64,
-    /// What the mean loss is at most, with the confidence of the goal, else with 0.95.
+    /// The upper bound of the mean loss, with the confidence of the goal or 0.95.
     pub loss_bound: f64,
-    /// Mean rightness.
+    /// The accuracy.
     pub accuracy: f64,
-    /// Questions.
+    /// The number of questions.
     pub questions: usize,
-    /// Where no threshold keeps the guarantee: about how many questions in all would be needed, if
-    /// further ones are like these; `None` where no number would do.
+    /// If no threshold meets the guarantee: roughly how many questions like these would be needed;
+    /// `None` if no number would do.
     pub needed: Option<usize>,
 }
 
-/// The confidence of bounds where the goal has none.
+/// The confidence of bounds if the goal has none.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The most questions that [`Calibration::needed`] looks for.
+/// The limit of [`Calibration::needed`].
 const MOST_NEEDED: usize = 10_000_000;
 
 /// Chooses the threshold for a goal.
 ///
 /// The guarantee holds for questions that are exchangeable with these, with the same model, corpus
-/// and settings. It is that of risk-controlling prediction sets (Bates and others 2021): the loss
-/// never falls as the threshold rises, so a threshold can be raised for as long as the risk at each
-/// step is shown to be at most `max_loss` (Learn then Test with fixed-sequence testing, Angelopoulos
-/// and others 2021), and nothing has to be paid for looking at many. The risk is bounded by the
-/// exact binomial distribution where losses are 0 or 1, else by Hoeffding and Bentkus.
+/// and settings. It follows risk-controlling prediction sets (Bates et al. 2021): the loss never falls
+/// as the threshold rises, so the threshold is raised as long as each step's risk is shown to be at most
+/// `max_loss` (Learn then Test with fixed-sequence testing, Angelopoulos et al. 2021), without a
+/// correction for multiple tests. The risk is bounded by the exact binomial distribution if all losses
+/// are 0 or 1, else by Hoeffding and Bentkus.
 #[must_use]
 pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
     let steps = steps(observations);
@@ -87,10 +86,9 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
         Goal::Guarantee { confidence, .. } => 1.0 - confidence,
         Goal::RetrievalRatio(_) | Goal::BestAccuracy => 1.0 - CONFIDENCE,
     };
-    let exact = observations.iter().all(|one| {
-        let lost = one.lost();
-        lost == 0.0 || lost == 1.0
-    });
+    let exact = observations
+        .iter()
+        .all(|one| [0.0, 1.0].contains(&one.lost()));
     let chosen = match goal {
         Goal::RetrievalRatio(ratio) => {
             let most = ratio * observations.len() as f64;
@@ -98,11 +96,10 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
             steps.iter().find(met).or(steps.last())
         }
         Goal::BestAccuracy => steps.iter().reduce(|best, next| {
-            // Later ones retrieve less.
-            if next.right + 1e-9 >= best.right {
-                next
-            } else {
-                best
+            // Later steps retrieve less.
+            match next.right + 1e-9 >= best.right {
+                true => next,
+                false => best,
             }
         }),
         Goal::Guarantee { max_loss, .. } => {
@@ -112,9 +109,7 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
             steps.iter().take_while(holds).last()
         }
     };
-    let Some(chosen) = chosen else {
-        return nothing();
-    };
+    let chosen = chosen.copied().unwrap_or_default();
     let needed = match goal {
         Goal::Guarantee { max_loss, .. } if chosen.threshold.is_none() && n > 0 => steps
             .get(1)
@@ -135,21 +130,8 @@ pub fn calibrate(observations: &[Observation], goal: Goal) -> Calibration {
     }
 }
 
-/// Of no questions nothing follows.
-fn nothing() -> Calibration {
-    Calibration {
-        threshold: None,
-        retrieval_ratio: 1.0,
-        loss: 0.0,
-        loss_bound: 0.0,
-        accuracy: 0.0,
-        questions: 0,
-        needed: None,
-    }
-}
-
-/// A threshold with what it sums up to over all questions.
-#[derive(Debug, Clone, Copy)]
+/// A threshold with its totals over all questions.
+#[derive(Debug, Clone, Copy, Default)]
 struct Step {
     /// `None` before the first question is skipped.
     threshold: Option<f64>,
@@ -158,7 +140,7 @@ struct Step {
     right: f64,
 }
 
-/// All thresholds that differ, from the one that skips nothing to the one that skips most.
+/// All distinct thresholds, from the one that skips nothing to the one that skips most.
 fn steps(observations: &[Observation]) -> Vec<Step> {
     let mut sorted: Vec<&Observation> = observations.iter().collect();
     sorted.retain(|one| one.score < f64::INFINITY);
@@ -182,7 +164,7 @@ fn steps(observations: &[Observation]) -> Vec<Step> {
     steps
 }
 
-/// The least number of questions that would keep the guarantee at this mean loss.
+/// The least number of questions that would meet the guarantee at this mean loss.
 fn needed(loss: f64, max_loss: f64, delta: f64, exact: bool) -> Option<usize> {
     let keeps = |n: usize| {
         let lost = loss * n as f64;
@@ -196,7 +178,7 @@ fn needed(loss: f64, max_loss: f64, delta: f64, exact: bool) -> Option<usize> {
             return None;
         }
     }
-    // Whole numbers make it rise and fall a little; the least of the last doubling is near enough.
+    // Rounding makes it not quite monotonic; the least of the last doubling is close enough.
     let (mut low, mut high) = (most / 2, most);
     while low + 1 < high {
         let middle = low.midpoint(high);

@@ -1,10 +1,10 @@
-//! Thresholds against plain searches, and guarantees against simulations in which the truth is known.
+//! Thresholds against exhaustive searches, and guarantees against simulations with a known truth.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Numbers that look random, in `[0, 1)`.
+/// Pseudo-random numbers in `[0, 1)`.
 struct Noise(u64);
 
 impl Noise {
@@ -13,7 +13,7 @@ impl Noise {
     }
 }
 
-/// A question of a world in which a score of s loses by a chance of s³ where retrieval is skipped.
+/// A question of a simulation in which skipping retrieval at score s loses with probability s³.
 fn question(noise: &mut Noise, partly: bool) -> Observation {
     let score = noise.next();
     let is_lost = noise.next() < score.powi(3);
@@ -29,14 +29,14 @@ fn question(noise: &mut Noise, partly: bool) -> Observation {
     }
 }
 
-/// The mean loss of a threshold in that world.
+/// The true mean loss of a threshold in that simulation.
 fn true_loss(threshold: Option<f64>, partly: bool) -> f64 {
     let chance = threshold.map_or(0.0, |at| at.powi(4) / 4.0);
     if partly { chance / 2.0 } else { chance }
 }
 
 #[test]
-fn a_guarantee_is_kept_as_often_as_it_says_and_is_not_hollow() {
+fn a_guarantee_holds_as_often_as_stated_and_still_saves_retrievals() {
     let goal = Goal::Guarantee {
         max_loss: 0.05,
         confidence: 0.9,
@@ -51,9 +51,9 @@ fn a_guarantee_is_kept_as_often_as_it_says_and_is_not_hollow() {
             saved += 1.0 - chosen.retrieval_ratio;
             assert!(chosen.loss_bound <= 0.05 + 1e-5);
         }
-        // 100 in the mean; three standard deviations are 28.
+        // 100 on average; three standard deviations are 28.
         assert!(broken <= 128, "{partly}: broken {broken} of {runs}");
-        // With the truth known, 0.67 (whole losses) and 0.8 (parts) could be saved.
+        // An oracle threshold would save 0.67 (whole losses) and 0.8 (partial losses).
         let saved = saved / f64::from(runs);
         let least = if partly { 0.6 } else { 0.55 };
         assert!(saved > least, "{partly}: saved {saved}");
@@ -61,19 +61,18 @@ fn a_guarantee_is_kept_as_often_as_it_says_and_is_not_hollow() {
 }
 
 #[test]
-fn a_guarantee_that_cannot_be_kept_says_what_is_needed() {
+fn an_unreachable_guarantee_reports_the_questions_needed() {
     let goal = Goal::Guarantee {
         max_loss: 0.02,
         confidence: 0.95,
     };
     let sure = |n: usize| -> Vec<Observation> {
-        (0..n)
-            .map(|i| Observation {
-                score: i as f64,
-                without: 1.0,
-                with: 1.0,
-            })
-            .collect()
+        let one = |i| Observation {
+            score: i as f64,
+            without: 1.0,
+            with: 1.0,
+        };
+        (0..n).map(one).collect()
     };
     let few = calibrate(&sure(20), goal);
     assert_eq!((few.threshold, few.retrieval_ratio), (None, 1.0));
@@ -86,19 +85,17 @@ fn a_guarantee_that_cannot_be_kept_says_what_is_needed() {
     );
     assert_eq!(enough.needed, None);
 
-    let hopeless: Vec<Observation> = (0..50)
-        .map(|_| Observation {
-            score: 0.0,
-            without: 0.0,
-            with: 1.0,
-        })
-        .collect();
+    let hopeless = [Observation {
+        score: 0.0,
+        without: 0.0,
+        with: 1.0,
+    }; 50];
     let never = calibrate(&hopeless, goal);
     assert_eq!((never.threshold, never.needed), (None, None));
 }
 
 #[test]
-fn scores_that_are_infinite_or_no_numbers_retrieve() {
+fn infinite_scores_and_nan_retrieve() {
     for score in [f64::NAN, f64::INFINITY] {
         let broken = Observation {
             score,
@@ -126,7 +123,7 @@ fn observations() -> impl Strategy<Value = Vec<Observation>> {
     prop::collection::vec(one, 1..60)
 }
 
-/// What a threshold does, question by question.
+/// The effect of a threshold, computed question by question.
 fn plain(questions: &[Observation], threshold: Option<f64>) -> (f64, f64, f64) {
     let n = questions.len() as f64;
     let retrieves = |one: &&Observation| threshold.is_none_or(|at| one.score > at);
@@ -145,7 +142,7 @@ fn plain(questions: &[Observation], threshold: Option<f64>) -> (f64, f64, f64) {
 
 proptest! {
     #[test]
-    fn every_goal_does_what_a_search_over_all_thresholds_does(
+    fn every_goal_matches_an_exhaustive_search(
         questions in observations(),
         ratio in 0.0f64..1.0,
         max_loss in 0.01f64..0.5,

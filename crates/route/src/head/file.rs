@@ -1,5 +1,4 @@
-//! The file of a head: one JSON object that says what it is, in which version, and what it was
-//! learned with. It is written whole or not at all.
+//! The file of a head: one JSON object with its format, version and provenance, written atomically.
 
 use std::fs;
 use std::io;
@@ -8,27 +7,24 @@ use std::path::{Path, PathBuf};
 use ken_diagnostic::{Action, Remedy, remedy};
 use serde::{Deserialize, Serialize};
 
-use super::{Head, Input, MeasuredOn, Network, Purpose};
+use super::{Head, Purpose};
 
-/// What the first field of every file says.
+/// The format field of every file.
 const FORMAT: &str = "ken-head";
 
-/// The version that is written, and the only one that is read.
+/// The version written, and the only one read.
 const VERSION: u32 = 1;
 
-/// A head as it is written.
-#[derive(Serialize, Deserialize)]
-struct Written {
-    format: String,
+/// A head with what identifies its file.
+#[derive(Serialize)]
+struct Written<'a> {
+    format: &'a str,
     version: u32,
-    purpose: Purpose,
-    input: Input,
-    measured_on: MeasuredOn,
-    learned_from: Vec<u64>,
-    network: Network,
+    #[serde(flatten)]
+    head: &'a Head,
 }
 
-/// The fields that are looked at first.
+/// The fields that are checked first.
 #[derive(Deserialize)]
 struct Opening {
     format: String,
@@ -38,40 +34,28 @@ struct Opening {
 
 /// Why a head cannot be read or written.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum HeadFileError {
-    /// The system refused.
     #[error("cannot {action} the {} {}: {source}", purpose.name(), path.display())]
     #[diagnostic(kind = "head_file", remedy = match *action { "write" => WRITABLE.into(), _ => make_one(*purpose) })]
     File {
-        /// What was tried.
         action: &'static str,
-        /// What the file is to hold.
         purpose: Purpose,
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
-    /// The file holds something else.
-    #[error("{} is not the file of a {}: {reason}", path.display(), purpose.name())]
+    #[error("{} is not a {} file: {reason}", path.display(), purpose.name())]
     #[diagnostic(remedy = make_one(*purpose))]
     NotAHead {
-        /// The file.
         path: PathBuf,
-        /// What was expected.
         purpose: Purpose,
-        /// What is wrong with it.
         reason: String,
     },
-    /// The file was written by another version of ken.
-    #[error("{} is of version {received}; this ken reads version {VERSION}", path.display())]
+    #[error("{} has version {received}; this ken reads version {VERSION}", path.display())]
     #[diagnostic(kind = "other_head_version", remedy = make_one(*purpose))]
     OtherVersion {
-        /// The file.
         path: PathBuf,
-        /// What was expected.
         purpose: Purpose,
-        /// The version that the file names.
         received: u32,
     },
 }
@@ -82,7 +66,7 @@ fn make_one(purpose: Purpose) -> Remedy {
     remedy!("make one by <*renewal(purpose)>")
 }
 
-/// What makes a head anew.
+/// What trains a new head.
 fn renewal(purpose: Purpose) -> Action {
     match purpose {
         Purpose::Router => Action::TrainRouter,
@@ -94,7 +78,7 @@ impl Head {
     /// Reads a head for a purpose.
     ///
     /// # Errors
-    /// A file that is missing, of another kind or version, or damaged.
+    /// A file that is missing, damaged, or of another kind or version.
     pub fn read(path: &Path, purpose: Purpose) -> Result<Self, HeadFileError> {
         let text = fs::read(path).map_err(|source| HeadFileError::File {
             action: "read",
@@ -122,21 +106,16 @@ impl Head {
         if opening.purpose != purpose {
             return Err(not_a_head(format!("it is a {}", opening.purpose.name())));
         }
-        let written: Written =
+        let mut head: Self =
             serde_json::from_slice(&text).map_err(|error| not_a_head(error.to_string()))?;
-        Ok(Self::new(
-            written.purpose,
-            written.input,
-            written.measured_on,
-            written.learned_from,
-            written.network,
-        ))
+        head.sort();
+        Ok(head)
     }
 
-    /// Writes the head in the place of what stands there, at once or not at all.
+    /// Writes the head atomically.
     ///
     /// # Errors
-    /// Where the system refuses; what stood there still does.
+    /// A file that cannot be written; the old one is kept.
     pub fn write(&self, path: &Path) -> Result<(), HeadFileError> {
         self.as_json()
             .and_then(|json| Ok(ken_storage::replace(path, &json)?))
@@ -148,8 +127,7 @@ impl Head {
             })
     }
 
-    /// Identifies the head: what was measured with one must not be used with another. 32 hex
-    /// digits.
+    /// Identifies the head, so that measurements with different heads are not mixed: 32 hex digits.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let json = self.as_json().unwrap_or_default();
@@ -158,7 +136,7 @@ impl Head {
         hex
     }
 
-    /// The command that makes it anew.
+    /// What trains a new one.
     #[must_use]
     pub fn renewal(&self) -> Action {
         renewal(self.purpose)
@@ -166,13 +144,9 @@ impl Head {
 
     fn as_json(&self) -> io::Result<Vec<u8>> {
         let written = Written {
-            format: FORMAT.to_owned(),
+            format: FORMAT,
             version: VERSION,
-            purpose: self.purpose,
-            input: self.input,
-            measured_on: self.measured_on.clone(),
-            learned_from: self.learned_from.clone(),
-            network: self.network.clone(),
+            head: self,
         };
         Ok(serde_json::to_vec(&written)?)
     }

@@ -1,28 +1,27 @@
-//! A head: a small learned function from a vector to a number in `[0, 1]`, with what it was
-//! learned from. Where the vectors come from, and how a head is learned, is not known here.
+//! Heads: small trained functions from a vector to a number in `[0, 1]`, with the provenance of their
+//! training. Neither the vectors' source nor the training is known here.
 
 mod file;
 mod network;
 
 pub use file::HeadFileError;
-pub use network::{BadNetwork, Layer, Network, logistic};
+pub use network::{BadNetwork, Layer, Network, dot, logistic};
 
 use serde::{Deserialize, Serialize};
 
-/// What a head's number says.
+/// What a head predicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// The probability that the model does not answer a question right from memory (Zero-RAG,
-    /// section 3.2): the larger, the more the question needs retrieval.
+    /// The probability that the model answers a question wrongly from memory (Zero-RAG, section 3.2):
+    /// the larger, the more the question needs retrieval.
     Router,
-    /// The mastery that the model has of a passage (Zero-RAG, Eq. 4): the larger, the less the
-    /// corpus needs the passage.
+    /// The model's mastery of a passage (Zero-RAG, Eq. 4): the larger, the less the corpus needs it.
     Pruner,
 }
 
 impl Purpose {
-    /// As it is called in messages.
+    /// Its name in messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,7 +31,7 @@ impl Purpose {
     }
 }
 
-/// Which vector a head takes.
+/// The input vector of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 pub enum Input {
@@ -40,94 +39,99 @@ pub enum Input {
     QuestionEmbedding,
     /// The embedding of the passage.
     PassageEmbedding,
-    /// The model's residual stream at the end of the prompt that asks the question from memory.
+    /// The hidden state at the end of the prompt that asks the question without evidence.
     HiddenState {
-        /// Behind so many blocks.
+        /// The layer after which it is taken.
         layer: usize,
     },
-    /// What the model's answer from memory would begin with: the natural logarithm of the probability
-    /// of the likeliest token, and the entropy in nats of what it is chosen from.
+    /// The first token of the model's answer from memory: the natural-log probability of the most likely
+    /// token, and the entropy of the distribution in nats.
     FirstToken,
-    /// The same two numbers, and the log odds with which a model that was trained on what this one
-    /// knows (KBM) denies that it masters the answer.
+    /// As [`Input::FirstToken`], with the log odds with which the assessor (KBM) denies that the model
+    /// masters the answer.
     FirstTokenAndMastery,
-    /// The residual stream of a model that has read the passage, at its end.
+    /// The hidden state at the end of the passage.
     PassageState {
-        /// Behind so many blocks.
+        /// The layer after which it is taken.
         layer: usize,
     },
-    /// How likely a model finds the tokens of the passage.
+    /// The log-probabilities of the passage's tokens.
     PassageLikelihood,
 }
 
-/// What a head was learned with. Fingerprints; `None` for what it does not depend on.
+/// What a head was trained with, as fingerprints; `None` for what it does not depend on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasuredOn {
-    /// The model whose knowledge it foretells.
+    /// The model whose knowledge it predicts.
     pub model: String,
     /// The embedder of its vectors.
     pub embedder: Option<String>,
-    /// The words of the prompts.
+    /// The prompts.
     pub prompt: Option<String>,
-    /// The corpus whose passages it was learned from.
+    /// The corpus whose passages it was trained on.
     pub corpus: Option<String>,
-    /// The model that was trained on what the model knows.
+    /// The assessor (KBM).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assessor: Option<String>,
-    /// The model that reads passages for it.
+    /// The model that reads its passages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reader: Option<String>,
 }
 
-/// A learned function, ready to be applied.
-#[derive(Debug, Clone, PartialEq)]
+/// A trained head.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// What its number says.
+    /// What it predicts.
     pub purpose: Purpose,
-    /// The vector that it takes.
+    /// Its input.
     pub input: Input,
-    /// What it was learned with.
+    /// What it was trained with.
     pub measured_on: MeasuredOn,
-    /// The digests of the questions that it was learned from ([`digest_of`]), ascending: what is
-    /// measured on those says too much of it.
+    /// The digests of its training questions ([`digest_of`]), ascending: evaluating on those would
+    /// flatter it.
     pub learned_from: Vec<u64>,
     network: Network,
 }
 
 impl Head {
-    /// Puts a head together.
+    /// Creates a head.
     #[must_use]
     pub fn new(
         purpose: Purpose,
         input: Input,
         measured_on: MeasuredOn,
-        mut learned_from: Vec<u64>,
+        learned_from: Vec<u64>,
         network: Network,
     ) -> Self {
-        learned_from.sort_unstable();
-        learned_from.dedup();
-        Self {
+        let mut head = Self {
             purpose,
             input,
             measured_on,
             learned_from,
             network,
-        }
+        };
+        head.sort();
+        head
     }
 
-    /// The length of the vectors that it takes.
+    fn sort(&mut self) {
+        self.learned_from.sort_unstable();
+        self.learned_from.dedup();
+    }
+
+    /// The length of its input vectors.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.network.inputs()
     }
 
-    /// How many hidden units it has; 0 of a logistic one.
+    /// The number of hidden units; 0 for a logistic head.
     #[must_use]
     pub fn hidden_units(&self) -> usize {
         self.network.hidden_units()
     }
 
-    /// The number for a vector, in `[0, 1]`; `None` of a vector of another length.
+    /// The prediction for a vector, in `[0, 1]`; `None` for a vector of another length.
     ///
     /// # Shapes
     /// `vector`: `[dimensions]`.
@@ -136,24 +140,20 @@ impl Head {
         (vector.len() == self.dimensions()).then(|| self.network.apply(vector))
     }
 
-    /// Whether it was learned from this question.
+    /// Whether it was trained on this question.
     #[must_use]
     pub fn knows(&self, question: &str) -> bool {
-        self.learned_from
-            .binary_search(&digest_of(question))
-            .is_ok()
+        let digest = digest_of(question);
+        self.learned_from.binary_search(&digest).is_ok()
     }
 }
 
-/// What tells one question, or passage, from another: the first 8 bytes of the BLAKE3 hash of the
-/// trimmed text.
+/// The digest of a question or passage: the first 8 bytes of the BLAKE3 hash of the trimmed text.
 #[must_use]
 pub fn digest_of(text: &str) -> u64 {
     let hash = blake3::hash(text.trim().as_bytes());
-    let (first, _) = hash.as_bytes().split_at(8);
-    first
-        .iter()
-        .fold(0, |number, &byte| number << 8 | u64::from(byte))
+    let first = hash.as_bytes().first_chunk().copied();
+    u64::from_be_bytes(first.unwrap_or_default())
 }
 
 #[cfg(test)]

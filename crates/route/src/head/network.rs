@@ -1,10 +1,10 @@
-//! The function itself: a vector is standardized, taken through layers with tanh between them, and
-//! the one number that comes out through the logistic function.
+//! The network of a head: standardization, one or two linear layers with tanh between them, and the
+//! logistic function.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul};
 
 use serde::{Deserialize, Serialize};
-
-/// How many products are summed side by side: as many as a vector unit takes at once.
-const LANES: usize = 8;
 
 /// A linear layer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,45 +15,40 @@ pub struct Layer {
     pub bias: Vec<f32>,
 }
 
-/// A vector in, a number in `[0, 1]` out.
+/// A function from a vector to a number in `[0, 1]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Parts", into = "Parts")]
+#[serde(try_from = "Parts")]
 pub struct Network {
-    /// What is subtracted from each number of a vector: `[inputs]`.
+    /// The means subtracted from a vector: `[inputs]`.
     center: Vec<f32>,
-    /// What the differences are multiplied by: `[inputs]`.
+    /// The factors applied after that: `[inputs]`.
     scale: Vec<f32>,
     /// One, or two with tanh between them; the last has one output.
     layers: Vec<Layer>,
 }
 
-/// A network as it is written.
-#[derive(Clone, Serialize, Deserialize)]
+/// A network before it is checked.
+#[derive(Deserialize)]
 struct Parts {
     center: Vec<f32>,
     scale: Vec<f32>,
     layers: Vec<Layer>,
 }
 
-/// Why parts are no network.
+/// Why parts do not form a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum BadNetwork {
-    /// There are no layers, or more than two.
     #[error("it has {received} layers; 1 or 2 are expected")]
-    Layers {
-        /// How many there are.
-        received: usize,
-    },
-    /// The sizes of two parts do not fit each other.
+    Layers { received: usize },
     #[error("the sizes of its parts do not fit")]
     Sizes,
-    /// A number is infinite or none.
     #[error("a number in it is not finite")]
     NotFinite,
 }
 
 impl Network {
-    /// Puts the parts together.
+    /// Assembles a network.
     ///
     /// # Errors
     /// [`BadNetwork`].
@@ -89,13 +84,13 @@ impl Network {
         })
     }
 
-    /// The length of the vectors that it takes.
+    /// The length of its input vectors.
     #[must_use]
     pub fn inputs(&self) -> usize {
         self.center.len()
     }
 
-    /// Outputs of the first of two layers; 0 where there is one.
+    /// The outputs of the first of two layers; 0 for a single layer.
     #[must_use]
     pub fn hidden_units(&self) -> usize {
         match self.layers.as_slice() {
@@ -104,7 +99,7 @@ impl Network {
         }
     }
 
-    /// The number for a vector. One that is not finite gives NaN.
+    /// The output for a vector; NaN if the vector is not finite.
     ///
     /// # Shapes
     /// `vector`: `[inputs]`.
@@ -118,14 +113,13 @@ impl Network {
         for (depth, layer) in self.layers.iter().enumerate() {
             let rows = layer.weights.chunks_exact(values.len());
             let outputs = rows.zip(&layer.bias).map(|(row, bias)| {
-                let sum = dot(row, &values) + bias;
+                let sum = dot::<8, _>(row, &values) + bias;
                 if depth < last { sum.tanh() } else { sum }
             });
             values = outputs.collect();
         }
-        values
-            .first()
-            .map_or(f64::NAN, |&number| logistic(f64::from(number)))
+        let output = values.first().copied().unwrap_or(f32::NAN);
+        logistic(f64::from(output))
     }
 }
 
@@ -134,16 +128,6 @@ impl TryFrom<Parts> for Network {
 
     fn try_from(parts: Parts) -> Result<Self, BadNetwork> {
         Self::new(parts.center, parts.scale, parts.layers)
-    }
-}
-
-impl From<Network> for Parts {
-    fn from(network: Network) -> Self {
-        Self {
-            center: network.center,
-            scale: network.scale,
-            layers: network.layers,
-        }
     }
 }
 
@@ -158,20 +142,19 @@ pub fn logistic(x: f64) -> f64 {
     }
 }
 
-/// The sum of products, in [`LANES`] sums that are added at the end.
-fn dot(one: &[f32], other: &[f32]) -> f32 {
-    let mut sums = [0.0_f32; LANES];
+/// The dot product of vectors of the same length, summed in `LANES` lanes, as vector units do.
+pub fn dot<const LANES: usize, T>(one: &[T], other: &[T]) -> T
+where
+    T: Copy + Default + Mul<Output = T> + Add<Output = T> + AddAssign + Sum,
+{
+    let mut sums = [T::default(); LANES];
     let (ones, others) = (one.chunks_exact(LANES), other.chunks_exact(LANES));
-    let rest: f32 = ones
-        .remainder()
-        .iter()
-        .zip(others.remainder())
-        .map(|(a, b)| a * b)
-        .sum();
+    let rest = ones.remainder().iter().zip(others.remainder());
+    let rest: T = rest.map(|(&a, &b)| a * b).sum();
     for (ones, others) in ones.zip(others) {
-        for (sum, (a, b)) in sums.iter_mut().zip(ones.iter().zip(others)) {
+        for (sum, (&a, &b)) in sums.iter_mut().zip(ones.iter().zip(others)) {
             *sum += a * b;
         }
     }
-    rest + sums.iter().sum::<f32>()
+    rest + sums.into_iter().sum()
 }

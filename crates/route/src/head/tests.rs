@@ -1,4 +1,4 @@
-//! Heads are applied as they are defined, and come back from their files as they were.
+//! Inference of heads, and their files.
 
 use std::fs;
 
@@ -43,7 +43,7 @@ fn a_logistic_head_is_the_logistic_of_a_weighted_sum() {
 }
 
 #[test]
-fn a_hidden_layer_bends_by_tanh() {
+fn a_hidden_layer_applies_tanh() {
     let network = network(
         &[0.0; 2],
         &[1.0; 2],
@@ -56,7 +56,7 @@ fn a_hidden_layer_bends_by_tanh() {
 }
 
 #[test]
-fn a_file_gives_the_same_head_back() {
+fn a_head_round_trips_through_its_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("router.json");
     let head = router();
@@ -70,7 +70,7 @@ fn a_file_gives_the_same_head_back() {
 }
 
 #[test]
-fn what_is_no_such_head_is_refused_with_what_makes_one() {
+fn other_files_are_refused_with_the_remedy() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.json");
     let refused = |purpose, part: &str| {
@@ -105,13 +105,16 @@ fn what_is_no_such_head_is_refused_with_what_makes_one() {
         assert_eq!(refused(Purpose::Router, part).0, kind, "{from}");
     }
     fs::write(&path, &text[..text.len() / 2]).unwrap();
-    assert_eq!(refused(Purpose::Router, "not the file").0, "not_a_head");
+    assert_eq!(
+        refused(Purpose::Router, "not a router file").0,
+        "not_a_head"
+    );
     let nowhere = folder.path().join("missing").join("head.json");
     assert_eq!(router().write(&nowhere).unwrap_err().kind(), "head_file");
 }
 
 #[test]
-fn parts_that_do_not_fit_are_no_network() {
+fn parts_that_do_not_fit_are_refused() {
     let layer = |weights: usize, bias: usize| Layer {
         weights: vec![1.0; weights],
         bias: vec![1.0; bias],
@@ -159,7 +162,7 @@ fn a_damaged_file_is_a_head_or_refused() {
             Ok(head) => {
                 read += 1;
                 let number = head.apply(&vec![0.25; head.dimensions()]).unwrap();
-                // Numbers that are too great for each other are no number, which retrieves.
+                // Overflow gives NaN, which retrieves.
                 assert!((0.0..=1.0).contains(&number) || number.is_nan());
             }
             Err(error) => assert!(!error.to_string().is_empty() && error.remedy().is_some()),
@@ -168,19 +171,8 @@ fn a_damaged_file_is_a_head_or_refused() {
     for at in 0..valid.len() {
         check(&valid[..at]);
         check(&[&valid[..at], &valid[at + 1..]].concat());
-        for other in [
-            &b"9"[..],
-            b"-",
-            b".",
-            b"e",
-            b",",
-            b"[",
-            b"]",
-            b"\"",
-            b"\0",
-            b"\xff",
-            b"null",
-        ] {
+        let others = b"9-.e,[]\"\0\xff".chunks(1);
+        for other in others.chain([&b"null"[..]]) {
             check(&[&valid[..at], other, &valid[at + 1..]].concat());
             check(&[&valid[..at], other, &valid[at..]].concat());
         }

@@ -1,4 +1,4 @@
-//! One block of a decoder, as it is trained.
+//! One transformer block in training.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::ops::{self, AttentionShape, Dropout};
 pub(super) struct Block {
     attention_norm: Scale,
     queries_keys_values: Stacked,
-    /// Qwen3's norms of each query and each key head.
+    /// Qwen3's norms of query and key heads.
     head_norms: Option<(Scale, Scale)>,
     attention_output: Linear,
     feed_forward_norm: Scale,
@@ -20,7 +20,7 @@ pub(super) struct Block {
     down: Linear,
 }
 
-/// Projections of the same rows: one each, or, in Phi-3, one whose outputs are cut apart.
+/// Projections of the same input: separate, or, in Phi-3, fused into one.
 enum Stacked {
     Apart(Vec<Linear>),
     Fused { linear: Linear, widths: Vec<usize> },
@@ -104,7 +104,7 @@ impl Block {
     }
 
     /// # Shapes
-    /// `x`: `[rows, hidden]`; returns the same. `dropout` is asked once a projection.
+    /// `x`: `[rows, hidden]`; returns the same. `dropout` is called once per projection.
     pub(super) fn forward(
         &self,
         x: &Tensor,

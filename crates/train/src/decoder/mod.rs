@@ -1,5 +1,4 @@
-//! The decoder as it is trained: which of its weights learn, and the forward pass that can be
-//! derived.
+//! A decoder in training: its trainable parameters and its differentiable forward pass.
 
 mod block;
 mod parts;
@@ -16,25 +15,25 @@ use crate::ops::{self, AttentionShape, Dropout};
 use block::Block;
 use parts::{Linear, Scale, Weights};
 
-/// Which weights learn.
+/// What is trained.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tuning {
-    /// Pairs of small matrices on top of the weights.
+    /// A LoRA adapter on frozen weights.
     Lora(LoraSettings),
-    /// All of them.
+    /// All weights.
     Full,
 }
 
-/// A decoder that learns.
+/// A decoder in training.
 pub struct Trainable {
     config: DecoderConfig,
     tuning: Tuning,
     tied: bool,
     base: String,
-    device: Device,
-    dtype: DType,
+    pub(crate) device: Device,
+    pub(crate) dtype: DType,
     embedding: Tensor,
-    /// Rows of the embedding that learn, in the order of the settings' tokens.
+    /// Trainable embedding rows, in the order of the settings' tokens.
     rows: Option<Var>,
     blocks: Vec<Block>,
     norm: Scale,
@@ -42,22 +41,22 @@ pub struct Trainable {
     variables: BTreeMap<String, Var>,
 }
 
-/// Rows to compute and the tokens to predict there.
+/// Tokens to process and targets to predict.
 pub(crate) struct Batch {
-    /// The tokens of all sequences, one behind the other.
+    /// The tokens of all sequences, concatenated.
     pub(crate) tokens: Vec<u32>,
-    /// The rows of each sequence.
+    /// The length of each sequence.
     pub(crate) lengths: Vec<usize>,
-    /// `(row, token that follows)`.
+    /// `(row, next token)`.
     pub(crate) targets: Vec<(usize, u32)>,
 }
 
 impl Trainable {
-    /// Reads a model's weights for training.
+    /// Loads a model for training.
     ///
     /// # Errors
-    /// Weights that cannot be read, settings out of range, a module that the model does not have, a
-    /// device that is not there.
+    /// Unreadable weights, settings out of range, a module that the model does not have, a missing
+    /// device.
     pub fn new(
         checkpoint: &Checkpoint,
         tuning: Tuning,
@@ -118,43 +117,43 @@ impl Trainable {
         })
     }
 
-    /// What learns, by name: Hugging Face's names of weights, PEFT's of an adapter's matrices.
+    /// The trainable parameters by name: Hugging Face's names of weights, PEFT's of adapter matrices.
     #[must_use]
     pub fn variables(&self) -> &BTreeMap<String, Var> {
         &self.variables
     }
 
-    /// Numbers that learn.
+    /// The number of trainable parameters.
     #[must_use]
-    pub fn learning(&self) -> usize {
+    pub fn trainable_parameters(&self) -> usize {
         self.variables.values().map(|v| v.elem_count()).sum()
     }
 
-    /// The fingerprint of the model that training began with.
+    /// The fingerprint of the base model.
     #[must_use]
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Which weights learn.
+    /// What is trained.
     #[must_use]
     pub fn tuning(&self) -> &Tuning {
         &self.tuning
     }
 
-    /// The architecture's numbers.
+    /// The architecture.
     #[must_use]
     pub fn config(&self) -> &DecoderConfig {
         &self.config
     }
 
-    /// Whether the embedding is the output projection too.
+    /// Whether the output projection is the embedding.
     #[must_use]
     pub fn is_tied(&self) -> bool {
         self.tied
     }
 
-    /// A copy of what was learned so far.
+    /// A copy of the trainable parameters.
     pub(crate) fn snapshot(&self) -> Result<BTreeMap<String, Tensor>, TrainError> {
         let copied = self.variables.iter().map(|(name, variable)| {
             let copy = variable.as_tensor().copy()?.detach();
@@ -163,7 +162,7 @@ impl Trainable {
         copied.collect()
     }
 
-    /// Puts what was learned before in the place of what is learned now.
+    /// Sets the trainable parameters.
     ///
     /// # Errors
     /// A tensor that is missing or has another shape.
@@ -178,8 +177,8 @@ impl Trainable {
         Ok(())
     }
 
-    /// The natural-log probabilities of a batch's targets. `noise` drops inputs, in training; every
-    /// use has another number.
+    /// The natural-log probabilities of a batch's targets. `noise` is the dropout seed, a different one
+    /// for every pass; `None` disables dropout.
     ///
     /// # Shapes
     /// Returns `[targets]`.
@@ -203,11 +202,10 @@ impl Trainable {
         Ok(ops::log_probabilities(&logits, &tokens)?)
     }
 
-    /// Has the row of a token of the embedding begin as the mean of others' rows: a token that no text
-    /// has begins as what it stands for.
+    /// Initializes the embedding row of a new token with the mean of other tokens' rows.
     ///
     /// # Errors
-    /// A token whose row does not learn.
+    /// A token whose row is not trained.
     pub fn begin_like(&self, token: u32, others: &[u32]) -> Result<(), TrainError> {
         let (learned, place) = match (&self.rows, &self.tuning) {
             (Some(rows), Tuning::Lora(settings)) => {
@@ -306,24 +304,14 @@ impl Trainable {
             sin,
         }
     }
-
-    /// The type of the numbers.
-    pub(crate) fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// Where they lie.
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
 }
 
 /// The name of the embedding.
 const EMBEDDING: &str = "model.embed_tokens.weight";
-/// The name of the rows of the embedding that learn.
+/// PEFT's name of the trainable embedding rows.
 pub(crate) const TOKEN_ROWS: &str = "model.embed_tokens.token_adapter.trainable_tokens_delta";
 
-/// A seed for one of several uses of another.
+/// Derives a seed from another, for one of several uses.
 pub(crate) fn seed_of(seed: u64, use_: u64) -> u64 {
     ken_random::mixed(seed ^ use_.wrapping_mul(ken_random::STEP))
 }

@@ -1,4 +1,4 @@
-//! A decoder's weights as they are trained: fixed, with LoRA on top, or learning themselves.
+//! The weights of a decoder in training: frozen, frozen with LoRA, or trained.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,9 +7,9 @@ use candle_core::{Result as CandleResult, Tensor, Var};
 use super::{Tuning, seed_of};
 use crate::error::TrainError;
 use crate::lora::LoraPair;
-use crate::ops::{self, Dropout, Fixed, Pair};
+use crate::ops::{self, Dropout, Frozen, Pair};
 
-/// The weights that are left to be taken, and what of those taken learns.
+/// The remaining weights, and the trainable parameters of those already taken.
 pub(super) struct Weights<'a> {
     tensors: BTreeMap<String, Tensor>,
     tuning: &'a Tuning,
@@ -17,17 +17,9 @@ pub(super) struct Weights<'a> {
     variables: BTreeMap<String, Var>,
 }
 
-/// PEFT's names of a module's two matrices, without the part that stands before every name.
-fn lora_names(module: &str) -> (String, String) {
-    (
-        format!("{module}.lora_A.weight"),
-        format!("{module}.lora_B.weight"),
-    )
-}
-
 impl<'a> Weights<'a> {
     /// # Errors
-    /// Settings out of range, a target that no module is called.
+    /// Settings out of range, a target that matches no module.
     pub(super) fn new(
         tensors: BTreeMap<String, Tensor>,
         tuning: &'a Tuning,
@@ -35,19 +27,19 @@ impl<'a> Weights<'a> {
     ) -> Result<Self, TrainError> {
         if let Tuning::Lora(settings) = tuning {
             settings.check()?;
-            let modules: BTreeSet<&str> = tensors
+            let modules = tensors
                 .keys()
-                .filter_map(|name| name.strip_suffix("_proj.weight"))
-                .filter_map(|name| name.rsplit('.').next())
+                .filter_map(|name| name.strip_suffix(".weight"));
+            let known: BTreeSet<&str> = modules
+                .filter_map(|module| module.rsplit('.').next())
+                .filter(|name| name.ends_with("_proj"))
                 .collect();
-            let known: Vec<String> = modules.iter().map(|m| format!("{m}_proj")).collect();
-            for target in &settings.targets {
-                if !known.contains(target) {
-                    return Err(TrainError::UnknownModule {
-                        name: target.clone(),
-                        known: known.join(", "),
-                    });
-                }
+            let mut targets = settings.targets.iter();
+            if let Some(unknown) = targets.find(|target| !known.contains(target.as_str())) {
+                return Err(TrainError::UnknownModule {
+                    name: unknown.clone(),
+                    known: Vec::from_iter(known).join(", "),
+                });
             }
         }
         Ok(Self {
@@ -58,7 +50,7 @@ impl<'a> Weights<'a> {
         })
     }
 
-    /// What learns of all that was taken.
+    /// The trainable parameters of the weights taken.
     pub(super) fn into_variables(self) -> BTreeMap<String, Var> {
         self.variables
     }
@@ -69,7 +61,7 @@ impl<'a> Weights<'a> {
         })
     }
 
-    /// A tensor, which learns where all weights do.
+    /// A tensor, trainable with full fine-tuning.
     pub(super) fn table(&mut self, name: &str) -> Result<Tensor, TrainError> {
         let tensor = self.take(name)?;
         match self.tuning {
@@ -88,13 +80,10 @@ impl<'a> Weights<'a> {
         Ok(Scale(self.table(name)?))
     }
 
-    /// The weight of a norm, where the model has it.
+    /// The weight of a norm that the model may lack.
     pub(super) fn optional_scale(&mut self, name: &str) -> Result<Option<Scale>, TrainError> {
-        if self.tensors.contains_key(name) {
-            self.scale(name).map(Some)
-        } else {
-            Ok(None)
-        }
+        let exists = self.tensors.contains_key(name);
+        exists.then(|| self.scale(name)).transpose()
     }
 
     /// Whether the model has a module.
@@ -102,14 +91,11 @@ impl<'a> Weights<'a> {
         self.tensors.contains_key(&format!("{module}.weight"))
     }
 
-    /// A projection, with its bias where it has one.
+    /// A projection, with its bias if it has one.
     pub(super) fn linear(&mut self, module: &str) -> Result<Linear, TrainError> {
         let bias = format!("{module}.bias");
-        let bias = if self.tensors.contains_key(&bias) {
-            Some(self.table(&bias)?)
-        } else {
-            None
-        };
+        let has_bias = self.tensors.contains_key(&bias);
+        let bias = has_bias.then(|| self.table(&bias)).transpose()?;
         let name = format!("{module}.weight");
         let weight = match self.tuning {
             Tuning::Full => Weight::Trained(self.table(&name)?),
@@ -121,15 +107,17 @@ impl<'a> Weights<'a> {
                     let seed = seed_of(self.seed, self.variables.len() as u64);
                     let shape = [outputs, inputs];
                     let pair = LoraPair::new(shape, settings.rank, seed, dtype, &device)?;
-                    let (down, up) = lora_names(module);
-                    self.variables.insert(down, pair.down.clone());
-                    self.variables.insert(up, pair.up.clone());
+                    // PEFT's names, without its prefix.
+                    for (letter, variable) in [("A", &pair.down), ("B", &pair.up)] {
+                        let name = format!("{module}.lora_{letter}.weight");
+                        self.variables.insert(name, variable.clone());
+                    }
                     Some((pair, settings.scale() as f32))
                 } else {
                     None
                 };
-                Weight::Fixed {
-                    fixed: Fixed::new(tensor)?,
+                Weight::Frozen {
+                    frozen: Frozen::new(tensor)?,
                     pair,
                 }
             }
@@ -150,8 +138,8 @@ impl Scale {
 }
 
 enum Weight {
-    Fixed {
-        fixed: Fixed,
+    Frozen {
+        frozen: Frozen,
         pair: Option<(LoraPair, f32)>,
     },
     Trained(Tensor),
@@ -164,12 +152,12 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// The embedding as the output projection.
+    /// The embedding, used as the output projection.
     pub(super) fn tied(table: &Tensor, tuning: &Tuning) -> Result<Self, TrainError> {
         let weight = match tuning {
             Tuning::Full => Weight::Trained(table.clone()),
-            Tuning::Lora(_) => Weight::Fixed {
-                fixed: Fixed::new(table.clone())?,
+            Tuning::Lora(_) => Weight::Frozen {
+                frozen: Frozen::new(table.clone())?,
                 pair: None,
             },
         };
@@ -181,14 +169,14 @@ impl Linear {
     pub(super) fn project(&self, x: &Tensor, dropout: Option<Dropout>) -> CandleResult<Tensor> {
         let y = match &self.weight {
             Weight::Trained(weight) => ops::product(x, weight)?,
-            Weight::Fixed { fixed, pair } => {
+            Weight::Frozen { frozen, pair } => {
                 let pair = pair.as_ref().map(|(pair, scale)| Pair {
                     down: pair.down.as_tensor(),
                     up: pair.up.as_tensor(),
                     scale: *scale,
                     dropout,
                 });
-                ops::projected(x, fixed, pair)?
+                ops::projected(x, frozen, pair)?
             }
         };
         match &self.bias {

@@ -1,22 +1,20 @@
-//! Making probabilities honest: a line through the logits of examples that were not learned from
-//! (Platt 1999), which keeps their order.
+//! Platt scaling (Platt 1999): an affine map of out-of-fold logits, which preserves their order.
 
-use super::minimize::minimize;
 use super::objective::{Examples, Loss, Objective, Shape};
 
-/// The least slope: where the scores tell nothing, the order is kept and every probability is about
-/// the share of all.
+/// The least slope: uninformative scores keep their order, and every probability is about the base
+/// rate.
 const LEAST_SLOPE: f64 = 1e-3;
 
-/// What logits are multiplied by, and what is added then.
+/// An affine map of logits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Line {
     pub(super) slope: f64,
     pub(super) shift: f64,
 }
 
-/// The line for which the logits foretell the labels best. Labels are softened as Platt has it, so
-/// that few examples do not make certain.
+/// The map with the lowest cross entropy. Labels are smoothed as in Platt, so that few examples do not
+/// produce certainty.
 ///
 /// # Shapes
 /// `logits` and `labels`: `[examples]`, with both labels among them.
@@ -38,20 +36,15 @@ pub(super) fn line(logits: &[f64], labels: &[bool]) -> Line {
         },
         decay: 0.0,
     };
-    let found = minimize(
-        &|at| objective.value_and_gradient(at),
-        vec![1.0, 0.0],
-        200,
-        1e-9,
-    );
-    let share = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
+    let found = objective.minimize(vec![1.0, 0.0], 200, 1e-9);
+    let base_rate = targets.iter().sum::<f64>() / targets.len().max(1) as f64;
     match found[..] {
         [slope, shift] if slope >= LEAST_SLOPE && slope.is_finite() && shift.is_finite() => {
             Line { slope, shift }
         }
         _ => Line {
             slope: LEAST_SLOPE,
-            shift: (share / (1.0 - share)).ln(),
+            shift: (base_rate / (1.0 - base_rate)).ln(),
         },
     }
 }
@@ -64,7 +57,7 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     #[test]
-    fn logits_that_are_twice_too_sure_are_halved() {
+    fn overconfident_logits_are_scaled_down() {
         let mut drawn = StdRng::seed_from_u64(3);
         let (logits, labels): (Vec<f64>, Vec<bool>) = (0..4000)
             .map(|_| {
@@ -78,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn scores_that_tell_the_opposite_keep_their_order() {
+    fn inverted_scores_keep_their_order() {
         let Line { slope, shift } = line(
             &[-1.0, -2.0, 1.0, 2.0, 3.0, 1.5],
             &[true, true, false, false, false, false],
@@ -88,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn perfect_scores_do_not_make_certain() {
+    fn perfect_scores_do_not_produce_certainty() {
         let Line { slope, shift } = line(&[-1.0, -2.0, 1.0, 2.0], &[false, false, true, true]);
         let sure = logistic(slope * 2.0 + shift);
         assert!(sure > 0.6 && sure < 0.95, "{sure}");

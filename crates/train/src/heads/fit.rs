@@ -1,6 +1,5 @@
-//! Learning a head from examples: standardized vectors, weights held back as strongly as serves
-//! examples best that were not learned from, and those examples' scores for whoever wants to judge
-//! or to calibrate.
+//! Fits a head: standardizes the vectors, chooses the L2 penalty by cross-fitting, and returns the
+//! out-of-fold scores for calibration.
 
 use std::ops::{ControlFlow, Range};
 
@@ -10,102 +9,81 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
 use super::calibrate::{Line, line};
-use super::minimize::minimize;
 use super::objective::{Examples, Loss, Objective, Shape};
 
-/// Parts of cross-fitting: each is scored by a head that was learned from the others.
+/// Folds of cross-fitting: each is scored by a head trained on the others.
 const FOLDS: usize = 5;
 
-/// How strongly weights may be held back, the strongest first. Two layers are drawn to zero together
-/// from some strength on, which one layer is not, so that their strengths lie closer together.
+/// The candidate L2 penalties, strongest first. Beyond some penalty two layers collapse to zero
+/// together, unlike one, so their range is narrower.
 const DECAYS_OF_ONE: [f64; 8] = [10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001];
 const DECAYS_OF_TWO: [f64; 8] = [0.3, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03, 0.01];
 
-/// Of each class, or in all where there are none, so many examples have to be there.
+/// The least number of examples of each class; in a regression, half of the least number in all.
 const LEAST: usize = 10;
 
-/// Steps of a search at most, and the slope that counts as flat.
+/// The most iterations of a minimization, and the gradient tolerance at which it ends.
 const STEPS: usize = 200;
-const FLAT: f64 = 1e-5;
+const TOLERANCE: f64 = 1e-5;
 
-/// How a head is learned.
+/// The options of a fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeadOptions {
-    /// What it looks like inside.
+    /// The architecture.
     pub shape: Shape,
-    /// The seed of the parts and of first weights.
+    /// The seed of the folds and of initial weights.
     pub seed: u64,
 }
 
-/// Is told how many of how many searches for weights are done, after each, and says whether to go on.
+/// Called after each minimization with the number done and the total; may cancel.
 pub type Watch<'a> = &'a mut dyn FnMut(usize, usize) -> ControlFlow<()>;
 
-/// A learned head.
+/// A fitted head.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// Ready to be applied to vectors as they are.
+    /// Takes unstandardized vectors.
     pub network: Network,
-    /// How strongly the weights were held back.
+    /// The chosen L2 penalty.
     pub decay: f64,
-    /// Mean loss on examples that were not learned from: cross entropy in nats before calibration,
-    /// or the squared error. The smaller, the better.
+    /// The mean out-of-fold loss: cross entropy in nats before calibration, or the squared error. The
+    /// smaller, the better.
     pub loss: f64,
 }
 
-/// Why no head can be learned.
+/// Why a head cannot be fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum HeadError {
-    /// There are too few examples.
     #[error("there are {received} labels; at least {needed} are needed")]
-    TooFew {
-        /// How many there are.
-        received: usize,
-        /// How many are needed.
-        needed: usize,
-    },
-    /// All examples, or nearly all, have one label.
+    TooFew { received: usize, needed: usize },
     #[error(
         "{received} of {examples} labels are of one class; at least {needed} of each are needed"
     )]
     OneClass {
-        /// How many there are of the rarer class.
         received: usize,
-        /// Examples.
         examples: usize,
-        /// How many are needed.
         needed: usize,
     },
-    /// All labels are the same number.
-    #[error("all {examples} labels are the same number, from which nothing can be learned")]
-    OneValue {
-        /// Examples.
-        examples: usize,
-    },
-    /// It was to go on no further.
-    #[error("stopped before it was learned")]
+    #[error("all {examples} labels are the same number, so nothing can be learned")]
+    OneValue { examples: usize },
+    #[error("cancelled before it was fitted")]
     Interrupted,
-    /// The vectors are not as many as the labels, or not of one length.
-    #[error("vectors and labels do not fit each other")]
+    #[error("the vectors and labels differ in number, or the vectors in length")]
     Shapes,
-    /// A vector or a label is not finite, or a label lies outside of `[0, 1]`.
-    #[error("a number of example {example} is not finite, or its label not between 0 and 1")]
-    Number {
-        /// Counted from 0.
-        example: usize,
-    },
-    /// What was learned is no network.
-    #[error("what was learned cannot be used: {0}")]
+    /// `example` counts from 0.
+    #[error("example {example} has a number that is not finite or a label outside of [0, 1]")]
+    Number { example: usize },
+    #[error("the fitted head cannot be used: {0}")]
     Network(#[from] BadNetwork),
 }
 
-/// Learns the probability that a label is true.
+/// Fits the probability that a label is true.
 ///
 /// # Shapes
 /// `vectors`: `[examples][inputs]`; `labels`: `[examples]`.
 ///
 /// # Errors
-/// Fewer than ten labels of one class, vectors that do not fit or are not finite, a `watch` that ended
-/// it.
+/// Fewer than ten labels of a class, vectors of the wrong shape or not finite, cancellation by `watch`.
 pub fn classify(
     vectors: &[&[f32]],
     labels: &[bool],
@@ -128,23 +106,21 @@ pub fn classify(
             needed: LEAST,
         });
     }
-    let targets: Vec<f64> = labels
-        .iter()
-        .map(|&label| f64::from(u8::from(label)))
-        .collect();
+    let targets = labels.iter().map(|&label| f64::from(u8::from(label)));
+    let targets: Vec<f64> = targets.collect();
     let learned = learn(vectors, &targets, Loss::CrossEntropy, options, watch)?;
-    let honest = line(&learned.cross_fitted, labels);
-    learned.fitted(options.shape, honest)
+    let calibrated = line(&learned.out_of_fold, labels);
+    learned.fitted(options.shape, calibrated)
 }
 
-/// Learns a number in `[0, 1]` by its squared error (Zero-RAG, Eq. 4).
+/// Fits a number in `[0, 1]` by its squared error (Zero-RAG, Eq. 4).
 ///
 /// # Shapes
 /// `vectors`: `[examples][inputs]`; `targets`: `[examples]`.
 ///
 /// # Errors
-/// Fewer than twenty labels or all the same, labels outside of `[0, 1]`, vectors that do not fit or
-/// are not finite, a `watch` that ended it.
+/// Fewer than twenty labels or all the same, labels outside of `[0, 1]`, vectors of the wrong shape or
+/// not finite, cancellation by `watch`.
 pub fn regress(
     vectors: &[&[f32]],
     targets: &[f64],
@@ -162,21 +138,21 @@ pub fn regress(
         return Err(HeadError::OneValue { examples });
     }
     let learned = learn(vectors, targets, Loss::Squared, options, watch)?;
-    let as_it_is = Line {
+    let identity = Line {
         slope: 1.0,
         shift: 0.0,
     };
-    learned.fitted(options.shape, as_it_is)
+    learned.fitted(options.shape, identity)
 }
 
-/// What was learned from all examples.
+/// A head trained on all examples.
 struct Learned {
     standard: Standard,
     parameters: Vec<f64>,
     decay: f64,
     loss: f64,
-    /// The logit of each example by a head that was not learned from it.
-    cross_fitted: Vec<f64>,
+    /// The logit of each example by a head that was not trained on it.
+    out_of_fold: Vec<f64>,
 }
 
 fn learn(
@@ -231,35 +207,31 @@ fn learn(
                 / targets.len() as f64
         })
         .collect();
-    // The strongest of equals.
-    let mut best = 0;
-    for (at, loss) in losses.iter().enumerate() {
-        if *loss < losses[best] {
-            best = at;
-        }
-    }
+    // The strongest among equals.
+    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
+    let best = best.unwrap_or(0);
     let examples = Examples {
         rows: &rows,
         inputs,
         targets,
     };
-    // One layer is led there by the strengths before.
-    let led_by = match options.shape {
+    // One layer is warm-started along the stronger penalties.
+    let penalties = match options.shape {
         Shape::Logistic => 0..best + 1,
         Shape::Mlp { .. } => best..best + 1,
     };
-    let found = path(examples, loss, options, led_by, &mut step)?;
+    let found = path(examples, loss, options, penalties, &mut step)?;
     let parameters = found.into_iter().next_back().unwrap_or_default();
     Ok(Learned {
         standard,
         parameters,
         decay: decays[best],
         loss: losses[best],
-        cross_fitted: logits.swap_remove(best),
+        out_of_fold: logits.swap_remove(best),
     })
 }
 
-/// How strongly the weights of a head may be held back.
+/// The candidate L2 penalties of a head.
 fn decays(shape: Shape) -> &'static [f64] {
     match shape {
         Shape::Logistic => &DECAYS_OF_ONE,
@@ -267,7 +239,7 @@ fn decays(shape: Shape) -> &'static [f64] {
     }
 }
 
-/// The parameters at some of [`decays`]. `step` is called after each, and may end it.
+/// The parameters at a range of [`decays`]. `step` is called after each, and may cancel.
 fn path(
     examples: Examples<'_>,
     loss: Loss,
@@ -283,19 +255,19 @@ fn path(
             examples,
             decay,
         };
-        // One layer goes on from the strength before. Two would be stuck where all units are alike.
+        // One layer continues from the previous penalty. Two could not leave the collapsed state.
         let start = match options.shape {
             Shape::Logistic => at.clone(),
             Shape::Mlp { .. } => options.shape.start(examples.inputs, options.seed),
         };
-        at = minimize(&|at| objective.value_and_gradient(at), start, STEPS, FLAT);
+        at = objective.minimize(start, STEPS, TOLERANCE);
         step()?;
         Ok(at.clone())
     });
     each.collect()
 }
 
-/// The part that each example belongs to. Every part has its share of low and of high targets.
+/// The fold of each example, stratified by target.
 fn folds(targets: &[f64], seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.shuffle(&mut StdRng::seed_from_u64(seed));
@@ -307,7 +279,7 @@ fn folds(targets: &[f64], seed: u64) -> Vec<usize> {
     folds
 }
 
-/// The length of the vectors, if all of them have it and all numbers are what they must be.
+/// The common length of the vectors, after checking all numbers.
 fn check(vectors: &[&[f32]], targets: &[f64]) -> Result<usize, HeadError> {
     let inputs = vectors.first().map_or(0, |vector| vector.len());
     let fits = vectors.len() == targets.len() && inputs > 0;
@@ -317,17 +289,14 @@ fn check(vectors: &[&[f32]], targets: &[f64]) -> Result<usize, HeadError> {
     let sound = |(vector, target): (&&[f32], &f64)| {
         (0.0..=1.0).contains(target) && vector.iter().all(|number| number.is_finite())
     };
-    match vectors
-        .iter()
-        .zip(targets)
-        .position(|example| !sound(example))
-    {
+    let mut examples = vectors.iter().zip(targets);
+    match examples.position(|example| !sound(example)) {
         Some(example) => Err(HeadError::Number { example }),
         None => Ok(inputs),
     }
 }
 
-/// Mean and spread of each number of a vector.
+/// The mean and inverse standard deviation of each dimension.
 struct Standard {
     center: Vec<f32>,
     scale: Vec<f32>,
@@ -348,7 +317,7 @@ impl Standard {
                 *sum += (f64::from(number) - center).powi(2) / count;
             }
         }
-        // What hardly varies tells nothing, and must not be blown up.
+        // A nearly constant dimension carries no information, and scaling it would amplify noise.
         let scale = variance.iter().zip(&center).map(|(variance, center)| {
             let spread = variance.sqrt();
             if spread > 1e-6 * center.abs().max(1e-6) {
@@ -374,7 +343,7 @@ impl Standard {
 }
 
 impl Learned {
-    /// The network whose logits lie on a line.
+    /// The network with the affine map folded into its last layer.
     fn fitted(self, shape: Shape, Line { slope, shift }: Line) -> Result<Fitted, HeadError> {
         let inputs = self.standard.center.len();
         let outer = match shape {
@@ -382,11 +351,7 @@ impl Learned {
             Shape::Mlp { hidden } => hidden * (inputs + 1),
         };
         let (inner, last) = self.parameters.split_at(outer);
-        let numbers = |list: &[f64]| {
-            list.iter()
-                .map(|&number| number as f32)
-                .collect::<Vec<f32>>()
-        };
+        let numbers = |list: &[f64]| list.iter().map(|&x| x as f32).collect::<Vec<f32>>();
         let mut layers = Vec::new();
         if let Shape::Mlp { hidden } = shape {
             let (weights, bias) = inner.split_at(hidden * inputs);

@@ -1,21 +1,18 @@
-//! Finding a lowest point by values and gradients: L-BFGS (Nocedal 1980; Nocedal and Wright,
-//! algorithm 7.4) with steps that are halved until they lower the value enough (Armijo).
+//! L-BFGS (Nocedal 1980; Nocedal and Wright, algorithm 7.4) with Armijo backtracking.
 
 use std::collections::VecDeque;
 
-use super::objective::dot;
-
-/// Steps remembered.
+/// The number of curvature pairs kept.
 const MEMORY: usize = 10;
 
-/// The part of the decrease guaranteed by the slope that a step has to bring.
-const ENOUGH: f64 = 1e-4;
+/// The fraction of the predicted decrease that a step must achieve (Armijo).
+const SUFFICIENT: f64 = 1e-4;
 
-/// How often a step is halved before the search ends.
+/// The most halvings of a step.
 const HALVINGS: usize = 40;
 
-/// A step, the change of the gradient along it, and one by their product.
-struct Remembered {
+/// A curvature pair: a step, the change of the gradient along it, and the inverse of their product.
+struct Pair {
     step: Vec<f64>,
     change: Vec<f64>,
     weight: f64,
@@ -24,31 +21,31 @@ struct Remembered {
 /// A value and its gradient.
 pub(super) type Slope = (f64, Vec<f64>);
 
-/// Walks from `start` downwards for at most so many `steps`, and ends where no slope is steeper than
-/// `flat`. The value never rises; the same start gives the same end.
+/// Minimizes from `start` for at most `steps` iterations, until no component of the gradient exceeds
+/// `tolerance`. The value never rises, and the result is deterministic.
 ///
 /// # Shapes
-/// `start`, every gradient, and what is returned: `[parameters]`.
+/// `start`, every gradient, and the result: `[parameters]`.
 pub(super) fn minimize(
     value_and_gradient: &dyn Fn(&[f64]) -> Slope,
     start: Vec<f64>,
     steps: usize,
-    flat: f64,
+    tolerance: f64,
 ) -> Vec<f64> {
     let mut at = start;
     let (mut value, mut gradient) = value_and_gradient(&at);
-    let mut memory: VecDeque<Remembered> = VecDeque::new();
+    let mut memory: VecDeque<Pair> = VecDeque::new();
     for _ in 0..steps {
         let steepest = gradient
             .iter()
             .fold(0.0_f64, |most, slope| most.max(slope.abs()));
-        if steepest <= flat || !value.is_finite() {
+        if steepest <= tolerance || !value.is_finite() {
             break;
         }
         let mut direction = descent(&gradient, &memory);
         let mut slope = dot(&direction, &gradient);
         if slope >= 0.0 {
-            // What is remembered leads uphill: forget it.
+            // Not a descent direction: restart from the gradient.
             memory.clear();
             direction = gradient.iter().map(|slope| -slope).collect();
             slope = -dot(&gradient, &gradient);
@@ -65,7 +62,7 @@ pub(super) fn minimize(
                 .map(|(x, d)| x + length * d)
                 .collect();
             let (lower, next) = value_and_gradient(&there);
-            if lower <= value + ENOUGH * length * slope {
+            if lower <= value + SUFFICIENT * length * slope {
                 found = Some((there, lower, next));
                 break;
             }
@@ -74,15 +71,13 @@ pub(super) fn minimize(
         let Some((there, lower, next)) = found else {
             break;
         };
-        let step: Vec<f64> = there.iter().zip(&at).map(|(new, old)| new - old).collect();
-        let change: Vec<f64> = next
-            .iter()
-            .zip(&gradient)
-            .map(|(new, old)| new - old)
-            .collect();
+        let difference = |new: &[f64], old: &[f64]| -> Vec<f64> {
+            new.iter().zip(old).map(|(new, old)| new - old).collect()
+        };
+        let (step, change) = (difference(&there, &at), difference(&next, &gradient));
         let product = dot(&step, &change);
         if product > 1e-12 * dot(&change, &change).sqrt() * dot(&step, &step).sqrt() {
-            memory.push_back(Remembered {
+            memory.push_back(Pair {
                 step,
                 change,
                 weight: 1.0 / product,
@@ -96,13 +91,13 @@ pub(super) fn minimize(
     at
 }
 
-/// Where to go: against the gradient, bent by what is remembered of the curvature.
-fn descent(gradient: &[f64], memory: &VecDeque<Remembered>) -> Vec<f64> {
+/// The descent direction: the two-loop recursion over the curvature pairs.
+fn descent(gradient: &[f64], memory: &VecDeque<Pair>) -> Vec<f64> {
     let mut direction: Vec<f64> = gradient.iter().map(|slope| -slope).collect();
     let mut shares = Vec::with_capacity(memory.len());
-    for known in memory.iter().rev() {
-        let share = known.weight * dot(&known.step, &direction);
-        for (d, change) in direction.iter_mut().zip(&known.change) {
+    for pair in memory.iter().rev() {
+        let share = pair.weight * dot(&pair.step, &direction);
+        for (d, change) in direction.iter_mut().zip(&pair.change) {
             *d -= share * change;
         }
         shares.push(share);
@@ -111,13 +106,18 @@ fn descent(gradient: &[f64], memory: &VecDeque<Remembered>) -> Vec<f64> {
         let scale = 1.0 / (last.weight * dot(&last.change, &last.change));
         direction.iter_mut().for_each(|d| *d *= scale);
     }
-    for (known, share) in memory.iter().zip(shares.into_iter().rev()) {
-        let other = known.weight * dot(&known.change, &direction);
-        for (d, step) in direction.iter_mut().zip(&known.step) {
+    for (pair, share) in memory.iter().zip(shares.into_iter().rev()) {
+        let other = pair.weight * dot(&pair.change, &direction);
+        for (d, step) in direction.iter_mut().zip(&pair.step) {
             *d += (share - other) * step;
         }
     }
     direction
+}
+
+/// The dot product.
+pub(super) fn dot(one: &[f64], other: &[f64]) -> f64 {
+    ken_route::dot::<4, _>(one, other)
 }
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_valley_of_rosenbrock_is_walked_to_its_end() {
+    fn the_rosenbrock_function_is_minimized() {
         let valley = |at: &[f64]| {
             let (x, y) = (at[0], at[1]);
             let (a, b) = (1.0 - x, y - x * x);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_ends_the_walk() {
+    fn a_value_that_is_not_a_number_ends_the_search() {
         let end = minimize(&|at| (f64::NAN, vec![1.0; at.len()]), vec![2.0], 10, 0.0);
         assert_eq!(end, [2.0]);
     }

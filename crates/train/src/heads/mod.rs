@@ -1,11 +1,9 @@
-//! Heads: small functions from a vector to a number in `[0, 1]`, learned from labels. Plain numbers
-//! on the CPU, in double precision; what a vector stands for is not known here, and applying a head
-//! needs nothing of this (`ken_route::Head`).
+//! Training of heads: small functions from a vector to a number in `[0, 1]`, on the CPU in double
+//! precision. Inference is `ken_route::Head`'s; what a vector represents is not known here.
 //!
-//! The path: [`classify`] or [`regress`] standardizes the vectors, chooses how strongly weights are
-//! held back by cross-fitting (`fit`), finds the weights by their gradient (`objective`, `minimize`),
-//! and [`classify`] makes probabilities honest on scores of examples that were not learned from
-//! (`calibrate`).
+//! [`classify`] and [`regress`] standardize the vectors, choose the L2 penalty by cross-fitting
+//! (`fit`), and minimize the loss (`objective`, `minimize`); [`classify`] then calibrates the
+//! probabilities on the out-of-fold scores (`calibrate`).
 
 mod calibrate;
 mod fit;

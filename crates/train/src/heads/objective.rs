@@ -1,5 +1,4 @@
-//! What is made small: the mean loss of a head over examples, held back by the squared weights, and
-//! its gradient.
+//! The objective of a head, its mean loss over the examples with an L2 penalty, and its gradient.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,23 +8,25 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-/// Examples whose gradients are summed in one go. Sums are added in the order of the examples, so
-/// that the result does not depend on the number of threads.
+use super::minimize::{dot, minimize};
+
+/// Examples per partial sum. Partial sums are added in order, so that the result does not depend on
+/// the number of threads.
 const CHUNK: usize = 64;
 
-/// What a head looks like inside.
+/// The architecture of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// The logistic function of a weighted sum.
+    /// Logistic regression.
     Logistic,
     /// One hidden layer with tanh.
     Mlp {
-        /// Its units, at least 1.
+        /// Hidden units, at least 1.
         hidden: usize,
     },
 }
 
-/// Hidden units where nobody says how many.
+/// The default number of hidden units.
 const HIDDEN: usize = 16;
 
 impl fmt::Display for Shape {
@@ -44,7 +45,7 @@ impl FromStr for Shape {
         let units = |number: &str| match number.parse() {
             Ok(hidden @ 1..=4096) => Ok(Self::Mlp { hidden }),
             _ => Err(format!(
-                "`{number}` is no number of hidden units, from 1 to 4096"
+                "`{number}` is not a number of hidden units from 1 to 4096"
             )),
         };
         match text.split_once(':') {
@@ -58,7 +59,7 @@ impl FromStr for Shape {
     }
 }
 
-/// How far a head is from the truth on one example.
+/// The loss of one example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Loss {
     /// −y ln p − (1 − y) ln(1 − p), Zero-RAG, Eq. 5, for both classes.
@@ -77,20 +78,20 @@ pub(super) struct Examples<'a> {
     pub(super) targets: &'a [f64],
 }
 
-/// A head in the making. Its parameters are one list: of each layer the weights, `[outputs, inputs]`
-/// row by row, and then the biases, `[outputs]`.
+/// The objective of a head. Its parameters are one list: for each layer the weights, `[outputs, inputs]`
+/// row by row, then the biases, `[outputs]`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Objective<'a> {
     pub(super) shape: Shape,
     pub(super) loss: Loss,
     pub(super) examples: Examples<'a>,
-    /// Half of this, times the sum of the squared weights, is added to the mean loss. Biases are
-    /// free.
+    /// The L2 penalty: half of it times the sum of the squared weights is added to the mean loss.
+    /// Biases are not penalized.
     pub(super) decay: f64,
 }
 
 impl Shape {
-    /// How many parameters there are.
+    /// The number of parameters.
     pub(super) fn parameters(self, inputs: usize) -> usize {
         match self {
             Self::Logistic => inputs + 1,
@@ -98,8 +99,8 @@ impl Shape {
         }
     }
 
-    /// Where a search begins: at zero where there is one lowest point, else at small random weights,
-    /// so that no two units are the same.
+    /// The initial parameters: zero for a convex objective, else small random weights, so that hidden
+    /// units differ.
     pub(super) fn start(self, inputs: usize, seed: u64) -> Vec<f64> {
         let mut parameters = vec![0.0; self.parameters(inputs)];
         if let Self::Mlp { hidden } = self {
@@ -117,10 +118,10 @@ impl Shape {
         parameters
     }
 
-    /// What comes out of the last layer for one example: the logit.
+    /// The logit of one example.
     ///
     /// # Shapes
-    /// `row`: `[inputs]`. `units` receives what the hidden units give: `[hidden]`.
+    /// `row`: `[inputs]`. `units` receives the hidden activations: `[hidden]`.
     pub(super) fn logit(self, parameters: &[f64], row: &[f64], units: &mut Vec<f64>) -> f64 {
         match self {
             Self::Logistic => dot(&parameters[..row.len()], row) + parameters[row.len()],
@@ -129,10 +130,8 @@ impl Shape {
                 let (biases, last) = rest.split_at(hidden);
                 units.clear();
                 let rows = weights.chunks_exact(row.len());
-                units.extend(
-                    rows.zip(biases)
-                        .map(|(weights, bias)| (dot(weights, row) + bias).tanh()),
-                );
+                let sums = rows.zip(biases).map(|(w, bias)| dot(w, row) + bias);
+                units.extend(sums.map(f64::tanh));
                 dot(&last[..hidden], units) + last[hidden]
             }
         }
@@ -140,6 +139,11 @@ impl Shape {
 }
 
 impl Objective<'_> {
+    /// The parameters that [`minimize`] finds.
+    pub(super) fn minimize(&self, start: Vec<f64>, steps: usize, tolerance: f64) -> Vec<f64> {
+        minimize(&|at| self.value_and_gradient(at), start, steps, tolerance)
+    }
+
     /// The objective and its gradient: `[parameters]`.
     pub(super) fn value_and_gradient(&self, parameters: &[f64]) -> (f64, Vec<f64>) {
         let Examples {
@@ -205,7 +209,7 @@ impl Objective<'_> {
 }
 
 impl Shape {
-    /// Where the weights stand among the parameters.
+    /// The ranges of the weights among the parameters.
     fn weights(self, inputs: usize) -> Vec<std::ops::Range<usize>> {
         match self {
             Self::Logistic => std::iter::once(0..inputs).collect(),
@@ -235,25 +239,6 @@ impl Loss {
     }
 }
 
-pub(super) fn dot(one: &[f64], other: &[f64]) -> f64 {
-    /// Summed side by side, as a vector unit does.
-    const LANES: usize = 4;
-    let mut sums = [0.0; LANES];
-    let (ones, others) = (one.chunks_exact(LANES), other.chunks_exact(LANES));
-    let rest: f64 = ones
-        .remainder()
-        .iter()
-        .zip(others.remainder())
-        .map(|(a, b)| a * b)
-        .sum();
-    for (ones, others) in ones.zip(others) {
-        for (sum, (a, b)) in sums.iter_mut().zip(ones.iter().zip(others)) {
-            *sum += a * b;
-        }
-    }
-    rest + sums.iter().sum::<f64>()
-}
-
 /// Adds a multiple of one list to another.
 fn add(sums: &mut [f64], values: &[f64], factor: f64) {
     for (sum, value) in sums.iter_mut().zip(values) {
@@ -274,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gradient_is_that_of_small_steps() {
+    fn the_gradient_matches_finite_differences() {
         const STEP: f64 = 1e-5;
         let (inputs, count) = (5, CHUNK + 7);
         let (rows, targets) = examples(inputs, count);
@@ -323,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_read_as_they_are_written() {
+    fn shapes_round_trip_through_text() {
         for text in ["logistic", "mlp:8"] {
             assert_eq!(text.parse::<Shape>().unwrap().to_string(), text);
         }

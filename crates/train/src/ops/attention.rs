@@ -1,6 +1,6 @@
-//! Causal attention within sequences that stand one behind the other, with rotary positions. Query
-//! heads that share a key head are worked on together. Backwards the weights are computed again
-//! instead of being kept, so that memory grows with the tokens and not with their square.
+//! Causal attention with rotary positions, within concatenated sequences. Query heads that share a
+//! key head are processed together. The backward pass recomputes the attention weights, so that
+//! memory is linear in the number of tokens.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,11 +9,12 @@ use candle_core::{CpuStorage, CustomOp3, D, Layout, Result, Shape, Tensor};
 use ken_model::kernels::{exp_of_nonpositive, greatest, sum, widest};
 use rayon::prelude::*;
 
-use super::memory::{is_slice, returned, slice, with_slice};
+use super::dot;
+use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
 use super::product::{Matrix, multiply};
 
-/// Positions that attend together. What they see of one another is computed in vain for half of
-/// it, so blocks are short.
+/// Positions that are processed together. Half of the scores within a block are masked, so blocks are
+/// short.
 const BLOCK: usize = 64;
 
 /// Heads, sequences and the rotation of each row.
@@ -27,15 +28,15 @@ pub(crate) struct AttentionShape {
     pub(crate) kv_heads: usize,
     /// Width of a head.
     pub(crate) width: usize,
-    /// A token attends to at most this many tokens, itself included.
+    /// A token attends to at most this many tokens, including itself.
     pub(crate) window: Option<usize>,
     /// Cosines of each row's rotation, `[rows, width / 2]`.
     pub(crate) cos: Vec<f32>,
-    /// Sines, as the cosines.
+    /// Sines, likewise.
     pub(crate) sin: Vec<f32>,
 }
 
-/// Rotates queries and keys and lets each row attend to its sequence up to itself.
+/// Rotates queries and keys; each row attends to its own sequence up to itself.
 ///
 /// # Shapes
 /// `queries`: `[rows, heads * width]`; `keys`, `values`: `[rows, kv_heads * width]`; returns
@@ -50,9 +51,7 @@ pub(crate) fn attend(
         return queries.contiguous()?.apply_op3(
             &keys.contiguous()?,
             &values.contiguous()?,
-            Attention {
-                shape: Arc::clone(shape),
-            },
+            Attention(Arc::clone(shape)),
         );
     }
     let outputs = shape
@@ -68,13 +67,13 @@ impl AttentionShape {
         self.heads / self.kv_heads
     }
 
-    /// The first position that the one at `place` of a sequence attends to.
+    /// The first position to which position `place` of a sequence attends.
     fn first_seen(&self, place: usize) -> usize {
         self.window
             .map_or(0, |window| (place + 1).saturating_sub(window))
     }
 
-    /// One sequence by candle's operations.
+    /// One sequence with candle's operations.
     fn attend_tensors(
         &self,
         queries: &Tensor,
@@ -117,12 +116,9 @@ impl AttentionShape {
         let hidden: Vec<f32> = (0..length)
             .flat_map(|place| {
                 let seen = self.first_seen(place)..=place;
-                (0..length).map(move |key| {
-                    if seen.contains(&key) {
-                        0.0
-                    } else {
-                        f32::NEG_INFINITY
-                    }
+                (0..length).map(move |key| match seen.contains(&key) {
+                    true => 0.0,
+                    false => f32::NEG_INFINITY,
                 })
             })
             .collect();
@@ -139,21 +135,21 @@ impl AttentionShape {
     }
 }
 
-/// What one task works on: the query heads of one key head in one sequence.
+/// One parallel task: the query heads of one key head in one sequence.
 struct Task {
     span: Range<usize>,
     kv_head: usize,
 }
 
-/// Rotated queries `[length * group, width]`, position by position, and rotated keys and values
-/// `[length, width]`.
+/// The rotated queries `[length * group, width]`, position by position, and rotated keys and values
+/// `[length, width]` of a task, or their gradients.
 struct Gathered {
     queries: Vec<f32>,
     keys: Vec<f32>,
     values: Vec<f32>,
 }
 
-/// A block's positions, the keys that it sees, and its softmax weights over them.
+/// A block's positions, the keys they attend to, and the softmax weights.
 struct Block {
     positions: Range<usize>,
     seen: Range<usize>,
@@ -173,25 +169,30 @@ impl AttentionShape {
         self.spans.iter().flat_map(of).collect()
     }
 
-    /// Copies the heads `first..first + count` of a sequence's rows, position by position.
-    fn gather(
-        &self,
-        rows: &[f32],
-        all: usize,
-        first: usize,
-        count: usize,
-        span: &Range<usize>,
-    ) -> Vec<f32> {
-        let (stride, width) = (all * self.width, count * self.width);
-        let mut out = Vec::with_capacity(span.len() * width);
-        for row in span.clone() {
-            let from = row * stride + first * self.width;
-            out.extend_from_slice(&rows[from..from + width]);
-        }
-        out
+    /// Where a task's heads, `count` per key head, lie in a row.
+    fn place(&self, row: usize, count: usize, task: &Task) -> Range<usize> {
+        let width = count * self.width;
+        let from = (row * self.kv_heads + task.kv_head) * width;
+        from..from + width
     }
 
-    /// Rotates heads that were gathered, `count` a position; backwards by the opposite angle.
+    /// Copies a task's heads, position by position.
+    fn gather(&self, rows: &[f32], count: usize, task: &Task) -> Vec<f32> {
+        let mut heads = Vec::with_capacity(task.span.len() * count * self.width);
+        for row in task.span.clone() {
+            heads.extend_from_slice(&rows[self.place(row, count, task)]);
+        }
+        heads
+    }
+
+    /// Copies gathered heads back into the rows.
+    fn scatter(&self, rows: &mut [f32], heads: &[f32], count: usize, task: &Task) {
+        for (row, heads) in task.span.clone().zip(heads.chunks(count * self.width)) {
+            rows[self.place(row, count, task)].copy_from_slice(heads);
+        }
+    }
+
+    /// Rotates gathered heads, `count` per position; with `backwards`, by the opposite angle.
     fn rotate(&self, heads: &mut [f32], count: usize, span: &Range<usize>, backwards: bool) {
         let half = self.width / 2;
         let sign = if backwards { -1.0 } else { 1.0 };
@@ -217,14 +218,14 @@ impl AttentionShape {
     fn gathered(&self, queries: &[f32], keys: &[f32], values: &[f32], task: &Task) -> Gathered {
         let group = self.group();
         let span = &task.span;
-        let mut queries = self.gather(queries, self.heads, task.kv_head * group, group, span);
-        let mut keys = self.gather(keys, self.kv_heads, task.kv_head, 1, span);
+        let mut queries = self.gather(queries, group, task);
+        let mut keys = self.gather(keys, 1, task);
         self.rotate(&mut queries, group, span, false);
         self.rotate(&mut keys, 1, span, false);
         Gathered {
             queries,
             keys,
-            values: self.gather(values, self.kv_heads, task.kv_head, 1, span),
+            values: self.gather(values, 1, task),
         }
     }
 
@@ -258,7 +259,7 @@ impl AttentionShape {
         })
     }
 
-    /// `[length * group, width]` of a task.
+    /// The output of a task, `[length * group, width]`.
     fn forward(&self, gathered: &Gathered, length: usize) -> Result<Vec<f32>> {
         let (group, width) = (self.group(), self.width);
         let mut out = vec![0.0; length * group * width];
@@ -281,7 +282,7 @@ impl AttentionShape {
         Ok(out)
     }
 
-    /// The gradients of what was gathered, given that of the output `[length * group, width]`.
+    /// The gradients of queries, keys and values, given that of the output `[length * group, width]`.
     ///
     /// With `P = softmax(S)`, `S = scale Q K^T`, `O = P V`: `dV = P^T dO`, `dP = dO V^T`,
     /// `dS = P (dP - rowsum(P dP))`, `dQ = scale dS K`, `dK = scale dS^T Q`.
@@ -357,13 +358,7 @@ fn softmax_backward(gradient: &mut [f32], weights: &[f32]) {
     widest(
         #[inline(always)]
         || {
-            let mut lanes = [0.0f32; 32];
-            for (g, w) in gradient.chunks(32).zip(weights.chunks(32)) {
-                for ((lane, g), w) in lanes.iter_mut().zip(g).zip(w) {
-                    *lane += g * w;
-                }
-            }
-            let mean: f32 = lanes.iter().sum();
+            let mean = dot(gradient, weights);
             for (g, w) in gradient.iter_mut().zip(weights) {
                 *g = w * (*g - mean);
             }
@@ -371,24 +366,7 @@ fn softmax_backward(gradient: &mut [f32], weights: &[f32]) {
     );
 }
 
-/// Puts heads that were gathered back among the rows.
-fn scatter(
-    rows: &mut [f32],
-    stride: usize,
-    first: usize,
-    width: usize,
-    span: &Range<usize>,
-    heads: &[f32],
-) {
-    for (row, heads) in span.clone().zip(heads.chunks(width)) {
-        let from = row * stride + first;
-        rows[from..from + width].copy_from_slice(heads);
-    }
-}
-
-struct Attention {
-    shape: Arc<AttentionShape>,
-}
+struct Attention(Arc<AttentionShape>);
 
 impl CustomOp3 for Attention {
     fn name(&self) -> &'static str {
@@ -404,7 +382,7 @@ impl CustomOp3 for Attention {
         values: &CpuStorage,
         values_layout: &Layout,
     ) -> Result<(CpuStorage, Shape)> {
-        let shape = &*self.shape;
+        let shape = &*self.0;
         let (queries, keys, values) = (
             slice(queries, queries_layout)?,
             slice(keys, keys_layout)?,
@@ -419,16 +397,8 @@ impl CustomOp3 for Attention {
             })
             .collect::<Result<Vec<_>>>()?;
         let mut out = vec![0.0; queries.len()];
-        let (stride, width) = (shape.heads * shape.width, shape.group() * shape.width);
         for (task, attended) in tasks.iter().zip(&attended) {
-            scatter(
-                &mut out,
-                stride,
-                task.kv_head * width,
-                width,
-                &task.span,
-                attended,
-            );
+            shape.scatter(&mut out, attended, shape.group(), task);
         }
         Ok(returned(out, queries_layout.shape()))
     }
@@ -441,69 +411,33 @@ impl CustomOp3 for Attention {
         _: &Tensor,
         gradient: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let shape = &*self.shape;
+        let shape = &*self.0;
         let group = shape.group();
         let tasks = shape.tasks();
-        let gradients = with_slice(queries, |queries| -> Result<Vec<Gathered>> {
-            with_slice(keys, |keys| -> Result<Vec<Gathered>> {
-                with_slice(values, |values| -> Result<Vec<Gathered>> {
-                    with_slice(gradient, |gradient| {
-                        tasks
-                            .par_iter()
-                            .map(|task| {
-                                let span = &task.span;
-                                let gathered = shape.gathered(queries, keys, values, task);
-                                let first = task.kv_head * group;
-                                let given = shape.gather(gradient, shape.heads, first, group, span);
-                                let mut to = shape.backward(&gathered, &given, span.len())?;
-                                shape.rotate(&mut to.queries, group, span, true);
-                                shape.rotate(&mut to.keys, 1, span, true);
-                                Ok(to)
-                            })
-                            .collect()
-                    })?
-                })?
-            })?
-        })??;
+        let all = [queries, keys, values, gradient];
+        let gradients = with_slices(all, |[queries, keys, values, gradient]| {
+            let of = |task: &Task| {
+                let gathered = shape.gathered(queries, keys, values, task);
+                let given = shape.gather(gradient, group, task);
+                let mut to = shape.backward(&gathered, &given, task.span.len())?;
+                shape.rotate(&mut to.queries, group, &task.span, true);
+                shape.rotate(&mut to.keys, 1, &task.span, true);
+                Ok(to)
+            };
+            tasks.par_iter().map(of).collect::<Result<Vec<_>>>()
+        })?;
         let mut to_queries = vec![0.0; queries.elem_count()];
         let mut to_keys = vec![0.0; keys.elem_count()];
         let mut to_values = vec![0.0; values.elem_count()];
-        let width = shape.width;
-        let (queries_stride, keys_stride) = (shape.heads * width, shape.kv_heads * width);
         for (task, to) in tasks.iter().zip(&gradients) {
-            let (span, head) = (&task.span, task.kv_head);
-            let wide = group * width;
-            scatter(
-                &mut to_queries,
-                queries_stride,
-                head * wide,
-                wide,
-                span,
-                &to.queries,
-            );
-            scatter(
-                &mut to_keys,
-                keys_stride,
-                head * width,
-                width,
-                span,
-                &to.keys,
-            );
-            scatter(
-                &mut to_values,
-                keys_stride,
-                head * width,
-                width,
-                span,
-                &to.values,
-            );
+            shape.scatter(&mut to_queries, &to.queries, group, task);
+            shape.scatter(&mut to_keys, &to.keys, 1, task);
+            shape.scatter(&mut to_values, &to.values, 1, task);
         }
-        let tensor =
-            |numbers, like: &Tensor| Tensor::from_vec(numbers, like.shape(), like.device());
         Ok((
-            Some(tensor(to_queries, queries)?),
-            Some(tensor(to_keys, keys)?),
-            Some(tensor(to_values, values)?),
+            gradient_of(queries, to_queries)?,
+            gradient_of(keys, to_keys)?,
+            gradient_of(values, to_values)?,
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! Dropping a share of inputs in training.
+//! Dropout.
 
 use candle_core::{Result, Tensor};
 use ken_model::kernels::widest;
@@ -6,16 +6,16 @@ use rayon::prelude::*;
 
 use super::memory::is_slice;
 
-/// Which inputs are dropped: a function of its seed and of their places, so that it needs no memory
-/// and comes out the same forwards and backwards.
+/// Which inputs are dropped: a pure function of the seed and their positions, so that the backward pass
+/// recomputes the mask instead of storing it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Dropout {
-    /// The share that is dropped, in `[0, 1)`; the others grow, so that the mean stays.
+    /// The dropout probability, in `[0, 1)`; kept inputs are scaled up to preserve the mean.
     pub(crate) share: f32,
     pub(crate) seed: u32,
 }
 
-/// Numbers that are worth a task of their own.
+/// Numbers per parallel task.
 const TASK: usize = 1 << 14;
 
 impl Dropout {
@@ -40,7 +40,7 @@ impl Dropout {
             });
     }
 
-    /// The same of a tensor.
+    /// Applies it to a tensor.
     pub(super) fn of(self, x: &Tensor) -> Result<Tensor> {
         debug_assert!(!is_slice(x));
         let mut mask = vec![1.0; x.elem_count()];
@@ -50,7 +50,7 @@ impl Dropout {
     }
 }
 
-/// A number's place and a seed to 32 bits that look random (Wellons's `lowbias32`).
+/// Hashes a position and a seed to 32 bits (Wellons's `lowbias32`).
 #[inline(always)]
 fn mix(place: u32, seed: u32) -> u32 {
     let mut x = place.wrapping_mul(0x9e37_79b9) ^ seed;

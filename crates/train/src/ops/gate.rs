@@ -4,7 +4,7 @@ use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
 use ken_model::kernels::{exp_of_nonpositive, widest};
 use rayon::prelude::*;
 
-use super::memory::{is_slice, returned, slice, with_slice};
+use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
 
 /// `silu(gate) * up`.
 ///
@@ -18,7 +18,7 @@ pub(crate) fn gate(gate: &Tensor, up: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// Numbers that are worth a task of their own.
+/// Numbers per parallel task.
 const TASK: usize = 1 << 13;
 
 struct Gate;
@@ -69,34 +69,28 @@ impl CustomOp2 for Gate {
     ) -> Result<(Option<Tensor>, Option<Tensor>)> {
         let mut to_gate = vec![0.0; gate.elem_count()];
         let mut to_up = vec![0.0; gate.elem_count()];
-        with_slice(gate, |gate| -> Result<()> {
-            with_slice(up, |up| -> Result<()> {
-                with_slice(gradient, |gradient| {
-                    to_gate
-                        .par_chunks_mut(TASK)
-                        .zip(to_up.par_chunks_mut(TASK))
-                        .zip(gate.par_chunks(TASK).zip(up.par_chunks(TASK)))
-                        .zip(gradient.par_chunks(TASK))
-                        .for_each(|(((to_gate, to_up), (gate, up)), gradient)| {
-                            widest(
-                                #[inline(always)]
-                                || {
-                                    let out = to_gate.iter_mut().zip(to_up);
-                                    let given = gate.iter().zip(up).zip(gradient);
-                                    for ((to_gate, to_up), ((&gate, &up), &g)) in out.zip(given) {
-                                        let s = sigmoid(gate);
-                                        *to_gate = g * up * s * (1.0 + gate * (1.0 - s));
-                                        *to_up = g * gate * s;
-                                    }
-                                },
-                            );
-                        });
-                })
-            })?
-        })??;
-        Ok((
-            Some(Tensor::from_vec(to_gate, gate.shape(), gate.device())?),
-            Some(Tensor::from_vec(to_up, up.shape(), up.device())?),
-        ))
+        with_slices([gate, up, gradient], |[gate, up, gradient]| {
+            to_gate
+                .par_chunks_mut(TASK)
+                .zip(to_up.par_chunks_mut(TASK))
+                .zip(gate.par_chunks(TASK).zip(up.par_chunks(TASK)))
+                .zip(gradient.par_chunks(TASK))
+                .for_each(|(((to_gate, to_up), (gate, up)), gradient)| {
+                    widest(
+                        #[inline(always)]
+                        || {
+                            let out = to_gate.iter_mut().zip(to_up);
+                            let given = gate.iter().zip(up).zip(gradient);
+                            for ((to_gate, to_up), ((&gate, &up), &g)) in out.zip(given) {
+                                let s = sigmoid(gate);
+                                *to_gate = g * up * s * (1.0 + gate * (1.0 - s));
+                                *to_up = g * gate * s;
+                            }
+                        },
+                    );
+                });
+            Ok(())
+        })?;
+        Ok((gradient_of(gate, to_gate)?, gradient_of(up, to_up)?))
     }
 }

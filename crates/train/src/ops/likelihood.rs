@@ -1,4 +1,4 @@
-//! How likely tokens are, given logits.
+//! Log-probabilities of target tokens.
 
 use std::sync::Arc;
 
@@ -6,18 +6,17 @@ use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
 use ken_model::kernels::{exp_of_nonpositive, greatest, sum, widest};
 use rayon::prelude::*;
 
-use super::memory::{is_slice, returned, slice, with_slice};
+use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
 use super::task_rows;
 
-/// The natural-log probability of one token a row.
+/// The natural-log probability of one target token per row.
 ///
 /// # Shapes
 /// `logits`: `[rows, vocabulary]`; `targets`: `[rows]`; returns `[rows]`.
 pub(crate) fn log_probabilities(logits: &Tensor, targets: &[u32]) -> Result<Tensor> {
     if is_slice(logits) {
-        return logits.contiguous()?.apply_op1(LogProbabilities {
-            targets: Arc::from(targets),
-        });
+        let op = LogProbabilities(Arc::from(targets));
+        return logits.contiguous()?.apply_op1(op);
     }
     let top = logits.max_keepdim(D::Minus1)?.detach();
     let shifted = logits.broadcast_sub(&top)?;
@@ -26,11 +25,10 @@ pub(crate) fn log_probabilities(logits: &Tensor, targets: &[u32]) -> Result<Tens
     (shifted.gather(&index, D::Minus1)? - total)?.squeeze(1)
 }
 
-struct LogProbabilities {
-    targets: Arc<[u32]>,
-}
+/// With the target of each row.
+struct LogProbabilities(Arc<[u32]>);
 
-/// The greatest logit of a row, and the sum of the exponentials less it.
+/// The largest logit of a row, and the sum of the exponentials relative to it.
 fn normalizer(row: &[f32]) -> (f32, f32) {
     widest(
         #[inline(always)]
@@ -51,7 +49,7 @@ impl CustomOp1 for LogProbabilities {
         let logits = slice(logits, layout)?;
         let out: Vec<f32> = logits
             .par_chunks(width)
-            .zip(&*self.targets)
+            .zip(&*self.0)
             .map(|(row, &target)| {
                 let (top, total) = normalizer(row);
                 row[target as usize] - top - total.ln()
@@ -64,32 +62,27 @@ impl CustomOp1 for LogProbabilities {
     fn bwd(&self, logits: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
         let (_, width) = logits.dims2()?;
         let mut out = vec![0.0; logits.elem_count()];
-        with_slice(logits, |logits| -> Result<()> {
-            with_slice(gradient, |gradient| {
-                out.par_chunks_mut(width)
-                    .zip(logits.par_chunks(width))
-                    .zip(gradient)
-                    .zip(&*self.targets)
-                    .with_min_len(task_rows(width))
-                    .for_each(|(((out, row), &g), &target)| {
-                        let (top, total) = normalizer(row);
-                        let factor = -g / total;
-                        widest(
-                            #[inline(always)]
-                            || {
-                                for (out, &logit) in out.iter_mut().zip(row) {
-                                    *out = factor * exp_of_nonpositive(logit - top);
-                                }
-                            },
-                        );
-                        out[target as usize] += g;
-                    });
-            })
-        })??;
-        Ok(Some(Tensor::from_vec(
-            out,
-            logits.shape(),
-            logits.device(),
-        )?))
+        with_slices([logits, gradient], |[logits, gradient]| {
+            out.par_chunks_mut(width)
+                .zip(logits.par_chunks(width))
+                .zip(gradient)
+                .zip(&*self.0)
+                .with_min_len(task_rows(width))
+                .for_each(|(((out, row), &g), &target)| {
+                    let (top, total) = normalizer(row);
+                    let factor = -g / total;
+                    widest(
+                        #[inline(always)]
+                        || {
+                            for (out, &logit) in out.iter_mut().zip(row) {
+                                *out = factor * exp_of_nonpositive(logit - top);
+                            }
+                        },
+                    );
+                    out[target as usize] += g;
+                });
+            Ok(())
+        })?;
+        gradient_of(logits, out)
     }
 }

@@ -1,13 +1,12 @@
-//! What a decoder is made of, with its derivatives. On the processor in 32 bits each step is one
-//! fused pass over plain slices, with products by `rten-gemm`; everywhere else, and in 64 bits, the
-//! same steps are put together from candle's operations, which is also what the fused ones are held
-//! against.
+//! The operations of a decoder, with their derivatives. On the CPU in 32 bits each is one fused pass
+//! over plain slices, with matrix products by `rten-gemm`. On other devices and in 64 bits it is
+//! composed of candle's operations, against which the tests check the fused passes.
 //!
-//! Activations are rows, one a token, and sequences stand one behind the other without padding.
+//! Activations are rows, one per token, of concatenated sequences without padding.
 
 mod attention;
 mod dropout;
-mod fixed;
+mod frozen;
 mod gate;
 mod likelihood;
 mod memory;
@@ -18,16 +17,29 @@ mod projection;
 
 pub(crate) use attention::{AttentionShape, attend};
 pub(crate) use dropout::Dropout;
-pub(crate) use fixed::Fixed;
+pub(crate) use frozen::Frozen;
 pub(crate) use gate::gate;
 pub(crate) use likelihood::log_probabilities;
+pub(crate) use memory::{is_slice, with_slices};
 pub(crate) use norm::rms_norm;
 pub(crate) use pair::Pair;
 pub(crate) use projection::{product, projected};
 
-/// Rows of a width that are worth a task of their own.
+/// Rows of a width per parallel task.
 fn task_rows(width: usize) -> usize {
-    /// Numbers whose pass takes longer than handing it to another thread.
+    /// Enough numbers to be worth another thread.
     const NUMBERS: usize = 1 << 14;
     NUMBERS.div_ceil(width.max(1))
+}
+
+/// The dot product, summed in 32 lanes.
+#[inline(always)]
+fn dot(one: &[f32], other: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; 32];
+    for (one, other) in one.chunks(32).zip(other.chunks(32)) {
+        for ((lane, x), y) in lanes.iter_mut().zip(one).zip(other) {
+            *lane += x * y;
+        }
+    }
+    lanes.iter().sum()
 }

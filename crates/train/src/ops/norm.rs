@@ -1,11 +1,11 @@
-//! The root-mean-square norm.
+//! RMSNorm.
 
 use candle_core::{CpuStorage, CustomOp2, D, Layout, Result, Shape, Tensor};
 use ken_model::kernels::{self, sum, widest};
 use rayon::prelude::*;
 
-use super::memory::{is_slice, returned, slice, with_slice};
-use super::task_rows;
+use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
+use super::{dot, task_rows};
 
 /// Divides each row by its root mean square and multiplies it by a weight.
 ///
@@ -13,16 +13,15 @@ use super::task_rows;
 /// `x`: `[rows, width]`; `weight`: `[width]`; returns `[rows, width]`.
 pub(crate) fn rms_norm(x: &Tensor, weight: &Tensor, epsilon: f32) -> Result<Tensor> {
     if is_slice(x) {
-        return x.contiguous()?.apply_op2(weight, RmsNorm { epsilon });
+        return x.contiguous()?.apply_op2(weight, RmsNorm(epsilon));
     }
     let squares = x.sqr()?.mean_keepdim(D::Minus1)?;
     let root = (squares + f64::from(epsilon))?.sqrt()?;
     x.broadcast_div(&root)?.broadcast_mul(weight)
 }
 
-struct RmsNorm {
-    epsilon: f32,
-}
+/// With its epsilon.
+struct RmsNorm(f32);
 
 impl CustomOp2 for RmsNorm {
     fn name(&self) -> &'static str {
@@ -41,7 +40,7 @@ impl CustomOp2 for RmsNorm {
         let mut out = slice(x, x_layout)?.to_vec();
         out.par_chunks_mut(width)
             .with_min_len(task_rows(width))
-            .for_each(|row| kernels::rms_norm(row, weight, self.epsilon));
+            .for_each(|row| kernels::rms_norm(row, weight, self.0));
         Ok(returned(out, x_layout.shape()))
     }
 
@@ -55,34 +54,30 @@ impl CustomOp2 for RmsNorm {
         let (_, width) = x.dims2()?;
         let mut to_x = vec![0.0; x.elem_count()];
         let mut to_weight = vec![0.0; width];
-        // Whether anybody asks for the weight's gradient.
         let trained = weight.is_variable() || weight.track_op();
-        with_slice(x, |x| -> Result<()> {
-            with_slice(weight, |weight| -> Result<()> {
-                with_slice(gradient, |gradient| {
-                    to_x.par_chunks_mut(width)
-                        .zip(x.par_chunks(width))
-                        .zip(gradient.par_chunks(width))
-                        .with_min_len(task_rows(width))
-                        .for_each(|((to_x, x), gradient)| {
-                            row_backward(to_x, x, weight, gradient, self.epsilon);
-                        });
-                    if trained {
-                        for (x, gradient) in x.chunks(width).zip(gradient.chunks(width)) {
-                            let inverse = inverse_root(x, self.epsilon);
-                            for ((w, x), g) in to_weight.iter_mut().zip(x).zip(gradient) {
-                                *w += g * x * inverse;
-                            }
-                        }
+        with_slices([x, weight, gradient], |[x, weight, gradient]| {
+            to_x.par_chunks_mut(width)
+                .zip(x.par_chunks(width))
+                .zip(gradient.par_chunks(width))
+                .with_min_len(task_rows(width))
+                .for_each(|((to_x, x), gradient)| {
+                    row_backward(to_x, x, weight, gradient, self.0);
+                });
+            if trained {
+                for (x, gradient) in x.chunks(width).zip(gradient.chunks(width)) {
+                    let inverse = inverse_root(x, self.0);
+                    for ((w, x), g) in to_weight.iter_mut().zip(x).zip(gradient) {
+                        *w += g * x * inverse;
                     }
-                })
-            })?
-        })??;
-        let to_x = Tensor::from_vec(to_x, x.shape(), x.device())?;
-        let to_weight = trained
-            .then(|| Tensor::from_vec(to_weight, width, x.device()))
-            .transpose()?;
-        Ok((Some(to_x), to_weight))
+                }
+            }
+            Ok(())
+        })?;
+        let to_weight = match trained {
+            true => gradient_of(weight, to_weight)?,
+            false => None,
+        };
+        Ok((gradient_of(x, to_x)?, to_weight))
     }
 }
 
@@ -104,14 +99,7 @@ fn row_backward(to_x: &mut [f32], x: &[f32], weight: &[f32], gradient: &[f32], e
             for ((out, w), g) in to_x.iter_mut().zip(weight).zip(gradient) {
                 *out = w * g;
             }
-            let mut lanes = [0.0f32; 32];
-            for (out, x) in to_x.chunks(32).zip(x.chunks(32)) {
-                for ((lane, o), x) in lanes.iter_mut().zip(out).zip(x) {
-                    *lane += o * x;
-                }
-            }
-            let dot: f32 = lanes.iter().sum();
-            let pull = dot * inverse * inverse * inverse / x.len() as f32;
+            let pull = dot(to_x, x) * inverse * inverse * inverse / x.len() as f32;
             for (out, x) in to_x.iter_mut().zip(x) {
                 *out = *out * inverse - x * pull;
             }

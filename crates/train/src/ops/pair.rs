@@ -1,17 +1,17 @@
-//! Projections by weights that stay as they are, with a pair of small matrices learned on top
-//! (LoRA).
+//! Projections with a frozen weight and a trained LoRA pair.
 
 use std::sync::{Arc, OnceLock};
 
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor};
 use rayon::prelude::*;
+use rten_gemm::GemmInputB;
 
 use super::dropout::Dropout;
-use super::fixed::{Packed, ROWS};
-use super::memory::{returned, slice, with_slice};
-use super::product::{Matrix, multiply, multiply_packed};
+use super::frozen::{Packed, ROWS};
+use super::memory::{gradient_of, returned, slice, with_slices};
+use super::product::{Matrix, multiply};
 
-/// What LoRA learns of a projection: `scale * up(down(dropout(x)))` (LoRA, Eq. 3).
+/// The LoRA update of a projection: `scale * up(down(dropout(x)))` (LoRA, Eq. 3).
 pub(crate) struct Pair<'a> {
     /// `[rank, inputs]`.
     pub(crate) down: &'a Tensor,
@@ -21,16 +21,16 @@ pub(crate) struct Pair<'a> {
     pub(crate) dropout: Option<Dropout>,
 }
 
-/// A projection with a pair, by slices.
+/// A projection with a LoRA pair, on slices.
 pub(super) struct WithPair {
-    fixed: Arc<Packed>,
+    weight: Arc<Packed>,
     scale: f32,
     dropout: Option<Dropout>,
-    /// `down(dropout(x))`, `[rows, rank]`, kept from the way forwards for the way back.
+    /// `down(dropout(x))`, `[rows, rank]`, kept from the forward pass for the backward pass.
     small: OnceLock<Vec<f32>>,
 }
 
-/// The gradients of a projection's rows and of its two matrices.
+/// The gradients of a projection's input and of its two matrices.
 struct Gradients {
     x: Vec<f32>,
     down: Vec<f32>,
@@ -38,16 +38,16 @@ struct Gradients {
 }
 
 impl WithPair {
-    pub(super) fn new(fixed: Arc<Packed>, scale: f32, dropout: Option<Dropout>) -> Self {
+    pub(super) fn new(weight: Arc<Packed>, pair: &Pair<'_>) -> Self {
         Self {
-            fixed,
-            scale,
-            dropout,
+            weight,
+            scale: pair.scale,
+            dropout: pair.dropout,
             small: OnceLock::new(),
         }
     }
 
-    /// The inputs of the pair, where they differ from those of the weight.
+    /// The inputs of the pair after dropout, if there is any.
     fn dropped(&self, x: &[f32]) -> Option<Vec<f32>> {
         self.dropout.map(|dropout| {
             let mut kept = x.to_vec();
@@ -56,7 +56,7 @@ impl WithPair {
         })
     }
 
-    /// The output, and what the pair has between its matrices.
+    /// The output, and the intermediate result between the two matrices.
     fn forward(
         &self,
         x: &[f32],
@@ -64,7 +64,7 @@ impl WithPair {
         up: &[f32],
         rank: usize,
     ) -> Result<(Vec<f32>, Vec<f32>)> {
-        let (outputs, inputs) = (self.fixed.outputs, self.fixed.inputs);
+        let (outputs, inputs) = (self.weight.outputs, self.weight.inputs);
         let rows = x.len() / inputs;
         let down = Matrix::new(down, rank, inputs).transposed().packed();
         let up = Matrix::new(up, outputs, rank).transposed().packed();
@@ -78,10 +78,16 @@ impl WithPair {
             .zip(kept.par_chunks(ROWS * inputs))
             .try_for_each(|(((out, small), x), kept)| -> Result<()> {
                 let rows = x.len() / inputs;
-                self.fixed.forward(out, x)?;
+                self.weight.forward(out, x)?;
                 let kept = Matrix::new(kept, rows, inputs);
-                multiply_packed(small, kept, &down, 1.0, false)?;
-                multiply_packed(out, Matrix::new(small, rows, rank), &up, self.scale, true)
+                multiply(small, kept, GemmInputB::Packed(&down), 1.0, false)?;
+                multiply(
+                    out,
+                    Matrix::new(small, rows, rank),
+                    GemmInputB::Packed(&up),
+                    self.scale,
+                    true,
+                )
             })?;
         Ok((out, small))
     }
@@ -96,31 +102,43 @@ impl WithPair {
         small: &[f32],
         gradient: &[f32],
     ) -> Result<Gradients> {
-        let (outputs, inputs) = (self.fixed.outputs, self.fixed.inputs);
+        let (outputs, inputs) = (self.weight.outputs, self.weight.inputs);
         let (rows, rank) = (x.len() / inputs, down.len() / inputs);
         let packed_down = Matrix::new(down, rank, inputs).packed();
         let packed_up = Matrix::new(up, outputs, rank).packed();
         let mut to_x = vec![0.0; rows * inputs];
         let mut to_small = vec![0.0; rows * rank];
-        // Without dropout both ways back to `x` meet in one place.
+        // Without dropout, both gradients of `x` are summed in one buffer.
         let mut through = self.dropout.map(|_| vec![0.0; rows * inputs]);
         to_x.par_chunks_mut(ROWS * inputs)
             .zip(to_small.par_chunks_mut(ROWS * rank))
             .zip(gradient.par_chunks(ROWS * outputs))
             .try_for_each(|((to_x, to_small), gradient)| -> Result<()> {
                 let rows = to_x.len() / inputs;
-                self.fixed.backward(to_x, gradient)?;
+                self.weight.backward(to_x, gradient)?;
                 let gradient = Matrix::new(gradient, rows, outputs);
-                multiply_packed(to_small, gradient, &packed_up, self.scale, false)?;
+                multiply(
+                    to_small,
+                    gradient,
+                    GemmInputB::Packed(&packed_up),
+                    self.scale,
+                    false,
+                )?;
                 if through.is_some() {
                     return Ok(());
                 }
                 let to_small = Matrix::new(to_small, rows, rank);
-                multiply_packed(to_x, to_small, &packed_down, 1.0, true)
+                multiply(to_x, to_small, GemmInputB::Packed(&packed_down), 1.0, true)
             })?;
         let to_small = Matrix::new(&to_small, rows, rank);
         if let (Some(dropout), Some(through)) = (self.dropout, &mut through) {
-            multiply_packed(through, to_small, &packed_down, 1.0, false)?;
+            multiply(
+                through,
+                to_small,
+                GemmInputB::Packed(&packed_down),
+                1.0,
+                false,
+            )?;
             dropout.apply_to(through);
             to_x.par_iter_mut().zip(through).for_each(|(x, y)| *x += *y);
         }
@@ -128,7 +146,7 @@ impl WithPair {
         let kept = Matrix::new(kept.as_deref().unwrap_or(x), rows, inputs);
         let mut to_down = vec![0.0; rank * inputs];
         multiply(&mut to_down, to_small.transposed(), kept, 1.0, false)?;
-        // The long side of a product is best its columns, so this one is computed on its side.
+        // A product is fastest with its long side as columns, so this one is computed transposed.
         let mut to_up = vec![0.0; rank * outputs];
         let small = Matrix::new(small, rows, rank).transposed();
         let gradient = Matrix::new(gradient, rows, outputs);
@@ -141,7 +159,7 @@ impl WithPair {
     }
 }
 
-/// The columns of a matrix, one behind the other.
+/// The columns of a matrix, concatenated.
 fn transposed(numbers: &[f32], columns: usize) -> Vec<f32> {
     (0..columns)
         .flat_map(|column| numbers.iter().skip(column).step_by(columns).copied())
@@ -171,7 +189,7 @@ impl CustomOp3 for WithPair {
             rank,
         )?;
         let _ = self.small.set(small);
-        Ok(returned(out, (rows, self.fixed.outputs)))
+        Ok(returned(out, (rows, self.weight.outputs)))
     }
 
     fn bwd(
@@ -182,29 +200,16 @@ impl CustomOp3 for WithPair {
         _: &Tensor,
         gradient: &Tensor,
     ) -> Result<(Option<Tensor>, Option<Tensor>, Option<Tensor>)> {
-        let small = self
-            .small
-            .get()
-            .ok_or_else(|| candle_core::Error::msg("a projection went back before forwards"))?;
-        let to = with_slice(x, |x| {
-            with_slice(down, |down| {
-                with_slice(up, |up| {
-                    with_slice(gradient, |gradient| {
-                        self.backward(x, down, up, small, gradient)
-                    })
-                    .flatten()
-                })
-                .flatten()
-            })
-            .flatten()
-        })
-        .flatten()?;
-        let tensor =
-            |numbers, like: &Tensor| Tensor::from_vec(numbers, like.shape(), like.device());
+        let small = self.small.get().ok_or_else(|| {
+            candle_core::Error::msg("a backward pass came before its forward pass")
+        })?;
+        let to = with_slices([x, down, up, gradient], |[x, down, up, gradient]| {
+            self.backward(x, down, up, small, gradient)
+        })?;
         Ok((
-            Some(tensor(to.x, x)?),
-            Some(tensor(to.down, down)?),
-            Some(tensor(to.up, up)?),
+            gradient_of(x, to.x)?,
+            gradient_of(down, to.down)?,
+            gradient_of(up, to.up)?,
         ))
     }
 }
@@ -213,10 +218,10 @@ impl CustomOp3 for WithPair {
 mod tests {
     use candle_core::{DType, Device, Var};
 
-    use super::super::{Fixed, projected};
+    use super::super::{Frozen, projected};
     use super::*;
 
-    /// Numbers that look random, alike in 32 and 64 bits.
+    /// Pseudo-random numbers, the same in 32 and 64 bits.
     fn matrix(rows: usize, columns: usize, seed: usize, dtype: DType) -> Tensor {
         let number = |place: usize| ((place + seed) * 7919 % 1009) as f32 / 1009.0 - 0.5;
         let numbers: Vec<f32> = (0..rows * columns).map(number).collect();
@@ -233,23 +238,23 @@ mod tests {
             matrix(outputs, rank, 3, dtype),
         ];
         let [x, down, up] = learned.map(|tensor| Var::from_tensor(&tensor).unwrap());
-        let fixed = Fixed::new(matrix(outputs, inputs, 4, dtype)).unwrap();
+        let frozen = Frozen::new(matrix(outputs, inputs, 4, dtype)).unwrap();
         let pair = Pair {
             down: &down,
             up: &up,
             scale: 2.0,
             dropout,
         };
-        let y = projected(&x, &fixed, Some(pair)).unwrap();
+        let y = projected(&x, &frozen, Some(pair)).unwrap();
         let weighed = (&y * matrix(rows, outputs, 5, dtype)).unwrap();
         let store = weighed.sum_all().unwrap().backward().unwrap();
         let gradients = [&x, &down, &up].map(|variable| store.get(variable).unwrap().clone());
         [y].into_iter().chain(gradients).collect()
     }
 
-    /// Whether rows fill a block, some of one or several.
+    /// With less than a block of rows, exactly one, and several.
     #[test]
-    fn blocks_of_rows_derive_as_tensors_do() {
+    fn blocks_of_rows_have_the_derivatives_of_tensors() {
         for rows in [7, ROWS, 2 * ROWS + 5] {
             for dropout in [
                 None,

@@ -25,38 +25,23 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// The matrix as the right side of many products.
+    /// Packs the matrix as the right operand of many products.
     pub(super) fn packed(self) -> PackedBMatrix<f32> {
         GemmExecutor::<f32>::new().prepack_b(self.view)
     }
 }
 
-/// `out = factor * left * right`, or that added to `out`.
-pub(super) fn multiply(
-    out: &mut [f32],
-    left: Matrix<'_>,
-    right: Matrix<'_>,
-    factor: f32,
-    add: bool,
-) -> Result<()> {
-    run(out, left, GemmInputB::Unpacked(right.view), factor, add)
+impl<'a> From<Matrix<'a>> for GemmInputB<'a, f32> {
+    fn from(matrix: Matrix<'a>) -> Self {
+        Self::Unpacked(matrix.view)
+    }
 }
 
-/// As [`multiply`], with a right side that was laid out before.
-pub(super) fn multiply_packed(
+/// `out = factor * left * right`, or, with `add`, `out += factor * left * right`.
+pub(super) fn multiply<'a>(
     out: &mut [f32],
     left: Matrix<'_>,
-    right: &PackedBMatrix<f32>,
-    factor: f32,
-    add: bool,
-) -> Result<()> {
-    run(out, left, GemmInputB::Packed(right), factor, add)
-}
-
-fn run(
-    out: &mut [f32],
-    left: Matrix<'_>,
-    right: GemmInputB<'_, f32>,
+    right: impl Into<GemmInputB<'a, f32>>,
     factor: f32,
     add: bool,
 ) -> Result<()> {
@@ -66,6 +51,6 @@ fn run(
         ..GemmOptions::default()
     };
     GemmExecutor::<f32>::new()
-        .gemm(out, GemmInputA::Unpacked(left.view), right, options)
+        .gemm(out, GemmInputA::Unpacked(left.view), right.into(), options)
         .map_err(|error| Error::msg(format!("matrix product: {error:?}")))
 }

@@ -1,30 +1,26 @@
-//! Projections: by weights that stay as they are, by such with a pair on top, and by weights that are
-//! trained themselves.
+//! Projections with frozen weights, with frozen weights and LoRA, and with trained weights.
 
 use std::sync::Arc;
 
 use candle_core::{CpuStorage, CustomOp1, CustomOp2, Layout, Result, Shape, Tensor};
 
-use super::fixed::{Fixed, Packed};
-use super::memory::{is_slice, returned, slice, with_slice};
+use super::frozen::{Frozen, Packed};
+use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
 use super::pair::{Pair, WithPair};
 use super::product::{Matrix, multiply};
 
-/// The product of each row with a weight that is not trained, and with what is learned on top.
+/// The product of each row with a frozen weight, plus that of its LoRA pair.
 ///
 /// # Shapes
 /// `x`: `[rows, inputs]`; returns `[rows, outputs]`.
-pub(crate) fn projected(x: &Tensor, fixed: &Fixed, pair: Option<Pair<'_>>) -> Result<Tensor> {
-    match (fixed, pair) {
-        (Fixed::Packed(packed), None) => x.contiguous()?.apply_op1(Alone {
-            fixed: Arc::clone(packed),
-        }),
-        (Fixed::Packed(packed), Some(pair)) => x.contiguous()?.apply_op3(
-            pair.down,
-            pair.up,
-            WithPair::new(Arc::clone(packed), pair.scale, pair.dropout),
-        ),
-        (Fixed::Tensor(weight), pair) => {
+pub(crate) fn projected(x: &Tensor, frozen: &Frozen, pair: Option<Pair<'_>>) -> Result<Tensor> {
+    match (frozen, pair) {
+        (Frozen::Packed(packed), None) => x.contiguous()?.apply_op1(Alone(Arc::clone(packed))),
+        (Frozen::Packed(packed), Some(pair)) => {
+            let op = WithPair::new(Arc::clone(packed), &pair);
+            x.contiguous()?.apply_op3(pair.down, pair.up, op)
+        }
+        (Frozen::Tensor(weight), pair) => {
             let y = x.matmul(&weight.t()?)?;
             let Some(pair) = pair else { return Ok(y) };
             let x = match pair.dropout {
@@ -37,7 +33,7 @@ pub(crate) fn projected(x: &Tensor, fixed: &Fixed, pair: Option<Pair<'_>>) -> Re
     }
 }
 
-/// The product of each row with a weight that is trained.
+/// The product of each row with a trained weight.
 ///
 /// # Shapes
 /// `x`: `[rows, inputs]`; `weight`: `[outputs, inputs]`; returns `[rows, outputs]`.
@@ -49,28 +45,27 @@ pub(crate) fn product(x: &Tensor, weight: &Tensor) -> Result<Tensor> {
     }
 }
 
-struct Alone {
-    fixed: Arc<Packed>,
-}
+/// A frozen weight without LoRA.
+struct Alone(Arc<Packed>);
 
 impl CustomOp1 for Alone {
     fn name(&self) -> &'static str {
-        "fixed projection"
+        "frozen projection"
     }
 
     fn cpu_fwd(&self, x: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)> {
-        let outputs = self.fixed.outputs;
+        let outputs = self.0.outputs;
         let (rows, _) = layout.shape().dims2()?;
         let mut out = vec![0.0; rows * outputs];
-        self.fixed.forward(&mut out, slice(x, layout)?)?;
+        self.0.forward(&mut out, slice(x, layout)?)?;
         Ok(returned(out, (rows, outputs)))
     }
 
     fn bwd(&self, x: &Tensor, _: &Tensor, gradient: &Tensor) -> Result<Option<Tensor>> {
         let (rows, inputs) = x.dims2()?;
         let mut out = vec![0.0; rows * inputs];
-        with_slice(gradient, |gradient| self.fixed.backward(&mut out, gradient))??;
-        Ok(Some(Tensor::from_vec(out, (rows, inputs), x.device())?))
+        with_slices([gradient], |[gradient]| self.0.backward(&mut out, gradient))?;
+        gradient_of(x, out)
     }
 }
 
@@ -108,21 +103,13 @@ impl CustomOp2 for Trained {
         let (outputs, _) = weight.dims2()?;
         let mut to_x = vec![0.0; rows * inputs];
         let mut to_weight = vec![0.0; outputs * inputs];
-        with_slice(x, |x| -> Result<()> {
-            with_slice(weight, |weight| -> Result<()> {
-                with_slice(gradient, |gradient| -> Result<()> {
-                    let x = Matrix::new(x, rows, inputs);
-                    let weight = Matrix::new(weight, outputs, inputs);
-                    let gradient = Matrix::new(gradient, rows, outputs);
-                    multiply(&mut to_x, gradient, weight, 1.0, false)?;
-                    multiply(&mut to_weight, gradient.transposed(), x, 1.0, false)
-                })?
-            })?
-        })??;
-        let device = x.device();
-        Ok((
-            Some(Tensor::from_vec(to_x, (rows, inputs), device)?),
-            Some(Tensor::from_vec(to_weight, (outputs, inputs), device)?),
-        ))
+        with_slices([x, weight, gradient], |[x, weight, gradient]| {
+            let x = Matrix::new(x, rows, inputs);
+            let weight = Matrix::new(weight, outputs, inputs);
+            let gradient = Matrix::new(gradient, rows, outputs);
+            multiply(&mut to_x, gradient, weight, 1.0, false)?;
+            multiply(&mut to_weight, gradient.transposed(), x, 1.0, false)
+        })?;
+        Ok((gradient_of(x, to_x)?, gradient_of(weight, to_weight)?))
     }
 }

@@ -1,10 +1,11 @@
-//! Derivatives against differences, fused steps against put-together ones, and both against the
-//! decoder that answers.
+//! Derivatives against finite differences, fused operations against composed ones, and both against
+//! the decoder used for inference.
 
 use candle_core::{DType, Device, Tensor};
 use ken_model::decoder::{Decoder, LoadOptions};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
 use super::{files, lora, opened, sequences};
@@ -25,11 +26,15 @@ fn decoders() -> Vec<(&'static str, Tiny)> {
     all
 }
 
+fn trainable(dir: &TempDir, tuning: Tuning, dtype: DType) -> Trainable {
+    Trainable::of_type(&opened(dir), tuning, &Device::Cpu, dtype, 1).unwrap()
+}
+
 fn tunings() -> [Tuning; 2] {
     [Tuning::Lora(lora()), Tuning::Full]
 }
 
-/// What both matrices of LoRA learn is only seen where neither is zero.
+/// Makes all parameters nonzero: LoRA's initial zeros would hide gradients.
 fn disturb(model: &Trainable) {
     let mut random = StdRng::seed_from_u64(4);
     for variable in model.variables().values() {
@@ -69,7 +74,7 @@ fn loss_and_gradients(model: &Trainable, noise: Option<u64>) -> (f64, Gradients)
     (loss.mean(divisors), gradients)
 }
 
-/// The gradient of each number of a step of these examples, of all that learns one behind the other.
+/// The concatenated gradients of a step with these examples.
 fn step(model: &Trainable, objectives: &[Objective], over: MeanOver, mean_weight: f64) -> Vec<f64> {
     let together: Vec<&Objective> = objectives.iter().collect();
     let references = vec![Some([-9.0, -8.0]); objectives.len()];
@@ -84,8 +89,7 @@ fn step(model: &Trainable, objectives: &[Objective], over: MeanOver, mean_weight
 #[test]
 fn an_example_counts_by_its_weight_whatever_else_is_in_its_step() {
     let dir = files(&Tiny::new("llama"));
-    let device = Device::Cpu;
-    let model = Trainable::of_type(&opened(&dir), Tuning::Full, &device, DType::F64, 1).unwrap();
+    let model = trainable(&dir, Tuning::Full, DType::F64);
     let near = |a: &[f64], b: &[f64]| {
         let mut pairs = a.iter().zip(b);
         a.len() == b.len() && pairs.all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs()))
@@ -114,20 +118,19 @@ fn an_example_counts_by_its_weight_whatever_else_is_in_its_step() {
         each.for_each(|(mean, x)| *mean += x / set.len() as f64);
     }
     assert!(near(&all, &mean));
-    // Where all weigh 1 nothing is but counted.
+    // With all weights 1, the mean weight is 1.
     let plain = [0, 1, 3].map(|at| Objective::Imitate(sequences().remove(at)));
     assert_eq!(MeanOver::Tokens.mean_weight(&plain), 1.0);
     assert_eq!(MeanOver::Examples.mean_weight(&set[2..]), 1.0);
 }
 
 #[test]
-fn derivatives_are_the_limits_of_differences() {
+fn derivatives_match_finite_differences() {
     const STEP: f64 = 1e-5;
     for (name, tiny) in decoders() {
         let dir = files(&tiny);
         for tuning in tunings() {
-            let device = Device::Cpu;
-            let model = Trainable::of_type(&opened(&dir), tuning, &device, DType::F64, 1).unwrap();
+            let model = trainable(&dir, tuning, DType::F64);
             disturb(&model);
             let (_, gradients) = loss_and_gradients(&model, None);
             assert_eq!(gradients.len(), model.variables().len(), "{name}");
@@ -138,7 +141,7 @@ fn derivatives_are_the_limits_of_differences() {
                 let loss_at = |change: f64| {
                     let mut numbers = start.clone();
                     numbers[place] += change;
-                    let tensor = Tensor::from_vec(numbers, variable.shape(), &device).unwrap();
+                    let tensor = Tensor::from_vec(numbers, variable.shape(), &Device::Cpu).unwrap();
                     variable.set(&tensor).unwrap();
                     loss_and_gradients(&model, None).0
                 };
@@ -158,7 +161,7 @@ fn derivatives_are_the_limits_of_differences() {
 }
 
 #[test]
-fn fused_steps_derive_as_put_together_ones() {
+fn fused_operations_have_the_derivatives_of_composed_ones() {
     for (name, tiny) in decoders() {
         let dir = files(&tiny);
         for mut tuning in tunings() {
@@ -166,9 +169,7 @@ fn fused_steps_derive_as_put_together_ones() {
                 settings.dropout = 0.3;
             }
             let of = |dtype| {
-                let checkpoint = opened(&dir);
-                let model = Trainable::of_type(&checkpoint, tuning.clone(), &Device::Cpu, dtype, 1);
-                let model = model.unwrap();
+                let model = trainable(&dir, tuning.clone(), dtype);
                 disturb(&model);
                 loss_and_gradients(&model, Some(5))
             };
@@ -181,14 +182,7 @@ fn fused_steps_derive_as_put_together_ones() {
             for (variable, gradient) in &gradients {
                 let gradient = gradient.to_dtype(DType::F64).unwrap();
                 let difference = (gradient - &exact[variable]).unwrap().abs().unwrap();
-                let most = |x: &Tensor| -> f64 {
-                    x.flatten_all()
-                        .unwrap()
-                        .max(0)
-                        .unwrap()
-                        .to_scalar()
-                        .unwrap()
-                };
+                let most = |x: &Tensor| -> f64 { x.max_all().unwrap().to_scalar().unwrap() };
                 let scale = 1e-3 + most(&exact[variable].abs().unwrap());
                 assert!(most(&difference) < 2e-5 * scale, "{name} {variable}");
             }
@@ -197,16 +191,10 @@ fn fused_steps_derive_as_put_together_ones() {
 }
 
 #[test]
-fn what_learns_reads_as_what_answers() {
+fn training_and_inference_have_the_same_log_probabilities() {
     for (name, tiny) in decoders() {
         let dir = files(&tiny);
-        let model = Trainable::new(
-            &opened(&dir),
-            Tuning::Full,
-            ken_model::decoder::Device::Cpu,
-            1,
-        )
-        .unwrap();
+        let model = trainable(&dir, Tuning::Full, DType::F32);
         let decoder = Decoder::load(dir.path(), &LoadOptions::default()).unwrap();
         let prompt = decoder.raw_prompt("the wren and").unwrap();
         let score = decoder.score(&prompt, &[" the garden"]).unwrap().remove(0);
@@ -219,11 +207,8 @@ fn what_learns_reads_as_what_answers() {
                 .collect(),
             tokens: [tokens.clone(), tokens].concat(),
         };
-        let learned = model
-            .forward(&batch, None)
-            .unwrap()
-            .to_vec1::<f32>()
-            .unwrap();
+        let learned = model.forward(&batch, None).unwrap();
+        let learned: Vec<f32> = learned.to_vec1().unwrap();
         for (a, b) in learned.iter().zip(&score.logprobs) {
             assert!((a - b).abs() < 2e-5, "{name}: {a} {b}");
         }

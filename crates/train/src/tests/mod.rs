@@ -1,4 +1,4 @@
-//! Tiny decoders of every family that learn.
+//! Training of tiny decoders of every family.
 
 mod gradients;
 mod peft;
@@ -14,11 +14,17 @@ mod folder;
 #[path = "../../../model/tests/decoder/vocabulary.rs"]
 mod vocabulary;
 
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
 use checkpoint::Tiny;
-use ken_model::decoder::Checkpoint;
+use ken_model::decoder::{Checkpoint, Origin, PromptForm};
 use tempfile::TempDir;
 
-use crate::{LoraSettings, Sequence};
+use crate::{
+    Examples, History, LoraSettings, Objective, Outcome, Progress, Sequence, TrainError,
+    TrainSettings, Trainable, train,
+};
 
 /// A tiny decoder's files.
 fn files(tiny: &Tiny) -> TempDir {
@@ -37,6 +43,41 @@ fn lora() -> LoraSettings {
         alpha: 6.0,
         tokens: vec![5, 9],
         ..LoraSettings::default()
+    }
+}
+
+/// Trains on a set without validation.
+fn trained_on(
+    model: &Trainable,
+    examples: &[Objective],
+    settings: &TrainSettings,
+    checkpoint: Option<&PathBuf>,
+    on: &mut dyn FnMut(Progress<'_>) -> ControlFlow<()>,
+) -> Result<(Outcome, History), TrainError> {
+    train(
+        model,
+        &Examples::Set(examples),
+        &[],
+        settings,
+        checkpoint,
+        on,
+    )
+}
+
+/// Never stops.
+fn go_on(_: Progress<'_>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// The origin of an adapter.
+fn origin(model: &Trainable, prompt: PromptForm) -> Origin {
+    Origin {
+        base: model.base().to_owned(),
+        purpose: "test".to_owned(),
+        prompt,
+        boundary: None,
+        sources: None,
+        held_out: None,
     }
 }
 

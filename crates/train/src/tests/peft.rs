@@ -1,21 +1,20 @@
-//! Steps and adapters held against what torch, transformers and PEFT made of the same decoder
+//! Steps and adapters compared with those of torch, transformers and PEFT for the same decoder
 //! (`fixtures/record_peft.py`).
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use candle_core::{Device, Tensor};
 use ken_model::decoder::{
-    Checkpoint, Decoder, LoadOptions, Origin, PromptForm, SETTINGS_FILE, TENSORS_FILE,
+    Checkpoint, Decoder, LoadOptions, PromptForm, SETTINGS_FILE, TENSORS_FILE,
 };
 use serde::Deserialize;
 use tempfile::TempDir;
 
 use super::checkpoint::{Tensors, Tiny};
-use super::{files, folder, opened};
+use super::{files, folder, go_on, opened, origin, trained_on};
 use crate::decoder::{Batch, Trainable, Tuning};
-use crate::run::{Examples, TrainSettings, train};
+use crate::run::TrainSettings;
 use crate::schedule::Schedule;
 use crate::sequence::{Objective, Sequence};
 use crate::{LoraSettings, write_adapter};
@@ -36,7 +35,7 @@ fn recorded() -> Recorded {
     serde_json::from_str(&text).unwrap()
 }
 
-/// As the script computes them.
+/// The script's numbers.
 fn numbers(count: usize, seed: f64, spread: f64) -> Vec<f32> {
     let number = |place| ((place as f64 * 0.7 + seed).sin() * spread) as f32;
     (0..count).map(number).collect()
@@ -112,6 +111,12 @@ fn log_probabilities(model: &Trainable, tokens: &[u32]) -> Vec<f32> {
     model.forward(&batch, None).unwrap().to_vec1().unwrap()
 }
 
+fn agree(ours: &[f32], theirs: &[f64], tolerance: f64) {
+    for (a, b) in ours.iter().zip(theirs) {
+        assert!((f64::from(*a) - b).abs() < tolerance, "{a} {b}");
+    }
+}
+
 #[test]
 fn steps_and_their_adapter_are_those_of_torch_and_peft() {
     let recorded = recorded();
@@ -130,44 +135,22 @@ fn steps_and_their_adapter_are_those_of_torch_and_peft() {
         weight_decay: 0.1,
         ..TrainSettings::default()
     };
-    let (_, history) = train(
-        &model,
-        &Examples::Set(&examples),
-        &[],
-        &settings,
-        None,
-        &mut |_| ControlFlow::Continue(()),
-    )
-    .unwrap();
+    let (_, history) = trained_on(&model, &examples, &settings, None, &mut go_on).unwrap();
     for (at, step) in history.steps.iter().enumerate() {
         let (loss, norm) = (recorded.losses[at], recorded.gradient_norms[at]);
-        assert!(
-            (step.loss - loss).abs() < 1e-4,
-            "{at}: {} {loss}",
-            step.loss
-        );
-        assert!(
-            (step.gradient_norm / norm - 1.0).abs() < 1e-3,
-            "{at}: {norm}"
-        );
+        assert!((step.loss - loss).abs() < 1e-4, "{at}: {loss}");
+        let ratio = step.gradient_norm / norm;
+        assert!((ratio - 1.0).abs() < 1e-3, "{at}: {norm}");
     }
     let tokens = &sequences()[0].tokens;
-    for (a, b) in log_probabilities(&model, tokens)
-        .iter()
-        .zip(&recorded.logprobs_after)
-    {
-        assert!((f64::from(*a) - b).abs() < 1e-3, "{a} {b}");
-    }
+    agree(
+        &log_probabilities(&model, tokens),
+        &recorded.logprobs_after,
+        1e-3,
+    );
 
     let written = dir.path().join("adapter");
-    let origin = Origin {
-        base: model.base().to_owned(),
-        purpose: "test".to_owned(),
-        prompt: PromptForm::Examples,
-        boundary: None,
-        sources: None,
-        held_out: None,
-    };
+    let origin = origin(&model, PromptForm::Examples);
     write_adapter(&model, "tiny", &origin, &written).unwrap();
     let read = |folder: &Path| {
         candle_core::safetensors::load(folder.join(TENSORS_FILE), &Device::Cpu).unwrap()
@@ -176,13 +159,7 @@ fn steps_and_their_adapter_are_those_of_torch_and_peft() {
     assert_eq!(ours.len(), theirs.len());
     for (name, theirs) in &theirs {
         let difference = (&ours[name] - theirs).unwrap().abs().unwrap();
-        let most: f32 = difference
-            .flatten_all()
-            .unwrap()
-            .max(0)
-            .unwrap()
-            .to_scalar()
-            .unwrap();
+        let most: f32 = difference.max_all().unwrap().to_scalar().unwrap();
         assert!(most < 1e-3, "{name}: {most}");
     }
     let settings = |folder: &Path| -> serde_json::Value {
@@ -190,13 +167,14 @@ fn steps_and_their_adapter_are_those_of_torch_and_peft() {
         serde_json::from_str(&text).unwrap()
     };
     let (ours, theirs) = (settings(&written), settings(&fixtures().join("adapter")));
-    for key in [
+    let keys = [
         "r",
         "target_modules",
         "trainable_token_indices",
         "peft_type",
         "bias",
-    ] {
+    ];
+    for key in keys {
         assert_eq!(ours[key], theirs[key], "{key}");
     }
 }
@@ -209,12 +187,11 @@ fn an_adapter_of_peft_answers_as_there() {
     let merged = Checkpoint::open(dir.path(), Some(&adapter)).unwrap();
     let device = ken_model::decoder::Device::Cpu;
     let model = Trainable::new(&merged, Tuning::Full, device, 1).unwrap();
-    for (a, b) in log_probabilities(&model, tokens)
-        .iter()
-        .zip(&recorded().logprobs_after)
-    {
-        assert!((f64::from(*a) - b).abs() < 1e-4, "{a} {b}");
-    }
+    agree(
+        &log_probabilities(&model, tokens),
+        &recorded().logprobs_after,
+        1e-4,
+    );
     let options = LoadOptions {
         adapter: Some(adapter),
         ..LoadOptions::default()

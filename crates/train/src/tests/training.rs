@@ -1,15 +1,13 @@
-//! Whole trainings: that they learn, go on where they were broken off, and keep what they learned.
+//! Whole trainings: they learn, resume where they were interrupted, and keep their best parameters.
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ken_model::decoder::{
-    Checkpoint, Decoder, DecoderError, Device, LoadOptions, Origin, PromptForm,
-};
+use ken_model::decoder::{Checkpoint, Decoder, DecoderError, Device, LoadOptions, PromptForm};
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
-use super::{files, lora, opened, sequences};
+use super::{files, go_on, lora, opened, origin, sequences, trained_on};
 use crate::decoder::{Batch, Trainable, Tuning};
 use crate::run::{Examples, Outcome, Progress, TrainSettings, train};
 use crate::schedule::Schedule;
@@ -47,7 +45,7 @@ fn imitated() -> Vec<Objective> {
     sequences().into_iter().map(Objective::Imitate).collect()
 }
 
-/// Trains, broken off at some steps and gone on with by another model each time.
+/// Trains, interrupted at some steps and resumed with another model each time.
 fn trained(
     dir: &TempDir,
     tuning: &Tuning,
@@ -55,34 +53,31 @@ fn trained(
     checkpoint: &Path,
     breaks: &[usize],
 ) -> (Trainable, History) {
-    let checkpoint = PathBuf::from(checkpoint);
+    let checkpoint = Some(checkpoint.to_owned());
     for &at in breaks {
         let mut stop = |progress: Progress<'_>| match progress {
             Progress::Step { record, .. } if record.step == at => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };
-        let examples = Examples::Set(examples);
-        let (outcome, _) = train(
-            &model(dir, tuning),
-            &examples,
-            &[],
+        let model = model(dir, tuning);
+        let stopped = trained_on(
+            &model,
+            examples,
             &settings(),
-            Some(&checkpoint),
+            checkpoint.as_ref(),
             &mut stop,
-        )
-        .unwrap();
-        assert_eq!(outcome, Outcome::Stopped);
+        );
+        assert_eq!(stopped.unwrap().0, Outcome::Stopped);
     }
     let model = model(dir, tuning);
-    let (outcome, history) = train(
+    let finished = trained_on(
         &model,
-        &Examples::Set(examples),
-        &[],
+        examples,
         &settings(),
-        Some(&checkpoint),
-        &mut |_| ControlFlow::Continue(()),
-    )
-    .unwrap();
+        checkpoint.as_ref(),
+        &mut go_on,
+    );
+    let (outcome, history) = finished.unwrap();
     assert_eq!(outcome, Outcome::Finished);
     (model, history)
 }
@@ -95,7 +90,7 @@ fn numbers(model: &Trainable) -> Vec<Vec<f32>> {
 }
 
 #[test]
-fn a_training_learns_and_goes_on_to_the_last_bit_where_it_was_broken_off() {
+fn a_training_learns_and_resumes_bit_identically() {
     let dir = files(&Tiny::new("llama"));
     for tuning in [noisy(), Tuning::Full] {
         let out = TempDir::new().unwrap();
@@ -113,7 +108,7 @@ fn a_training_learns_and_goes_on_to_the_last_bit_where_it_was_broken_off() {
     }
 }
 
-/// The natural-log probability of a sequence's tokens with loss.
+/// The natural-log probability of a sequence's tokens with a loss.
 fn log_probability(model: &Trainable, sequence: &Sequence) -> f32 {
     let targets = (1..sequence.tokens.len())
         .filter(|&place| sequence.weights[place] > 0.0)
@@ -129,7 +124,7 @@ fn log_probability(model: &Trainable, sequence: &Sequence) -> f32 {
 }
 
 #[test]
-fn what_is_preferred_becomes_likelier_than_the_other() {
+fn the_preferred_completion_becomes_more_likely_than_the_other() {
     let dir = files(&Tiny::new("llama"));
     let out = TempDir::new().unwrap();
     let preference = Preference {
@@ -149,12 +144,12 @@ fn what_is_preferred_becomes_likelier_than_the_other() {
     ];
     let (after, history) = trained(&dir, &noisy(), &examples, &out.path().join("c"), &[2]);
     assert!(margin(&after) > before + 2.0, "{before} {}", margin(&after));
-    // The first step knows no difference yet: -log sigmoid(0), beside the imitated one.
+    // In the first step there is no margin yet: -log sigmoid(0), plus the imitated example.
     assert!(history.steps[0].loss > std::f64::consts::LN_2);
 }
 
 #[test]
-fn what_was_asked_before_learning_is_kept_for_the_same_preferences_alone() {
+fn saved_references_are_reused_only_for_the_same_preferences() {
     let dir = files(&Tiny::new("llama"));
     let out = TempDir::new().unwrap();
     let checkpoint = out.path().join("checkpoint");
@@ -169,7 +164,7 @@ fn what_was_asked_before_learning_is_kept_for_the_same_preferences_alone() {
         };
         [8, 9, 6].map(prefer).into()
     };
-    // Goes on, and stops after so many were asked; how many were.
+    // Resumes, stops after `stop_after` references, and returns how many were computed.
     let asked = |beta, stop_after: usize| {
         let mut asked = 0;
         let mut on = |progress: Progress<'_>| match progress {
@@ -182,11 +177,10 @@ fn what_was_asked_before_learning_is_kept_for_the_same_preferences_alone() {
             }
             _ => ControlFlow::Continue(()),
         };
-        let examples = examples(beta);
-        train(
-            &model(&dir, &noisy()),
-            &Examples::Set(&examples),
-            &[],
+        let model = model(&dir, &noisy());
+        trained_on(
+            &model,
+            &examples(beta),
             &settings(),
             Some(&checkpoint),
             &mut on,
@@ -199,21 +193,13 @@ fn what_was_asked_before_learning_is_kept_for_the_same_preferences_alone() {
 }
 
 #[test]
-fn an_adapter_answers_as_it_learned() {
+fn an_adapter_answers_as_the_trained_model() {
     for name in ["llama", "qwen2", "qwen3", "phi3"] {
         let dir = files(&Tiny::new(name));
         let out = TempDir::new().unwrap();
         let (model, _) = trained(&dir, &noisy(), &imitated(), &out.path().join("c"), &[]);
         let folder = out.path().join("adapter");
-        let origin = Origin {
-            base: model.base().to_owned(),
-            purpose: "test".to_owned(),
-            prompt: PromptForm::Bare,
-            boundary: None,
-            sources: None,
-            held_out: None,
-        };
-        write_adapter(&model, "tiny", &origin, &folder).unwrap();
+        write_adapter(&model, "tiny", &origin(&model, PromptForm::Bare), &folder).unwrap();
         let options = LoadOptions {
             adapter: Some(folder.clone()),
             ..LoadOptions::default()
@@ -239,10 +225,10 @@ fn an_adapter_answers_as_it_learned() {
 }
 
 #[test]
-fn the_best_validation_is_kept_and_ends_a_training() {
+fn early_stopping_keeps_the_best_parameters() {
     let dir = files(&Tiny::new("llama"));
     let model = model(&dir, &noisy());
-    // What is learned makes the validation worse.
+    // Training makes the validation worse.
     let examples = vec![Objective::Imitate(Sequence::completion(&[3, 5], &[7, 8]))];
     let validation = vec![Objective::Imitate(Sequence::completion(&[3, 5], &[4, 9]))];
     let settings = TrainSettings {
@@ -251,36 +237,24 @@ fn the_best_validation_is_kept_and_ends_a_training() {
         ..settings()
     };
     let examples = Examples::Set(&examples);
-    let (outcome, history) = train(&model, &examples, &validation, &settings, None, &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let ended = train(&model, &examples, &validation, &settings, None, &mut go_on);
+    let (outcome, history) = ended.unwrap();
     assert_eq!(outcome, Outcome::Converged);
     assert!(history.steps.len() < 30);
     let best = history.best().unwrap().loss;
-    let kept = -f64::from(log_probability(
-        &model,
-        &Sequence::completion(&[3, 5], &[4, 9]),
-    )) / 2.0;
+    let sequence = Sequence::completion(&[3, 5], &[4, 9]);
+    let kept = -f64::from(log_probability(&model, &sequence)) / 2.0;
     assert!((kept - best).abs() < 1e-5, "{kept} {best}");
 }
 
 #[test]
-fn what_cannot_be_trained_is_refused_and_overwrites_nothing() {
+fn invalid_trainings_are_refused_and_overwrite_nothing() {
     let dir = files(&Tiny::new("llama"));
     let out = TempDir::new().unwrap();
     let checkpoint = out.path().join("checkpoint");
     let attempt = |examples: &[Objective], settings: &TrainSettings| {
-        train(
-            &model(&dir, &noisy()),
-            &Examples::Set(examples),
-            &[],
-            settings,
-            Some(&checkpoint),
-            &mut |_| ControlFlow::Continue(()),
-        )
-        .map(|_| ())
-        .unwrap_err()
+        let model = model(&dir, &noisy());
+        trained_on(&model, examples, settings, Some(&checkpoint), &mut go_on).unwrap_err()
     };
     let silent = [Objective::Imitate(Sequence::completion(&[3, 4], &[]))];
     let long = [Objective::Imitate(Sequence::whole(vec![3; 500]))];

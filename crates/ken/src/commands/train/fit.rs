@@ -427,7 +427,7 @@ fn report(
         examples: last.map_or(0, |stage| stage.training.len()),
         validation_examples: last.map_or(0, |stage| stage.validation.len()),
         steps: whole.steps.len(),
-        learning: model.learning(),
+        learning: model.trainable_parameters(),
         first_loss: last_stage.steps.first().map(|step| step.loss),
         last_loss: last_stage.steps.last().map(|step| step.loss),
         first_validation_loss: last_stage.validations.first().map(|v| v.loss),

@@ -136,7 +136,7 @@ fn show(model: &Trainable, history: &History, out: &Path, json: bool) -> Result<
     if json {
         return output::json(&json!({
             "model": out.display().to_string(),
-            "parameters": model.learning(),
+            "parameters": model.trainable_parameters(),
             "steps": history.steps.len(),
             "tokens": tokens,
             "loss": loss,
@@ -146,7 +146,7 @@ fn show(model: &Trainable, history: &History, out: &Path, json: bool) -> Result<
     }
     output::pairs([
         ("model", out.display().to_string()),
-        ("parameters", model.learning().to_string()),
+        ("parameters", model.trainable_parameters().to_string()),
         ("steps", history.steps.len().to_string()),
         ("tokens", tokens.to_string()),
         (

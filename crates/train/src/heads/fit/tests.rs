@@ -1,4 +1,4 @@
-//! Heads find what is there to be found, in the same way each time, and say so honestly.
+//! Heads find the signal in the data, deterministically and with calibrated probabilities.
 
 use ken_study::discrimination::{auroc, expected_calibration_error};
 use rand::Rng;
@@ -16,12 +16,12 @@ const MLP: HeadOptions = HeadOptions {
     seed: 7,
 };
 
-/// Has no wish to stop.
+/// Never cancels.
 fn go_on(_: usize, _: usize) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Random vectors, and of each the chance that its label is true.
+/// Random vectors with the probability that each label is true, and labels drawn from it.
 fn world(
     count: usize,
     seed: u64,
@@ -41,88 +41,64 @@ fn slices(vectors: &[Vec<f32>]) -> Vec<&[f32]> {
     vectors.iter().map(Vec::as_slice).collect()
 }
 
-/// Linear in two of the numbers, one of which is large and far from zero.
+/// Logistic in two dimensions.
 fn linear(vector: &[f32]) -> f64 {
     logistic(f64::from(2.0 * vector[0] - 1.5 * vector[1] + 0.5))
 }
 
-/// True where two numbers have one sign, which no weighted sum can tell.
+/// Likely where two numbers have the same sign (XOR), which no linear function can express.
 fn crossed(vector: &[f32]) -> f64 {
-    if vector[0] * vector[1] > 0.0 {
-        0.95
-    } else {
-        0.05
+    match vector[0] * vector[1] > 0.0 {
+        true => 0.95,
+        false => 0.05,
     }
 }
 
-fn foretold(fitted: &Fitted, vectors: &[Vec<f32>], labels: &[bool]) -> Vec<(f64, bool)> {
+fn predicted(fitted: &Fitted, vectors: &[Vec<f32>], labels: &[bool]) -> Vec<(f64, bool)> {
     let each = vectors.iter().zip(labels);
     each.map(|(vector, &label)| (fitted.network.apply(vector), label))
         .collect()
 }
 
 #[test]
-fn one_feature_gives_the_shares_that_are_counted() {
-    // Where it is 0, one of four; where it is 1, three of five.
+fn one_binary_feature_gives_the_observed_frequencies() {
+    // At 0, one of four is true; at 1, three of five.
     let rows = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0];
     let targets = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0];
-    let objective = Objective {
-        shape: Shape::Logistic,
-        loss: Loss::CrossEntropy,
-        examples: Examples {
-            rows: &rows,
-            inputs: 1,
-            targets: &targets,
-        },
-        decay: 0.0,
-    };
-    let found = minimize(
-        &|at| objective.value_and_gradient(at),
-        vec![0.0; 2],
-        100,
-        1e-12,
-    );
-    assert!((logistic(found[1]) - 0.25).abs() < 1e-9, "{found:?}");
-    assert!(
-        (logistic(found[0] + found[1]) - 0.6).abs() < 1e-9,
-        "{found:?}"
-    );
-    // The squared error has its lowest point at the same shares.
-    let squared = Objective {
-        loss: Loss::Squared,
-        ..objective
-    };
-    let found = minimize(
-        &|at| squared.value_and_gradient(at),
-        vec![0.0; 2],
-        100,
-        1e-12,
-    );
-    assert!((logistic(found[1]) - 0.25).abs() < 1e-6, "{found:?}");
-    assert!(
-        (logistic(found[0] + found[1]) - 0.6).abs() < 1e-6,
-        "{found:?}"
-    );
+    // Both losses are lowest at the same frequencies.
+    for (loss, tolerance) in [(Loss::CrossEntropy, 1e-9), (Loss::Squared, 1e-6)] {
+        let objective = Objective {
+            shape: Shape::Logistic,
+            loss,
+            examples: Examples {
+                rows: &rows,
+                inputs: 1,
+                targets: &targets,
+            },
+            decay: 0.0,
+        };
+        let found = objective.minimize(vec![0.0; 2], 100, 1e-12);
+        for (logit, frequency) in [(found[1], 0.25), (found[0] + found[1], 0.6)] {
+            let error = (logistic(logit) - frequency).abs();
+            assert!(error < tolerance, "{loss:?} {found:?}");
+        }
+    }
 }
 
 #[test]
 fn a_logistic_head_finds_the_line_and_honest_probabilities() {
     let (vectors, _, labels) = world(800, 1, linear);
-    let shifted: Vec<Vec<f32>> = vectors
-        .iter()
-        .map(|vector| vector.iter().map(|x| 1e4 + 300.0 * x).collect())
-        .collect();
-    let fitted = classify(&slices(&shifted), &labels, LOGISTIC, &mut go_on).unwrap();
+    let shifted = |vectors: Vec<Vec<f32>>| -> Vec<Vec<f32>> {
+        let shift = |vector: Vec<f32>| vector.iter().map(|x| 1e4 + 300.0 * x).collect();
+        vectors.into_iter().map(shift).collect()
+    };
+    let fitted = classify(&slices(&shifted(vectors)), &labels, LOGISTIC, &mut go_on).unwrap();
     let (fresh, chances, labels) = world(4000, 2, linear);
-    let scaled: Vec<Vec<f32>> = fresh
-        .iter()
-        .map(|vector| vector.iter().map(|x| 1e4 + 300.0 * x).collect())
-        .collect();
-    let foretold = foretold(&fitted, &scaled, &labels);
+    let predicted = predicted(&fitted, &shifted(fresh), &labels);
     let best: Vec<(f64, bool)> = chances.into_iter().zip(labels.iter().copied()).collect();
-    let (area, most) = (auroc(&foretold).unwrap(), auroc(&best).unwrap());
+    let (area, most) = (auroc(&predicted).unwrap(), auroc(&best).unwrap());
     assert!(area > most - 0.01, "{area} of {most}");
-    let error = expected_calibration_error(&foretold, 10).unwrap();
+    let error = expected_calibration_error(&predicted, 10).unwrap();
     assert!(error < 0.04, "{error}");
 }
 
@@ -132,7 +108,7 @@ fn a_hidden_layer_tells_what_no_line_can() {
     let (fresh, _, fresh_labels) = world(1000, 4, crossed);
     let area = |options| {
         let fitted = classify(&slices(&vectors), &labels, options, &mut go_on).unwrap();
-        auroc(&foretold(&fitted, &fresh, &fresh_labels)).unwrap()
+        auroc(&predicted(&fitted, &fresh, &fresh_labels)).unwrap()
     };
     let (straight, bent) = (area(LOGISTIC), area(MLP));
     assert!(straight < 0.65 && bent > 0.85, "{straight} {bent}");
@@ -164,13 +140,8 @@ fn regression_finds_the_number_behind_the_noise() {
 fn the_same_seed_gives_the_same_head() {
     let (vectors, _, labels) = world(120, 8, linear);
     let fit = |seed| {
-        classify(
-            &slices(&vectors),
-            &labels,
-            HeadOptions { seed, ..MLP },
-            &mut go_on,
-        )
-        .unwrap()
+        let options = HeadOptions { seed, ..MLP };
+        classify(&slices(&vectors), &labels, options, &mut go_on).unwrap()
     };
     assert_eq!(fit(1), fit(1));
     assert_ne!(fit(1).network, fit(2).network);
@@ -205,7 +176,7 @@ fn noise_is_not_learned() {
     let (vectors, _, labels) = world(100, 10, |_| 0.3);
     let fitted = classify(&slices(&vectors), &labels, LOGISTIC, &mut go_on).unwrap();
     let (fresh, _, labels) = world(1000, 11, |_| 0.3);
-    let error = expected_calibration_error(&foretold(&fitted, &fresh, &labels), 10).unwrap();
+    let error = expected_calibration_error(&predicted(&fitted, &fresh, &labels), 10).unwrap();
     assert!(error < 0.12, "{error}");
 }
 
@@ -222,41 +193,27 @@ fn labels_from_which_nothing_can_be_learned_are_refused() {
             "{refused}"
         );
     }
-    let refused = classify(&all[..5], &labels[..5], LOGISTIC, &mut go_on).unwrap_err();
-    assert_eq!(
-        refused,
-        HeadError::TooFew {
-            received: 5,
-            needed: 20
-        }
-    );
-    assert_eq!(
-        regress(&all[..5], &chances[..5], LOGISTIC, &mut go_on),
-        Err(HeadError::TooFew {
-            received: 5,
-            needed: 20
-        })
-    );
-    assert_eq!(
-        regress(&all, &[0.5; 30], LOGISTIC, &mut go_on),
-        Err(HeadError::OneValue { examples: 30 })
-    );
-    assert_eq!(
-        regress(&all[..29], &chances, LOGISTIC, &mut go_on),
-        Err(HeadError::Shapes)
-    );
+    let too_few = HeadError::TooFew {
+        received: 5,
+        needed: 20,
+    };
+    let refused = classify(&all[..5], &labels[..5], LOGISTIC, &mut go_on);
+    assert_eq!(refused, Err(too_few));
     let mut out_of_range = chances.clone();
     out_of_range[4] = 1.5;
-    assert_eq!(
-        regress(&all, &out_of_range, LOGISTIC, &mut go_on),
-        Err(HeadError::Number { example: 4 })
-    );
     let mut broken = vectors.clone();
     broken[2][0] = f32::NAN;
-    assert_eq!(
-        regress(&slices(&broken), &chances, LOGISTIC, &mut go_on),
-        Err(HeadError::Number { example: 2 })
-    );
+    let broken = slices(&broken);
+    for (vectors, targets, expected) in [
+        (&all[..5], &chances[..5], too_few),
+        (&all, &[0.5; 30], HeadError::OneValue { examples: 30 }),
+        (&all[..29], &chances, HeadError::Shapes),
+        (&all, &out_of_range, HeadError::Number { example: 4 }),
+        (&broken, &chances, HeadError::Number { example: 2 }),
+    ] {
+        let refused = regress(vectors, targets, LOGISTIC, &mut go_on);
+        assert_eq!(refused, Err(expected));
+    }
 }
 
 #[test]
@@ -268,8 +225,6 @@ fn numbers_that_never_vary_are_left_out() {
     let fitted = classify(&slices(&vectors), &labels, LOGISTIC, &mut go_on).unwrap();
     let mut moved = vectors[0].clone();
     moved[5] = -3e8;
-    assert_eq!(
-        fitted.network.apply(&moved),
-        fitted.network.apply(&vectors[0])
-    );
+    let [one, other] = [&moved, &vectors[0]].map(|vector| fitted.network.apply(vector));
+    assert_eq!(one, other);
 }

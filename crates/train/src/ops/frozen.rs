@@ -1,24 +1,24 @@
-//! Weights that are not trained.
+//! Weights that are not trained, packed for products in both directions.
 
 use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 use rayon::prelude::*;
-use rten_gemm::PackedBMatrix;
+use rten_gemm::{GemmInputB, PackedBMatrix};
 
-use super::memory::{is_slice, with_slice};
-use super::product::{Matrix, multiply_packed};
+use super::memory::{is_slice, with_slices};
+use super::product::{Matrix, multiply};
 
-/// A weight `[outputs, inputs]` that is not trained.
+/// A frozen weight, `[outputs, inputs]`.
 #[derive(Clone)]
-pub(crate) enum Fixed {
-    /// Laid out for products in both directions.
+pub(crate) enum Frozen {
+    /// In 32 bits on the CPU.
     Packed(Arc<Packed>),
-    /// As a tensor.
+    /// Otherwise.
     Tensor(Tensor),
 }
 
-/// A weight laid out for products in both directions.
+/// A weight packed for products in both directions.
 pub(crate) struct Packed {
     forward: PackedBMatrix<f32>,
     backward: PackedBMatrix<f32>,
@@ -26,19 +26,19 @@ pub(crate) struct Packed {
     pub(super) inputs: usize,
 }
 
-/// Rows that are worked on together: what is computed of them stays in a core's cache until it is
-/// added to. Four of the product's own blocks of rows.
+/// Rows that are processed together, so that their results stay in a core's cache until they are added
+/// to: four of the matrix product's own row blocks.
 pub(super) const ROWS: usize = 264;
 
-impl Fixed {
+impl Frozen {
     pub(crate) fn new(weight: Tensor) -> Result<Self> {
         if !is_slice(&weight) {
             return Ok(Self::Tensor(weight));
         }
         let (outputs, inputs) = weight.dims2()?;
-        let (forward, backward) = with_slice(&weight, |numbers| {
+        let (forward, backward) = with_slices([&weight], |[numbers]| {
             let matrix = Matrix::new(numbers, outputs, inputs);
-            (matrix.transposed().packed(), matrix.packed())
+            Ok((matrix.transposed().packed(), matrix.packed()))
         })?;
         Ok(Self::Packed(Arc::new(Packed {
             forward,
@@ -72,6 +72,6 @@ fn by_rows(
         .zip(x.par_chunks(ROWS * width))
         .try_for_each(|(out, x)| {
             let x = Matrix::new(x, x.len() / width, width);
-            multiply_packed(out, x, weight, 1.0, false)
+            multiply(out, x, GemmInputB::Packed(weight), 1.0, false)
         })
 }
