@@ -4,8 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod blind;
-mod exact_probe;
-mod table_world;
+mod fixture;
 
 use std::fs;
 use std::path::Path;
@@ -20,14 +19,12 @@ use ken_study::{
     Outcome, Probe, ProbeRecord, Question, ResultsError, ResultsFile, Run, RunError, RunProgress,
     RunSettings, probe, summarize_probe, write_parquet,
 };
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use blind::Blind;
-use exact_probe::exact_probe;
-use table_world::{answering, with_corpus};
+use fixture::{answering, exact_probe, rows, with_corpus};
 
 const SAMPLES: usize = 30;
 
@@ -400,12 +397,7 @@ fn the_table_holds_what_the_records_hold() {
     let records = run(&folder.path().join("r"), &work(&pipeline), &questions(), 4).records;
     let path = folder.path().join("r.parquet");
     write_parquet(&path, &records).unwrap();
-    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
-    let rows: Vec<_> = reader
-        .get_row_iter(None)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let rows = rows(&path);
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(&records) {
         assert_eq!(row.get_string(0).unwrap(), &record.id);

@@ -3,18 +3,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod fixture;
 mod wordy;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, PlaceMark, Selection, Writer};
-use ken_documents::read_documents;
 use ken_index::{Index, Mode};
-use ken_ingest::{Cut, Ingest, ingest};
 use ken_model::embedder::Embedder;
 use ken_model::encoder::Role;
 use ken_route::Head;
@@ -29,6 +27,7 @@ use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
 
+use fixture::ingested;
 use wordy::Wordy;
 
 /// Trades of which the model knows the masters, and others. A third of all passages is known.
@@ -62,26 +61,10 @@ fn passages() -> Vec<(String, String, bool)> {
 }
 
 fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
-    let documents = folder.path().join("documents.jsonl");
-    let lines: Vec<String> = passages
+    let documents = passages
         .iter()
-        .map(|(id, text, _)| json!({"id": id, "contents": text}).to_string())
-        .collect();
-    fs::write(&documents, lines.join("\n")).unwrap();
-    let corpus = folder.path().join("corpus");
-    let work = Ingest {
-        documents: read_documents(&[documents]).unwrap(),
-        corpus: &corpus,
-        cut: Cut::Auto,
-        embedder: &Wordy,
-        embedder_reference: "wordy",
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        on_broken: None,
-    };
-    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
-    Corpus::open(&corpus).unwrap()
+        .map(|(id, text, _)| json!({"id": id, "contents": text}));
+    ingested(folder, "corpus", documents, &Wordy)
 }
 
 /// What labeling would have measured, of three questions a sentence.
