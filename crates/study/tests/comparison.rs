@@ -3,28 +3,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod exact_probe;
-mod table_world;
+mod fixture;
 
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ken_answer::Pipeline;
 use ken_answer::Policy;
-use ken_answer::{AnswerSettings, Pipeline};
 use ken_study::compare::{
-    Answered, Known, RequiredSignals, SignalWork, Signals, Thresholds, measure_signals, to_csv,
-    to_html,
+    Known, RequiredSignals, SignalWork, Thresholds, measure_signals, to_csv, to_html,
 };
-use ken_study::{
-    Comparison, Question, Record, ResultsFile, Run, RunProgress, RunSettings, compare, evaluate,
-    probe, summarize,
-};
+use ken_study::{Question, ResultsFile, Run, RunProgress, RunSettings, summarize};
 use ken_testing::{Fact, FnEmbedder, TableModel};
-use serde_json::json;
 use tempfile::TempDir;
 
-use exact_probe::exact_probe;
-use table_world::{answering, with_corpus};
+use fixture::{compared, live, probed, questions_of, signals, with_corpus};
+
+const BATCH: usize = 7;
 
 /// As many questions of each kind: known and not, whose evidence helps, harms or does nothing.
 const EACH: usize = 8;
@@ -67,10 +61,6 @@ fn pipeline(folder: &TempDir) -> Pipeline {
             (format!("d{number}"), text)
         })
         .collect();
-    let passages: Vec<(&str, &str)> = passages
-        .iter()
-        .map(|(id, text)| (id.as_str(), text.as_str()))
-        .collect();
     with_corpus(
         folder,
         TableModel::new(facts).unwrap(),
@@ -80,74 +70,11 @@ fn pipeline(folder: &TempDir) -> Pipeline {
 }
 
 fn questions() -> Vec<Question> {
-    let facts = facts();
-    let each = facts.iter().enumerate().map(|(number, fact)| {
-        let value = json!({
-            "id": format!("q{number}"), "question": fact.question, "golden_answers": [fact.answer],
-        });
-        serde_json::from_value(value).unwrap()
-    });
-    each.collect()
+    questions_of(&facts())
 }
 
 fn policies(names: &str) -> Vec<Policy> {
     names.split(',').map(|name| name.parse().unwrap()).collect()
-}
-
-/// What the pipeline answers under a policy.
-fn run(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
-    let folder = tempfile::tempdir().unwrap();
-    pipeline.set(AnswerSettings {
-        policy,
-        ..answering()
-    });
-    let mut file = ResultsFile::open(&folder.path().join("r"), RunSettings::new()).unwrap();
-    let mut answer =
-        |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
-    let cancel = AtomicBool::new(false);
-    let name = policy.to_string();
-    let questions = questions();
-    evaluate(
-        &name,
-        &questions,
-        &mut file,
-        &mut answer,
-        Run::new(7, &cancel, |_| {}),
-    )
-    .unwrap()
-    .records
-}
-
-fn signals(folder: &TempDir, pipeline: &Pipeline, policies: &[Policy]) -> Vec<Signals> {
-    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
-    let cancel = AtomicBool::new(false);
-    let wanted = RequiredSignals::by(policies);
-    let known = Known::default();
-    let work = SignalWork {
-        pipeline,
-        required: &wanted,
-        known: &known,
-    };
-    measure_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}))
-        .unwrap()
-        .records
-}
-
-fn compared(folder: &TempDir, pipeline: &mut Pipeline, policies: &[Policy]) -> Comparison {
-    let never = run(pipeline, Policy::Never);
-    let always = run(pipeline, Policy::Always);
-    let signals = signals(folder, pipeline, policies);
-    let answered: Vec<Answered<'_>> = never
-        .iter()
-        .zip(&always)
-        .zip(&signals)
-        .map(|((never, always), signals)| Answered {
-            never,
-            always,
-            signals: Some(signals),
-        })
-        .collect();
-    compare(policies, &answered, answering().seed)
 }
 
 #[test]
@@ -161,10 +88,13 @@ fn what_is_put_together_is_what_the_pipeline_does() {
          uncertainty:margin@0.5,uncertainty:margin@0.7+double,\
          uncertainty:semantic-entropy@0.5,uncertainty:lexical-similarity@0.4",
     );
-    let comparison = compared(&folder, &mut pipeline, &policies);
+    let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     let mut ratios = Vec::new();
     for (&policy, put_together) in policies.iter().zip(&comparison.policies) {
-        let mut done = summarize(&policy.to_string(), &run(&mut pipeline, policy));
+        let mut done = summarize(
+            &policy.to_string(),
+            &live(&mut pipeline, policy, &questions(), BATCH),
+        );
         let mut summary = put_together.summary.clone();
         // Times are of the machine; which stages there are is of the policy.
         let stages = |summary: &ken_study::Summary| -> Vec<String> {
@@ -193,7 +123,7 @@ fn statistics_are_those_of_the_set_boundary() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
     let policies = policies("never,always,oracle,random:0.5,certainty,uncertainty:perplexity");
-    let comparison = compared(&folder, &mut pipeline, &policies);
+    let comparison = compared(&folder, &mut pipeline, &policies, &questions(), &[], BATCH);
     // Greedy answers: of kinds 0 and 2 known from memory, and 3 too (0.4 against twice 0.3); with
     // evidence 0, 1 and 3 right, 2 misled.
     assert_eq!(
@@ -260,11 +190,21 @@ fn statistics_are_those_of_the_set_boundary() {
 fn other_policies_pay_only_for_what_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let first = signals(&folder, &pipeline, &policies("certainty"));
+    let first = signals(
+        &folder,
+        &pipeline,
+        &policies("certainty"),
+        &questions(),
+        &[],
+        BATCH,
+    );
     let second = signals(
         &folder,
         &pipeline,
         &policies("certainty,prompt,certainty+double"),
+        &questions(),
+        &[],
+        BATCH,
     );
     for (first, second) in first.iter().zip(&second) {
         assert_eq!(first.without.samples, second.without.samples);
@@ -295,7 +235,14 @@ fn a_run_that_is_stopped_goes_on() {
     assert!(taken.interrupted);
     assert!(file.get("q6").is_some() && file.get("q7").is_none());
     drop(file);
-    let all = signals(&folder, &pipeline, &policies("certainty"));
+    let all = signals(
+        &folder,
+        &pipeline,
+        &policies("certainty"),
+        &questions(),
+        &[],
+        BATCH,
+    );
     assert_eq!(all.len(), KINDS.len() * EACH);
 }
 
@@ -303,22 +250,10 @@ fn a_run_that_is_stopped_goes_on() {
 fn what_was_probed_with_another_model_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let work = exact_probe(&pipeline, 12);
-    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
-    let cancel = AtomicBool::new(false);
-    let probed = probe(&work, &questions(), &mut file, Run::new(8, &cancel, |_| {})).unwrap();
-    let mut records = probed.records;
-
-    let known = Known::of(&records, 10, &pipeline).unwrap();
-    let wanted = RequiredSignals::by(&policies("certainty,uncertainty:perplexity"));
-    let work = SignalWork {
-        pipeline: &pipeline,
-        required: &wanted,
-        known: &known,
-    };
-    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
-    let taken = measure_signals(work, &questions(), &mut file, Run::new(7, &cancel, |_| {}));
-    for (signals, record) in taken.unwrap().records.iter().zip(&records) {
+    let mut records = probed(&pipeline, &questions(), 12, 8);
+    let policies = policies("certainty,uncertainty:perplexity");
+    let taken = signals(&folder, &pipeline, &policies, &questions(), &records, BATCH);
+    for (signals, record) in taken.iter().zip(&records) {
         let samples = record.samples.from_self.as_ref().unwrap();
         let texts = |samples: &mut dyn Iterator<Item = &str>| samples.collect::<Vec<_>>().join("|");
         assert_eq!(

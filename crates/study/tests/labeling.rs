@@ -3,17 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod fixture;
+
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use ken_answer::Retriever;
 use ken_answer::prompt::{self, QuestionPrompt};
-use ken_corpus::Corpus;
-use ken_documents::read_documents;
-use ken_index::{Index, Mode};
-use ken_ingest::{Cut, Ingest, ingest};
+use ken_index::Mode;
 use ken_language::LanguageModel;
 use ken_probe::{Obstacle, Preferred};
 use ken_study::label::{GoldenChoice, SELF};
@@ -22,10 +20,11 @@ use ken_study::{
     RunSettings, SourceRecord, Task, label_sources, summarize_sources, write_parquet,
 };
 use ken_testing::{Call, Fact, FnEmbedder, TableModel};
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use fixture::{retriever, rows};
 
 /// Texts lie in a direction by their length, so that some are near to each other.
 static LENGTHS: LazyLock<FnEmbedder> = LazyLock::new(|| FnEmbedder::by_length(40.0));
@@ -138,29 +137,10 @@ impl Counted {
 }
 
 fn corpus(folder: &TempDir, name: &str, text: fn(&Case) -> String) -> NamedCorpus {
-    let documents = folder.path().join(format!("{name}.jsonl"));
-    let lines: Vec<String> = CASES
-        .iter()
-        .map(|case| json!({"id": case.id, "contents": text(case)}).to_string())
-        .collect();
-    fs::write(&documents, lines.join("\n")).unwrap();
-    let corpus = folder.path().join(name);
-    let work = Ingest {
-        documents: read_documents(&[documents]).unwrap(),
-        corpus: &corpus,
-        cut: Cut::Auto,
-        embedder: &*LENGTHS,
-        embedder_reference: "lengths",
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        on_broken: None,
-    };
-    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
-    let index = Index::open(Corpus::open(&corpus).unwrap().into()).unwrap();
+    let passages = CASES.iter().map(|case| (case.id, text(case)));
     NamedCorpus {
         name: name.to_owned(),
-        retriever: Retriever::new(index, Box::new(LENGTHS.clone())).unwrap(),
+        retriever: retriever(folder, name, &passages.collect::<Vec<_>>(), LENGTHS.clone()),
     }
 }
 
@@ -465,12 +445,7 @@ fn the_table_holds_what_the_records_hold() {
         .records;
     let path = folder.path().join("r.parquet");
     write_parquet(&path, &records).unwrap();
-    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
-    let rows: Vec<_> = reader
-        .get_row_iter(None)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let rows = rows(&path);
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(&records) {
         assert_eq!(row.get_string(0).unwrap(), &record.id);

@@ -3,27 +3,24 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod exact_probe;
-mod table_world;
+mod fixture;
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use ken_answer::{AnswerError, AnswerSettings, Pipeline, Representation, represent};
 use ken_route::{Head, Input, MeasuredOn, Source};
-use ken_study::compare::{Answered, Known, RequiredSignals, SignalWork, measure_signals};
+use ken_study::compare::{Known, RequiredSignals, SignalWork, measure_signals};
 use ken_study::learn::LearnOptions;
 use ken_study::learn::router::{Candidate, RouterReport, learn_router, router_labels};
 use ken_study::{
-    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare, probe,
+    LearnError, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, compare,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
 use ken_train::heads::{HeadOptions, Shape};
-use serde_json::json;
 use tempfile::TempDir;
 
-use exact_probe::exact_probe;
-use table_world::{answering, with_corpus};
+use fixture::{answered, answering, questions_of, with_corpus};
 
 /// Trades of which the model knows the masters, and others.
 const KNOWN: [&str; 4] = ["clockmaker", "baker", "painter", "ferryman"];
@@ -71,10 +68,6 @@ fn pipeline(folder: &TempDir) -> Pipeline {
             (format!("d{number}"), format!("{} is {what}.", fact.answer))
         })
         .collect();
-    let passages: Vec<(&str, &str)> = passages
-        .iter()
-        .map(|(id, text)| (id.as_str(), text.as_str()))
-        .collect();
     with_corpus(
         folder,
         TableModel::new(facts).unwrap(),
@@ -84,28 +77,11 @@ fn pipeline(folder: &TempDir) -> Pipeline {
 }
 
 fn questions() -> Vec<Question> {
-    let facts = facts();
-    let each = facts.iter().enumerate().map(|(number, fact)| {
-        let value = json!({
-            "id": format!("q{number}"), "question": fact.question, "golden_answers": [fact.answer],
-        });
-        serde_json::from_value(value).unwrap()
-    });
-    each.collect()
+    questions_of(&facts())
 }
 
-fn probed(folder: &TempDir, pipeline: &Pipeline) -> Vec<ProbeRecord> {
-    let work = exact_probe(pipeline, 2);
-    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
-    let cancel = AtomicBool::new(false);
-    probe(
-        &work,
-        &questions(),
-        &mut file,
-        Run::new(32, &cancel, |_| {}),
-    )
-    .unwrap()
-    .records
+fn probed(pipeline: &Pipeline) -> Vec<ProbeRecord> {
+    fixture::probed(pipeline, &questions(), 2, 32)
 }
 
 fn embedded(questions: &[&str]) -> Candidate {
@@ -148,7 +124,7 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
 fn a_router_foretells_the_set_boundary_and_the_policy_follows_it() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let records = probed(&folder, &pipeline);
+    let records = probed(&pipeline);
     let (head, report) = learned(&records);
     assert_eq!(report.input, Input::QuestionEmbedding, "{report:?}");
     assert!(report.auroc.unwrap() > 0.99, "{report:?}");
@@ -189,7 +165,7 @@ fn a_router_foretells_the_set_boundary_and_the_policy_follows_it() {
 fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let records = probed(&folder, &pipeline);
+    let records = probed(&pipeline);
     let (head, _) = learned(&records);
     let mut other = head.clone();
     other.learned_from.clear();
@@ -228,16 +204,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
         each.collect()
     };
     let (never, always) = (answers(false), answers(true));
-    let answered: Vec<Answered<'_>> = never
-        .iter()
-        .zip(&always)
-        .zip(&taken)
-        .map(|((never, always), signals)| Answered {
-            never,
-            always,
-            signals: Some(signals),
-        })
-        .collect();
+    let answered = answered(&never, &always, &taken);
     let comparison = compare(&policies, &answered, 3);
     for policy in &comparison.policies {
         assert!(policy.auroc.unwrap() > 0.99, "{policy:?}");
@@ -259,7 +226,7 @@ fn what_is_compared_is_what_the_router_says_and_not_what_another_said() {
 #[test]
 fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
     let folder = tempfile::tempdir().unwrap();
-    let records = probed(&folder, &pipeline(&folder));
+    let records = probed(&pipeline(&folder));
     let (head, _) = learned(&records);
     type Change = fn(&mut Head);
     let changes: [(Change, &str); 3] = [
@@ -300,7 +267,7 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
 #[test]
 fn labels_that_teach_nothing_are_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let records = probed(&folder, &pipeline(&folder));
+    let records = probed(&pipeline(&folder));
     let refused = |records: &[ProbeRecord]| -> LearnError {
         let labels = match router_labels(records) {
             Ok(labels) => labels,

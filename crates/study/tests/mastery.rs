@@ -3,22 +3,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod fixture;
+
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_corpus::Corpus;
-use ken_documents::read_documents;
-use ken_ingest::{Cut, Ingest, ingest};
 use ken_probe::mastery::WriteOptions;
 use ken_study::{
     MasteryRecord, MasteryWork, Outcome, ResultsError, ResultsFile, Run, RunError, RunProgress,
     RunSettings, Sentence, label_mastery, sample_sentences, summarize_mastery, write_parquet,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
+
+use fixture::{ingested, rows};
 
 /// Seeded draws that need no generator: the same on every machine.
 fn unit(number: usize, seed: u64) -> f64 {
@@ -231,12 +231,7 @@ fn the_table_holds_what_the_records_hold() {
     let records = run(&folder.path().join("r"), &world(6, 0.5, 4, true), 3).records;
     let path = folder.path().join("r.parquet");
     write_parquet(&path, &records).unwrap();
-    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
-    let rows: Vec<_> = reader
-        .get_row_iter(None)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let rows = rows(&path);
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(&records) {
         assert_eq!(row.get_string(0).unwrap(), &record.id);
@@ -255,26 +250,9 @@ fn the_table_holds_what_the_records_hold() {
 #[test]
 fn passages_are_drawn_by_the_seed_and_cut_into_sentences() {
     let folder = tempfile::tempdir().unwrap();
-    let documents = folder.path().join("documents.jsonl");
-    let lines: Vec<String> = (0..20)
-        .map(|n| json!({"id": n.to_string(), "title": "T", "text": format!("One is {n}. Two.")}))
-        .map(|line| line.to_string())
-        .collect();
-    fs::write(&documents, lines.join("\n")).unwrap();
-    let path = folder.path().join("corpus");
-    let work = Ingest {
-        documents: read_documents(&[documents]).unwrap(),
-        corpus: &path,
-        cut: Cut::Auto,
-        embedder: &FnEmbedder::blind(),
-        embedder_reference: "blind",
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        on_broken: None,
-    };
-    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
-    let corpus = Corpus::open(&path).unwrap();
+    let documents = (0..20)
+        .map(|n| json!({"id": n.to_string(), "title": "T", "text": format!("One is {n}. Two.")}));
+    let corpus = ingested(&folder, "corpus", documents, &FnEmbedder::blind());
     let all = sample_sentences(&corpus, None, 1).unwrap();
     assert_eq!(all.len(), 40);
     assert_eq!(all, sample_sentences(&corpus, Some(20), 9).unwrap());

@@ -3,8 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod exact_probe;
-mod table_world;
+mod fixture;
 
 use std::fs;
 use std::path::Path;
@@ -19,13 +18,11 @@ use ken_study::{
     RunSettings, probe, summarize_probe, write_parquet,
 };
 use ken_testing::{Fact, FnEmbedder, TableModel};
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use exact_probe::exact_probe;
-use table_world::{answering, with_corpus};
+use fixture::{answering, exact_probe, rows, with_corpus};
 
 const SAMPLES: usize = 30;
 
@@ -398,12 +395,7 @@ fn the_table_holds_what_the_records_hold() {
     let records = run(&folder.path().join("r"), &work(&pipeline), &questions(), 4).records;
     let path = folder.path().join("r.parquet");
     write_parquet(&path, &records).unwrap();
-    let reader = SerializedFileReader::new(fs::File::open(&path).unwrap()).unwrap();
-    let rows: Vec<_> = reader
-        .get_row_iter(None)
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
+    let rows = rows(&path);
     assert_eq!(rows.len(), records.len());
     for (row, record) in rows.iter().zip(&records) {
         assert_eq!(row.get_string(0).unwrap(), &record.id);

@@ -3,16 +3,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod fixture;
+
 use std::collections::BTreeSet;
-use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ken_corpus::{Corpus, PlaceMark, Selection, Writer};
-use ken_documents::read_documents;
 use ken_index::{Index, Mode};
-use ken_ingest::{Cut, Ingest, ingest};
 use ken_language::{Embedder, Role};
 use ken_route::Head;
 use ken_study::learn::LearnOptions;
@@ -26,6 +25,8 @@ use ken_testing::FnEmbedder;
 use ken_train::heads::{HeadOptions, Shape};
 use serde_json::json;
 use tempfile::TempDir;
+
+use fixture::ingested;
 
 /// Trades of which the model knows the masters, and others. A third of all passages is known.
 const KNOWN: [&str; 2] = ["clockmaker", "baker"];
@@ -58,26 +59,10 @@ fn passages() -> Vec<(String, String, bool)> {
 }
 
 fn take_in(folder: &TempDir, passages: &[(String, String, bool)]) -> Corpus {
-    let documents = folder.path().join("documents.jsonl");
-    let lines: Vec<String> = passages
+    let documents = passages
         .iter()
-        .map(|(id, text, _)| json!({"id": id, "contents": text}).to_string())
-        .collect();
-    fs::write(&documents, lines.join("\n")).unwrap();
-    let corpus = folder.path().join("corpus");
-    let work = Ingest {
-        documents: read_documents(&[documents]).unwrap(),
-        corpus: &corpus,
-        cut: Cut::Auto,
-        embedder: &FnEmbedder::bag_of_words(),
-        embedder_reference: "bag-of-words",
-        sharding: None,
-        dense: None,
-        only_shard: None,
-        on_broken: None,
-    };
-    ingest(work, &mut |_| {}, &AtomicBool::new(false)).unwrap();
-    Corpus::open(&corpus).unwrap()
+        .map(|(id, text, _)| json!({"id": id, "contents": text}));
+    ingested(folder, "corpus", documents, &FnEmbedder::bag_of_words())
 }
 
 /// What labeling would have measured, of three questions a sentence.

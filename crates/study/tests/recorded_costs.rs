@@ -3,28 +3,19 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod exact_probe;
-mod table_world;
+mod fixture;
 
-use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use ken_answer::Policy;
-use ken_answer::{AnswerSettings, Pipeline, Step};
-use ken_study::compare::{
-    Answered, Known, RequiredSignals, SignalWork, measure_signals, to_csv, to_html, untimed,
-};
-use ken_study::{
-    Comparison, ProbeRecord, Question, Record, ResultsFile, Run, RunSettings, Summary, compare,
-    evaluate, probe, summarize,
-};
+use ken_answer::{Pipeline, Step};
+use ken_study::compare::{to_csv, to_html, untimed};
+use ken_study::{Comparison, ProbeRecord, Question, Summary, summarize};
 use ken_testing::{Call, Fact, FnEmbedder, TableModel};
 use serde_json::json;
 use tempfile::TempDir;
 
-use exact_probe::exact_probe;
-use table_world::{answering, with_corpus};
+use fixture::{live, probed, with_corpus};
 
 const QUESTIONS: usize = 8;
 const BATCH: usize = 4;
@@ -52,10 +43,6 @@ fn pipeline(folder: &TempDir) -> Pipeline {
             (format!("d{number}"), text)
         })
         .collect();
-    let passages: Vec<(&str, &str)> = passages
-        .iter()
-        .map(|(id, text)| (id.as_str(), text.as_str()))
-        .collect();
     // A table that takes its time.
     let model = TableModel::new(facts).unwrap().on_call(|call| {
         std::thread::sleep(match call {
@@ -77,74 +64,12 @@ fn questions() -> Vec<Question> {
     each.collect()
 }
 
-/// What the pipeline answers under a policy.
-fn live(pipeline: &mut Pipeline, policy: Policy) -> Vec<Record> {
-    let folder = tempfile::tempdir().unwrap();
-    pipeline.set(AnswerSettings {
-        policy,
-        ..answering()
-    });
-    let mut file = ResultsFile::open(&folder.path().join("r"), RunSettings::new()).unwrap();
-    let mut answer =
-        |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
-    let evaluation = evaluate(
-        &policy.to_string(),
-        &questions(),
-        &mut file,
-        &mut answer,
-        Run::new(BATCH, &AtomicBool::new(false), |_| {}),
-    );
-    evaluation.unwrap().records
-}
-
-fn probed(pipeline: &Pipeline, samples: usize) -> Vec<ProbeRecord> {
-    let work = exact_probe(pipeline, samples);
-    let folder = tempfile::tempdir().unwrap();
-    let mut file = ResultsFile::open(&folder.path().join("p"), RunSettings::new()).unwrap();
-    let cancel = AtomicBool::new(false);
-    let questions = questions();
-    let probed = probe(
-        &work,
-        &questions,
-        &mut file,
-        Run::new(BATCH, &cancel, |_| {}),
-    );
-    probed.unwrap().records
-}
-
-/// The comparison of policies that takes what is needed from records.
-fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord]) -> Comparison {
-    let never = live(pipeline, Policy::Never);
-    let always = live(pipeline, Policy::Always);
-    let folder = tempfile::tempdir().unwrap();
-    let mut file = ResultsFile::open(&folder.path().join("s"), RunSettings::new()).unwrap();
-    let work = SignalWork {
-        pipeline,
-        required: &RequiredSignals::by(policies),
-        known: &Known::of(records, answering().samples, pipeline).unwrap(),
-    };
-    let cancel = AtomicBool::new(false);
-    let signals = measure_signals(
-        work,
-        &questions(),
-        &mut file,
-        Run::new(BATCH, &cancel, |_| {}),
-    );
-    let signals = signals.unwrap().records;
-    let answered: Vec<Answered<'_>> = never
-        .iter()
-        .zip(&always)
-        .zip(&signals)
-        .map(|((never, always), signals)| Answered {
-            never,
-            always,
-            signals: Some(signals),
-        })
-        .collect();
-    compare(policies, &answered, answering().seed)
-}
-
 /// All retrieve but `never` and the last, which answers with what it had drafted.
+fn compared(pipeline: &mut Pipeline, policies: &[Policy], records: &[ProbeRecord]) -> Comparison {
+    let folder = tempfile::tempdir().unwrap();
+    fixture::compared(&folder, pipeline, policies, &questions(), records, BATCH)
+}
+
 const POLICIES: [&str; 6] = [
     "never",
     "always",
@@ -167,11 +92,14 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
     for samples in [10, 12] {
-        let records = probed(&pipeline, samples);
+        let records = probed(&pipeline, &questions(), samples, BATCH);
         let comparison = compared(&mut pipeline, &policies(), &records);
         for (policy, reported) in policies().into_iter().zip(&comparison.policies) {
             let reported = &reported.summary;
-            let done = summarize(&policy.to_string(), &live(&mut pipeline, policy));
+            let done = summarize(
+                &policy.to_string(),
+                &live(&mut pipeline, policy, &questions(), BATCH),
+            );
             // Samples are drawn by other seeds, of one or two words each.
             let drawn = done.latency_ms.stages.contains_key("sample");
             let written = |summary: &Summary| summary.tokens.completion.mean.unwrap();
@@ -214,7 +142,7 @@ fn a_report_from_records_counts_what_a_live_run_pays() {
 fn of_records_without_costs_tokens_are_counted_and_the_time_is_not_known() {
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    let records = probed(&pipeline, 10);
+    let records = probed(&pipeline, &questions(), 10, BATCH);
     let old: Vec<ProbeRecord> = records
         .iter()
         .map(|record| {
@@ -259,7 +187,7 @@ fn of_records_without_costs_tokens_are_counted_and_the_time_is_not_known() {
 fn fewer_samples_than_were_probed_cost_less() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
-    let records = probed(&pipeline, 12);
+    let records = probed(&pipeline, &questions(), 12, BATCH);
     let costs = &records[1].costs;
     let samples = records[1].samples.from_self.as_ref().unwrap();
     let written: usize = samples.iter().map(|one| one.written.unwrap()).sum();

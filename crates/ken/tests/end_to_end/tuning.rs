@@ -375,7 +375,7 @@ fn a_boundary_is_learned_and_the_policy_kbm_goes_by_it() {
         "0",
     ];
     ken.refusal(&[&one[..], &MODEL].concat())
-        .is("one_class", "one side", "--threshold");
+        .is("one_class", "same label", "--threshold");
     assert!(!ken.path("none").exists());
     // A confidence between 0 and 1 teaches both verdicts, each with its probability.
     let labels = |more: &[&'static str], out: &'static str| {

@@ -145,14 +145,14 @@ impl Probe<'_> {
         let greedy = self.drawn_from_memory(Step::Draft, drafts)?;
         let samples = self.drawn_from_memory(Step::Sample, drafts)?;
         let model = self.pipeline.model();
-        let further = drafts.iter().flat_map(|draft| {
+        let others = drafts.iter().flat_map(|draft| {
             let prompts = draft.prompts.iter().skip(1);
             prompts.flat_map(|prompt| {
                 [Step::Draft, Step::Sample].map(|step| self.asked(step, draft.question, prompt))
             })
         });
-        let further: Vec<DrawRequest<'_>> = further.collect();
-        let mut further = draw(model, &further)?.into_iter();
+        let others: Vec<DrawRequest<'_>> = others.collect();
+        let mut others = draw(model, &others)?.into_iter();
         let from_memory = greedy.into_iter().zip(samples);
         Ok(drafts
             .iter()
@@ -160,7 +160,7 @@ impl Probe<'_> {
             .map(|(draft, (greedy, samples))| {
                 let mut all = vec![(greedy, samples)];
                 for _ in draft.prompts.iter().skip(1) {
-                    all.push((further.next().flatten(), further.next().flatten()));
+                    all.push((others.next().flatten(), others.next().flatten()));
                 }
                 all.into_iter()
                     .map(|(greedy, samples)| Answers::of(greedy?, samples?))
