@@ -150,6 +150,8 @@ pub enum Action {
     TrainSelfRoute,
     /// Make a datastore of labels.
     MakeDatastore,
+    /// Change entries of a datastore.
+    EditDatastore,
     /// List the entries of a datastore.
     ListDatastore,
     /// Invent a world.

@@ -30,6 +30,7 @@ pub mod summary;
 mod table;
 pub mod training_examples;
 mod training_page;
+pub mod tuning;
 pub mod world;
 
 use ken_random as random;
@@ -45,7 +46,7 @@ pub use label::{
     FirstText, Labelling, NamedCorpus, SourceRecord, SourceSummary, label_sources,
     summarize_sources, write_sources_parquet,
 };
-pub use learn::{LearnError, LearnOptions, datastore::make_datastore};
+pub use learn::{LayerChoice, LearnError, LearnOptions, datastore::make_datastore};
 pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
     sample_sentences, summarize_mastery, write_mastery_parquet,
@@ -62,4 +63,3 @@ pub use training_examples::{
     RoutingExample, RoutingStage, TrainingExample, boundary_examples, is_held_out, noise_tolerant,
     place_in_split, routing_examples,
 };
-pub use training_page::training_to_html;

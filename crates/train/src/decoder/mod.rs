@@ -124,7 +124,16 @@ impl Trainable {
         &self.variables
     }
 
-    /// Numbers that learn.
+    /// What the variables hold now, by their names.
+    #[must_use]
+    pub fn tensors(&self) -> BTreeMap<String, Tensor> {
+        let variables = self.variables.iter();
+        variables
+            .map(|(name, variable)| (name.clone(), variable.as_tensor().clone()))
+            .collect()
+    }
+
+    /// Trainable parameters.
     #[must_use]
     pub fn learning(&self) -> usize {
         self.variables.values().map(|v| v.elem_count()).sum()
