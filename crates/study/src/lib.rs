@@ -23,6 +23,7 @@ mod page;
 pub mod probe;
 pub mod pruning;
 pub mod record;
+mod record_files;
 pub mod results;
 pub mod run;
 pub mod statistics;
@@ -54,6 +55,7 @@ pub use mastery::{
 pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe, write_parquet};
 pub use pruning::PruningError;
 pub use record::Record;
+pub use record_files::{default_file, with_ending};
 pub use results::{ResultsError, ResultsFile, Settings, read_results, read_settings};
 pub use run::{Outcome, Progress, Run, RunError, Task, in_memory};
 pub use summary::{Summary, summarize};

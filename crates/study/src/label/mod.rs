@@ -12,6 +12,7 @@ mod clusters;
 mod contexts;
 mod demonstrations;
 mod first;
+mod identity;
 mod parquet;
 mod record;
 mod run;

@@ -118,11 +118,16 @@ impl Measuring<'_> {
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = settings.identity(&pipeline);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
-        let (batch, stop) = (self.batch, self.session.stop);
-        let outcome =
-            records::answers(&pipeline, self.questions, &path, run_settings, batch, stop)?;
-        let answered = records::finished(outcome, &path)?.records;
-        Ok(summarize(&settings.policy.to_string(), &answered))
+        let (batch, session) = (self.batch, self.session);
+        let outcome = records::answers(
+            &pipeline,
+            self.questions,
+            &path,
+            run_settings,
+            batch,
+            session,
+        )?;
+        Ok(summarize(&settings.policy.to_string(), &outcome.records))
     }
 }
 
