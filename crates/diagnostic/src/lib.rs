@@ -128,6 +128,7 @@ pub enum Action {
     TrainKbm,
     TrainSelfRoute,
     MakeDatastore,
+    EditDatastore,
     ListDatastore,
     MakeWorld,
 }

@@ -91,6 +91,12 @@ impl Drop for Display {
     }
 }
 
+/// Draws how many items of all are done, until it is dropped.
+pub(crate) fn counting(label: &str) -> impl FnMut(usize, usize) + use<> {
+    let (mut display, label) = (Display::new(), label.to_owned());
+    move |done, total| display.show_items(&label, done, total)
+}
+
 fn bar(label: &str, unit: Unit, done: u64, total: Option<u64>) -> ProgressBar {
     let template = match (unit, total) {
         (Unit::Bytes, Some(_)) => BYTES,

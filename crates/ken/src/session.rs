@@ -1,5 +1,6 @@
 //! What every verb is called with: the settings, how it shows its outcome, and what stops it.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -29,6 +30,14 @@ impl<'a> Session<'a> {
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// For callbacks that may stop what calls them.
+    pub(crate) fn unless_stopped(&self) -> ControlFlow<()> {
+        match self.is_stopped() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 }
 

@@ -60,6 +60,16 @@ impl Settings {
             .collect()
     }
 
+    /// What everything that a model computes depends on, by name.
+    #[must_use]
+    pub fn computing(&self) -> BTreeMap<String, String> {
+        let pairs = [
+            ("precision", self.precision.to_string()),
+            ("device", self.device.to_string()),
+        ];
+        pairs.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
     /// The filters of documents, as a person writes them.
     #[must_use]
     pub fn filters_in_words(&self) -> String {

@@ -24,6 +24,7 @@ mod page;
 pub mod probe;
 pub mod pruning;
 pub mod record;
+mod record_files;
 pub mod results;
 pub mod run;
 pub mod statistics;
@@ -31,6 +32,7 @@ pub mod summary;
 pub mod table;
 pub mod training_examples;
 mod training_page;
+pub mod tuning;
 pub mod world;
 
 use ken_random as random;
@@ -45,7 +47,7 @@ pub use evaluate::{AnswerMany, evaluate};
 pub use label::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };
-pub use learn::{LearnError, LearnOptions, datastore::make_datastore};
+pub use learn::{LayerChoice, LearnError, LearnOptions, datastore::make_datastore};
 pub use mastery::{
     MasteryRecord, MasterySummary, MasteryWork, Sentence, label_mastery, mastery_of_probed,
     sample_sentences, summarize_mastery,
@@ -53,6 +55,7 @@ pub use mastery::{
 pub use probe::{Probe, ProbeRecord, ProbeSummary, probe, summarize_probe};
 pub use pruning::PruningError;
 pub use record::Record;
+pub use record_files::{default_file, with_ending};
 pub use results::{ResultsError, ResultsFile, RunSettings, read_results, read_settings};
 pub use run::{Outcome, Run, RunError, RunProgress, Task, in_memory};
 pub use summary::{Summary, summarize};
@@ -62,4 +65,3 @@ pub use training_examples::{
     RoutingExample, RoutingStage, TrainingExample, assessor_examples, is_held_out, noise_tolerant,
     place_in_split, routing_examples,
 };
-pub use training_page::training_to_html;

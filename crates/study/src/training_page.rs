@@ -9,7 +9,7 @@ const TRAINING: &str = "#56b4e9";
 const VALIDATION: &str = "#d55e00";
 
 /// The page.
-pub fn training_to_html(title: &str, history: &History) -> String {
+pub(crate) fn training_to_html(title: &str, history: &History) -> String {
     let tokens: usize = history.steps.iter().map(|step| step.tokens).sum();
     let seconds: f64 = history.steps.iter().map(|step| step.seconds).sum();
     let mut body = format!(

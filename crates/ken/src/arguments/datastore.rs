@@ -4,9 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use ken_study::LabelRule;
+use ken_study::{LabelRule, LayerChoice};
 
-use super::training::LayerChoice;
 use crate::config::{ADVANCED, MODEL, count, flags, share};
 
 /// `ken datastore`.

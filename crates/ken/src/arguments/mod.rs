@@ -31,8 +31,8 @@ pub(crate) use pruning::{
 };
 pub(crate) use renamed::renamed;
 pub(crate) use training::{
-    HeadFlags, LayerChoice, PassageSource, TrainArguments, TrainPrunerArguments,
-    TrainRouterArguments, TrainVerb, VectorSource,
+    HeadFlags, PassageSource, TrainArguments, TrainPrunerArguments, TrainRouterArguments,
+    TrainVerb, VectorSource,
 };
 pub(crate) use tuning::{
     KbmExampleFlags, NoiseTolerantFlags, SelfRouteExampleFlags, TrainExamplesArguments,

@@ -1,9 +1,9 @@
 //! The flags of `ken train`. It loads no model and trains nothing.
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::{Arg, Args, Subcommand, ValueEnum};
+use ken_study::LayerChoice;
 use ken_train::heads::Shape;
 
 use super::folder;
@@ -73,32 +73,6 @@ pub(crate) enum PassageSource {
     Hidden,
     /// How likely the language model finds the passage, token by token
     Likelihood,
-}
-
-/// After which layer hidden states are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LayerChoice {
-    /// Half of the layers.
-    Middle,
-    /// A quarter, half, three quarters or all of the layers, whichever is best.
-    Auto,
-    /// This layer.
-    After(usize),
-}
-
-impl FromStr for LayerChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "middle" => Ok(Self::Middle),
-            "auto" => Ok(Self::Auto),
-            number => number
-                .parse()
-                .map(Self::After)
-                .map_err(|_| "middle, auto or a number of layers is expected".to_owned()),
-        }
-    }
 }
 
 /// The settings of `ken train router`.

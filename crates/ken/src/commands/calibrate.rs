@@ -2,18 +2,22 @@
 
 use std::path::PathBuf;
 
-use ken_answer::{Policy, RoutingModel};
-use ken_route::{Calibration, Goal, Observation, calibrate};
+use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
+use ken_route::{Calibration, Goal, Input, Observation, calibrate};
 use ken_setup::Settings;
+use ken_study::learn::{
+    assessor_scores, check_model, choice_scores, router_scores, untaught_share,
+};
 use ken_study::{
     ProbeRecord, auroc, check_sampling, observe, observe_scored, read_results, read_settings,
 };
 use serde_json::json;
 
 use crate::arguments::CalibrateArguments;
-use crate::commands::train;
+use crate::commands::train::CorpusEmbedder;
 use crate::failure::Result;
 use crate::output;
+use crate::progress::counting;
 use crate::session::Session;
 
 /// Runs `ken calibrate`.
@@ -23,9 +27,14 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
     let observed = match signal.told_by {
         Some(model) => {
             let scores = match model {
-                RoutingModel::Router => train::router::scores(&records, session)?,
-                RoutingModel::Assessor => train::kbm::scores(&records, signal, session)?,
-                RoutingModel::Datastore => train::self_route::scores(&records, session)?,
+                RoutingModel::Router => by_router(&records, session)?,
+                RoutingModel::Assessor => {
+                    let (assessor, held_out) = session.setup().assessor()?;
+                    let mut progress = counting("assessed");
+                    let stop = session.stop;
+                    assessor_scores(&assessor, held_out, signal, &records, &mut progress, stop)?
+                }
+                RoutingModel::Datastore => by_choice(&records, session)?,
             };
             observe_scored(&records, signal, &scores)?
         }
@@ -61,6 +70,66 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
         auroc,
         observed.left_out,
     )
+}
+
+/// What the router of the settings says of recorded questions.
+fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
+    let setup = session.setup();
+    let head = setup.router()?;
+    let assessor = match head.input {
+        Input::FirstTokenAndMastery => Some(setup.assessor()?),
+        _ => None,
+    };
+    let held_out = assessor.as_ref().map(|(_, held_out)| *held_out);
+    let score = |by, label| {
+        let mut progress = counting(label);
+        router_scores(&head, by, held_out, records, &mut progress, session.stop)
+    };
+    Ok(match head.input {
+        Input::HiddenState { .. } | Input::FirstToken | Input::FirstTokenAndMastery => {
+            let model = setup.language_model()?;
+            let assessor = assessor.as_ref().map(|(assessor, _)| assessor);
+            score(
+                Representation::of(head.input, model.as_ref(), None, assessor)?,
+                "read",
+            )?
+        }
+        _ => {
+            let embedder = CorpusEmbedder::open(session)?;
+            score(Representation::Embedding(embedder.get()), "embedded")?
+        }
+    })
+}
+
+/// What the model of the settings makes of recorded questions, if it was trained to choose its source.
+fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
+    let settings = session.settings;
+    let policy = Policy::measured(Signal::SELF_ROUTE);
+    let pipeline = session.setup().pipeline_for(false, &[policy])?;
+    let recorded = records
+        .iter()
+        .map(|record| record.fingerprint.model.as_str());
+    check_model(recorded, pipeline.model().fingerprint())?;
+    let folder = match &settings.adapter {
+        Some(adapter) => adapter.clone(),
+        None => session.setup().fetched(&settings.model)?,
+    };
+    let held_out = untaught_share(&folder)?;
+    let datastore = settings
+        .datastore
+        .as_ref()
+        .map(|folder| Datastore::open(folder))
+        .transpose()?;
+    let entries = datastore.as_ref().map_or(&[][..], Datastore::entries);
+    let mut progress = counting("chosen");
+    Ok(choice_scores(
+        &pipeline,
+        held_out,
+        entries,
+        records,
+        &mut progress,
+        session.stop,
+    )?)
 }
 
 /// The score of each question with whether retrieval makes its answers better.

@@ -1,21 +1,11 @@
 //! `ken eval` with several policies: both answers to every question and what the policies decide by,
 //! each taken once, and what follows from them.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use ken_answer::{Pipeline, Policy};
-use ken_setup::Settings;
-use ken_storage::{create_dir_all, replace};
-use ken_study::compare::{
-    Answered, Comparison, Difference, Known, RequiredSignals, SignalWork, Signals, measure_signals,
-    to_csv, to_html, untimed,
-};
-use ken_study::{
-    Outcome, ProbeRecord, Question, Record, ResultsFile, check_sampling, compare, read_results,
-    read_settings,
-};
+use ken_answer::Policy;
+use ken_study::compare::{Comparison, ComparisonWork, Difference, untimed};
+use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
 
 use crate::arguments::EvalArguments;
 use crate::commands::records::{self, share};
@@ -54,34 +44,20 @@ pub(crate) fn run(
         None => Vec::new(),
     };
     let mut pipeline = session.setup().pipeline_for(true, policies)?;
-    let known = Known::of(&probed, session.settings.samples, &pipeline)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
-    create_dir_all(&folder)?;
-    let work = Work {
-        folder: &folder,
-        questions,
-        settings: session.settings,
-        batch: arguments.batch,
-        stop: session.stop,
-    };
-    let never = work.answers(&mut pipeline, Policy::Never)?;
-    let always = work.answers(&mut pipeline, Policy::Always)?;
-    let signals = work.signals(&pipeline, &RequiredSignals::by(policies), &known)?;
-    let answered: Vec<Answered<'_>> = never
-        .iter()
-        .zip(&always)
-        .zip(&signals)
-        .map(|((never, always), signals)| Answered {
-            never,
-            always,
-            signals: Some(signals),
-        })
-        .collect();
-    let comparison = compare(policies, &answered, session.settings.seed);
     let name = arguments.questions.file_name().unwrap_or_default();
-    let title = format!("Policies on {}", name.to_string_lossy());
-    work.write("policies.csv", &to_csv(&comparison))?;
-    work.write("report.html", &to_html(&title, &comparison, &probed))?;
+    let work = ComparisonWork {
+        folder: &folder,
+        title: &format!("Policies on {}", name.to_string_lossy()),
+        questions,
+        policies,
+        probed: &probed,
+        identity: &|pipeline| session.settings.identity(pipeline),
+    };
+    let comparison = work.run(&mut pipeline, &|policy| {
+        let policy = policy.map(|policy| policy.to_string());
+        records::drawn(arguments.batch, policy, session)
+    })?;
     if session.json {
         return output::json(&comparison);
     }
@@ -93,75 +69,8 @@ pub(crate) fn run(
     match questions.iter().filter(knows).count() {
         0 => Ok(()),
         known => output::line(format!(
-            "router: it was learned from {known} of these questions, on which it looks better than it is"
+            "router: it was trained on {known} of these questions, on which it looks better than it is"
         )),
-    }
-}
-
-/// What every step of a comparison works with.
-struct Work<'a> {
-    folder: &'a Path,
-    questions: &'a [Question],
-    settings: &'a Settings,
-    batch: NonZeroUsize,
-    stop: &'a AtomicBool,
-}
-
-impl Work<'_> {
-    /// The answers without or with retrieval.
-    fn answers(&self, pipeline: &mut Pipeline, policy: Policy) -> Result<Vec<Record>> {
-        pipeline.set(ken_answer::AnswerSettings {
-            policy,
-            ..self.settings.answering()
-        });
-        let path = self.folder.join(format!("{policy}.jsonl"));
-        let run = self.settings.identity(pipeline);
-        let (batch, stop) = (self.batch, self.stop);
-        self.finished(records::answers(
-            pipeline,
-            self.questions,
-            &path,
-            run,
-            batch,
-            stop,
-        )?)
-    }
-
-    /// What the policies decide by.
-    fn signals(
-        &self,
-        pipeline: &Pipeline,
-        required: &RequiredSignals,
-        known: &Known,
-    ) -> Result<Vec<Signals>> {
-        let path = self.folder.join("signals.jsonl");
-        let mut run = self.settings.identity(pipeline);
-        run.remove("policy");
-        run.insert("samples".to_owned(), self.settings.samples.to_string());
-        let mut file = ResultsFile::open(&path, run)?;
-        let work = SignalWork {
-            pipeline,
-            required,
-            known,
-        };
-        let run = records::shown(self.batch, self.stop);
-        self.finished(measure_signals(work, self.questions, &mut file, run)?)
-    }
-
-    fn finished<L>(&self, outcome: Outcome<L>) -> Result<Vec<L>> {
-        if !outcome.interrupted {
-            return Ok(outcome.records);
-        }
-        Err(records::stopped(format!(
-            "stopped; what there is of {} questions is in {}",
-            outcome.total,
-            self.folder.display()
-        )))
-    }
-
-    /// Writes a file of the folder in the place of what stands there, at once or not at all.
-    fn write(&self, name: &str, text: &str) -> Result<()> {
-        Ok(replace(&self.folder.join(name), text.as_bytes())?)
     }
 }
 

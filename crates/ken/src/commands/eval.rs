@@ -47,15 +47,7 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
     let run_settings = session.settings.identity(&pipeline);
     let batch = arguments.batch;
-    let outcome = records::answers(
-        &pipeline,
-        &questions,
-        &out,
-        run_settings,
-        batch,
-        session.stop,
-    )?;
-    let outcome = records::finished(outcome, &out)?;
+    let outcome = records::answers(&pipeline, &questions, &out, run_settings, batch, session)?;
     let evaluated = Evaluated {
         summary: summarize(&policy, &outcome.records),
         resumed: outcome.resumed,

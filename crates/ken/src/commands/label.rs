@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ken_answer::prompt;
 use ken_language::LanguageModel;
-use ken_setup::{CorpusSource, Settings, Setup};
+use ken_setup::{CorpusSource, Setup};
 use ken_study::{
-    Labeling, NamedCorpus, Question, ResultsFile, RunError, SourceSummary, label, label_sources,
-    summarize_sources, write_parquet,
+    Labeling, NamedCorpus, ResultsFile, RunError, SourceSummary, label_sources, summarize_sources,
+    with_ending, write_parquet,
 };
 
 use crate::arguments::SourcesArguments;
@@ -40,18 +39,15 @@ pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result
         seed: session.settings.seed,
     };
     work.check()?;
-    let run_settings = run_settings(&work, session.settings, &questions);
-    let labeled = records::resumed(
-        &out,
-        run_settings,
-        arguments.batch,
-        session.stop,
-        |file, run| {
-            let first = records::with_ending(&out, "first");
-            let mut first = ResultsFile::open(&first, first_settings(&work, session.settings))?;
-            label_sources(&work, &questions, &mut first, file, run)
-        },
-    )?;
+    let settings = session.settings;
+    let filters = settings.filters_in_words();
+    let identity = work.identity(settings.computing(), filters, &questions);
+    let batch = arguments.batch;
+    let labeled = records::resumed(&out, identity, batch, session, |file, run| {
+        let first = work.first_identity(settings.computing());
+        let mut first = ResultsFile::open(&with_ending(&out, "first"), first)?;
+        label_sources(&work, &questions, &mut first, file, run)
+    })?;
     records::report(&labeled, &out, session.json, write_parquet, |table| {
         show(&summarize_sources(&labeled), &out, table)
     })
@@ -68,46 +64,6 @@ fn corpora(setup: Setup<'_>, model: &Arc<dyn LanguageModel>) -> Result<Vec<Named
     Ok(opened
         .map(|(name, retriever)| NamedCorpus { name, retriever })
         .collect())
-}
-
-/// What the first texts depend on.
-fn first_settings(work: &Labeling<'_>, settings: &Settings) -> ken_study::RunSettings {
-    [
-        ("model", work.model.fingerprint().to_owned()),
-        ("precision", settings.precision.to_string()),
-        ("device", settings.device.to_string()),
-        ("verbalize", prompt::verbalize_fingerprint()),
-    ]
-    .map(|(name, value)| (name.to_owned(), value))
-    .into()
-}
-
-/// All that the records depend on. A file of records is resumed under the same only; as the examples
-/// of a question come from what was written about others, the questions are part of it.
-fn run_settings(
-    work: &Labeling<'_>,
-    settings: &Settings,
-    questions: &[Question],
-) -> ken_study::RunSettings {
-    let mut run = first_settings(work, settings);
-    let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
-    for corpus in work.corpora {
-        let searched = corpus.retriever.back_end();
-        set(&format!("corpus {}", corpus.name), searched.fingerprint());
-    }
-    let filters: Vec<String> = settings.filters.iter().map(ToString::to_string).collect();
-    set("filters", filters.join(" "));
-    set("mode", settings.mode.to_string());
-    if let Some(reranking) = work.corpora.first().and_then(|c| c.retriever.reranking()) {
-        set("rerank", reranking.identity());
-    }
-    set("contexts", work.contexts.to_string());
-    set("golden", work.golden.to_string());
-    set("seed", settings.seed.to_string());
-    set("embedder", work.embedder.fingerprint().to_owned());
-    set("prompt", prompt::fingerprint());
-    set("questions", label::fingerprint_of_questions(questions));
-    run
 }
 
 fn show(summary: &SourceSummary, out: &Path, table: &Path) -> Result<()> {

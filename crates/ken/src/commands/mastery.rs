@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use ken_corpus::Corpus;
 use ken_probe::mastery::WriteOptions;
-use ken_setup::Settings;
 use ken_study::{
-    MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, ResultsFile, label_mastery,
+    MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, label_mastery,
     mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
     write_parquet,
 };
@@ -53,14 +52,12 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
         },
         max_tokens: session.settings.max_tokens,
     };
-    let run_settings = run_settings(&work, session.settings);
-    let labeled = records::resumed(
-        &out,
-        run_settings,
-        arguments.batch,
-        session.stop,
-        |file, run| label_mastery(&work, &sentences, file, run),
-    )?;
+    let settings = session.settings;
+    let identity = work.identity(settings.computing(), settings.seed);
+    let batch = arguments.batch;
+    let labeled = records::resumed(&out, identity, batch, session, |file, run| {
+        label_mastery(&work, &sentences, file, run)
+    })?;
     report(&labeled, &out, session.json)
 }
 
@@ -70,8 +67,7 @@ fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
     })
 }
 
-/// Takes over what was probed. There is nothing to resume: what a file of these very records holds
-/// already is not written again.
+/// Takes over what was probed.
 fn of_probed(
     corpus: &Corpus,
     questions: &[Question],
@@ -80,58 +76,15 @@ fn of_probed(
     json: bool,
 ) -> Result<()> {
     let found = mastery_of_probed(corpus, questions, probed)?;
-    let Some(first) = found.records.first() else {
-        let message = format!(
-            "none of the {} questions was probed and stands in a passage that it names by metadata.gold_passage",
-            questions.len()
-        );
-        return Err(Refusal::new("no_labels", message)
-            .hinting("probe these very questions with `ken probe QUESTIONS --out RECORDS`, or leave --questions out to have some written")
-            .into());
-    };
-    let settings = [
-        ("model", first.fingerprint.model.clone()),
-        ("questions", first.fingerprint.writer.clone()),
-        ("corpus", first.fingerprint.corpus.clone()),
-        ("records", found.identity()),
-    ];
-    let settings = settings.map(|(name, value)| (name.to_owned(), value));
-    let mut results = ResultsFile::open(out, settings.into_iter().collect())?;
-    for record in &found.records {
-        if results.get(&record.id).is_none() {
-            results.append(record.clone())?;
-        }
-    }
-    results.sync()?;
+    found.keep(out, questions.len())?;
     report(&found.records, out, json)?;
-    if json {
-        return Ok(());
+    match json {
+        true => Ok(()),
+        false => output::line(format!(
+            "left out: {} questions that were not probed or could not be judged, {} whose answer stands in no sentence of the passage that they name",
+            found.unprobed, found.unplaced
+        )),
     }
-    output::line(format!(
-        "left out: {} questions that were not probed or could not be judged, {} whose answer stands in no sentence of the passage that they name",
-        found.unprobed, found.unplaced
-    ))
-}
-
-/// All that the records depend on. A file of records is resumed under the same only. The limit is
-/// not among it: a smaller sample is part of a larger one.
-fn run_settings(work: &MasteryWork<'_>, settings: &Settings) -> ken_study::RunSettings {
-    let measured = work.fingerprints();
-    let pairs = [
-        ("model", measured.model),
-        ("writer", measured.writer),
-        ("corpus", measured.corpus),
-        ("prompt", measured.prompt),
-        ("precision", settings.precision.to_string()),
-        ("device", settings.device.to_string()),
-        ("pairs", work.write.pairs.to_string()),
-        ("max_tokens", work.max_tokens.to_string()),
-        ("seed", settings.seed.to_string()),
-    ];
-    let named = pairs
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value));
-    named.collect()
 }
 
 fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {

@@ -2,7 +2,6 @@
 //! they give back. No verb computes anything that a library should.
 
 pub(crate) mod ask;
-mod batches;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod completions;

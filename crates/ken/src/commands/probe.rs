@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ken_answer::{Pipeline, Retriever, prompt};
-use ken_language::{Embedder, LanguageModel};
-use ken_probe::{Correctness, Grouping, SampleOptions};
-use ken_setup::Settings;
+use ken_answer::{Pipeline, Retriever};
+use ken_language::Embedder;
+use ken_language::LanguageModel;
+use ken_probe::{Grouping, SampleOptions};
 use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{Probe, ProbeSummary, probe, summarize_probe, write_parquet};
 
@@ -29,7 +29,6 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         .as_deref()
         .or(pipeline.retriever().map(Retriever::embedder));
     let out = records::out(arguments.out.as_ref(), &arguments.questions, "probe.jsonl");
-    let run_settings = run_settings(arguments, session.settings, &pipeline, judge, embedder);
     let work = Probe {
         pipeline: &pipeline,
         judge,
@@ -44,13 +43,11 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         grouping: arguments.group,
         eigenscore: arguments.eigenscore,
     };
-    let probed = records::resumed(
-        &out,
-        run_settings,
-        arguments.batch,
-        session.stop,
-        |file, run| probe(&work, &questions, file, run),
-    )?;
+    let identity = work.identity(session.settings.identity(&pipeline));
+    let batch = arguments.batch;
+    let probed = records::resumed(&out, identity, batch, session, |file, run| {
+        probe(&work, &questions, file, run)
+    })?;
     records::report(&probed, &out, session.json, write_parquet, |table| {
         show(&summarize_probe(&probed), &out, table)
     })
@@ -62,13 +59,12 @@ fn judge(
     arguments: &ProbeArguments,
     session: &Session<'_>,
 ) -> Result<Option<Arc<dyn LanguageModel>>> {
-    let judge = arguments.judge.as_ref().filter(|_| asks_judge(arguments));
+    let judge = arguments
+        .judge
+        .as_ref()
+        .filter(|_| Probe::asks_judge(arguments.correct, arguments.group));
     let opened = judge.map(|reference| session.setup().other_language_model(reference));
     Ok(opened.transpose()?)
-}
-
-fn asks_judge(arguments: &ProbeArguments) -> bool {
-    arguments.correct == Correctness::Judge || arguments.group == Grouping::Entailment
 }
 
 /// What tells meanings, where that is wanted and no corpus brings its embedder along.
@@ -81,33 +77,6 @@ fn embedder(
     let opened = (wanted && pipeline.retriever().is_none())
         .then(|| session.setup().embedder(&session.settings.embedder));
     Ok(opened.transpose()?)
-}
-
-/// All that the records depend on. A file of records is resumed under the same only.
-fn run_settings(
-    arguments: &ProbeArguments,
-    settings: &Settings,
-    pipeline: &Pipeline,
-    judge: &dyn LanguageModel,
-    embedder: Option<&dyn Embedder>,
-) -> ken_study::RunSettings {
-    let mut run = settings.identity(pipeline);
-    run.remove("policy");
-    run.remove("verbalize");
-    let mut set = |name: &str, value: String| run.insert(name.to_owned(), value);
-    set("samples", arguments.samples.to_string());
-    set("temperature", arguments.temperature.0.to_string());
-    set("correct", arguments.correct.to_string());
-    set("group", arguments.group.to_string());
-    set("eigenscore", arguments.eigenscore.to_string());
-    set("prompt", prompt::fingerprint());
-    if asks_judge(arguments) {
-        set("judge", judge.fingerprint().to_owned());
-    }
-    if let (Grouping::Meaning { .. }, Some(embedder)) = (arguments.group, embedder) {
-        set("group_embedder", embedder.fingerprint().to_owned());
-    }
-    run
 }
 
 fn show(summary: &ProbeSummary, out: &Path, table: &Path) -> Result<()> {

@@ -51,6 +51,7 @@ fn command(action: &Action) -> String {
         Action::TrainKbm => "ken train kbm RECORDS --out DIR",
         Action::TrainSelfRoute => "ken train self-route LABELS --out DIR",
         Action::MakeDatastore => "ken datastore make LABELS --out DIR",
+        Action::EditDatastore => "ken datastore edit",
         Action::ListDatastore => "ken datastore list DIR",
         Action::MakeWorld => "ken world make",
     };

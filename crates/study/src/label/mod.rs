@@ -11,6 +11,7 @@ mod clusters;
 mod contexts;
 mod demonstrations;
 mod first;
+mod identity;
 mod record;
 mod run;
 mod summary;

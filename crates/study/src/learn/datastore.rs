@@ -1,23 +1,31 @@
 //! Making a policy datastore from labeled questions (SR-RAG, section 3.4): a tuned model's states
 //! at the end of the questions as keys, and the layer whose keys separate the sources best.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use ken_answer::datastore::{By, Entry, KeyedBy, NEIGHBORS, SELF, mean_of};
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
-use ken_diagnostic::Action;
-use ken_language::{LanguageModel, Prompt};
+use ken_diagnostic::{Action, Remedy};
+use ken_language::{LanguageModel, Prompt, fingerprint_of_texts};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::discrimination::auroc;
 use crate::label::SourceRecord;
+use crate::run::in_memory;
 use crate::training_examples::{ExamplesError, LabelRule};
 
 /// Questions whose states are taken together.
 const BATCH: usize = 64;
+
+/// Letters of an id that follows from the question.
+const ID_LETTERS: usize = 12;
 
 /// Questions that a layer is judged by at most.
 const JUDGED: usize = 2000;
@@ -51,12 +59,197 @@ pub enum MakeError {
     /// No record has a label.
     #[error(transparent)]
     Labels(#[from] ExamplesError),
+    /// A file of entries cannot be read.
+    #[error("cannot read the entries in {path}: {source}")]
+    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A line of a file of entries is none.
+    #[error("{path}, line {line}: not an entry")]
+    #[diagnostic(remedy = Remedy::from(
+        "each line is {\"question\", \"source\"}, and may have an \"id\""
+    ))]
+    NotAnEntry {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// An id is taken.
+    #[error("there is an entry {id:?} already")]
+    #[diagnostic(remedy = "give it another source by <EditDatastore>, or name another <id>")]
+    SameId {
+        /// The id.
+        id: String,
+    },
+    /// It was stopped, and nothing is left of it.
+    #[error("stopped before the last question; nothing was written")]
+    #[diagnostic(kind = "interrupted", remedy = "run the same command again")]
+    Stopped,
     /// The model failed.
     #[error(transparent)]
     Model(#[from] AnswerError),
     /// It could not be written.
     #[error(transparent)]
     Datastore(#[from] DatastoreError),
+}
+
+/// A line of a file of entries that a person wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct GivenEntry {
+    /// Its id; by default it follows from the question.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The question.
+    pub question: String,
+    /// The source that answers it.
+    pub source: String,
+}
+
+impl GivenEntry {
+    fn id(&self) -> String {
+        let of_question = || {
+            let digest = fingerprint_of_texts(&[&self.question]);
+            digest.chars().take(ID_LETTERS).collect()
+        };
+        self.id.clone().unwrap_or_else(of_question)
+    }
+
+    fn entry(&self) -> Entry {
+        Entry {
+            id: self.id(),
+            question: self.question.clone(),
+            source: self.source.clone(),
+            by: By::Person,
+        }
+    }
+}
+
+/// What given entries change in a datastore.
+#[derive(Debug, Default)]
+pub struct EntryChanges {
+    /// Entries that are new.
+    pub new: Vec<Entry>,
+    /// Entries by id whose source changes, with the new one.
+    pub edited: BTreeMap<String, String>,
+}
+
+impl EntryChanges {
+    /// What a new entry changes.
+    ///
+    /// # Errors
+    /// An empty question, or an id that is there already.
+    pub fn add(datastore: &Datastore, given: &GivenEntry) -> Result<Self, MakeError> {
+        if given.question.is_empty() {
+            return Err(AnswerError::EmptyQuestion.into());
+        }
+        let entry = given.entry();
+        match datastore.entries().iter().any(|other| other.id == entry.id) {
+            true => Err(MakeError::SameId { id: entry.id }),
+            false => Ok(Self {
+                new: vec![entry],
+                ..Self::default()
+            }),
+        }
+    }
+
+    /// What given entries change: those of a question that is there under the same id change its
+    /// source, all others are new.
+    #[must_use]
+    pub fn import(datastore: &Datastore, given: &[GivenEntry]) -> Self {
+        let entries = datastore.entries().iter();
+        let known: HashMap<&str, &Entry> =
+            entries.map(|entry| (entry.id.as_str(), entry)).collect();
+        let mut changes = Self::default();
+        for one in given {
+            match known.get(one.id().as_str()) {
+                Some(entry) if entry.question == one.question => {
+                    if entry.source != one.source {
+                        changes.edited.insert(entry.id.clone(), one.source.clone());
+                    }
+                }
+                _ => changes.new.push(one.entry()),
+            }
+        }
+        changes
+    }
+
+    /// Makes the changes; the model, which is asked for only if entries are new, gives their keys.
+    /// `progress` is given how many keys there are, and all.
+    ///
+    /// # Errors
+    /// Another model than that of the other keys, a model that fails, [`MakeError::Stopped`], a
+    /// datastore that cannot be written.
+    pub fn apply<E: From<MakeError>>(
+        self,
+        datastore: &mut Datastore,
+        model: impl FnOnce() -> Result<Arc<dyn LanguageModel>, E>,
+        progress: &mut dyn FnMut(usize, usize),
+        cancel: &AtomicBool,
+    ) -> Result<(), E> {
+        let states = match self.new.is_empty() {
+            true => Vec::new(),
+            false => states(datastore, &self.new, model()?.as_ref(), progress, cancel)?,
+        };
+        let edited = self
+            .edited
+            .iter()
+            .map(|(id, source)| (id.as_str(), source.as_str()));
+        datastore
+            .change(&edited.collect(), self.new, &states)
+            .map_err(MakeError::from)?;
+        Ok(())
+    }
+}
+
+/// Reads a file of entries.
+///
+/// # Errors
+/// A file that cannot be read, a line that is no entry.
+pub fn read_entries(path: &Path) -> Result<Vec<GivenEntry>, MakeError> {
+    let unreadable = |source| MakeError::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
+    let mut entries = Vec::new();
+    for (number, line) in (1..).zip(lines) {
+        let line = line.map_err(unreadable)?;
+        if !line.trim().is_empty() {
+            let path = path.to_owned();
+            let entry = serde_json::from_str(&line);
+            entries.push(entry.map_err(|_| MakeError::NotAnEntry { path, line: number })?);
+        }
+    }
+    Ok(entries)
+}
+
+/// What the model makes of the questions of entries, as the keys of a datastore are taken.
+fn states(
+    datastore: &Datastore,
+    entries: &[Entry],
+    model: &dyn LanguageModel,
+    progress: &mut dyn FnMut(usize, usize),
+    cancel: &AtomicBool,
+) -> Result<Vec<Vec<f32>>, MakeError> {
+    datastore.check(model.fingerprint())?;
+    let layer = datastore.keyed_by().layer;
+    let progress = &mut |done| progress(done, entries.len());
+    let states = in_memory(entries, BATCH, progress, cancel, |batch| {
+        let prompts = batch
+            .iter()
+            .map(|entry| prompt::choose_source(QuestionPrompt::open(&entry.question)));
+        let prompts: Vec<Prompt> = prompts.collect();
+        let chooser = model.source_chooser().map_err(AnswerError::from)?;
+        let choices = chooser.choose_sources(&prompts.iter().collect::<Vec<_>>(), layer);
+        let choices = choices.map_err(AnswerError::from)?;
+        Ok::<_, MakeError>(choices.into_iter().map(|choice| choice.state).collect())
+    })?;
+    states.ok_or(MakeError::Stopped)
 }
 
 /// Makes a datastore in a folder from labeled questions; those without a label are left out. Of

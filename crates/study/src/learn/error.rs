@@ -1,7 +1,11 @@
 //! Why no head can be learned, with the remedy beside the message.
 
+use std::path::PathBuf;
+
+use ken_answer::AnswerError;
 use ken_corpus::CorpusError;
 use ken_diagnostic::{Remedy, remedy};
+use ken_model::decoder::DecoderError;
 use ken_route::Purpose;
 use ken_train::heads::HeadError;
 
@@ -48,6 +52,29 @@ pub enum LearnError {
         /// The sentence.
         id: String,
     },
+    /// The model whose verdicts a router reads was trained on all questions.
+    #[error("the kbm model was trained on all {questions} questions")]
+    #[diagnostic(
+        kind = "no_labels",
+        remedy = "hold some out with <held_out> 0.5: <TrainKbm>"
+    )]
+    AllTaught {
+        /// Questions with a label.
+        questions: usize,
+    },
+    /// A model does not say which questions it was trained on.
+    #[error("{folder} does not say which questions it was taught the source of")]
+    #[diagnostic(
+        remedy = "train it again by <TrainSelfRoute>, or write the share that was left out into its ken.json: \"held_out\": 0.3"
+    )]
+    UnknownSplit {
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// Work that was stopped and left nothing behind.
+    #[error("stopped before the last question; nothing was written")]
+    #[diagnostic(kind = "interrupted", remedy = "run the same command again")]
+    Stopped,
     /// The labels do not let a head be learned.
     #[error("no {} can be learned: {source}", purpose.name())]
     #[diagnostic(kind = head_code(source), remedy = more_labels(*purpose, source))]
@@ -63,6 +90,18 @@ pub enum LearnError {
     /// The vectors of passages cannot be had.
     #[error(transparent)]
     Vectors(#[from] PruningError),
+    /// A model failed.
+    #[error(transparent)]
+    Model(Box<AnswerError>),
+    /// What a model's files say of it cannot be read.
+    #[error(transparent)]
+    Origin(#[from] DecoderError),
+}
+
+impl From<AnswerError> for LearnError {
+    fn from(error: AnswerError) -> Self {
+        Self::Model(Box::new(error))
+    }
 }
 
 fn head_code(source: &HeadError) -> &'static str {

@@ -4,10 +4,16 @@
 
 pub mod datastore;
 mod error;
+mod layers;
 pub mod pruner;
+mod recorded;
 pub mod router;
 
 pub use error::LearnError;
+pub use layers::LayerChoice;
+pub use recorded::{
+    assessor_scores, check_model, choice_scores, question_vectors, router_scores, untaught_share,
+};
 
 use ken_answer::chance;
 use ken_route::{Input, Purpose};

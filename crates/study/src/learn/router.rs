@@ -13,6 +13,7 @@ use crate::bootstrap::interval;
 use crate::discrimination::{Prediction, auroc, average_precision, expected_calibration_error};
 use crate::probe::ProbeRecord;
 use crate::statistics::share;
+use crate::training_examples::place_in_split;
 
 /// Bars that the calibration error is counted over.
 const BINS: usize = 10;
@@ -40,6 +41,33 @@ pub struct RouterLabels {
     pub prompt: String,
     /// Questions without a label, or that the assessor that it reads was trained on.
     pub left_out: usize,
+}
+
+impl RouterLabels {
+    /// Leaves out the questions that the model whose verdicts the router reads was trained on: of them
+    /// it says what it learned by heart. `held_out` is the share that it was not.
+    ///
+    /// # Errors
+    /// [`LearnError::AllTaught`].
+    pub fn leave_out_taught(&mut self, held_out: f64) -> Result<(), LearnError> {
+        let all = self.labels.len();
+        self.labels
+            .retain(|label| place_in_split(&label.question) < held_out);
+        self.left_out += all - self.labels.len();
+        match self.labels.is_empty() {
+            true => Err(LearnError::AllTaught { questions: all }),
+            false => Ok(()),
+        }
+    }
+
+    /// The questions.
+    #[must_use]
+    pub fn questions(&self) -> Vec<&str> {
+        self.labels
+            .iter()
+            .map(|label| label.question.as_str())
+            .collect()
+    }
 }
 
 /// Vectors that a router may take.

@@ -9,6 +9,7 @@ use ken_probe::{greedy_lines, score};
 
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::Sentence;
+use crate::results::RunSettings;
 use crate::run::Records;
 
 /// What labeling takes, and how it is done.
@@ -36,6 +37,27 @@ impl MasteryWork<'_> {
             corpus: self.corpus.to_owned(),
             prompt: fingerprint_of_texts(&[&prompt::fingerprint(), &mastery::fingerprint()]),
         }
+    }
+
+    /// All that the records depend on: a file of records is resumed under the same only. `computing`
+    /// names how the models are run, `seed` is that of the sample. Its size is not part of it: a smaller
+    /// sample is part of a larger one.
+    #[must_use]
+    pub fn identity(&self, computing: RunSettings, seed: u64) -> RunSettings {
+        let measured = self.fingerprints();
+        let pairs = [
+            ("model", measured.model),
+            ("writer", measured.writer),
+            ("corpus", measured.corpus),
+            ("prompt", measured.prompt),
+            ("pairs", self.write.pairs.to_string()),
+            ("max_tokens", self.max_tokens.to_string()),
+            ("seed", seed.to_string()),
+        ];
+        let named = pairs
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        named.chain(computing).collect()
     }
 
     /// Labels sentences, all of them at once.

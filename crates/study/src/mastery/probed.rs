@@ -2,6 +2,7 @@
 //! answered anew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use ken_corpus::{Corpus, CorpusError, PassageId};
 use ken_language::fingerprint_of_texts;
@@ -12,7 +13,8 @@ use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::sample_sentences;
 use crate::dataset::Question;
 use crate::probe::ProbeRecord;
-use crate::run::RunRecord;
+use crate::results::ResultsFile;
+use crate::run::{RunError, RunRecord};
 use crate::statistics::mean;
 
 /// What probed questions say of a corpus.
@@ -36,6 +38,31 @@ impl MasteryOfProbed {
             .map(|one| format!("{} {:?} {:?}", one.id, one.mastery, one.interval));
         let measured: Vec<String> = measured.collect();
         fingerprint_of_texts(&measured.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Keeps the records in a file. There is nothing to resume: what a file of these very records holds
+    /// already is not written again.
+    ///
+    /// # Errors
+    /// [`RunError::NothingProbed`], or a file that cannot be written or is of other records.
+    pub fn keep(&self, out: &Path, questions: usize) -> Result<(), RunError> {
+        let Some(first) = self.records.first() else {
+            return Err(RunError::NothingProbed { questions });
+        };
+        let settings = [
+            ("model", first.fingerprint.model.clone()),
+            ("questions", first.fingerprint.writer.clone()),
+            ("corpus", first.fingerprint.corpus.clone()),
+            ("records", self.identity()),
+        ];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value));
+        let mut results = ResultsFile::open(out, settings.into_iter().collect())?;
+        for record in &self.records {
+            if results.get(&record.id).is_none() {
+                results.append(record.clone())?;
+            }
+        }
+        Ok(results.sync()?)
     }
 }
 

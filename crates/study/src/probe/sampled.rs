@@ -15,6 +15,7 @@ use super::record::{
     Conditions, Fingerprints, Given, Judged, ProbeAnswer, ProbeRecord, ProbeSample,
 };
 use crate::dataset::Question;
+use crate::results::RunSettings;
 use crate::run::Records;
 
 /// What probing takes, and how it is done.
@@ -37,6 +38,36 @@ pub struct Probe<'a> {
     pub grouping: Grouping,
     /// Whether the eigenscore of the samples from memory is taken as well.
     pub eigenscore: bool,
+}
+
+impl Probe<'_> {
+    /// Whether the judge is asked at all.
+    #[must_use]
+    pub fn asks_judge(correctness: Correctness, grouping: Grouping) -> bool {
+        correctness == Correctness::Judge || grouping == Grouping::Entailment
+    }
+
+    /// All that the records depend on: a file of records is resumed under the same only. `answering`
+    /// names what the answers of the pipeline depend on.
+    #[must_use]
+    pub fn identity(&self, mut answering: RunSettings) -> RunSettings {
+        answering.remove("policy");
+        answering.remove("verbalize");
+        let mut set = |name: &str, value: String| answering.insert(name.to_owned(), value);
+        set("samples", self.options.samples.to_string());
+        set("temperature", self.options.temperature.to_string());
+        set("correct", self.correctness.to_string());
+        set("group", self.grouping.to_string());
+        set("eigenscore", self.eigenscore.to_string());
+        set("prompt", prompt::fingerprint());
+        if Self::asks_judge(self.correctness, self.grouping) {
+            set("judge", self.judge.fingerprint().to_owned());
+        }
+        if let (Grouping::Meaning { .. }, Some(embedder)) = (self.grouping, self.embedder) {
+            set("group_embedder", embedder.fingerprint().to_owned());
+        }
+        answering
+    }
 }
 
 /// One question with its different prompts, each of which is sampled once.

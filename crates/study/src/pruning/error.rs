@@ -1,7 +1,10 @@
 //! Why passages cannot be scored, with the remedy beside the message.
 
+use std::path::PathBuf;
+
 use ken_answer::AnswerError;
 use ken_corpus::CorpusError;
+use ken_diagnostic::{Remedy, remedy};
 use ken_index::IndexError;
 
 /// Why passages cannot be scored.
@@ -63,10 +66,74 @@ pub enum PruningError {
         /// Questions in the file.
         questions: usize,
     },
+    /// More passages are to go than were measured.
+    #[error("{wanted} passages are to go, and the mastery of {measured} was measured")]
+    #[diagnostic(
+        remedy = "take a smaller ratio, or a pruner, which predicts the mastery of the others: <method> pruner <pruner> FILE"
+    )]
+    TooFewLabels {
+        /// Those that are to go.
+        wanted: usize,
+        /// Those that were measured.
+        measured: usize,
+    },
+    /// No ratio keeps the guarantee.
+    #[error(
+        "no ratio keeps the guarantee: with these {questions} questions it cannot be shown that at most {max_loss} of them lose their answer, with confidence {confidence}"
+    )]
+    #[diagnostic(kind = "promise_not_kept", remedy = more_questions(*needed))]
+    NotGuaranteed {
+        /// Questions.
+        questions: usize,
+        /// The share that may lose their answer.
+        max_loss: f64,
+        /// The confidence.
+        confidence: f64,
+        /// About how many questions like these would be needed, if any number would do.
+        needed: Option<usize>,
+    },
+    /// A file that names passages cannot be read.
+    #[error("cannot read {path}: {source}")]
+    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A line of a file that names passages names none.
+    #[error("{path}:{line}: {source}")]
+    #[diagnostic(
+        kind = "bad_prune_line",
+        remedy = "a line is {{\"passage_id\": \"a.md#3\", \"score\": 0.9, \"reason\": \"known\"}}; nothing was changed"
+    )]
+    BadMark {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// It was stopped.
+    #[error("stopped before anything was changed")]
+    #[diagnostic(kind = "interrupted", remedy = "run the same command again")]
+    Stopped,
     /// The corpus cannot be read.
     #[error(transparent)]
     Corpus(#[from] CorpusError),
     /// The corpus cannot be searched.
     #[error(transparent)]
     Index(#[from] IndexError),
+}
+
+fn more_questions(needed: Option<usize>) -> Remedy {
+    match needed {
+        Some(needed) => {
+            remedy!("about {needed} questions like these would be needed; nothing was changed")
+        }
+        None => remedy!(
+            "no number of questions like these would do: allow a larger <max_coverage_loss>; nothing was changed"
+        ),
+    }
 }

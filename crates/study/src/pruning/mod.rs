@@ -5,17 +5,23 @@
 
 mod error;
 pub mod guarantee;
+mod marks;
 mod measured;
 mod near_duplicates;
 mod order;
+mod plan;
+mod report;
 mod score;
 mod vectors;
 
 pub use error::PruningError;
 pub use guarantee::{CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio};
+pub use marks::read_marks;
 pub use measured::measured_first;
 pub(crate) use measured::place_of;
 pub use order::{Scored, Work, count, order};
+pub use plan::{Basis, PrunePlan};
+pub use report::{CorpusCopy, PrunedRow};
 pub use score::{Method, scored};
 pub(crate) use vectors::READ_TOGETHER;
 pub use vectors::{PassageVectors, StoredVectors};

@@ -1,5 +1,7 @@
 //! Why a run stops, or is refused before anything is paid for, with the remedy beside the message.
 
+use std::path::PathBuf;
+
 use ken_answer::AnswerError;
 use ken_answer::datastore::SELF;
 
@@ -42,6 +44,19 @@ pub enum RunError {
         /// What the file has under it.
         recorded: String,
     },
+    /// It was cancelled, and can be resumed.
+    #[error("stopped after {done} of {total} {items}, whose results are in {out}")]
+    #[diagnostic(kind = "interrupted", remedy = "run the same command again to go on")]
+    Stopped {
+        /// Items with a record.
+        done: usize,
+        /// Items in all.
+        total: usize,
+        /// What they are.
+        items: &'static str,
+        /// The file of records.
+        out: PathBuf,
+    },
     /// A record could not be kept.
     #[error(transparent)]
     Results(#[from] ResultsError),
@@ -77,6 +92,18 @@ pub enum RunError {
     #[error("no corpus is given as a source beside the model itself")]
     #[diagnostic(remedy = "name one by <corpus> DIR")]
     NoCorpus,
+    /// No probed question says anything of the corpus.
+    #[error(
+        "none of the {questions} questions was probed and stands in a passage that it names by metadata.gold_passage"
+    )]
+    #[diagnostic(
+        kind = "no_labels",
+        remedy = "probe these very questions by <Probe>, or leave <questions> out to have some written"
+    )]
+    NothingProbed {
+        /// Questions.
+        questions: usize,
+    },
     /// Two sources have one name.
     #[error("two sources have the name {name:?}")]
     #[diagnostic(remedy = "name them by <corpus> NAME=DIR, none of them {SELF}")]

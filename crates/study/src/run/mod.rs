@@ -5,6 +5,7 @@
 mod error;
 mod task;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::AnswerError;
@@ -73,6 +74,24 @@ pub struct Outcome<L> {
     pub resumed: usize,
     /// Whether it was cancelled before the last item.
     pub interrupted: bool,
+}
+
+impl<L: RunRecord> Outcome<L> {
+    /// Itself, if it was not interrupted; `out` is the file of records.
+    ///
+    /// # Errors
+    /// [`RunError::Stopped`].
+    pub fn complete(self, out: &Path) -> Result<Self, RunError> {
+        match self.interrupted {
+            false => Ok(self),
+            true => Err(RunError::Stopped {
+                done: self.records.len(),
+                total: self.total,
+                items: L::TASK.items(),
+                out: out.to_owned(),
+            }),
+        }
+    }
 }
 
 /// How a run proceeds: its batch size, its observer, and what cancels it.

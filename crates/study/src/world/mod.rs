@@ -3,7 +3,7 @@
 //!
 //! [`World`] invents it, [`write_world`] writes its corpus and its questions, [`training_text_of`]
 //! gives the texts that the family learns from, [`write_untrained`] writes a member before it has
-//! learned anything, and [`measure_truth`] tells exactly what a member knows. Nothing is trained here.
+//! learned anything, [`train_member`] trains it, and [`measure_truth`] tells exactly what it knows.
 
 mod error;
 mod exposure;
@@ -19,6 +19,7 @@ mod scene;
 mod settings;
 mod subject;
 mod tell;
+mod training;
 mod truth;
 mod truth_table;
 mod vocabulary;
@@ -35,6 +36,7 @@ pub use questions::{QuestionKind, QuestionTruth, WorldQuestion, world_questions}
 pub use relation::{Query, Relation};
 pub use settings::WorldSettings;
 pub use subject::{Fact, Group, Kind, Subject, Time};
+pub use training::{WorldTraining, WorldTrainingError, train_member};
 pub use truth::{Probabilities, TruthRecord, measure_truth};
 pub use truth_table::{TruthRow, truth_table};
 pub use vocabulary::{END_OF_TEXT, tokenizer};

@@ -123,6 +123,15 @@ impl Trainable {
         &self.variables
     }
 
+    /// What the variables hold now, by their names.
+    #[must_use]
+    pub fn tensors(&self) -> BTreeMap<String, Tensor> {
+        let variables = self.variables.iter();
+        variables
+            .map(|(name, variable)| (name.clone(), variable.as_tensor().clone()))
+            .collect()
+    }
+
     /// The number of trainable parameters.
     #[must_use]
     pub fn trainable_parameters(&self) -> usize {

@@ -1,8 +1,6 @@
 //! `ken prune`: leaves out of a corpus what the language model knows without it.
 
 mod basis;
-mod marks;
-mod pruned;
 mod report;
 
 use std::path::Path;
@@ -14,17 +12,14 @@ use ken_language::Role;
 use ken_setup::Settings;
 use ken_study::Question;
 use ken_study::pruning::{
-    self, CoverageQuestion, Guarantee, GuaranteedRatio, MIN_RATIO, largest_ratio,
+    self, CoverageQuestion, Guarantee, GuaranteedRatio, PrunePlan, read_marks,
 };
 use serde_json::json;
 
-use self::basis::Basis;
-use self::marks::read_marks;
-use self::pruned::Pruned;
 use crate::arguments::{PruneApplyArguments, PruneBasis, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::commands::records;
-use crate::failure::{Failure, Refusal, Result};
+use crate::failure::{Refusal, Result};
 use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
@@ -57,7 +52,7 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
 
 /// Runs `ken prune apply` by a method.
 fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) -> Result<()> {
-    let basis = Basis::read(&arguments.basis)?;
+    let basis = basis::read(&arguments.basis)?;
     let [method] = arguments.basis.method[..] else {
         return Err(Refusal::new(
             "several_methods",
@@ -80,21 +75,21 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
         true => Some(session.setup().language_model()?),
         false => None,
     };
-    let pruned = Pruned::new(folder, method, &basis, reader.as_deref(), session)?;
+    let plan = basis::plan(folder, method, &basis, reader.as_deref(), session)?;
     let (ratio, kept) = match (arguments.ratio, arguments.max_coverage_loss) {
         (None, Some(max_loss)) => {
-            let kept = guaranteed(&pruned, max_loss, arguments, session)?;
+            let kept = guaranteed(&plan, max_loss, arguments, session)?;
             (kept.ratio.unwrap_or(0.0), Some(kept))
         }
         (ratio, _) => (ratio.unwrap_or(0.0), None),
     };
-    let marks = pruned.marks(ratio)?;
+    let marks = plan.marks(ratio)?;
     let generation = match writer {
-        Some(mut writer) => writer.replace_pruned(pruning::REASON, &pruned.reason, &marks)?,
-        None => pruned.index.corpus().generation(),
+        Some(mut writer) => writer.replace_pruned(pruning::REASON, &plan.reason, &marks)?,
+        None => plan.index.corpus().generation(),
     };
     show(
-        &pruned,
+        &plan,
         ratio,
         &marks,
         kept.as_ref(),
@@ -102,12 +97,6 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
         arguments.dry_run,
         session.json,
     )
-}
-
-fn stopped() -> Failure {
-    Refusal::new("interrupted", "stopped before anything was changed")
-        .hinting("run the same command again")
-        .into()
 }
 
 /// The questions that pruning is judged by.
@@ -122,7 +111,7 @@ fn questions(arguments: &PruneBasis, settings: &Settings) -> Result<Vec<Question
 
 /// The largest ratio that keeps the guarantee, or why there is none.
 fn guaranteed(
-    pruned: &Pruned,
+    plan: &PrunePlan,
     max_loss: f64,
     arguments: &PruneApplyArguments,
     session: &Session<'_>,
@@ -133,8 +122,8 @@ fn guaranteed(
             .hinting("add --rerank none, or see what a ratio does with it: `ken prune report`")
             .into());
     }
-    // Where not even the smallest ratio can go, that is why none is found.
-    pruned.marks(MIN_RATIO)?;
+    // If not even the smallest ratio can go, that is why none is found.
+    plan.check()?;
     let questions = questions(&arguments.basis, session.settings)?;
     let texts: Vec<&str> = questions
         .iter()
@@ -162,43 +151,17 @@ fn guaranteed(
         confidence: arguments.confidence,
         mode: session.settings.mode,
         k: session.settings.answering().k,
-        most: pruned.most,
+        most: plan.passages(),
     };
-    let kept = {
-        let mut display = Display::new();
-        let mut progress = |step: u32| {
-            display.show_items("tried, of 100 ratios", step as usize, 100);
-        };
-        largest_ratio(
-            &pruned.index,
-            &pruned.candidates,
-            &pruned.order,
-            &asked,
-            guarantee,
-            &mut progress,
-            session.stop,
-        )?
-        .ok_or_else(stopped)?
+    let mut display = Display::new();
+    let mut progress = |step: u32| {
+        display.show_items("tried, of 100 ratios", step as usize, 100);
     };
-    if kept.ratio.is_some() {
-        return Ok(kept);
-    }
-    let remedy = match kept.needed {
-        Some(needed) => format!("about {needed} questions like these would be needed"),
-        None => "no number of questions like these would do: allow a larger --max-coverage-loss"
-            .to_owned(),
-    };
-    let message = format!(
-        "no ratio keeps the guarantee: with these {} questions it cannot be shown that at most {max_loss} of them lose their answer, with confidence {}",
-        kept.questions, arguments.confidence
-    );
-    Err(Refusal::new("promise_not_kept", message)
-        .hinting(format!("{remedy}; nothing was changed"))
-        .into())
+    Ok(plan.guaranteed(&asked, guarantee, &mut progress, session.stop)?)
 }
 
 fn show(
-    pruned: &Pruned,
+    plan: &PrunePlan,
     ratio: f64,
     marks: &[PlaceMark],
     kept: Option<&GuaranteedRatio>,
@@ -206,11 +169,11 @@ fn show(
     dry_run: bool,
     json: bool,
 ) -> Result<()> {
-    let passages = pruned.order.len();
+    let passages = plan.passages();
     let least = marks.last().map(|mark| mark.score);
     if json {
         return output::json(&json!({
-            "method": pruned.method,
+            "method": plan.method,
             "ratio": ratio,
             "passages": passages,
             "pruned": marks.len(),
@@ -224,7 +187,7 @@ fn show(
     output::line(format!(
         "{done} {} of {passages} passages by {}{}",
         marks.len(),
-        pruned.method,
+        plan.method,
         least.map_or_else(String::new, |score| format!(
             ", of score {score:.3} and above"
         ))

@@ -1,16 +1,16 @@
 //! `ken train`: what is learned from what was measured.
 
 mod examples;
-pub(crate) mod fit;
+mod fit;
 pub(crate) mod kbm;
 pub(crate) mod noise_tolerant;
 mod pruner;
-pub(crate) mod router;
+mod router;
 pub(crate) mod self_route;
 mod vectors;
 
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use fit::drawn;
+pub(crate) use vectors::CorpusEmbedder;
 
 use ken_setup::Settings;
 use ken_study::LearnOptions;
@@ -49,14 +49,11 @@ fn options(flags: &HeadFlags, settings: &Settings) -> LearnOptions {
 }
 
 /// Has something learned, with progress, until it is to stop.
-fn learning<T>(stop: &AtomicBool, learn: impl FnOnce(Watch<'_>) -> T) -> T {
+fn learning<T>(session: &Session<'_>, learn: impl FnOnce(Watch<'_>) -> T) -> T {
     let mut display = Display::new();
     learn(&mut |done, total| {
         display.show_items("learning", done, total);
-        match stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        session.unless_stopped()
     })
 }
 

@@ -9,7 +9,7 @@ use ken_study::pruning::{PassageVectors, StoredVectors};
 use ken_study::{MasteryRecord, read_results};
 use serde_json::json;
 
-use super::vectors::{layers, looks_at, losses};
+use super::vectors::{looks_at, losses};
 use super::{learning, options, with_interval};
 use crate::arguments::{PassageSource, TrainPrunerArguments};
 use crate::commands::records::share;
@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
     let labels = pruner_labels(&records)?;
     let options = options(&arguments.head, session.settings);
     let learn = |vectors: &[PassageVectors<'_>]| {
-        learning(session.stop, |watch| {
+        learning(session, |watch| {
             learn_pruner(&labels, &corpus, vectors, options, watch)
         })
     };
@@ -37,7 +37,9 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
             let model = model.as_ref();
             let views = match arguments.from {
                 PassageSource::Likelihood => vec![PassageFeatures::Likelihood],
-                _ => layers(model, arguments.layer)
+                _ => arguments
+                    .layer
+                    .for_head(model)
                     .into_iter()
                     .map(|layer| PassageFeatures::State { layer })
                     .collect(),

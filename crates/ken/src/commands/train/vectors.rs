@@ -1,22 +1,32 @@
-//! What heads look at: which layers are tried, and how it is told.
+//! What heads look at: the embedder of questions, and how it is shown.
 
-use ken_language::LanguageModel;
+use ken_answer::Retriever;
+use ken_language::Embedder;
 use ken_route::Input;
 use ken_study::learn::CandidateLoss;
 
-use crate::arguments::LayerChoice;
+use crate::failure::Result;
+use crate::session::Session;
 
-/// The layers behind which hidden states are taken.
-pub(super) fn layers(model: &dyn LanguageModel, choice: LayerChoice) -> Vec<usize> {
-    // A model that shows none says so when it is asked.
-    let all = model.capabilities().hidden_layers.unwrap_or(0);
-    match choice {
-        LayerChoice::After(layer) => vec![layer],
-        LayerChoice::Middle => vec![all / 2],
-        LayerChoice::Auto => {
-            let mut quarters: Vec<usize> = (1..=4).map(|quarter| all * quarter / 4).collect();
-            quarters.dedup();
-            quarters
+/// The embedder of the corpus or, if none is named, that of the settings.
+pub(crate) enum CorpusEmbedder {
+    OfCorpus(Box<Retriever>),
+    OfSettings(Box<dyn Embedder>),
+}
+
+impl CorpusEmbedder {
+    pub(crate) fn open(session: &Session<'_>) -> Result<Self> {
+        let (setup, settings) = (session.setup(), session.settings);
+        Ok(match &settings.corpus {
+            Some(corpus) => Self::OfCorpus(Box::new(setup.retriever_of(corpus)?)),
+            None => Self::OfSettings(setup.embedder(&settings.embedder)?),
+        })
+    }
+
+    pub(crate) fn get(&self) -> &dyn Embedder {
+        match self {
+            Self::OfCorpus(retriever) => retriever.embedder(),
+            Self::OfSettings(embedder) => embedder.as_ref(),
         }
     }
 }
@@ -27,7 +37,7 @@ pub(super) fn looks_at(input: Input) -> String {
         Input::QuestionEmbedding => "the question's embedding".to_owned(),
         Input::PassageEmbedding => "the passage's embedding".to_owned(),
         Input::HiddenState { layer } | Input::PassageState { layer } => {
-            format!("the hidden state behind {layer} blocks")
+            format!("the hidden state after layer {layer}")
         }
         Input::FirstToken => "how sure the model is of its first token".to_owned(),
         Input::FirstTokenAndMastery => {

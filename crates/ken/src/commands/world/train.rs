@@ -1,142 +1,40 @@
 //! `ken world train`: a member of the family learns its world, from nothing.
 
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_model::decoder::{Checkpoint, StoredAs};
-use ken_storage::remove;
-use ken_study::world::{World, read_world, summarize_world, training_text_of, write_untrained};
-use ken_train::{
-    Examples, History, Objective, Outcome, Progress, Schedule, Sequence, TrainSettings, Trainable,
-    Tuning, train,
-};
+use ken_study::world::{WorldTraining, read_world, train_member};
+use ken_train::History;
 use serde_json::json;
 
 use crate::arguments::WorldTrainArguments;
-use crate::commands::train::fit;
-use crate::failure::{Refusal, Result};
+use crate::commands::train::drawn;
+use crate::failure::Result;
 use crate::output;
-use crate::progress::Display;
 use crate::session::Session;
-
-/// What the model was before it learned anything, in its folder.
-const UNTRAINED_FOLDER: &str = "untrained";
-
-/// Texts that are computed together, by their tokens.
-const TOKENS_PER_PASS: usize = 8_192;
-const WARM_UP: f64 = 0.03;
-const FLOOR: f64 = 0.05;
-const WEIGHT_DECAY: f64 = 0.01;
 
 /// Trains a member and writes it.
 pub(super) fn run(arguments: &WorldTrainArguments, session: &Session<'_>) -> Result<()> {
-    let world = read_world(&arguments.world)?;
     let out = &arguments.out;
-    // With a checkpoint it may be half a model, of a training that was killed at its end.
-    if out.join("model.safetensors").exists() && !out.join(fit::CHECKPOINT).exists() {
-        let message = format!("{} holds a model already", out.display());
-        return Err(Refusal::new("folder_not_empty", message)
-            .hinting("name a new folder with --out")
-            .into());
-    }
-    let untrained = out.join(UNTRAINED_FOLDER);
-    write_untrained(&world, arguments.size, &untrained)?;
-    let base = Checkpoint::open(&untrained, None)?;
-    let seed = world.settings().seed;
-    let model = Trainable::new(&base, Tuning::Full, session.settings.device, seed)?;
-    let (outcome, history) = learn(arguments, &world, &base, &model, session.stop)?;
-    if outcome == Outcome::Stopped {
-        return Err(fit::stopped(&history, out, false));
-    }
-    let learned = model.variables().iter();
-    let learned = learned.map(|(name, learned)| (name.clone(), learned.as_tensor().clone()));
-    fit::write_history(out, &history)?;
-    base.write(out, StoredAs::F32, &learned.collect())?;
-    // What is left to do is done; what it took is not needed any more.
-    remove(&untrained)?;
-    remove(&out.join(fit::CHECKPOINT))?;
-    show(&model, &history, out, session.json)
+    let training = WorldTraining {
+        size: arguments.size,
+        batch: arguments.batch,
+        learning_rate: arguments.learning_rate,
+        device: session.settings.device,
+        out,
+    };
+    let world = read_world(&arguments.world)?;
+    let (parameters, history) = train_member(&world, training, &mut drawn(session))?;
+    show(parameters, &history, out, session.json)
 }
 
-fn learn(
-    arguments: &WorldTrainArguments,
-    world: &World,
-    base: &Checkpoint,
-    model: &Trainable,
-    stop: &AtomicBool,
-) -> Result<(Outcome, History)> {
-    let batch = arguments.batch.max(1);
-    let steps = world.settings().sequences.div_ceil(batch);
-    let settings = TrainSettings {
-        batch,
-        tokens_per_pass: TOKENS_PER_PASS,
-        schedule: Schedule {
-            peak: arguments
-                .learning_rate
-                .unwrap_or(arguments.size.learning_rate()),
-            warm_up: WARM_UP,
-            floor: FLOOR,
-        },
-        weight_decay: WEIGHT_DECAY,
-        checkpoint_every: 200,
-        seed: world.settings().seed,
-        ..TrainSettings::default()
-    };
-    // Every text is in the words of the world, which its tokenizer knows.
-    let at = |step: usize| -> Vec<Objective> {
-        let numbers = step * batch..((step + 1) * batch).min(world.settings().sequences);
-        let sequences = numbers.filter_map(|number| sequence(world, base, number).ok());
-        sequences.map(Objective::Imitate).collect()
-    };
-    // A text that cannot be read is told of before anything is done.
-    sequence(world, base, 0)?;
-    let examples = Examples::Stream {
-        steps,
-        identity: summarize_world(world).fingerprint,
-        at: &at,
-    };
-    let mut display = Display::new();
-    let mut last = None;
-    let mut told = |progress: Progress<'_>| {
-        fit::show(&mut display, &progress, &mut last);
-        match stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
-    };
-    let checkpoint = arguments.out.join(fit::CHECKPOINT);
-    Ok(train(
-        model,
-        &examples,
-        &[],
-        &settings,
-        Some(&checkpoint),
-        &mut told,
-    )?)
-}
-
-/// A training text as tokens. The token that ends texts stands before it, and is learned behind it.
-fn sequence(world: &World, base: &Checkpoint, number: usize) -> Result<Sequence> {
-    let text = training_text_of(world, number as u64);
-    let part = |learned: bool| -> String {
-        let pieces = text.pieces.iter().filter(|piece| piece.learned == learned);
-        pieces.map(|piece| piece.text.as_str()).collect()
-    };
-    // What is learned stands behind what is only read.
-    let (read, mut learned) = base.continued(&part(false), &part(true))?;
-    learned.extend(base.end_tokens().first());
-    Ok(Sequence::completion(&read, &learned))
-}
-
-fn show(model: &Trainable, history: &History, out: &Path, json: bool) -> Result<()> {
+fn show(parameters: usize, history: &History, out: &Path, json: bool) -> Result<()> {
     let loss = history.steps.last().map(|step| step.loss);
     let seconds: f64 = history.steps.iter().map(|step| step.seconds).sum();
     let tokens: usize = history.steps.iter().map(|step| step.tokens).sum();
     if json {
         return output::json(&json!({
             "model": out.display().to_string(),
-            "parameters": model.trainable_parameters(),
+            "parameters": parameters,
             "steps": history.steps.len(),
             "tokens": tokens,
             "loss": loss,
@@ -146,7 +44,7 @@ fn show(model: &Trainable, history: &History, out: &Path, json: bool) -> Result<
     }
     output::pairs([
         ("model", out.display().to_string()),
-        ("parameters", model.trainable_parameters().to_string()),
+        ("parameters", parameters.to_string()),
         ("steps", history.steps.len().to_string()),
         ("tokens", tokens.to_string()),
         (

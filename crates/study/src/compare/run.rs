@@ -1,0 +1,116 @@
+//! A comparison in a folder: the answers without and with retrieval and the signals, each in a file that
+//! a later run resumes, and the comparison as CSV and as a page.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use ken_answer::{Pipeline, Policy};
+use ken_storage::{StorageError, create_dir_all, replace};
+
+use super::comparison::{Comparison, compare};
+use super::compose::Answered;
+use super::csv::to_csv;
+use super::report::to_html;
+use super::signals::{Known, RequiredSignals, SignalWork, measure_signals};
+use crate::dataset::Question;
+use crate::evaluate::evaluate;
+use crate::probe::ProbeRecord;
+use crate::record::Record;
+use crate::results::{ResultsFile, RunSettings};
+use crate::run::{Run, RunError};
+
+/// What is compared, and where it is kept.
+pub struct ComparisonWork<'a> {
+    /// The folder of all files.
+    pub folder: &'a Path,
+    /// What the page is called.
+    pub title: &'a str,
+    /// The questions.
+    pub questions: &'a [Question],
+    /// The policies.
+    pub policies: &'a [Policy],
+    /// What was probed of the questions, if anything was.
+    pub probed: &'a [ProbeRecord],
+    /// Names what the answers of a pipeline depend on.
+    pub identity: &'a dyn Fn(&Pipeline) -> RunSettings,
+}
+
+/// Why policies are not compared.
+#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+pub enum CompareError {
+    /// A run failed or was stopped.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl ComparisonWork<'_> {
+    /// Answers and measures what the files do not hold yet, and compares the policies. `run` begins each
+    /// run: that of the answers under a policy, or that of the signals.
+    ///
+    /// # Errors
+    /// Records of probing that do not fit, a run that fails or is stopped, a file that cannot be written.
+    pub fn run<'r>(
+        &self,
+        pipeline: &mut Pipeline,
+        run: &dyn Fn(Option<Policy>) -> Run<'r>,
+    ) -> Result<Comparison, CompareError> {
+        let samples = pipeline.settings().samples;
+        let known = Known::of(self.probed, samples, pipeline)?;
+        create_dir_all(self.folder)?;
+        let never = self.answers(pipeline, Policy::Never, run)?;
+        let always = self.answers(pipeline, Policy::Always, run)?;
+        let signals = self.file("signals");
+        let mut identity = (self.identity)(pipeline);
+        identity.remove("policy");
+        identity.insert("samples".to_owned(), samples.to_string());
+        let mut file = ResultsFile::open(&signals, identity).map_err(RunError::from)?;
+        let work = SignalWork {
+            pipeline,
+            required: &RequiredSignals::by(self.policies),
+            known: &known,
+        };
+        let measured = measure_signals(work, self.questions, &mut file, run(None))?;
+        let measured = measured.complete(&signals)?.records;
+        let answers = never.iter().zip(&always).zip(&measured);
+        let answered = answers.map(|((never, always), signals)| Answered {
+            never,
+            always,
+            signals: Some(signals),
+        });
+        let answered: Vec<Answered<'_>> = answered.collect();
+        let comparison = compare(self.policies, &answered, pipeline.settings().seed);
+        let page = to_html(self.title, &comparison, self.probed);
+        for (name, text) in [("policies.csv", to_csv(&comparison)), ("report.html", page)] {
+            replace(&self.folder.join(name), text.as_bytes())?;
+        }
+        Ok(comparison)
+    }
+
+    fn answers<'r>(
+        &self,
+        pipeline: &mut Pipeline,
+        policy: Policy,
+        run: &dyn Fn(Option<Policy>) -> Run<'r>,
+    ) -> Result<Vec<Record>, RunError> {
+        pipeline.set(ken_answer::AnswerSettings {
+            policy,
+            ..pipeline.settings().clone()
+        });
+        let run = run(Some(policy));
+        let policy = policy.to_string();
+        let file = self.file(&policy);
+        let mut results = ResultsFile::open(&file, (self.identity)(pipeline))?;
+        let mut answer = |questions: &[&str]| {
+            pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()))
+        };
+        let outcome = evaluate(&policy, self.questions, &mut results, &mut answer, run)?;
+        Ok(outcome.complete(&file)?.records)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.jsonl"))
+    }
+}

@@ -1,0 +1,25 @@
+//! Training a language model from what was measured: what it is taught ([`Curriculum`]), made from a
+//! file of examples, probed questions, labeled sources or questions with passages; and the training
+//! itself ([`fine_tune`]), which resumes in the folder that it writes. Draws nothing.
+
+mod boundary;
+mod curriculum;
+mod error;
+mod fine_tune;
+mod folder;
+mod given;
+mod noise_tolerant;
+mod self_route;
+mod split;
+
+pub use boundary::{TaughtBoundary, boundary_curriculum, taught_boundary};
+pub use curriculum::{Curriculum, Stage, objectives};
+pub use error::TuneError;
+pub use fine_tune::{FineTuning, TuneReport, fine_tune};
+pub use folder::{CHECKPOINT, stopped, write_history};
+pub use given::read_examples;
+pub use noise_tolerant::{known_questions, noise_tolerant_curriculum, split_noise_tolerant};
+pub use self_route::{
+    SecondStage, TaughtRouting, routing_texts, self_route_curriculum, taught_routing,
+};
+pub use split::Split;
