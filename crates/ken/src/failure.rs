@@ -37,6 +37,49 @@ impl Failure {
         Other(Box::new(cause)).into()
     }
 
+    /// A command line whose arguments do not go together, or that asks for what cannot be done. `kind`
+    /// is the short snake_case name that machines see.
+    pub(crate) fn refused(
+        kind: &'static str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        let (message, hint) = (message.into(), Some(hint.into()));
+        Refusal {
+            kind,
+            message,
+            hint,
+        }
+        .into()
+    }
+
+    /// Work that was stopped, and cannot be resumed.
+    pub(crate) fn stopped(message: impl Into<String>) -> Self {
+        let (kind, message) = ("interrupted", message.into());
+        let hint = None;
+        Refusal {
+            kind,
+            message,
+            hint,
+        }
+        .into()
+    }
+
+    /// Work that was stopped, and is resumed by the same command.
+    pub(crate) fn resumable(message: impl Into<String>) -> Self {
+        Self::refused(
+            "interrupted",
+            message,
+            "run the same command again to resume",
+        )
+    }
+
+    /// The remedy as it is shown.
+    #[cfg(test)]
+    pub(crate) fn hint(&self) -> Option<String> {
+        self.cause.remedy().as_ref().map(hint)
+    }
+
     /// The message with its causes, each said once: many errors already quote what
     /// caused them.
     fn message(&self) -> String {
@@ -120,11 +163,10 @@ impl Diagnostic for Other {
     }
 }
 
-/// An error of the command line's own: settings, arguments that do not go
-/// together, a stop by the user.
+/// An error of the command line's own.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct Refusal {
+struct Refusal {
     kind: &'static str,
     message: String,
     hint: Option<String>,
@@ -137,31 +179,6 @@ impl Diagnostic for Refusal {
 
     fn remedy(&self) -> Option<Remedy> {
         self.hint.clone().map(Remedy::from)
-    }
-}
-
-impl Refusal {
-    /// `kind` is the short snake_case name that machines see.
-    pub(crate) fn new(kind: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            hint: None,
-        }
-    }
-
-    /// The same with a remedy.
-    pub(crate) fn hinting(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: Some(hint.into()),
-            ..self
-        }
-    }
-
-    /// The remedy, where there is one.
-    #[cfg(test)]
-    pub(crate) fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
     }
 }
 
@@ -291,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_refusal_keeps_its_kind_and_hint_under_context() {
-        let refused = Refusal::new("empty", "nothing here").hinting("add something");
+        let refused = Failure::refused("empty", "nothing here", "add something");
         let error = Err::<(), _>(refused).context(|| "cannot open the shelf");
         assert_eq!(
             describe(&error.unwrap_err()),
@@ -311,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_cause_that_is_already_quoted_is_not_repeated() {
-        let error = Err::<(), _>(Refusal::new("full", "disk full"))
+        let error = Err::<(), _>(Failure::stopped("disk full"))
             .context(|| "cannot write x: disk full")
             .unwrap_err();
         assert_eq!(error.message(), "cannot write x: disk full");

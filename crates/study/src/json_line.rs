@@ -1,8 +1,33 @@
-//! Parsing one line of a JSON Lines file, with the fault placed by its column in that line.
-//!
-//! Line numbers and paths are the caller's to add.
+//! Reading JSON Lines files, and single lines of them with the fault placed by its column.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use ken_storage::StorageError;
 use serde::de::DeserializeOwned;
+
+/// The values of a file, without empty lines. `action` words what is tried, `bad` the fault of a line,
+/// counted from 1.
+///
+/// # Errors
+/// A file that cannot be read, and those of `bad`.
+pub(crate) fn read<T: DeserializeOwned, E: From<StorageError>>(
+    action: &'static str,
+    path: &Path,
+    bad: impl Fn(usize, serde_json::Error) -> E,
+) -> Result<Vec<T>, E> {
+    let unreadable = |source| StorageError::new(action, path)(source);
+    let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
+    let mut values = Vec::new();
+    for (number, line) in (1..).zip(lines) {
+        let line = line.map_err(unreadable)?;
+        if !line.trim().is_empty() {
+            values.push(serde_json::from_str(&line).map_err(|fault| bad(number, fault))?);
+        }
+    }
+    Ok(values)
+}
 
 /// What is wrong with a line.
 pub(crate) struct Fault {

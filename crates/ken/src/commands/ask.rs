@@ -8,7 +8,7 @@ use ken_answer::{Answer, AnswerError, Event, Pipeline};
 use ken_route::Source;
 
 use crate::arguments::AskArguments;
-use crate::failure::{self, Refusal, Result};
+use crate::failure::{self, Failure, Result};
 use crate::interrupt;
 use crate::output;
 use crate::session::Session;
@@ -78,7 +78,7 @@ fn answer(pipeline: &Pipeline, question: &str, json: bool, stop: &AtomicBool) ->
         return Err(error);
     }
     if stop.load(Ordering::Relaxed) {
-        return Err(Refusal::new("interrupted", "stopped while the answer was written").into());
+        return Err(Failure::stopped("stopped while the answer was written"));
     }
     if json {
         output::json(&answer)

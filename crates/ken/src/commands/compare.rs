@@ -9,7 +9,7 @@ use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settin
 
 use crate::arguments::EvalArguments;
 use crate::commands::records::{self, share};
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
@@ -23,16 +23,20 @@ pub(crate) fn run(
     if session.settings.verbalize {
         // Answers that policies have written already could not be put together with such.
         let message = "several policies cannot be compared with `verbalize`";
-        return Err(Refusal::new("verbalize_compared", message)
-            .hinting("add --verbalize=false, or name one policy")
-            .into());
+        return Err(Failure::refused(
+            "verbalize_compared",
+            message,
+            "add --verbalize=false, or name one policy",
+        ));
     }
     if session.settings.sources.len() > 1 {
         // What `always` answers is always from the first.
         let message = "several policies cannot be compared with several corpora";
-        return Err(Refusal::new("sources_compared", message)
-            .hinting("name one --corpus, or one policy")
-            .into());
+        return Err(Failure::refused(
+            "sources_compared",
+            message,
+            "name one --corpus, or one policy",
+        ));
     }
     let probed: Vec<ProbeRecord> = match &arguments.records {
         Some(path) => {

@@ -15,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::arguments::CorpusVerb;
 use crate::commands::corpus_info::show_info;
 use crate::commands::push;
-use crate::failure::{Context, Refusal, Result, Told};
+use crate::failure::{Context, Failure, Result, Told};
 use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
@@ -64,11 +64,9 @@ fn compact_all(corpus: &Path, stop: &AtomicBool) -> Result<()> {
     )?;
     match stopped {
         false => Ok(()),
-        true => Err(
-            Refusal::new("interrupted", "stopped before all shards were compacted")
-                .hinting("run the same command again to resume")
-                .into(),
-        ),
+        true => Err(Failure::resumable(
+            "stopped before all shards were compacted",
+        )),
     }
 }
 
@@ -160,7 +158,7 @@ fn write_passages(
 ) -> Result<()> {
     for passage in corpus.passages() {
         if stop.load(Ordering::Relaxed) {
-            return Err(Refusal::new("interrupted", "stopped before the last passage").into());
+            return Err(Failure::stopped("stopped before the last passage"));
         }
         let Passage {
             id,

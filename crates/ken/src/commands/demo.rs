@@ -18,7 +18,7 @@ use ken_study::Question;
 use serde::Serialize;
 
 use crate::arguments::DemoArguments;
-use crate::failure::{Context, Failure, Refusal, Result};
+use crate::failure::{Context, Failure, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
                 }
             })?;
             if session.is_stopped() {
-                return Err(Refusal::new("interrupted", "stopped before the demo ended").into());
+                return Err(Failure::stopped("stopped before the demo ended"));
             }
             answers.push((row(question, &answer), answer));
         }
@@ -121,11 +121,13 @@ fn check(policy: Policy) -> Result<()> {
     {
         let message =
             format!("the policy `{policy}` decides by what was trained, which the demo has not");
-        return Err(Refusal::new("untrained_demo", message)
-            .hinting(format!(
+        return Err(Failure::refused(
+            "untrained_demo",
+            message,
+            format!(
                 "try it on your own documents: `ken ask --corpus DIR --policy {policy} QUESTION`"
-            ))
-            .into());
+            ),
+        ));
     }
     Ok(policy.check().map_err(AnswerError::from)?)
 }
@@ -177,11 +179,9 @@ fn fill(
     let mut display = Display::new();
     let report = ingest(work, &mut |step| display.show_ingest(&step), session.stop)?;
     if report.interrupted {
-        return Err(Refusal::new(
-            "interrupted",
+        return Err(Failure::stopped(
             "stopped while the demo's documents were ingested",
-        )
-        .into());
+        ));
     }
     Ok(())
 }
@@ -327,8 +327,7 @@ mod tests {
             "self-route",
         ] {
             let error = check(policy.parse().unwrap()).unwrap_err();
-            let refusal = error.find::<Refusal>().unwrap();
-            assert!(refusal.hint().unwrap().contains("ken ask"), "{policy}");
+            assert!(error.hint().unwrap().contains("ken ask"), "{policy}");
         }
         assert!(check("certainty@0.5".parse().unwrap()).is_ok());
         assert!(check("certainty".parse().unwrap()).is_err());

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::arguments::EvalArguments;
 use crate::commands::compare;
 use crate::commands::records::{self, share};
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
@@ -37,9 +37,11 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     }
     if arguments.records.is_some() {
         let message = "--records spares policies that are compared what they sample, and one alone samples for itself";
-        return Err(Refusal::new("records_of_one_policy", message)
-            .hinting("leave --records out, or compare several: --policy always,certainty")
-            .into());
+        return Err(Failure::refused(
+            "records_of_one_policy",
+            message,
+            "leave --records out, or compare several: --policy always,certainty",
+        ));
     }
     let pipeline = session.setup().pipeline()?;
     let policy = session.settings.policy.to_string();

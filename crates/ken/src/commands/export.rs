@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{ModelExportArguments, TrainVerb};
 use crate::commands::train;
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
@@ -23,9 +23,11 @@ pub(crate) fn model(arguments: &ModelExportArguments, session: &Session<'_>) -> 
     let taken = std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());
     if taken {
         let message = format!("{} is not empty", out.display());
-        return Err(Refusal::new("out_not_empty", message)
-            .hinting("name another folder")
-            .into());
+        return Err(Failure::refused(
+            "out_not_empty",
+            message,
+            "name another folder",
+        ));
     }
     let checkpoint = session.setup().checkpoint()?;
     checkpoint.write(out, arguments.stored, &BTreeMap::new())?;

@@ -7,7 +7,7 @@ use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
 use crate::arguments::IngestArguments;
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
@@ -47,9 +47,7 @@ pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<
             "stopped after {} new and {} replaced documents, which are published",
             report.added, report.replaced
         );
-        return Err(Refusal::new("interrupted", message)
-            .hinting("run the same command again to resume")
-            .into());
+        return Err(Failure::resumable(message));
     }
     Ok(())
 }

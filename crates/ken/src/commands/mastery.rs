@@ -13,7 +13,7 @@ use ken_study::{
 
 use crate::arguments::MasteryArguments;
 use crate::commands::records;
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
@@ -32,9 +32,11 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
     let sentences = sample_sentences(&corpus, limit, session.settings.seed)?;
     if sentences.is_empty() {
         let message = format!("the corpus {} holds no passages", corpus.dir().display());
-        return Err(Refusal::new("empty_corpus", message)
-            .hinting("add documents with `ken ingest PATH… --corpus DIR`")
-            .into());
+        return Err(Failure::refused(
+            "empty_corpus",
+            message,
+            "add documents with `ken ingest PATH… --corpus DIR`",
+        ));
     }
     let model = session.setup().language_model()?;
     let writer = match &arguments.writer {

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::arguments::PlainModelVerb;
 use crate::commands::score;
-use crate::failure::{self, Context, Refusal, Result};
+use crate::failure::{self, Context, Failure, Result};
 use crate::output;
 use crate::progress::Display;
 
@@ -172,14 +172,11 @@ fn verify(
     }
     match damaged.first() {
         None => Ok(()),
-        Some(first) => Err(Refusal::new(
+        Some(first) => Err(Failure::refused(
             "damaged_model",
             format!("damaged: {}", damaged.join(", ")),
-        )
-        .hinting(format!(
-            "run `ken model remove {first}`, then `ken model pull {first}`"
-        ))
-        .into()),
+            format!("run `ken model remove {first}`, then `ken model pull {first}`"),
+        )),
     }
 }
 

@@ -7,7 +7,7 @@ use ken_milvus::{IndexKind, MilvusAddress, Pushed, push};
 use serde::Serialize;
 
 use crate::commands::corpus_info::show_info;
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
@@ -56,9 +56,7 @@ pub(super) fn run(
     } = pushed;
     if interrupted {
         let message = format!("stopped after {sent} passages were sent and {deleted} deleted");
-        return Err(Refusal::new("interrupted", message)
-            .hinting("run the same command again to resume")
-            .into());
+        return Err(Failure::resumable(message));
     }
     if session.json {
         return output::json(&Shown {

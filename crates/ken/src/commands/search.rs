@@ -5,7 +5,7 @@ use ken_answer::SearchResult;
 use serde_json::json;
 
 use crate::arguments::SearchArguments;
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output;
 use crate::session::Session;
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<
     }
     while let Some(query) = interrupt::next_line()? {
         if session.is_stopped() {
-            return Err(Refusal::new("interrupted", "stopped before the last query").into());
+            return Err(Failure::stopped("stopped before the last query"));
         }
         if query.trim().is_empty() {
             continue;

@@ -2,8 +2,6 @@
 //! at the end of the questions as keys, and the layer whose keys separate the sources best.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,10 +11,12 @@ use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Datastore, DatastoreError};
 use ken_diagnostic::{Action, Remedy};
 use ken_language::{LanguageModel, Prompt, fingerprint_of_texts};
+use ken_storage::StorageError;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::discrimination::auroc;
+use crate::json_line;
 use crate::label::SourceRecord;
 use crate::run::in_memory;
 use crate::training_examples::{ExamplesError, LabelRule};
@@ -60,14 +60,8 @@ pub enum MakeError {
     #[error(transparent)]
     Labels(#[from] ExamplesError),
     /// A file of entries cannot be read.
-    #[error("cannot read the entries in {path}: {source}")]
-    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Entries(#[from] StorageError),
     /// A line of a file of entries is none.
     #[error("{path}, line {line}: not an entry")]
     #[diagnostic(remedy = Remedy::from(
@@ -211,21 +205,12 @@ impl EntryChanges {
 /// # Errors
 /// A file that cannot be read, a line that is no entry.
 pub fn read_entries(path: &Path) -> Result<Vec<GivenEntry>, MakeError> {
-    let unreadable = |source| MakeError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
-    let mut entries = Vec::new();
-    for (number, line) in (1..).zip(lines) {
-        let line = line.map_err(unreadable)?;
-        if !line.trim().is_empty() {
-            let path = path.to_owned();
-            let entry = serde_json::from_str(&line);
-            entries.push(entry.map_err(|_| MakeError::NotAnEntry { path, line: number })?);
+    json_line::read("read the entries in", path, |line, _| {
+        MakeError::NotAnEntry {
+            path: path.to_owned(),
+            line,
         }
-    }
-    Ok(entries)
+    })
 }
 
 /// What the model makes of the questions of entries, as the keys of a datastore are taken.

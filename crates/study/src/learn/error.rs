@@ -53,7 +53,7 @@ pub enum LearnError {
         id: String,
     },
     /// The model whose verdicts a router reads was trained on all questions.
-    #[error("the kbm model was trained on all {questions} questions")]
+    #[error("the kbm model was taught all {questions} questions")]
     #[diagnostic(
         kind = "no_labels",
         remedy = "hold some out with <held_out> 0.5: <TrainKbm>"

@@ -6,6 +6,7 @@ use ken_answer::AnswerError;
 use ken_corpus::CorpusError;
 use ken_diagnostic::{Remedy, remedy};
 use ken_index::IndexError;
+use ken_storage::StorageError;
 
 /// Why passages cannot be scored.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -93,14 +94,8 @@ pub enum PruningError {
         needed: Option<usize>,
     },
     /// A file that names passages cannot be read.
-    #[error("cannot read {path}: {source}")]
-    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Marks(#[from] StorageError),
     /// A line of a file that names passages names none.
     #[error("{path}:{line}: {source}")]
     #[diagnostic(

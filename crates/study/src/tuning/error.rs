@@ -18,15 +18,6 @@ const LINES: &str =
 /// Why a language model is not trained.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
 pub enum TuneError {
-    /// A file of examples cannot be read.
-    #[error("cannot read the examples in {path}: {source}")]
-    #[diagnostic(kind = ken_storage::io_kind(source.kind()), remedy = ken_storage::io_remedy(source.kind(), path))]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: std::io::Error,
-    },
     /// A line of a file of examples is none.
     #[error("{path}, line {line}: not an example")]
     #[diagnostic(remedy = Remedy::from(LINES))]
@@ -107,7 +98,7 @@ pub enum TuneError {
     /// The training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// The folder cannot be written.
+    /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

@@ -1,7 +1,5 @@
 //! Examples from a file of prompts and what follows them, in TRL's formats.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use ken_model::decoder::Checkpoint;
@@ -9,6 +7,7 @@ use ken_train::{Objective, Preference, Sequence};
 use serde::Deserialize;
 
 use super::error::TuneError;
+use crate::json_line;
 
 /// A line of the file.
 #[derive(Deserialize)]
@@ -36,27 +35,20 @@ pub fn read_examples(
     beta: f64,
     validation: f64,
 ) -> Result<[Vec<Objective>; 2], TuneError> {
-    let unreadable = |source| TuneError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
+    let lines = json_line::read("read the examples in", path, |line, _| {
+        TuneError::NotAnExample {
+            path: path.to_owned(),
+            line,
+        }
+    })?;
     let every = match validation > 0.0 {
         true => (1.0 / validation).round().max(2.0) as usize,
         false => usize::MAX,
     };
     let [mut learned, mut validating] = [Vec::new(), Vec::new()];
-    let lines = BufReader::new(File::open(path).map_err(unreadable)?).lines();
     for (number, line) in (1..).zip(lines) {
-        let line = line.map_err(unreadable)?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let line = serde_json::from_str(&line).map_err(|_| TuneError::NotAnExample {
-            path: path.to_owned(),
-            line: number,
-        })?;
         let objective = objective(checkpoint, line, beta)?;
-        match (learned.len() + validating.len() + 1).is_multiple_of(every) {
+        match usize::is_multiple_of(number, every) {
             true => validating.push(objective),
             false => learned.push(objective),
         }

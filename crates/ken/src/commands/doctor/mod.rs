@@ -13,7 +13,7 @@ use ken_setup::{NamedBy, Settings, Setup};
 use serde::Serialize;
 
 use crate::arguments::DoctorArguments;
-use crate::failure::{self, Refusal, Result};
+use crate::failure::{self, Failure, Result};
 use crate::output;
 use crate::session::Session;
 
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
         _ => {
             let message = "--bench measures a model and an embedder on this machine, and one of them is not ready";
             let hint = "`ken doctor` without --bench says which, and why";
-            return Err(Refusal::new("not_ready", message).hinting(hint).into());
+            return Err(Failure::refused("not_ready", message, hint));
         }
     };
     let findings = Findings {

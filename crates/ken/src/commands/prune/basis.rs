@@ -9,7 +9,7 @@ use ken_study::{MasteryRecord, read_results};
 use std::path::Path;
 
 use crate::arguments::{PruneBasis, PruneMethod};
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::progress::counting;
 use crate::session::Session;
 
@@ -20,11 +20,11 @@ pub(super) fn read(arguments: &PruneBasis) -> Result<Basis> {
         _ if !needs(PruneMethod::Pruner) => None,
         Some(path) => Some(Head::read(path, Purpose::Pruner)?),
         None => {
-            return Err(Refusal::new("no_pruner", "no pruner is named")
-                .hinting(
-                    "add --pruner FILE, which `ken train pruner LABELS --corpus DIR --out FILE` makes, or take another --method",
-                )
-                .into());
+            return Err(Failure::refused(
+                "no_pruner",
+                "no pruner is named",
+                "add --pruner FILE, which `ken train pruner LABELS --corpus DIR --out FILE` makes, or take another --method",
+            ));
         }
     };
     let labels = match &arguments.labels {
@@ -33,11 +33,11 @@ pub(super) fn read(arguments: &PruneBasis) -> Result<Basis> {
             Some(pruner_labels(&records)?)
         }
         None if needs(PruneMethod::Measured) => {
-            return Err(Refusal::new("no_labels", "no labels are named")
-                .hinting(
-                    "add --labels FILE, which `ken label mastery --corpus DIR --out FILE` makes",
-                )
-                .into());
+            return Err(Failure::refused(
+                "no_labels",
+                "no labels are named",
+                "add --labels FILE, which `ken label mastery --corpus DIR --out FILE` makes",
+            ));
         }
         None => None,
     };

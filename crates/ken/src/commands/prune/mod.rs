@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::arguments::{PruneApplyArguments, PruneBasis, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::commands::records;
-use crate::failure::{Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
@@ -33,12 +33,11 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
         return show_info(&CorpusInfo::read(folder)?, session.json);
     }
     if session.settings.active != Active::All || !session.settings.filters.is_empty() {
-        return Err(Refusal::new(
+        return Err(Failure::refused(
             "part_of_corpus",
             "a ratio is one of the whole corpus, not of some shards or documents",
-        )
-        .hinting("leave --scale and --filter out")
-        .into());
+            "leave --scale and --filter out",
+        ));
     }
     match verb {
         PruneVerb::Apply(arguments) => apply(arguments, folder, session),
@@ -54,17 +53,18 @@ pub(crate) fn run(verb: &PruneVerb, session: &Session<'_>) -> Result<()> {
 fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) -> Result<()> {
     let basis = basis::read(&arguments.basis)?;
     let [method] = arguments.basis.method[..] else {
-        return Err(Refusal::new(
+        return Err(Failure::refused(
             "several_methods",
             "only `ken prune report` takes several methods",
-        )
-        .hinting("name one --method")
-        .into());
+            "name one --method",
+        ));
     };
     if arguments.ratio.is_none() && arguments.max_coverage_loss.is_none() {
-        return Err(Refusal::new("no_ratio", "how much to prune is not given")
-            .hinting("add --ratio R, or --max-coverage-loss E --questions FILE")
-            .into());
+        return Err(Failure::refused(
+            "no_ratio",
+            "how much to prune is not given",
+            "add --ratio R, or --max-coverage-loss E --questions FILE",
+        ));
     }
     // From here on nobody else changes the corpus.
     let writer = match arguments.dry_run {
@@ -102,9 +102,11 @@ fn apply(arguments: &PruneApplyArguments, folder: &Path, session: &Session<'_>) 
 /// The questions that pruning is judged by.
 fn questions(arguments: &PruneBasis, settings: &Settings) -> Result<Vec<Question>> {
     let Some(path) = &arguments.questions else {
-        return Err(Refusal::new("no_questions", "no questions are named")
-            .hinting("add --questions FILE")
-            .into());
+        return Err(Failure::refused(
+            "no_questions",
+            "no questions are named",
+            "add --questions FILE",
+        ));
     };
     records::questions(path, arguments.limit, settings)
 }
@@ -118,9 +120,11 @@ fn guaranteed(
 ) -> Result<GuaranteedRatio> {
     if session.settings.rerank != Rerank::None {
         let message = "what is guaranteed is guaranteed of passages as they are found, not as they are reranked";
-        return Err(Refusal::new("rerank_promised", message)
-            .hinting("add --rerank none, or see what a ratio does with it: `ken prune report`")
-            .into());
+        return Err(Failure::refused(
+            "rerank_promised",
+            message,
+            "add --rerank none, or see what a ratio does with it: `ken prune report`",
+        ));
     }
     // If not even the smallest ratio can go, that is why none is found.
     plan.check()?;

@@ -16,7 +16,7 @@ use crate::arguments::{
     WorldMakeArguments, WorldMixArguments, WorldModelArguments, WorldTruthArguments, WorldVerb,
 };
 use crate::commands::records::share;
-use crate::failure::{Failure, Refusal, Result};
+use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
@@ -73,7 +73,7 @@ fn mix(arguments: &WorldMixArguments, json: bool, stop: &AtomicBool) -> Result<(
     let end = arguments.from.saturating_add(arguments.limit);
     for number in arguments.from..end {
         if stop.load(Ordering::Relaxed) {
-            return Err(Refusal::new("interrupted", "stopped").into());
+            return Err(Failure::stopped("stopped"));
         }
         let text = training_text_of(&world, number);
         match json {
@@ -128,7 +128,7 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
             records.len(),
             questions.len()
         );
-        return Err(Refusal::new("interrupted", message).into());
+        return Err(Failure::stopped(message));
     }
     if let Some(out) = &arguments.out {
         write_records(&records, out)?;
