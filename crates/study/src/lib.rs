@@ -30,7 +30,6 @@ pub mod summary;
 mod table;
 pub mod training_examples;
 mod training_page;
-pub mod world;
 
 use ken_random as random;
 

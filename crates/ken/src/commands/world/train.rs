@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_model::decoder::{Checkpoint, StoredAs};
 use ken_storage::remove;
-use ken_study::world::{World, read_world, summarize_world, training_text_of, write_untrained};
 use ken_train::{
     Examples, History, Objective, Outcome, Progress, Schedule, Sequence, TrainSettings, Trainable,
     Tuning, train,
 };
+use ken_world::{World, read_world, summarize_world, training_text_of, write_untrained};
 use serde_json::json;
 
 use crate::arguments::WorldTrainArguments;
