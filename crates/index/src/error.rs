@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use ken_diagnostic::Remedy;
 use ken_storage::{io_kind, io_remedy};
 
+use crate::mode::Mode;
+
 const INGEST_AGAIN: &str = "the corpus is damaged: ingest the documents into a new corpus";
 
 /// An error of writing, opening or searching an index.
@@ -90,8 +92,8 @@ pub enum IndexError {
     #[error("{mode} search needs the vector of the query")]
     #[diagnostic(remedy = "give the query a vector, or search in the mode lexical")]
     QueryVectorMissing {
-        /// The mode that was asked for.
-        mode: crate::Mode,
+        /// The requested mode.
+        mode: Mode,
     },
     /// A lexical index cannot be read, or was written in another layout.
     #[error("the lexical index {} is damaged: {reason}", path.display())]
@@ -109,12 +111,6 @@ pub enum IndexError {
         path: PathBuf,
         /// What tantivy said.
         source: Box<tantivy::TantivyError>,
-    },
-    /// A name that is no search mode.
-    #[error("unknown search mode {received:?} (dense, lexical and hybrid are known)")]
-    UnknownMode {
-        /// The name that was given.
-        received: String,
     },
     /// A name that says nothing about how vectors are stored and searched.
     #[error(

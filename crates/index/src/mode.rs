@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::IndexError;
-
 /// How passages are found and ranked.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
@@ -30,15 +28,23 @@ impl fmt::Display for Mode {
     }
 }
 
-impl FromStr for Mode {
-    type Err = IndexError;
+/// A name that is no search mode.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[error("unknown search mode {received:?} (dense, lexical and hybrid are known)")]
+pub struct UnknownMode {
+    /// The name that was given.
+    pub received: String,
+}
 
-    fn from_str(name: &str) -> Result<Mode, IndexError> {
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(name: &str) -> Result<Mode, UnknownMode> {
         match name {
             "dense" => Ok(Mode::Dense),
             "lexical" => Ok(Mode::Lexical),
             "hybrid" => Ok(Mode::Hybrid),
-            _ => Err(IndexError::UnknownMode {
+            _ => Err(UnknownMode {
                 received: name.to_owned(),
             }),
         }
