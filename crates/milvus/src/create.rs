@@ -10,7 +10,8 @@ use milvus::v2::prelude::{
 use crate::connection::{Connection, LONG, SHORT};
 use crate::error::MilvusError;
 use crate::identity::{Identity, PROPERTY};
-use crate::schema::{IndexKind, VECTOR, WORD_COUNTS, fields, index_of_words, partition};
+use crate::index_kind::IndexKind;
+use crate::schema::{VECTOR, WORD_COUNTS, fields, index_of_words, partition};
 
 /// How the version of milvus-lite begins.
 const LITE: &str = "milvus_lite";

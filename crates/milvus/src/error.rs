@@ -3,7 +3,7 @@
 use ken_corpus::CorpusError;
 use ken_index::IndexError;
 
-use crate::schema::IndexKind;
+use crate::index_kind::IndexKind;
 
 /// A corpus could not be brought to Milvus, or not be searched there.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -16,6 +16,16 @@ pub enum MilvusError {
     TokenInPlainText {
         /// The server, `HOST:PORT`.
         server: String,
+    },
+    /// This build has no client.
+    #[error("{address} cannot be used: this program was built without Milvus")]
+    #[diagnostic(
+        kind = "built_without_milvus",
+        remedy = "build it with its feature `milvus`, which is on by default"
+    )]
+    NoClient {
+        /// The address.
+        address: String,
     },
     /// Nothing answers at the address.
     #[error("no Milvus server answers at {server}: {reason}")]

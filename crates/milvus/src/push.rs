@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, CorpusInfo, Segment};
+use ken_corpus::{Corpus, Segment};
 use ken_index::{RowBuffer, SegmentVectors};
 use milvus::v2::prelude::{
     ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
@@ -22,9 +22,11 @@ use crate::connection::{Connection, LONG, Patience, SHORT};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
 use crate::identity::{Identity, state};
+use crate::index_kind::IndexKind;
 use crate::literal::id_in;
+use crate::pushed::{Progress, Pushed};
 use crate::row::{Row, columns, digest};
-use crate::schema::{DIGEST, ID, IndexKind, PRUNED, partition};
+use crate::schema::{DIGEST, ID, PRUNED, partition};
 use crate::sweep::{of_shard, sweep};
 use crate::token::Token;
 
@@ -36,30 +38,6 @@ const SENT_AT_ONCE: usize = 8 << 20;
 
 /// How often the collection notes which segments it holds.
 const NOTED_EVERY: Duration = Duration::from_secs(30);
-
-/// How far a push is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Passages that stand in the collection.
-    pub passages: u64,
-    /// All passages of the corpus, pruned ones included.
-    pub passages_total: u64,
-}
-
-/// What a push did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pushed {
-    /// The generation that was pushed, in numbers.
-    pub info: CorpusInfo,
-    /// Passages that were sent.
-    pub sent: u64,
-    /// Passages that were deleted.
-    pub deleted: u64,
-    /// Passages that stood there already.
-    pub kept: u64,
-    /// Whether it was stopped before the end.
-    pub interrupted: bool,
-}
 
 /// Brings the collection to the state of the corpus, which is open with all shards. A collection
 /// that does not exist is made, with the index that is asked for. `token` is for a server that asks

@@ -1,14 +1,13 @@
 //! The fields, partitions and indexes of a collection that holds a corpus.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::str::FromStr;
 
 use milvus::v2::prelude::{
     CollectionSchema, DataType, FieldSchema, Function, FunctionType, IndexParam, IndexType,
     MetricType,
 };
-use serde::{Deserialize, Serialize};
+
+use crate::index_kind::IndexKind;
 
 /// The passage's id: the primary key.
 pub(crate) const ID: &str = "id";
@@ -45,52 +44,6 @@ pub(crate) const LONGEST_ID: usize = 1_024;
 pub(crate) const MOST_FACETS: usize = 4_096;
 /// The most hits of a search: Milvus's own limit.
 pub(crate) const MOST_HITS: usize = 16_384;
-
-/// How Milvus finds near vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IndexKind {
-    /// What the server thinks best.
-    #[default]
-    AutoIndex,
-    /// A graph in memory.
-    Hnsw,
-    /// A graph on disk, compressed vectors in memory.
-    DiskAnn,
-}
-
-/// A name that is no index.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown index {given:?}: the indexes are diskann, hnsw and autoindex")]
-pub struct UnknownIndexKind {
-    /// What was written.
-    pub given: String,
-}
-
-impl fmt::Display for IndexKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AutoIndex => "autoindex",
-            Self::Hnsw => "hnsw",
-            Self::DiskAnn => "diskann",
-        })
-    }
-}
-
-impl FromStr for IndexKind {
-    type Err = UnknownIndexKind;
-
-    fn from_str(given: &str) -> Result<Self, UnknownIndexKind> {
-        match given {
-            "autoindex" => Ok(Self::AutoIndex),
-            "hnsw" => Ok(Self::Hnsw),
-            "diskann" => Ok(Self::DiskAnn),
-            _ => Err(UnknownIndexKind {
-                given: given.to_owned(),
-            }),
-        }
-    }
-}
 
 impl IndexKind {
     /// The index of the vectors.
