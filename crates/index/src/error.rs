@@ -120,7 +120,7 @@ pub enum IndexError {
         /// The name that was given.
         received: String,
     },
-    /// What was being written was given up since the caller asked for it.
+    /// The caller canceled the writing.
     #[error("writing the index was cancelled")]
     Cancelled,
     /// The corpus could not be read.

@@ -1,4 +1,4 @@
-//! The index of a corpus: what connects rankings of places with the passages that stand there.
+//! The index of a corpus: connects rankings of places with the passages there.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::{IndexError, Mode};
 pub struct Hit {
     /// The passage.
     pub passage: Passage,
-    /// How relevant, the larger the more. The scale depends on the mode: the cosine in [-1, 1],
+    /// Larger is more relevant. The scale depends on the mode: the cosine in [-1, 1],
     /// BM25 from 0 up, or the fused score in (0, 2/61].
     pub score: f32,
 }
 
-/// Where a passage stands that was found.
+/// Where a passage was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
     /// The number of its segment among those of the corpus.
@@ -57,7 +57,7 @@ impl Index {
     }
 
     /// The `k` best passages, best first, of those that are selected, or else of all live ones;
-    /// fewer where fewer match. Of equal scores, the passage that stands earlier in the corpus comes
+    /// fewer where fewer match. Of equal scores, the passage that is earlier in the corpus comes
     /// first. An empty corpus gives none.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Index {
             .collect()
     }
 
-    /// As [`Index::search`], but only where the passages stand.
+    /// As [`Index::search`], but returns only where the passages are.
     ///
     /// # Errors
     /// As [`Index::search`].

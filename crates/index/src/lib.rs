@@ -2,7 +2,7 @@
 //!
 //! Each segment of the corpus carries its own immutable index: [`SegmentWriter`] writes it into a
 //! segment that is being staged, [`Index`] searches all segments of a published generation. This
-//! room takes vectors; it never computes one and never loads a model.
+//! crate takes vectors; it never computes one and never loads a model.
 
 mod dense;
 mod dot;

@@ -1,7 +1,7 @@
 //! Ranking the passages of a corpus for a query: the mode decides which searches run.
 //!
-//! This works on the folders of segments and on places; which passages are live, and what they
-//! say, is the corpus's business.
+//! This works on the folders of segments and on places; it knows neither which passages are live nor
+//! what they say.
 
 use std::path::Path;
 
@@ -14,15 +14,15 @@ use crate::{IndexError, Mode};
 /// What is searched for.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
-    /// The words. No character of it is syntax.
+    /// The words; none of it is syntax.
     pub text: &'a str,
     /// The embedding of the words by the corpus's embedder, L2-normalized: `[dimensions]`.
-    /// Lexical search does without.
+    /// Lexical search needs none.
     pub vector: Option<&'a [f32]>,
 }
 
 impl<'a> Query<'a> {
-    /// The vector, if it is fit for a corpus of so many dimensions.
+    /// The vector, if it fits a corpus of this dimension.
     ///
     /// # Errors
     /// Where it is missing, of another length or not finite.
@@ -65,8 +65,8 @@ impl Rankings {
         })
     }
 
-    /// The best `k` live passages, best first; of equal scores the one that stands earlier in the
-    /// corpus. `live_count` tells how many passages of a segment are live.
+    /// The best `k` live passages, best first; of equal scores the one that is earlier in the
+    /// corpus. `live_count` returns how many passages of a segment are live.
     pub(crate) fn rank(
         &self,
         query: &Query<'_>,

@@ -1,7 +1,7 @@
 //! The best k candidates of a search, kept in a bounded heap.
 //!
 //! The order is total, so that results do not depend on threads: the larger score first, and of
-//! equal scores the passage that stands earlier in the corpus.
+//! equal scores the passage that comes earlier in the corpus.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -77,7 +77,7 @@ impl TopK {
         }
     }
 
-    /// The score that a candidate has to reach to be taken; none while there is room for any.
+    /// The score that a candidate has to reach; none while there are fewer than `k`.
     pub(crate) fn threshold(&self) -> Option<f32> {
         if self.heap.len() < self.k {
             return None;

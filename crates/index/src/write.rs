@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use ken_corpus::Passage;
 
 use crate::IndexError;
-use crate::dense::{DenseLayout, VectorWriter, goes_on, write_graph};
+use crate::dense::{DenseLayout, VectorWriter, check_cancelled, write_graph};
 use crate::lexical::LexicalWriter;
 
 /// Writes the vectors and the lexical index of a staged segment, passage by passage.
@@ -60,8 +60,8 @@ impl SegmentWriter {
         self.lexical.push(&passage.title, &passage.text)
     }
 
-    /// Completes the files, and gives many vectors a graph, which takes all threads, and for
-    /// 100,000 about a minute of one. They reach the disk when the segment is published.
+    /// Completes the files and, for many vectors, builds a graph on all threads; 100,000 take about a
+    /// minute of one. The files are synced when the segment is published.
     ///
     /// # Errors
     /// Where a file cannot be written.
@@ -69,12 +69,12 @@ impl SegmentWriter {
         self.finish_unless(&AtomicBool::new(false))
     }
 
-    /// As [`SegmentWriter::finish`], given up soon after `cancel` has been set.
+    /// As [`SegmentWriter::finish`], aborted soon after `cancel` has been set.
     ///
     /// # Errors
-    /// As there, and [`IndexError::Cancelled`]: what was written is of no use then.
+    /// As there, and [`IndexError::Cancelled`], after which what was written is useless.
     pub fn finish_unless(self, cancel: &AtomicBool) -> Result<(), IndexError> {
-        goes_on(cancel)?;
+        check_cancelled(cancel)?;
         self.vectors.finish()?;
         self.lexical.finish()?;
         let search = self.layout.search;

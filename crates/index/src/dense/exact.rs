@@ -9,11 +9,11 @@ use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
-/// What one task scores between two looks at the shared queue: about 1 MiB.
+/// What one task scores: about 1 MiB.
 pub(super) const NUMBERS_PER_TASK: usize = 1 << 18;
 
-/// One passage in so many has to be live for all to be scored in one go, which is quicker than
-/// picking out the live ones.
+/// Where fewer than one passage in this many is live, only live ones are scored; else all are, which
+/// is faster.
 const SPARSE: usize = 4;
 
 /// The best `k` live passages of the segment that has this number in the corpus, on all threads.
@@ -34,43 +34,45 @@ pub(super) fn search(
     let is_sparse = live_count < vectors.passages() / SPARSE;
     let rows_per_task = (NUMBERS_PER_TASK / query.len()).max(1);
     let tasks = vectors.passages().div_ceil(rows_per_task);
-    let score = |room: &mut Room, rows: Range<usize>| {
+    let score = |scratch: &mut Scratch, rows: Range<usize>| {
         let first = rows.start as u32;
-        let rows = vectors.rows(rows, &mut room.buffer)?;
-        dot_rows(rows, query, &mut room.scores);
-        for (ordinal, &score) in (first..).zip(&room.scores) {
-            room.best.offer(score, Place { segment, ordinal }, is_live);
+        let rows = vectors.rows(rows, &mut scratch.buffer)?;
+        dot_rows(rows, query, &mut scratch.scores);
+        for (ordinal, &score) in (first..).zip(&scratch.scores) {
+            scratch
+                .best
+                .offer(score, Place { segment, ordinal }, is_live);
         }
         Ok::<_, IndexError>(())
     };
-    let new = || Room {
+    let new = || Scratch {
         best: TopK::new(k),
         scores: Vec::new(),
         buffer: RowBuffer::default(),
     };
     (0..tasks)
         .into_par_iter()
-        .try_fold(new, |mut room, task| {
+        .try_fold(new, |mut scratch, task| {
             let start = task * rows_per_task;
             let rows = start..(start + rows_per_task).min(vectors.passages());
             if is_sparse {
                 for row in rows {
                     let ordinal = row as u32;
                     if is_live(Place { segment, ordinal }) {
-                        score(&mut room, row..row + 1)?;
+                        score(&mut scratch, row..row + 1)?;
                     }
                 }
             } else {
-                score(&mut room, rows)?;
+                score(&mut scratch, rows)?;
             }
-            Ok(room)
+            Ok(scratch)
         })
-        .map(|room| room.map(|room| room.best))
+        .map(|scratch| scratch.map(|scratch| scratch.best))
         .try_reduce(|| TopK::new(k), |one, other| Ok(one.merge(other)))
 }
 
-/// What a thread works in.
-struct Room {
+/// The buffers of a thread.
+struct Scratch {
     best: TopK,
     scores: Vec<f32>,
     buffer: RowBuffer,

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use crate::IndexError;
 
-/// Neighbours of a node of a graph at most, in every layer.
-pub(super) const DEGREE: usize = 32;
+/// The most neighbors of a node of a graph, in every layer (M_max of HNSW).
+pub(super) const M_MAX: usize = 32;
 
-/// Passages from which on a segment gets a graph. Below, a scan takes no longer than the rest of a
-/// query does, and misses nothing.
+/// A segment with this many passages gets a graph. A scan of fewer takes no longer than the rest of a
+/// query, and misses nothing.
 pub(super) const GRAPH_FROM: usize = 20_000;
 
-/// Bytes of memory that the graph of a segment may walk through, before vectors stay on disk.
+/// The most bytes of memory that the graph of a segment may take before vectors stay on disk.
 const GRAPH_BYTES: usize = 2 << 30;
 
 /// How the vectors of a corpus are stored and searched.
@@ -27,7 +27,7 @@ pub struct DenseLayout {
 /// The type of the numbers of stored vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VectorType {
-    /// As the embedder gives them.
+    /// As embedded.
     #[default]
     F32,
     /// Half as many bytes, exact to three digits.
@@ -43,7 +43,7 @@ pub enum DenseSearch {
     /// By size: exact below 20,000 passages in a segment, a graph up to 2 GiB of it, then the disk.
     #[default]
     Auto,
-    /// Every vector is looked at.
+    /// Every vector is scored.
     Exact,
     /// A graph in memory.
     Graph,
@@ -65,7 +65,7 @@ impl DenseSearch {
             _ if passages == 0 || dimensions == 0 => Self::Exact,
             Self::Auto if passages < GRAPH_FROM => Self::Exact,
             Self::Auto => {
-                let walked = passages.saturating_mul(dimensions + DEGREE * size_of::<u32>());
+                let walked = passages.saturating_mul(dimensions + M_MAX * size_of::<u32>());
                 match walked > GRAPH_BYTES {
                     true => Self::Disk,
                     false => Self::Graph,
@@ -97,7 +97,7 @@ impl fmt::Display for DenseSearch {
     }
 }
 
-/// The search, and behind a colon the type of the numbers where it is not f32: `auto`, `disk:int8`.
+/// The search, and after a colon the type of the numbers where it is not f32: `auto`, `disk:int8`.
 impl fmt::Display for DenseLayout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.vectors {

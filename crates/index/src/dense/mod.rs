@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use self::graph::{Graph, Ranking, Wanted};
+use self::graph::{Graph, GraphQuery, Ranking};
 pub use self::layout::{DenseLayout, DenseSearch, VectorType};
 pub use self::vector_set::VectorSet;
 use self::vectors::Access;
@@ -24,17 +24,17 @@ use crate::top_k::{Candidate, Place, TopK};
 /// How the vectors of a segment are searched.
 #[derive(Debug)]
 pub(crate) enum DenseIndex {
-    /// Every vector is looked at.
+    /// Every vector is scored.
     Exact(SegmentVectors),
     /// A graph in memory leads to the nearest; where few passages are live, every live one is
-    /// looked at.
+    /// scored.
     Graph(SegmentVectors, Graph),
-    /// The same, but the graph is small, and of the vectors only those that are looked at are read.
+    /// The same with a small graph; only vectors that are scored are read from disk.
     Disk(SegmentVectors, Graph),
 }
 
 impl DenseIndex {
-    /// Opens what there is in the folder of a segment.
+    /// Opens the index in the folder of a segment.
     ///
     /// # Errors
     /// Where a file is damaged or cannot be read, or the vectors are missing.
@@ -45,7 +45,7 @@ impl DenseIndex {
             None => Self::Exact(vectors(Access::Mapped)?),
             Some(graph) => match graph.ranking() {
                 Ranking::Bytes => Self::Graph(vectors(Access::Mapped)?, graph),
-                Ranking::Product => Self::Disk(vectors(Access::Read)?, graph),
+                Ranking::Pq => Self::Disk(vectors(Access::Read)?, graph),
             },
         })
     }
@@ -60,8 +60,8 @@ impl DenseIndex {
         live_count: &(impl Fn(u32) -> usize + Sync),
     ) -> Result<TopK, IndexError> {
         let live_count = live_count(segment);
-        let wanted = Wanted {
-            query,
+        let sought = GraphQuery {
+            vector: query,
             k,
             segment,
             live_count,
@@ -69,7 +69,7 @@ impl DenseIndex {
         let (vectors, found) = match self {
             Self::Exact(vectors) => (vectors, None),
             Self::Graph(vectors, graph) | Self::Disk(vectors, graph) => {
-                (vectors, graph.search(vectors, &wanted, is_live)?)
+                (vectors, graph.search(vectors, &sought, is_live)?)
             }
         };
         match found {
@@ -95,14 +95,14 @@ pub(crate) fn write_graph(
     let ranking = match search.of(passages, dimensions) {
         DenseSearch::Auto | DenseSearch::Exact => return Ok(()),
         DenseSearch::Graph => Ranking::Bytes,
-        DenseSearch::Disk => Ranking::Product,
+        DenseSearch::Disk => Ranking::Pq,
     };
     let vectors = SegmentVectors::open(dir, passages, dimensions)?;
     Graph::write(dir, &vectors, ranking, cancel)
 }
 
-/// An error once `cancel` has been set. Whatever takes long asks this after every passage.
-pub(crate) fn goes_on(cancel: &AtomicBool) -> Result<(), IndexError> {
+/// An error once `cancel` has been set. Long work checks it after every passage.
+pub(crate) fn check_cancelled(cancel: &AtomicBool) -> Result<(), IndexError> {
     match cancel.load(Ordering::Relaxed) {
         true => Err(IndexError::Cancelled),
         false => Ok(()),
@@ -110,12 +110,12 @@ pub(crate) fn goes_on(cancel: &AtomicBool) -> Result<(), IndexError> {
 }
 
 /// The best `k` live passages by dot product with `query`, best first; of equal scores the one
-/// that stands earlier in the corpus. A passage whose score is NaN is no result. Scores are exact;
+/// that comes earlier in the corpus. A passage whose score is NaN is no result. Scores are exact;
 /// segments with a graph may miss a few of the best.
 ///
 /// # Shapes
-/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` tells how many passages
-/// of a segment, by its number, `is_live` is true of.
+/// `query`: `[dimensions]`, the dimensions of all `segments`. `live_count` returns for how many
+/// passages of a segment, by its number, `is_live` is true.
 ///
 /// # Errors
 /// Where the vectors cannot be read.

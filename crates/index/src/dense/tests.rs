@@ -32,14 +32,14 @@ fn written_with_graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> T
     dir
 }
 
-const BOTH: [Ranking; 2] = [Ranking::Bytes, Ranking::Product];
+const BOTH: [Ranking; 2] = [Ranking::Bytes, Ranking::Pq];
 
 fn graph(dimensions: usize, vectors: &[f32], ranking: Ranking) -> DenseIndex {
     let dir = written_with_graph(dimensions, vectors, ranking);
     let index = DenseIndex::open(dir.path(), vectors.len() / dimensions, dimensions).unwrap();
     match ranking {
         Ranking::Bytes => assert!(matches!(index, DenseIndex::Graph(..))),
-        Ranking::Product => assert!(matches!(index, DenseIndex::Disk(..))),
+        Ranking::Pq => assert!(matches!(index, DenseIndex::Disk(..))),
     }
     index
 }
@@ -294,7 +294,7 @@ fn segments_with_and_without_a_graph_are_searched_together() {
         graph(dimensions, &of[0], Ranking::Bytes),
         exact(dimensions, &of[1]),
         exact(dimensions, &of[2]),
-        graph(dimensions, &of[3], Ranking::Product),
+        graph(dimensions, &of[3], Ranking::Pq),
     ];
     for percent_dead in [0, 20] {
         let recall = recall(&indexes, &of, &queries, dimensions, is_alive(percent_dead));

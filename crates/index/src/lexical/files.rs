@@ -29,10 +29,10 @@ impl Files {
     }
 }
 
-/// A folder in which an index stands or comes to stand.
+/// The folder of an index.
 ///
 /// `MmapDirectory` takes every answer but "a folder" for "no folder", a passing error of the disk
-/// too; so what it says is held against what the system says.
+/// too, so its answer is checked against the system's.
 pub(super) fn directory(path: &Path) -> Result<MmapDirectory, tantivy::TantivyError> {
     let opened = MmapDirectory::open(path);
     if opened.is_err() && std::fs::metadata(path)?.is_dir() {

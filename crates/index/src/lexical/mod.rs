@@ -2,16 +2,17 @@
 //!
 //! Each segment of the corpus has an index of its own in its folder `lexical/`, with one tantivy
 //! segment in which document n is passage n. Where that would take too much memory to write, the
-//! index goes on in `lexical-2/`, `lexical-3/` and so on, each a part with the passages behind those
-//! of the part before. It holds terms and frequencies, no text and no positions. A title counts twice: what a passage is about is likelier to be what is asked for
-//! than what it mentions. Scores of different segments compare, since document frequencies and lengths are
-//! taken over all of them and their parts, passages that have since been replaced included. tantivy keeps the
-//! length of a passage in one byte, so lengths above 40 terms are rounded down a little.
+//! index continues in `lexical-2/`, `lexical-3/` and so on, each a part with the passages after those
+//! of the previous part. It holds terms and frequencies, no text and no positions. A title counts
+//! twice: a query more likely asks for what a passage is about than for what it mentions. Scores of
+//! different segments are comparable, since document frequencies and lengths are taken over all of
+//! them, including passages that have since been replaced. tantivy keeps the length of a passage in
+//! one byte, so lengths above 40 terms are rounded down a little.
 //!
 //! A query is a text, never an expression: nothing in it is syntax.
 //!
 //! tantivy is not made for damaged files. Small ones have their checksums verified when they are
-//! opened, large ones their footer; where tantivy panics later on, that is told as damage too.
+//! opened, large ones their footer; a later panic of tantivy is reported as damage too.
 
 mod files;
 mod write;
@@ -330,7 +331,5 @@ fn damaged(path: &Path, error: &TantivyError) -> IndexError {
     }
 }
 
-#[cfg(test)]
-mod measurement;
 #[cfg(test)]
 mod tests;

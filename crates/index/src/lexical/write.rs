@@ -15,11 +15,11 @@ use super::{TOKENIZER, folder, schema};
 use crate::IndexError;
 use crate::tokenize::analyzer;
 
-/// What tantivy sizes its first table of terms by; it is no limit.
+/// tantivy sizes its first table of terms by this; it is no limit.
 const WRITER_BYTES: usize = 4_000_000;
 
-/// Memory from which on a new part begins. tantivy keeps postings in an arena with addresses of 32
-/// bits, which ends at 4 GiB; what is between is room for one passage, however long.
+/// The memory at which a new part begins. tantivy keeps postings in an arena with addresses of 32
+/// bits, which ends at 4 GiB; the rest is for one last passage, however long.
 const PART_BYTES: usize = 1 << 30;
 
 /// Writes the lexical index of a segment, passage by passage.
@@ -28,7 +28,7 @@ pub(crate) struct LexicalWriter {
     part: Part,
     /// Parts that are finished.
     finished: usize,
-    /// Memory from which on a new part begins.
+    /// The memory at which a new part begins.
     part_bytes: usize,
 }
 
@@ -125,7 +125,7 @@ fn begin(path: &Path) -> Result<(SingleSegmentIndexWriter, Field), TantivyError>
     Ok((writer, field))
 }
 
-/// What the system refused is told as such, as for every other file.
+/// An error of the system is reported as such, as for every other file.
 fn write_error(path: PathBuf, error: TantivyError) -> IndexError {
     let (path, message) = match &error {
         TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, filepath }) => {

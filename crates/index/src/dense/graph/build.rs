@@ -1,14 +1,14 @@
 //! Building a graph from the vectors of a segment.
 //!
 //! A node is a direction: passages with the same codes share one, so that a thousand copies of a
-//! text do not become a thicket of neighbours that know nobody else. Nodes come in batches, as in
-//! ParlayANN (Manohar and others 2024): those of a batch look for their neighbours at the same time
-//! in what stands already, and are then linked both ways. So it takes no locks, and the same
-//! vectors give the same graph on any number of threads.
+//! text do not become a cluster whose nodes know only each other. Nodes are inserted in batches, as in
+//! ParlayANN (Manohar and others 2024): those of a batch search the graph for their neighbors in
+//! parallel, and are then linked both ways. So it takes no locks, and the same vectors give the same
+//! graph on any number of threads.
 //!
-//! The layers above the first are what the graph was when it was a [`FEWER`]th of its size. Before
-//! the nodes of the next layer come they are sorted by the node that they are near to, so that
-//! near ones lie near each other in memory, which most of the time is spent waiting for.
+//! The layers above the first are the graph when it had one [`FEWER`]th of its size. The nodes of the
+//! next layer are first sorted by their nearest node, so that near ones are near each other in memory,
+//! which most of the time is spent waiting for.
 
 use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hasher};
@@ -19,23 +19,23 @@ use rayon::prelude::*;
 use super::codes::{Among, Codes, Probe};
 use super::walk::{Layer, NO_NODE, Near, Walker};
 use crate::IndexError;
-use crate::dense::layout::DEGREE;
+use crate::dense::layout::M_MAX;
 use crate::dense::vectors::quantize;
-use crate::dense::{RowBuffer, SegmentVectors, goes_on};
+use crate::dense::{RowBuffer, SegmentVectors, check_cancelled};
 
-/// Neighbours that a new node chooses. The others come from those that choose it.
-const CHOSEN: usize = 16;
+/// Neighbors that a new node chooses (M of HNSW). The others are nodes that choose it.
+const M: usize = 16;
 
-/// Neighbours of a node at most while building, so that not each new one makes it choose anew.
-const ROOM: usize = 48;
+/// The most neighbors of a node while building, so that not every new one makes it choose again.
+const M_MAX_BUILDING: usize = 48;
 
-/// Nodes among which a new one chooses its neighbours.
-const EFFORT: usize = 128;
+/// Nodes among which a new one chooses its neighbors (efConstruction of HNSW).
+const EF_CONSTRUCTION: usize = 128;
 
 /// How many times fewer nodes the layer above has.
 const FEWER: usize = 32;
 
-/// A batch is this part of what stands already.
+/// A batch is this part of the graph.
 const BATCH: usize = 16;
 
 /// A finished graph.
@@ -44,7 +44,7 @@ pub(super) struct Built {
     pub(super) codes: Vec<i8>,
     /// `[nodes]`
     pub(super) scales: Vec<f32>,
-    /// For each layer, all nodes first, `[nodes of the layer, DEGREE]`.
+    /// For each layer, all nodes first, `[nodes of the layer, M_MAX]`.
     pub(super) layers: Vec<Vec<u32>>,
     /// Where the passages of each node begin in `ordinals`, and at last where they end:
     /// `[nodes + 1]`.
@@ -85,7 +85,7 @@ pub(super) fn build(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Bui
         codes: vec![0; nodes * dimensions],
         scales: vec![0.0; nodes],
         dimensions,
-        rows: vec![NO_NODE; nodes * ROOM],
+        rows: vec![NO_NODE; nodes * M_MAX_BUILDING],
         finished: Vec::new(),
     };
     let mut done = 0;
@@ -100,7 +100,7 @@ pub(super) fn build(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Bui
             .par_iter()
             .zip(codes.zip(scales))
             .try_for_each_init(RowBuffer::default, |buffer, (passages, (codes, scale))| {
-                goes_on(cancel)?;
+                check_cancelled(cancel)?;
                 *scale = quantize(passages.vector(vectors, buffer)?, codes);
                 Ok::<_, IndexError>(())
             })?;
@@ -140,15 +140,14 @@ impl Passages {
     }
 }
 
-/// The passages by direction, directions in an order that knows nothing of where they point:
-/// that of the hashes of their codes. Two that share a hash of 64 bits would be taken for one, and
-/// one of them be found badly.
+/// The passages by direction, in an order that is independent of where they point: that of the hashes
+/// of their codes. Two with the same hash of 64 bits would become one, and one of them be hard to find.
 fn distinct(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Vec<Passages>, IndexError> {
     let new = || (Vec::new(), RowBuffer::default());
     let mut hashed: Vec<(u64, u32)> = (0..vectors.passages())
         .into_par_iter()
         .map_init(new, |(codes, buffer), ordinal| {
-            goes_on(cancel)?;
+            check_cancelled(cancel)?;
             codes.resize(vectors.dimensions(), 0);
             quantize(vectors.row(ordinal, buffer)?, codes);
             let mut hasher = DefaultHasher::new();
@@ -163,7 +162,7 @@ fn distinct(vectors: &SegmentVectors, cancel: &AtomicBool) -> Result<Vec<Passage
         .collect())
 }
 
-/// Sorts nodes to be by the node of the graph that they are near to.
+/// Sorts new nodes by their nearest node in the graph.
 fn sort_by_nearest(
     newcomers: &mut [Passages],
     vectors: &SegmentVectors,
@@ -177,9 +176,9 @@ fn sort_by_nearest(
     };
     let mut keyed: Vec<(Option<u32>, Passages)> = newcomers
         .par_iter_mut()
-        .map_init(new, |(walker, probe, room, buffer), passages| {
-            goes_on(cancel)?;
-            probe.set(passages.vector(vectors, buffer)?, room);
+        .map_init(new, |(walker, probe, scratch, buffer), passages| {
+            check_cancelled(cancel)?;
+            probe.set(passages.vector(vectors, buffer)?, scratch);
             let passages = std::mem::replace(passages, Passages(Vec::new()));
             let nearest = walker.nearest(&layers, &Among { codes, probe });
             Ok((nearest.map(Near::node), passages))
@@ -192,12 +191,12 @@ fn sort_by_nearest(
     Ok(())
 }
 
-/// A graph that some of its nodes stand in.
+/// A graph with some of its nodes.
 struct Growing {
     codes: Vec<i8>,
     scales: Vec<f32>,
     dimensions: usize,
-    /// `[nodes, ROOM]`
+    /// `[nodes, M_MAX_BUILDING]`
     rows: Vec<u32>,
     /// The layers that are finished, the smallest first.
     finished: Vec<Vec<u32>>,
@@ -215,40 +214,40 @@ impl Growing {
     fn layers(&self) -> Vec<Layer<'_>> {
         let growing = Layer {
             rows: &self.rows,
-            degree: ROOM,
+            degree: M_MAX_BUILDING,
         };
         let finished = self.finished.iter().rev().map(|rows| Layer {
             rows,
-            degree: DEGREE,
+            degree: M_MAX,
         });
         std::iter::once(growing).chain(finished).collect()
     }
 
     fn row(&self, node: u32) -> &[u32] {
-        let row = &self.rows[node as usize * ROOM..][..ROOM];
-        let length = row.iter().position(|&neighbour| neighbour == NO_NODE);
-        &row[..length.unwrap_or(ROOM)]
+        let row = &self.rows[node as usize * M_MAX_BUILDING..][..M_MAX_BUILDING];
+        let length = row.iter().position(|&neighbor| neighbor == NO_NODE);
+        &row[..length.unwrap_or(M_MAX_BUILDING)]
     }
 
-    fn set_row(&mut self, node: u32, neighbours: &[u32]) {
-        let row = &mut self.rows[node as usize * ROOM..][..ROOM];
+    fn set_row(&mut self, node: u32, neighbors: &[u32]) {
+        let row = &mut self.rows[node as usize * M_MAX_BUILDING..][..M_MAX_BUILDING];
         row.fill(NO_NODE);
-        row[..neighbours.len()].copy_from_slice(neighbours);
+        row[..neighbors.len()].copy_from_slice(neighbors);
     }
 
-    /// Links the nodes from `done` up to `size`, whose codes are there, with those before and with
-    /// one another.
+    /// Links the nodes from `done` up to `size`, whose codes are known, with those before and with one
+    /// another.
     fn insert(&mut self, done: usize, size: usize, cancel: &AtomicBool) -> Result<(), IndexError> {
-        let mut standing = done.max(1); // node 0 stands by itself
-        let mut coming: Vec<u32> = (standing as u32..size as u32).collect();
+        let mut inserted = done.max(1); // node 0 has nobody to link to
+        let mut coming: Vec<u32> = (inserted as u32..size as u32).collect();
         coming.sort_by_key(|&node| scattered(node));
         let mut coming = &mut coming[..];
         while !coming.is_empty() {
-            let count = (standing / BATCH).clamp(1, coming.len());
+            let count = (inserted / BATCH).clamp(1, coming.len());
             let (batch, later) = coming.split_at_mut(count);
-            batch.sort_unstable(); // neighbours one after the other find each other's in the cache
+            batch.sort_unstable(); // near nodes in sequence share the cache
             self.insert_batch(batch, cancel)?;
-            standing += count;
+            inserted += count;
             coming = later;
         }
         Ok(())
@@ -260,28 +259,28 @@ impl Growing {
         let chosen: Vec<Vec<u32>> = batch
             .par_iter()
             .map_init(new, |(walker, probe), &node| {
-                goes_on(cancel)?;
+                check_cancelled(cancel)?;
                 codes.probe(node, probe);
                 let among = Among { codes, probe };
-                let found = walker.walk(&layers, &among, EFFORT, usize::MAX, &|_| true);
-                Ok(choose(&codes, &found.unwrap_or_default(), CHOSEN, probe))
+                let found = walker.walk(&layers, &among, EF_CONSTRUCTION, usize::MAX, &|_| true);
+                Ok(choose(&codes, &found.unwrap_or_default(), M, probe))
             })
             .collect::<Result<_, IndexError>>()?;
         let mut links: Vec<(u32, u32)> = Vec::new();
-        for (&node, neighbours) in batch.iter().zip(&chosen) {
-            self.set_row(node, neighbours);
-            links.extend(neighbours.iter().map(|&neighbour| (neighbour, node)));
+        for (&node, neighbors) in batch.iter().zip(&chosen) {
+            self.set_row(node, neighbors);
+            links.extend(neighbors.iter().map(|&neighbor| (neighbor, node)));
         }
         links.par_sort_unstable();
         let by_node: Vec<&[(u32, u32)]> = links.chunk_by(|one, next| one.0 == next.0).collect();
         let linked: Vec<(u32, Vec<u32>)> = by_node
             .par_iter()
             .map_init(Probe::default, |probe, links| {
-                goes_on(cancel)?;
+                check_cancelled(cancel)?;
                 let node = links[0].0;
                 let mut row = self.row(node).to_vec();
                 row.extend(links.iter().map(|&(_, newcomer)| newcomer));
-                if row.len() > ROOM {
+                if row.len() > M_MAX_BUILDING {
                     row = self.best_of(node, &row, probe);
                 }
                 Ok((node, row))
@@ -293,28 +292,28 @@ impl Growing {
         Ok(())
     }
 
-    /// The [`DEGREE`] of these neighbours that a node keeps.
-    fn best_of(&self, node: u32, neighbours: &[u32], probe: &mut Probe) -> Vec<u32> {
+    /// The [`M_MAX`] of these neighbors that a node keeps.
+    fn best_of(&self, node: u32, neighbors: &[u32], probe: &mut Probe) -> Vec<u32> {
         let codes = self.codes();
         let mut similarities = Vec::new();
         codes.probe(node, probe);
-        codes.similarities(probe, neighbours, &mut similarities);
-        let pairs = neighbours.iter().zip(similarities);
+        codes.similarities(probe, neighbors, &mut similarities);
+        let pairs = neighbors.iter().zip(similarities);
         let mut found: Vec<Near> = pairs
-            .map(|(&neighbour, similarity)| Near::new(similarity, neighbour))
+            .map(|(&neighbor, similarity)| Near::new(similarity, neighbor))
             .collect();
         found.sort_unstable_by_key(|&near| Reverse(near));
-        choose(&codes, &found, DEGREE, probe)
+        choose(&codes, &found, M_MAX, probe)
     }
 
-    /// The rows of the nodes before `size`, each in order and of [`DEGREE`] at most.
+    /// The rows of the nodes before `size`, each in order and of [`M_MAX`] at most.
     fn finished_rows(&self, size: usize, cancel: &AtomicBool) -> Result<Vec<u32>, IndexError> {
-        let mut finished = vec![NO_NODE; size * DEGREE];
-        let rows = finished.par_chunks_mut(DEGREE).enumerate();
+        let mut finished = vec![NO_NODE; size * M_MAX];
+        let rows = finished.par_chunks_mut(M_MAX).enumerate();
         rows.try_for_each_init(Probe::default, |probe, (node, finished)| {
-            goes_on(cancel)?;
+            check_cancelled(cancel)?;
             let row = self.row(node as u32);
-            let kept = match row.len() > DEGREE {
+            let kept = match row.len() > M_MAX {
                 true => &self.best_of(node as u32, row, probe),
                 false => row,
             };
@@ -326,9 +325,9 @@ impl Growing {
     }
 }
 
-/// Of some nodes, best first, those that are nearer to what they were found for than to any that
-/// is chosen before them, `limit` at most: so links go in all directions, not into one crowd
-/// (algorithm 4 of the paper). `probe` is room to work in.
+/// Of some nodes, best first, those that are nearer to what they were found for than to any chosen
+/// before them, `limit` at most: so links go in all directions, not into one cluster
+/// (algorithm 4 of the paper). `probe` is scratch space.
 fn choose(codes: &Codes<'_>, found: &[Near], limit: usize, probe: &mut Probe) -> Vec<u32> {
     let mut chosen = Vec::with_capacity(limit);
     for near in found {
@@ -343,7 +342,7 @@ fn choose(codes: &Codes<'_>, found: &[Near], limit: usize, probe: &mut Probe) ->
     chosen
 }
 
-/// A number that has nothing to do with that of its neighbours.
+/// A number unrelated to those of similar nodes.
 fn scattered(node: u32) -> u64 {
     ken_random::mixed((u64::from(node) + 1).wrapping_mul(ken_random::STEP))
 }

@@ -1,8 +1,7 @@
-//! Vectors in one byte per number, as the graph is walked by: a quarter of the memory to fetch.
+//! Vectors in one byte per number, by which the graph is walked: a quarter of the memory to fetch.
 //!
-//! A row is scaled by its own largest number. Products of codes are whole numbers, exact and in no
-//! order of their own, so every processor gives the same; they stand for the real ones to about
-//! three digits, and whoever wants more looks at the vectors themselves.
+//! A row is scaled by its own largest number. Products of codes are integers, so their sums are exact
+//! and the same on every processor. They approximate the real ones to about three digits.
 
 use super::walk::Similarity;
 use crate::dense::vectors::quantize;
@@ -10,9 +9,9 @@ use crate::dense::vectors::quantize;
 /// Codes that are multiplied in one go.
 const LANES: usize = 32;
 
-/// A row is fetched ahead only this far, in bytes; the processor guesses the rest by itself.
+/// A row is prefetched only this far, in bytes; the processor predicts the rest.
 #[cfg(target_arch = "x86_64")]
-const FETCHED_AHEAD: usize = 512;
+const PREFETCHED: usize = 512;
 
 /// The codes of some nodes.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +39,7 @@ impl Probe {
         probe
     }
 
-    /// Makes this the probe of another vector; `codes` is room to work in.
+    /// Makes this the probe of another vector; `codes` is scratch space.
     pub(super) fn set(&mut self, vector: &[f32], codes: &mut Vec<i8>) {
         codes.resize(vector.len(), 0);
         self.scale = quantize(vector, codes);
@@ -73,8 +72,7 @@ impl Codes<'_> {
         probe.widen(self.row(node));
     }
 
-    /// Writes how similar the probe is to each of the `nodes`, the larger the more, into
-    /// `similarities`, in place of what stood there.
+    /// Replaces `similarities` by those of the probe to each of the `nodes`; larger is more similar.
     pub(super) fn similarities(&self, probe: &Probe, nodes: &[u32], similarities: &mut Vec<f32>) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
@@ -101,7 +99,7 @@ impl Codes<'_> {
     }
 }
 
-/// A probe among nodes in codes.
+/// A probe, and the nodes that it is compared with.
 pub(super) struct Among<'a> {
     pub(super) codes: Codes<'a>,
     pub(super) probe: &'a Probe,
@@ -132,7 +130,7 @@ fn any_above_avx2(codes: &Codes<'_>, probe: &Probe, nodes: &[u32], bound: f32) -
 fn similarities_with(codes: &Codes<'_>, probe: &Probe, nodes: &[u32], out: &mut Vec<f32>) {
     out.clear();
     for &node in nodes {
-        fetch_ahead(codes.row(node));
+        prefetch(codes.row(node));
     }
     for &node in nodes {
         out.push(similarity(codes, probe, node));
@@ -173,12 +171,11 @@ fn dot(wide: &[i16], codes: &[i8]) -> i32 {
     sum
 }
 
-/// Asks for a row that is going to be read. Rows lie far apart, so that the walk would else wait
-/// for the memory most of its time.
+/// Prefetches a row. Rows are far apart, so the walk would otherwise mostly wait for the memory.
 #[inline(always)]
-fn fetch_ahead(row: &[i8]) {
+fn prefetch(row: &[i8]) {
     #[cfg(target_arch = "x86_64")]
-    for line in row.chunks(64).take(FETCHED_AHEAD / 64) {
+    for line in row.chunks(64).take(PREFETCHED / 64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a hint, which reads nothing; the address is that of a slice that is borrowed.
         #[allow(unsafe_code)]

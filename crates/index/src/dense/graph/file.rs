@@ -1,11 +1,11 @@
 //! The file `vectors.graph`: how a graph is written, and checked when it is opened.
 //!
 //! Little-endian. A header of 64 bytes: the eight letters `kengraph`; as u32 the version of the
-//! layout, the neighbours of a node, the dimensions and the kind of the codes; as u64 the passages
+//! layout, the neighbors of a node, the dimensions and the kind of the codes; as u64 the passages
 //! and the nodes; zeros. Then, each at a multiple of 64 bytes: of kind 0 the codes, i8
 //! `[nodes, dimensions]`, and their scales, f32 `[nodes]`; of kind 1 the centroids, f32
 //! `[parts, 256, 4]`, and the codes, u8 `[nodes, parts]`, where a vector has a part for every four
-//! dimensions; the neighbours of each layer, u32 `[nodes of the layer, neighbours]`, that of all
+//! dimensions; the neighbors of each layer, u32 `[nodes of the layer, neighbors]`, that of all
 //! nodes first, filled up with 2^32 - 1; where the passages of each node begin, u32 `[nodes + 1]`;
 //! the ordinals of the passages, u32 `[passages]`.
 //!
@@ -21,7 +21,7 @@ use ken_storage::Mapped;
 
 use super::build::layer_sizes;
 use super::codes::Codes;
-use super::product::{self, ProductCodes};
+use super::pq::{self, PqCodes};
 use super::walk::Layer;
 use crate::IndexError;
 
@@ -61,7 +61,7 @@ enum CodesLayout {
         numbers: Range<usize>,
         scales: Range<usize>,
     },
-    Product {
+    Pq {
         centroids: Range<usize>,
         codes: Range<usize>,
     },
@@ -73,7 +73,7 @@ pub(super) enum StoredCodes<'a> {
     /// One byte a number.
     Bytes(Codes<'a>),
     /// One byte for four numbers.
-    Product(ProductCodes<'a>),
+    Pq(PqCodes<'a>),
 }
 
 impl Layout {
@@ -96,11 +96,11 @@ impl Layout {
                     numbers: part(nodes, dimensions)?,
                     scales: part(nodes, 4)?,
                 },
-                Kind::Product => {
-                    let parts = product::parts(dimensions);
-                    CodesLayout::Product {
-                        centroids: part(parts, product::CENTROIDS * product::PART * 4)?,
-                        codes: part(nodes, parts)?,
+                Kind::Pq => {
+                    let subspaces = pq::subspaces(dimensions);
+                    CodesLayout::Pq {
+                        centroids: part(subspaces, pq::CENTROIDS * pq::CODE_DIMENSIONS * 4)?,
+                        codes: part(nodes, subspaces)?,
                     }
                 }
             },
@@ -118,7 +118,7 @@ impl Layout {
 #[derive(Clone, Copy)]
 enum Kind {
     Bytes = 0,
-    Product = 1,
+    Pq = 1,
 }
 
 struct Header {
@@ -157,7 +157,7 @@ impl Header {
             dimensions: half(16),
             kind: match half(20) {
                 0 => Kind::Bytes,
-                1 => Kind::Product,
+                1 => Kind::Pq,
                 other => return Err(format!("its codes are of the unknown kind {other}")),
             },
             passages: word(24),
@@ -173,7 +173,7 @@ impl Header {
             ))
         } else if header.nodes == 0 || header.nodes > header.passages || header.degree == 0 {
             let (nodes, degree) = (header.nodes, header.degree);
-            Err(format!("it has {nodes} nodes of {degree} neighbours"))
+            Err(format!("it has {nodes} nodes of {degree} neighbors"))
         } else {
             Ok(header)
         }
@@ -203,9 +203,9 @@ pub(super) fn write(
             Kind::Bytes,
             [bytemuck::cast_slice(numbers), bytemuck::cast_slice(scales)],
         ),
-        StoredCodes::Product(ProductCodes {
+        StoredCodes::Pq(PqCodes {
             centroids, codes, ..
-        }) => (Kind::Product, [bytemuck::cast_slice(centroids), codes]),
+        }) => (Kind::Pq, [bytemuck::cast_slice(centroids), codes]),
     };
     let header = Header {
         degree: degree as u32,
@@ -284,10 +284,10 @@ impl GraphFile {
                 scales: self.part(scales),
                 dimensions,
             }),
-            CodesLayout::Product { centroids, codes } => StoredCodes::Product(ProductCodes {
+            CodesLayout::Pq { centroids, codes } => StoredCodes::Pq(PqCodes {
                 centroids: self.part(centroids),
                 codes: self.part(codes),
-                parts: product::parts(dimensions),
+                subspaces: pq::subspaces(dimensions),
             }),
         }
     }

@@ -1,14 +1,14 @@
-//! A graph of neighbours over the vectors of a large segment (HNSW), which finds nearly all of the
-//! nearest by looking at few.
+//! A graph of neighbors over the vectors of a large segment (HNSW), which finds nearly all of the
+//! nearest by visiting few.
 //!
-//! The walk ranks by coarse copies of the vectors that stand in the graph's own file: a byte a
-//! number, or, where the vectors are to stay on disk, a byte for four. What it finds is scored by
-//! the vectors themselves, so results carry exact scores.
+//! The walk ranks by quantized copies of the vectors in the graph's own file: a byte a number, or,
+//! where the vectors stay on disk, a byte for four (PQ). What it finds is scored again by the vectors
+//! themselves, so scores are exact.
 
 mod build;
 mod codes;
 mod file;
-mod product;
+mod pq;
 mod walk;
 
 use std::cell::Cell;
@@ -17,26 +17,26 @@ use std::sync::atomic::AtomicBool;
 
 use self::codes::{Among, Codes, Probe};
 use self::file::{GraphFile, Parts, StoredCodes};
-use self::product::{ProductCodes, ProductProbe};
+use self::pq::{PqCodes, PqProbe};
 use self::walk::{Similarity, Walker};
-use super::layout::DEGREE;
+use super::layout::M_MAX;
 use super::{RowBuffer, SegmentVectors};
 use crate::IndexError;
 use crate::dot::dot_rows;
 use crate::top_k::{Place, TopK};
 
-/// Nodes that are looked at for each that is found, about; a measured number, which decides when a
-/// filter leaves so few that a scan is quicker.
-const LOOKED_AT_PER_FOUND: usize = 16;
+/// About how many nodes are visited for each that is found, as measured. It decides when a filter
+/// leaves so few passages that a scan is faster.
+const VISITED_PER_FOUND: usize = 16;
 
 /// The graph of a segment's vectors.
 #[derive(Debug)]
 pub(crate) struct Graph(GraphFile);
 
-/// What a walk is to find.
-pub(super) struct Wanted<'a> {
+/// What to find in a graph.
+pub(super) struct GraphQuery<'a> {
     /// `[dimensions]`
-    pub(super) query: &'a [f32],
+    pub(super) vector: &'a [f32],
     pub(super) k: usize,
     /// The number of the segment in the corpus.
     pub(super) segment: u32,
@@ -50,16 +50,15 @@ pub(super) enum Ranking {
     /// A byte a number: close to the vectors.
     Bytes,
     /// A byte for four numbers: small.
-    Product,
+    Pq,
 }
 
 impl Ranking {
-    /// How many of the nearest the walk keeps track of, to return `k`: the more, the fewer it
-    /// misses.
-    fn effort(self, k: usize) -> usize {
+    /// How many of the nearest the walk keeps, to return `k`: the more, the fewer it misses.
+    fn ef_search(self, k: usize) -> usize {
         match self {
             Self::Bytes => k.saturating_mul(4).max(80),
-            Self::Product => k.saturating_mul(16).max(256),
+            Self::Pq => k.saturating_mul(16).max(256),
         }
     }
 }
@@ -97,12 +96,12 @@ impl Graph {
                 scales: &built.scales,
                 dimensions,
             }),
-            Ranking::Product => {
-                compressed = product::compress(vectors, &built.first_passages(), cancel)?;
-                StoredCodes::Product(ProductCodes {
+            Ranking::Pq => {
+                compressed = pq::compress(vectors, &built.first_passages(), cancel)?;
+                StoredCodes::Pq(PqCodes {
                     centroids: &compressed.centroids,
                     codes: &compressed.codes,
-                    parts: product::parts(dimensions),
+                    subspaces: pq::subspaces(dimensions),
                 })
             }
         };
@@ -112,36 +111,36 @@ impl Graph {
             starts: &built.starts,
             ordinals: &built.ordinals,
         };
-        file::write(dir, &parts, DEGREE, dimensions)
+        file::write(dir, &parts, M_MAX, dimensions)
     }
 
-    /// What its walk ranks by.
+    /// What the walk ranks by.
     pub(super) fn ranking(&self) -> Ranking {
         match self.0.codes() {
             StoredCodes::Bytes(_) => Ranking::Bytes,
-            StoredCodes::Product(_) => Ranking::Product,
+            StoredCodes::Pq(_) => Ranking::Pq,
         }
     }
 
-    /// Nearly the best `k` live passages. `None` where a scan of the live ones is the better way:
-    /// where they are few, or far from all that is near to the query.
+    /// Nearly the best `k` live passages. `None` where a scan of the live ones is faster: where they are
+    /// few, or far from everything near the query.
     ///
     /// # Errors
     /// Where the vectors cannot be read.
     pub(super) fn search(
         &self,
         vectors: &SegmentVectors,
-        wanted: &Wanted<'_>,
+        query: &GraphQuery<'_>,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
         match self.0.codes() {
             StoredCodes::Bytes(codes) => {
-                let probe = &Probe::of(wanted.query);
-                self.search_by(&Among { codes, probe }, vectors, wanted, is_live)
+                let probe = &Probe::of(query.vector);
+                self.search_by(&Among { codes, probe }, vectors, query, is_live)
             }
-            StoredCodes::Product(codes) => {
-                let probe = ProductProbe::of(codes, wanted.query);
-                self.search_by(&probe, vectors, wanted, is_live)
+            StoredCodes::Pq(codes) => {
+                let probe = PqProbe::of(codes, query.vector);
+                self.search_by(&probe, vectors, query, is_live)
             }
         }
     }
@@ -150,26 +149,24 @@ impl Graph {
         &self,
         probe: &impl Similarity,
         vectors: &SegmentVectors,
-        wanted: &Wanted<'_>,
+        query: &GraphQuery<'_>,
         is_live: &impl Fn(Place) -> bool,
     ) -> Result<Option<TopK>, IndexError> {
-        let &Wanted {
-            query,
+        let &GraphQuery {
+            vector,
             k,
             segment,
             live_count,
-        } = wanted;
-        let effort = self.ranking().effort(k);
+        } = query;
+        let ef = self.ranking().ef_search(k);
         let (starts, ordinals) = self.0.passages();
         let nodes = starts.len().saturating_sub(1);
-        let looked_at = effort
-            .saturating_mul(LOOKED_AT_PER_FOUND)
-            .saturating_mul(nodes);
-        if looked_at > live_count.saturating_mul(live_count) {
+        let visited = ef.saturating_mul(VISITED_PER_FOUND).saturating_mul(nodes);
+        if visited > live_count.saturating_mul(live_count) {
             return Ok(None);
         }
-        // Each passage belongs to one node. Where nodes share them, which only a damaged graph says,
-        // this ends before it takes too long.
+        // Each passage belongs to one node. Only a damaged graph shares them among nodes; then this
+        // ends before it takes too long.
         let left = Cell::new(Some(ordinals.len()));
         let passages = |node: u32| {
             let bounds = starts.get(node as usize..).and_then(|at| at.first_chunk());
@@ -187,11 +184,11 @@ impl Graph {
         };
         let shared = || self.0.damaged("it gives passages to more than one node");
         let layers = self.0.layers();
-        let found = Walker::default().walk(&layers, probe, effort, live_count, &|node| {
+        let found = Walker::default().walk(&layers, probe, ef, live_count, &|node| {
             live(node).next().is_some()
         });
         left.replace(Some(ordinals.len())).ok_or_else(shared)?;
-        let Some(found) = found.filter(|found| found.len() >= effort.min(nodes)) else {
+        let Some(found) = found.filter(|found| found.len() >= ef.min(nodes)) else {
             return Ok(None);
         };
         // Sorted, they are read in the order of the file; a damaged graph may name one twice.
@@ -204,7 +201,7 @@ impl Graph {
         let (mut scores, mut buffer) = (Vec::new(), RowBuffer::default());
         for place in places {
             let row = vectors.row(place.ordinal as usize, &mut buffer)?;
-            dot_rows(row, query, &mut scores);
+            dot_rows(row, vector, &mut scores);
             for &score in &scores {
                 best.offer(score, place, |_| true);
             }

@@ -1,13 +1,13 @@
-//! The walk through a graph, from a node that is near to one that is nearer: the search of the
-//! paper on hierarchical navigable small worlds (Malkov and Yashunin 2016, algorithms 2 and 5).
+//! The walk through a graph, from near nodes to nearer ones: the search of the paper on hierarchical
+//! navigable small worlds (Malkov and Yashunin 2016, algorithms 2 and 5).
 //!
-//! How near a node is it is told. Nothing here panics on a damaged graph: a neighbour that is none
-//! ends its row.
+//! The caller computes similarities. Nothing here panics on a damaged graph: an invalid neighbor ends
+//! its row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What fills a row of neighbours behind the last one.
+/// Fills a row of neighbors after the last one.
 pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// A node with its similarity to what is searched for, in one number: the larger the more similar,
@@ -42,7 +42,7 @@ impl Near {
     }
 }
 
-/// The neighbours of the nodes from 0 on.
+/// The neighbors of the nodes from 0 on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer<'a> {
     /// `[nodes, degree]`, filled up with [`NO_NODE`]
@@ -55,22 +55,21 @@ impl<'a> Layer<'a> {
         self.rows.len() / self.degree
     }
 
-    pub(super) fn neighbours(&self, node: u32) -> impl Iterator<Item = u32> + use<'a> {
+    pub(super) fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + use<'a> {
         let (start, nodes) = (node as usize * self.degree, self.nodes());
         let row = self.rows.get(start..start + self.degree);
         let row = row.unwrap_or_default().iter().copied();
-        row.take_while(move |&neighbour| (neighbour as usize) < nodes)
+        row.take_while(move |&neighbor| (neighbor as usize) < nodes)
     }
 }
 
 /// What is searched for, as it compares with nodes.
 pub(super) trait Similarity {
-    /// Writes how similar it is to each of the `nodes`, the larger the more, into `similarities`,
-    /// in place of what stood there.
+    /// Replaces `similarities` by those to each of the `nodes`; larger is more similar.
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>);
 }
 
-/// The room that a walk works in, for one walk after another.
+/// The buffers of a walk, reused by the next.
 #[derive(Debug, Default)]
 pub(super) struct Walker {
     /// One bit for each node.
@@ -83,23 +82,23 @@ pub(super) struct Walker {
 }
 
 impl Walker {
-    /// The `effort` nodes nearest to what is searched for, best first, of those that are `wanted`;
-    /// the others are walked through. `None` where more than `budget` nodes had to be looked at.
-    /// All nodes are in the first of the `layers`, ever fewer in those above, node 0 in each.
+    /// The `ef` nodes nearest to what is searched for, best first, of those that are `accepted`; the
+    /// others are walked through. `None` where more than `budget` nodes had to be visited. All nodes
+    /// are in the first of the `layers`, ever fewer in those above, node 0 in each.
     pub(super) fn walk(
         &mut self,
         layers: &[Layer<'_>],
         probe: &impl Similarity,
-        effort: usize,
+        ef: usize,
         budget: usize,
-        wanted: &impl Fn(u32) -> bool,
+        accepted: &impl Fn(u32) -> bool,
     ) -> Option<Vec<Near>> {
         let (bottom, above) = layers.split_first()?;
         let from = self.nearest(above, probe)?;
-        self.search(bottom, probe, from, effort, budget, wanted)
+        self.search(bottom, probe, from, ef, budget, accepted)
     }
 
-    /// A node near to what is searched for, found by going straight ahead.
+    /// A node near to what is searched for, found greedily.
     pub(super) fn nearest(
         &mut self,
         layers: &[Layer<'_>],
@@ -113,12 +112,12 @@ impl Walker {
         Some(at)
     }
 
-    /// From neighbour to nearer neighbour, until there is none.
+    /// From neighbor to nearer neighbor, until there is none.
     fn descend(&mut self, layer: &Layer<'_>, probe: &impl Similarity, from: Near) -> Near {
         let mut at = from;
         loop {
             self.fresh.clear();
-            self.fresh.extend(layer.neighbours(at.node()));
+            self.fresh.extend(layer.neighbors(at.node()));
             probe.to_nodes(&self.fresh, &mut self.similarities);
             let nearest = self.fresh_ones().max();
             match nearest {
@@ -138,36 +137,36 @@ impl Walker {
         layer: &Layer<'_>,
         probe: &impl Similarity,
         from: Near,
-        effort: usize,
+        ef: usize,
         budget: usize,
-        wanted: &impl Fn(u32) -> bool,
+        accepted: &impl Fn(u32) -> bool,
     ) -> Option<Vec<Near>> {
         self.seen.clear();
         self.seen.resize(layer.nodes().div_ceil(64), 0);
         self.open.clear();
         self.best.clear();
         self.see(from.node());
-        let mut bound = self.take(from, effort, wanted);
-        let mut looked_at = 1;
+        let mut bound = self.take(from, ef, accepted);
+        let mut visited = 1;
         while let Some(at) = self.open.pop() {
             if at < bound {
                 break;
             }
             self.fresh.clear();
-            for neighbour in layer.neighbours(at.node()) {
-                if self.see(neighbour) {
-                    self.fresh.push(neighbour);
+            for neighbor in layer.neighbors(at.node()) {
+                if self.see(neighbor) {
+                    self.fresh.push(neighbor);
                 }
             }
-            looked_at += self.fresh.len();
-            if looked_at > budget {
+            visited += self.fresh.len();
+            if visited > budget {
                 return None;
             }
             probe.to_nodes(&self.fresh, &mut self.similarities);
             for index in 0..self.fresh.len() {
                 let near = Near::new(self.similarities[index], self.fresh[index]);
                 if near > bound {
-                    bound = self.take(near, effort, wanted);
+                    bound = self.take(near, ef, accepted);
                 }
             }
         }
@@ -176,7 +175,7 @@ impl Walker {
         Some(best)
     }
 
-    /// Marks a node, and tells whether it is seen for the first time.
+    /// Marks a node. Returns whether it is seen for the first time.
     fn see(&mut self, node: u32) -> bool {
         let Some(word) = self.seen.get_mut(node as usize / 64) else {
             return false;
@@ -187,19 +186,19 @@ impl Walker {
         is_new
     }
 
-    /// Keeps a node to go on from, and as a result where it is wanted. Returns what the next ones
-    /// have to surpass.
-    fn take(&mut self, near: Near, effort: usize, wanted: &impl Fn(u32) -> bool) -> Near {
+    /// Keeps a node to continue from, and as a result where it is accepted. Returns what the next ones
+    /// have to exceed.
+    fn take(&mut self, near: Near, ef: usize, accepted: &impl Fn(u32) -> bool) -> Near {
         self.open.push(near);
-        if wanted(near.node()) {
-            if self.best.len() < effort {
+        if accepted(near.node()) {
+            if self.best.len() < ef {
                 self.best.push(Reverse(near));
             } else if let Some(mut worst) = self.best.peek_mut() {
                 *worst = Reverse(near);
             }
         }
         match self.best.peek() {
-            Some(&Reverse(worst)) if self.best.len() >= effort => worst,
+            Some(&Reverse(worst)) if self.best.len() >= ef => worst,
             _ => Near::FAR,
         }
     }

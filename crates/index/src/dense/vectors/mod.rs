@@ -39,9 +39,9 @@ pub struct SegmentVectors {
 /// How the file is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Mapped: what is used stays in memory as long as there is room.
+    /// Mapped: what is used stays in memory as long as there is enough of it.
     Mapped,
-    /// Read where it is needed, into room of the caller's. Elsewhere than on Unix it is mapped.
+    /// Read where it is needed, into a buffer of the caller. Mapped on other systems than Unix.
     Read,
 }
 
@@ -67,7 +67,7 @@ impl Bytes {
     }
 }
 
-/// Room to read rows into, for one reading after another.
+/// A reusable buffer for rows.
 #[derive(Debug, Default)]
 pub struct RowBuffer {
     bytes: Vec<u8>,
@@ -83,7 +83,7 @@ impl SegmentVectors {
         Self::open_for(Access::Mapped, dir, passages, dimensions)
     }
 
-    /// As [`SegmentVectors::open`], reached as it is said.
+    /// As [`SegmentVectors::open`], with this access.
     pub(super) fn open_for(
         access: Access,
         dir: &Path,
@@ -167,7 +167,7 @@ impl SegmentVectors {
         Ok(&buffer.numbers)
     }
 
-    /// Tells the system which rows are going to be read, so that it fetches them all at once.
+    /// Has the system prefetch rows that are about to be read.
     pub(super) fn expect(&self, passages: impl Iterator<Item = usize>) {
         #[cfg(target_os = "linux")]
         if let Bytes::Read(file) = &self.bytes

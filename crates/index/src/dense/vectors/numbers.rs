@@ -9,7 +9,7 @@ use crate::dense::VectorType;
 const LARGEST: f32 = 127.0;
 
 impl VectorType {
-    /// The bytes of a vector; the most there is, where they are beyond any file. In front of the bytes of int8 stands their scale, an f32.
+    /// The bytes of a vector, saturating. Those of int8 come after their scale, an f32.
     pub(super) fn row_bytes(self, dimensions: usize) -> usize {
         match self {
             Self::F32 => dimensions.saturating_mul(size_of::<f32>()),
@@ -37,7 +37,7 @@ impl VectorType {
         }
     }
 
-    /// Reads whole rows from `bytes` into `numbers`, which has room for just so many.
+    /// Reads whole rows from `bytes` into `numbers`, which holds exactly as many.
     pub(super) fn decode(self, bytes: &[u8], dimensions: usize, numbers: &mut [f32]) {
         match self {
             Self::F32 => bytemuck::cast_slice_mut(numbers).copy_from_slice(bytes),

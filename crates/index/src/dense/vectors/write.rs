@@ -13,7 +13,7 @@ pub(crate) struct VectorWriter {
     path: PathBuf,
     file: BufWriter<File>,
     vector_type: VectorType,
-    /// Room for one row.
+    /// A buffer for one row.
     bytes: Vec<u8>,
 }
 

@@ -1,10 +1,10 @@
-//! Vectors in one byte for every four numbers, as a graph on disk is walked by: product
-//! quantization (Jégou, Douze and Schmid 2011), as in DiskANN (Subramanya and others 2019).
+//! Vectors in one byte for every four numbers, by which a graph on disk is walked: product
+//! quantization (PQ; Jégou, Douze and Schmid 2011), as in DiskANN (Subramanya and others 2019).
 //!
-//! A vector is cut into parts of four numbers, the last filled up with zeros, and of each part
-//! only the number of the nearest of 256 centroids is kept. The product of a query with each
-//! centroid is computed once; that with a vector is then a sum from a table. It is coarse: whoever
-//! finds by it looks at the vectors themselves before choosing.
+//! A vector is cut into subvectors of four numbers, the last padded with zeros, and each is coded by
+//! the nearest of 256 centroids of its subspace. The products of a query with all centroids are
+//! computed once; that with a vector is then a sum from a table. It is coarse, so results are scored
+//! again by the vectors themselves.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,76 +12,78 @@ use rayon::prelude::*;
 
 use super::walk::Similarity;
 use crate::IndexError;
-use crate::dense::{RowBuffer, SegmentVectors, goes_on};
+use crate::dense::{RowBuffer, SegmentVectors, check_cancelled};
 
-/// Numbers of a part.
-pub(super) const PART: usize = 4;
+/// Numbers of a subvector.
+pub(super) const CODE_DIMENSIONS: usize = 4;
 
-/// Centroids of a part: as many as a byte can name.
+/// Centroids of a subspace: as many as a byte can name.
 pub(super) const CENTROIDS: usize = 256;
 
-/// Vectors that the centroids are learned from, at most.
-const LEARNED_FROM: usize = 16_384;
+/// The most vectors that the centroids are trained on.
+const TRAINING_VECTORS: usize = 16_384;
 
-/// Rounds of k-means.
-const ROUNDS: usize = 8;
+/// Iterations of k-means.
+const ITERATIONS: usize = 8;
 
-type Part = [f32; PART];
+type Subvector = [f32; CODE_DIMENSIONS];
 
-/// The parts of a vector.
-pub(super) fn parts(dimensions: usize) -> usize {
-    dimensions.div_ceil(PART)
+/// The number of subspaces.
+pub(super) fn subspaces(dimensions: usize) -> usize {
+    dimensions.div_ceil(CODE_DIMENSIONS)
 }
 
-/// Vectors in codes, with what the codes mean.
+/// Encoded vectors with their centroids.
 pub(super) struct Compressed {
-    /// `[parts, 256, 4]`
+    /// `[subspaces, 256, 4]`
     pub(super) centroids: Vec<f32>,
-    /// `[nodes, parts]`
+    /// `[nodes, subspaces]`
     pub(super) codes: Vec<u8>,
 }
 
-/// The codes of some nodes, with what they mean.
+/// The codes of some nodes with their centroids.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ProductCodes<'a> {
-    /// `[parts, 256, 4]`
+pub(super) struct PqCodes<'a> {
+    /// `[subspaces, 256, 4]`
     pub(super) centroids: &'a [f32],
-    /// `[nodes, parts]`
+    /// `[nodes, subspaces]`
     pub(super) codes: &'a [u8],
-    pub(super) parts: usize,
+    pub(super) subspaces: usize,
 }
 
-/// Learns centroids from some of the vectors and puts all into codes, on all threads. The same
-/// vectors give the same codes. `passages` are the ordinals to take, in the order of the nodes.
+/// Trains centroids on some of the vectors and encodes all, on all threads. The same vectors give the
+/// same codes. `passages` are the ordinals to take, in the order of the nodes.
 pub(super) fn compress(
     vectors: &SegmentVectors,
     passages: &[u32],
     cancel: &AtomicBool,
 ) -> Result<Compressed, IndexError> {
-    let parts = parts(vectors.dimensions());
-    let step = passages.len().div_ceil(LEARNED_FROM).max(1);
-    let mut sample: Vec<Vec<Part>> = vec![Vec::new(); parts];
+    let subspaces = subspaces(vectors.dimensions());
+    let step = passages.len().div_ceil(TRAINING_VECTORS).max(1);
+    let mut sample: Vec<Vec<Subvector>> = vec![Vec::new(); subspaces];
     let mut buffer = RowBuffer::default();
     for &passage in passages.iter().step_by(step) {
-        goes_on(cancel)?;
+        check_cancelled(cancel)?;
         let vector = vectors.row(passage as usize, &mut buffer)?;
-        for (sample, part) in sample.iter_mut().zip(cut(vector)) {
-            sample.push(part);
+        for (sample, subvector) in sample.iter_mut().zip(subvectors(vector)) {
+            sample.push(subvector);
         }
     }
-    let centroids: Vec<Vec<Part>> = sample
+    let centroids: Vec<Vec<Subvector>> = sample
         .par_iter()
-        .map(|sample| goes_on(cancel).map(|()| learn(sample)))
+        .map(|sample| check_cancelled(cancel).map(|()| train(sample)))
         .collect::<Result<_, _>>()?;
-    let mut codes = vec![0; passages.len() * parts];
+    let mut codes = vec![0; passages.len() * subspaces];
     codes
-        .par_chunks_mut(parts.max(1))
+        .par_chunks_mut(subspaces.max(1))
         .zip(passages)
         .try_for_each_init(RowBuffer::default, |buffer, (codes, &passage)| {
-            goes_on(cancel)?;
+            check_cancelled(cancel)?;
             let vector = vectors.row(passage as usize, buffer)?;
-            for ((code, part), centroids) in codes.iter_mut().zip(cut(vector)).zip(&centroids) {
-                *code = nearest(centroids, part) as u8;
+            for ((code, subvector), centroids) in
+                codes.iter_mut().zip(subvectors(vector)).zip(&centroids)
+            {
+                *code = nearest(centroids, subvector) as u8;
             }
             Ok::<_, IndexError>(())
         })?;
@@ -91,32 +93,32 @@ pub(super) fn compress(
     })
 }
 
-/// The parts of a vector, the last filled up with zeros.
-fn cut(vector: &[f32]) -> impl Iterator<Item = Part> {
-    vector.chunks(PART).map(|numbers| {
-        let mut part = [0.0; PART];
-        part[..numbers.len()].copy_from_slice(numbers);
-        part
+/// The subvectors of a vector, the last padded with zeros.
+fn subvectors(vector: &[f32]) -> impl Iterator<Item = Subvector> {
+    vector.chunks(CODE_DIMENSIONS).map(|numbers| {
+        let mut subvector = [0.0; CODE_DIMENSIONS];
+        subvector[..numbers.len()].copy_from_slice(numbers);
+        subvector
     })
 }
 
-/// The centroids of some parts by k-means (Lloyd), from parts that lie evenly in the sample.
-fn learn(sample: &[Part]) -> Vec<Part> {
-    let mut centroids: Vec<Part> = (0..CENTROIDS)
+/// The centroids of a subspace by k-means (Lloyd), starting from evenly spaced members of the sample.
+fn train(sample: &[Subvector]) -> Vec<Subvector> {
+    let mut centroids: Vec<Subvector> = (0..CENTROIDS)
         .map(|centroid| sample.get(centroid * sample.len() / CENTROIDS))
-        .map(|part| part.copied().unwrap_or_default())
+        .map(|subvector| subvector.copied().unwrap_or_default())
         .collect();
-    for _ in 0..ROUNDS {
-        let mut sums = vec![([0.0f64; PART], 0usize); CENTROIDS];
-        for &part in sample {
-            let (sum, count) = &mut sums[nearest(&centroids, part)];
-            for (sum, number) in sum.iter_mut().zip(part) {
+    for _ in 0..ITERATIONS {
+        let mut sums = vec![([0.0f64; CODE_DIMENSIONS], 0usize); CENTROIDS];
+        for &subvector in sample {
+            let (sum, count) = &mut sums[nearest(&centroids, subvector)];
+            for (sum, number) in sum.iter_mut().zip(subvector) {
                 *sum += f64::from(number);
             }
             *count += 1;
         }
         for (centroid, (sum, count)) in centroids.iter_mut().zip(sums) {
-            // One that nothing is near to stays where it is.
+            // One without members stays where it is.
             if count > 0 {
                 *centroid = sum.map(|sum| (sum / count as f64) as f32);
             }
@@ -126,11 +128,11 @@ fn learn(sample: &[Part]) -> Vec<Part> {
 }
 
 /// Which centroid is the nearest, of equals the first.
-fn nearest(centroids: &[Part], part: Part) -> usize {
+fn nearest(centroids: &[Subvector], subvector: Subvector) -> usize {
     let mut best = (f32::INFINITY, 0);
     for (centroid, at) in centroids.iter().enumerate() {
         let mut distance = 0.0;
-        for (x, y) in at.iter().zip(part) {
+        for (x, y) in at.iter().zip(subvector) {
             distance += (x - y) * (x - y);
         }
         if distance < best.0 {
@@ -140,21 +142,23 @@ fn nearest(centroids: &[Part], part: Part) -> usize {
     best.1
 }
 
-/// What is searched for, among nodes in codes.
-pub(super) struct ProductProbe<'a> {
-    codes: ProductCodes<'a>,
-    /// The product of each part with each of its centroids: `[parts, 256]`.
+/// A query, prepared for comparison with codes.
+pub(super) struct PqProbe<'a> {
+    codes: PqCodes<'a>,
+    /// The product of each subvector with each centroid of its subspace: `[subspaces, 256]`.
     table: Vec<[f32; CENTROIDS]>,
 }
 
-impl<'a> ProductProbe<'a> {
+impl<'a> PqProbe<'a> {
     /// The probe of a vector: `[dimensions]`.
-    pub(super) fn of(codes: ProductCodes<'a>, vector: &[f32]) -> Self {
-        let (centroids, _) = codes.centroids.as_chunks::<PART>();
-        let (by_part, _) = centroids.as_chunks::<CENTROIDS>();
-        let table = cut(vector).zip(by_part).map(|(part, centroids)| {
-            centroids.map(|at| at.iter().zip(part).map(|(x, y)| x * y).sum())
-        });
+    pub(super) fn of(codes: PqCodes<'a>, vector: &[f32]) -> Self {
+        let (centroids, _) = codes.centroids.as_chunks::<CODE_DIMENSIONS>();
+        let (by_subspace, _) = centroids.as_chunks::<CENTROIDS>();
+        let table = subvectors(vector)
+            .zip(by_subspace)
+            .map(|(subvector, centroids)| {
+                centroids.map(|at| at.iter().zip(subvector).map(|(x, y)| x * y).sum())
+            });
         Self {
             codes,
             table: table.collect(),
@@ -162,13 +166,13 @@ impl<'a> ProductProbe<'a> {
     }
 }
 
-impl Similarity for ProductProbe<'_> {
+impl Similarity for PqProbe<'_> {
     fn to_nodes(&self, nodes: &[u32], similarities: &mut Vec<f32>) {
-        let parts = self.codes.parts;
+        let subspaces = self.codes.subspaces;
         similarities.clear();
         similarities.extend(nodes.iter().map(|&node| {
-            let start = node as usize * parts;
-            let codes = self.codes.codes.get(start..start + parts);
+            let start = node as usize * subspaces;
+            let codes = self.codes.codes.get(start..start + subspaces);
             let codes = codes.unwrap_or_default();
             // Four sums, so that one addition need not wait for the other.
             let mut sums = [0.0; 4];
@@ -204,13 +208,13 @@ mod tests {
     }
 
     fn similarities(compressed: &Compressed, query: &[f32], nodes: &[u32]) -> Vec<f32> {
-        let codes = ProductCodes {
+        let codes = PqCodes {
             centroids: &compressed.centroids,
             codes: &compressed.codes,
-            parts: parts(query.len()),
+            subspaces: subspaces(query.len()),
         };
         let mut found = Vec::new();
-        ProductProbe::of(codes, query).to_nodes(nodes, &mut found);
+        PqProbe::of(codes, query).to_nodes(nodes, &mut found);
         found
     }
 
