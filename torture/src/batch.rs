@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::process;
 use crate::shim::{Control, Shim};
 use crate::world::KEPT;
 
@@ -17,7 +18,7 @@ use crate::world::KEPT;
 pub fn start(shim: &Shim, world: &str, kind: &str, dir: &Path, number: usize) -> Option<String> {
     let control = dir.join(format!("control-{number}"));
     let _ = Control::create(&control);
-    let mut command = crate::worker::command(world, kind, dir);
+    let mut command = process::command(world, kind, dir);
     shim.watch(&mut command, &dir.join(format!("run-{number}")).join(KEPT));
     command
         .env("TORTURE_CONTROL", &control)

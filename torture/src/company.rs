@@ -13,6 +13,7 @@ use ken_corpus::{Writer, history};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::Outcome;
+use crate::process;
 use crate::random::Random;
 use crate::shim::{Control, Order, Shim, Strike, folder, kinds};
 use crate::world::{Contents, KEPT, make_kept, without_panic};
@@ -55,7 +56,7 @@ pub fn run(shim: &Shim, plan: Plan) -> Outcome {
     // Something is there from the beginning.
     Round(0).take(dir.path()).expect("the first round");
     let control = Control::create(&dir.path().join("control"));
-    let mut readers = crate::worker::command("corpus", "readers", dir.path())
+    let mut readers = process::command("corpus", "readers", dir.path())
         .stderr(Stdio::null())
         .spawn()
         .expect("the readers");
@@ -146,7 +147,7 @@ fn rounds(dir: &Path) -> usize {
 }
 
 fn writer(shim: &Shim, dir: &Path) -> Command {
-    let mut command = crate::worker::command("corpus", "writer", dir);
+    let mut command = process::command("corpus", "writer", dir);
     shim.watch(&mut command, &dir.join(KEPT));
     command.env("TORTURE_CONTROL", dir.join("control"));
     command.stderr(Stdio::null());
@@ -189,7 +190,7 @@ pub fn write(dir: &Path) {
                 continue;
             }
             let _ = fs::write(dir.join("said"), format!("{round:?}: {refusal:?}"));
-            std::process::exit(crate::worker::REFUSED);
+            std::process::exit(process::REFUSED);
         }
         note("rounds");
         if round.is_compaction() {

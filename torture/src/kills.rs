@@ -9,6 +9,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use crate::outcome::Outcome;
+use crate::process;
 use crate::random::Random;
 use crate::shim::{Control, Order, Shim, Strike, folder, kinds};
 use crate::world::{self, Contents, KEPT, World, make_kept, read_taken, without_panic};
@@ -114,7 +115,7 @@ fn spawn(command: &mut Command) -> Child {
 }
 
 fn command(world: &dyn World, shim: &Shim, dir: &Path) -> Command {
-    let mut command = crate::worker::command(world.name(), "steps", dir);
+    let mut command = process::command(world.name(), "steps", dir);
     shim.watch(&mut command, &dir.join(KEPT));
     command
         .env("TORTURE_CONTROL", dir.join("control"))

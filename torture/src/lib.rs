@@ -16,6 +16,7 @@ pub mod kills;
 #[allow(dead_code)]
 mod loopback;
 pub mod outcome;
+mod process;
 pub mod random;
 pub mod shim;
 pub mod worker;

@@ -1,44 +1,19 @@
-//! The processes that are tortured: they take steps below the preloaded library.
+//! What worker processes do: they take steps below the preloaded library.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use crate::company;
 use crate::crash::log::acknowledged;
 use crate::damage;
 use crate::faults;
+use crate::process::REFUSED;
 use crate::shim::Control;
 use crate::world::Taken;
 use crate::worlds;
 
-/// What a worker that was refused ends with.
-pub const REFUSED: i32 = 3;
-
-/// This program as a worker of some kind.
-///
-/// # Panics
-/// Where the program is not found.
-#[must_use]
-pub fn command(world: &str, kind: &str, dir: &Path) -> Command {
-    let mut command = Command::new(program());
-    command.args(["worker", kind, world]).arg(dir);
-    command
-}
-
-/// The program itself, also from its tests.
-fn program() -> PathBuf {
-    match std::env::var_os("TORTURE_PROGRAM") {
-        Some(program) => program.into(),
-        None => std::env::current_exe().expect("this program"),
-    }
-}
-
-/// Takes the steps that are left, one after the other, and notes each that returns.
-///
-/// # Panics
-/// Where it cannot note them.
-pub fn steps(world: &str, dir: &Path) {
+/// Takes the remaining steps in order, and notes each that returns.
+fn steps(world: &str, dir: &Path) {
     let world = worlds::named(world);
     let mut log = std::env::var_os("TORTURE_LOG").map(|path| {
         let file = std::fs::File::options().append(true).open(path);

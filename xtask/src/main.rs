@@ -52,6 +52,10 @@ pub(crate) const VERBS: &[(&str, &str)] = &[
         "measure dense search at 10,000 to a million vectors, in 1 to 12 shards",
     ),
     (
+        "bench datastore",
+        "measure a policy datastore of 100,000 entries, or of as many as the argument says",
+    ),
+    (
         "torture",
         "lose power, fail calls, kill writers, damage files, read alongside; takes one of \
          crash-states, faults, kills, damage, company, and --count N, --seed S, --minutes M, --out DIR",
@@ -85,6 +89,10 @@ fn run(arguments: &[String]) -> Result<()> {
             bench::index(&root, &Vectors::Files(vectors.into(), queries.into()))
         }
         ["bench", "growth"] => bench::growth(&root),
+        ["bench", "datastore"] => bench::datastore(&root, 100_000),
+        ["bench", "datastore", entries] => {
+            bench::datastore(&root, entries.parse().context("ENTRIES is no number")?)
+        }
         ["torture", rest @ ..] => stages::torture(&root, rest),
         ["tidy"] => stages::tidy(&root),
         ["models"] => {

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use ken_diagnostic::Remedy;
 use ken_storage::{StorageError, io_kind, io_remedy};
 
+use crate::mode::Mode;
+
 const INGEST_AGAIN: &str = "the corpus is damaged: ingest the documents into a new corpus";
 
 /// An error of writing, opening or searching an index.
@@ -51,7 +53,7 @@ pub enum IndexError {
     QueryNotFinite,
     #[error("{mode} search needs the vector of the query")]
     #[diagnostic(remedy = "give the query a vector, or search in the mode lexical")]
-    QueryVectorMissing { mode: crate::Mode },
+    QueryVectorMissing { mode: Mode },
     /// A lexical index cannot be read, or was written in another layout.
     #[error("the lexical index {path} is damaged: {reason}")]
     #[diagnostic(remedy = Remedy::from(INGEST_AGAIN))]
@@ -62,8 +64,6 @@ pub enum IndexError {
         path: PathBuf,
         source: Box<tantivy::TantivyError>,
     },
-    #[error("unknown search mode {received:?} (dense, lexical and hybrid are known)")]
-    UnknownMode { received: String },
     #[error(
         "unknown way to store and search vectors {received:?} (auto, exact, graph and disk are known, each also with :f16 or :int8)"
     )]

@@ -21,7 +21,7 @@ pub use dense::{DenseLayout, DenseSearch, RowBuffer, SegmentVectors, VectorSet, 
 pub use error::IndexError;
 pub use fuse::{fused_depth, reciprocal_rank};
 pub use index::{Found, Hit, Index};
-pub use mode::Mode;
+pub use mode::{Mode, UnknownMode};
 pub use search::Query;
 pub use tokenize::{passage_terms, query_terms};
 pub use write::SegmentWriter;

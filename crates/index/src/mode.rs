@@ -6,8 +6,6 @@ use std::str::FromStr;
 use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
 
-use crate::IndexError;
-
 /// How passages are found and ranked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,12 +25,20 @@ impl fmt::Display for Mode {
     }
 }
 
-impl FromStr for Mode {
-    type Err = IndexError;
+/// A name that is no search mode.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[error("unknown search mode {received:?} (dense, lexical and hybrid are known)")]
+pub struct UnknownMode {
+    /// The given name.
+    pub received: String,
+}
 
-    fn from_str(name: &str) -> Result<Mode, IndexError> {
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(name: &str) -> Result<Mode, UnknownMode> {
         let mode = Self::deserialize(name.into_deserializer());
-        mode.map_err(|_: serde::de::value::Error| IndexError::UnknownMode {
+        mode.map_err(|_: serde::de::value::Error| UnknownMode {
             received: name.to_owned(),
         })
     }

@@ -10,7 +10,8 @@ use milvus::v2::prelude::{
 use crate::connection::{Connection, LONG, SHORT};
 use crate::error::{Failure, MilvusError};
 use crate::identity::{Identity, PROPERTY};
-use crate::schema::{IndexKind, VECTOR, WORD_COUNTS, fields, lexical_index, partition};
+use crate::index_kind::IndexKind;
+use crate::schema::{VECTOR, WORD_COUNTS, fields, lexical_index, partition};
 
 /// The prefix of milvus-lite's version.
 const LITE: &str = "milvus_lite";

@@ -4,7 +4,7 @@ use ken_corpus::{CorpusError, Setting};
 use ken_diagnostic::{Remedy, remedy};
 use ken_index::IndexError;
 
-use crate::schema::IndexKind;
+use crate::index_kind::IndexKind;
 
 /// A corpus could not be pushed to Milvus, or not be searched there.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
@@ -16,6 +16,12 @@ pub enum MilvusError {
         remedy = "write milvus+https:// for a server that encrypts, or use a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
     )]
     TokenInPlainText { server: String },
+    #[error("{address} cannot be used: this program was built without Milvus")]
+    #[diagnostic(
+        kind = "built_without_milvus",
+        remedy = "build it with its feature `milvus`, which is on by default"
+    )]
+    NoClient { address: String },
     #[error("no Milvus server answers at {server}: {reason}")]
     #[diagnostic(
         kind = "milvus_unreachable",

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::{Connection, SHORT};
 use crate::error::MilvusError;
-use crate::schema::IndexKind;
+use crate::index_kind::IndexKind;
 
 /// The name of the property.
 pub(crate) const PROPERTY: &str = "ken";

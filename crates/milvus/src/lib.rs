@@ -2,25 +2,59 @@
 //!
 //! [`push`] brings a collection to the state of a corpus's generation, [`Collection`] searches it
 //! as `ken-index` searches the corpus on disk. This is the only crate that talks to Milvus. It
-//! embeds nothing, and it changes no corpus on disk.
+//! embeds nothing, and it changes no corpus on disk. Without its feature `client` it still parses
+//! addresses, and opening one fails.
+
+// What only the client uses.
+#![cfg_attr(not(feature = "client"), allow(dead_code))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::print_stdout,
+        clippy::print_stderr
+    )
+)]
 
 mod address;
-mod collection;
-mod connection;
-mod create;
 mod error;
-mod facets;
-mod identity;
-mod literal;
-mod push;
-mod row;
-mod schema;
-mod sweep;
+mod index_kind;
+#[cfg(any(test, not(feature = "client")))]
+mod no_client;
+mod pushed;
 mod token;
 
+#[cfg(feature = "client")]
+mod collection;
+#[cfg(feature = "client")]
+mod connection;
+#[cfg(feature = "client")]
+mod create;
+#[cfg(feature = "client")]
+mod facets;
+#[cfg(feature = "client")]
+mod identity;
+#[cfg(feature = "client")]
+mod literal;
+#[cfg(feature = "client")]
+mod push;
+#[cfg(feature = "client")]
+mod row;
+#[cfg(feature = "client")]
+mod schema;
+#[cfg(feature = "client")]
+mod sweep;
+
 pub use address::{AddressError, MilvusAddress};
+#[cfg(feature = "client")]
 pub use collection::Collection;
 pub use error::{Failure, MilvusError};
-pub use push::{Progress, Pushed, push};
-pub use schema::{IndexKind, UnknownIndexKind};
+pub use index_kind::{IndexKind, UnknownIndexKind};
+#[cfg(not(feature = "client"))]
+pub use no_client::{Collection, push};
+#[cfg(feature = "client")]
+pub use push::push;
+pub use pushed::{Progress, Pushed};
 pub use token::Token;

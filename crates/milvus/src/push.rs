@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ken_corpus::{Corpus, CorpusInfo, Segment, Setting};
+use ken_corpus::{Corpus, Segment, Setting};
 use ken_index::{RowBuffer, SegmentVectors};
 use milvus::v2::prelude::{
     ConsistencyLevel, FlushRequest, InsertRequest, QueryRequest, UpsertRequest,
@@ -21,9 +21,11 @@ use crate::connection::{Connection, LONG, PUSH_ATTEMPTS, SHORT};
 use crate::create::{complete_parts, create};
 use crate::error::MilvusError;
 use crate::identity::{Identity, state};
+use crate::index_kind::IndexKind;
 use crate::literal::id_in;
+use crate::pushed::{Progress, Pushed};
 use crate::row::{Row, columns, digest};
-use crate::schema::{DIGEST, ID, IndexKind, PRUNED, partition};
+use crate::schema::{DIGEST, ID, PRUNED, partition};
 use crate::sweep::{of_shard, sweep};
 use crate::token::Token;
 
@@ -35,30 +37,6 @@ const SENT_AT_ONCE: usize = 8 << 20;
 
 /// How often the record of complete segments is written.
 const RECORDED_EVERY: Duration = Duration::from_secs(30);
-
-/// How far a push is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Passages in the collection.
-    pub passages: u64,
-    /// All passages of the corpus, pruned ones included.
-    pub passages_total: u64,
-}
-
-/// What a push did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pushed {
-    /// The counts of the generation that was pushed.
-    pub info: CorpusInfo,
-    /// Passages that were sent.
-    pub sent: u64,
-    /// Passages that were deleted.
-    pub deleted: u64,
-    /// Passages that were there already.
-    pub kept: u64,
-    /// Whether it was stopped before the end.
-    pub interrupted: bool,
-}
 
 /// Brings the collection to the state of the corpus, which is open with all shards. A missing
 /// collection is created, with the requested index. `token` is for a server that requires one. When

@@ -1,15 +1,13 @@
 //! The fields, partitions and indexes of a collection that holds a corpus.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::str::FromStr;
 
 use milvus::v2::prelude::{
     CollectionSchema, DataType, FieldSchema, Function, FunctionType, IndexParam, IndexType,
     MetricType,
 };
-use serde::de::IntoDeserializer;
-use serde::{Deserialize, Serialize};
+
+use crate::index_kind::IndexKind;
 
 /// The passage's id: the primary key.
 pub(crate) const ID: &str = "id";
@@ -41,44 +39,6 @@ pub(crate) const LONGEST_ID: usize = 1_024;
 pub(crate) const MOST_FACETS: usize = 4_096;
 /// The most hits of a search: Milvus's own limit.
 pub(crate) const MOST_HITS: usize = 16_384;
-
-/// How Milvus finds near vectors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IndexKind {
-    /// The server chooses.
-    #[default]
-    AutoIndex,
-    /// A graph in memory.
-    Hnsw,
-    /// A graph on disk, compressed vectors in memory.
-    DiskAnn,
-}
-
-/// No index has this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown index {given:?}: the indexes are diskann, hnsw and autoindex")]
-pub struct UnknownIndexKind {
-    /// What was written.
-    pub given: String,
-}
-
-impl fmt::Display for IndexKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-impl FromStr for IndexKind {
-    type Err = UnknownIndexKind;
-
-    fn from_str(given: &str) -> Result<Self, UnknownIndexKind> {
-        let kind = Self::deserialize(given.into_deserializer());
-        kind.map_err(|_: serde::de::value::Error| UnknownIndexKind {
-            given: given.to_owned(),
-        })
-    }
-}
 
 impl IndexKind {
     /// The vector index.

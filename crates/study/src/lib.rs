@@ -33,7 +33,6 @@ pub mod table;
 pub mod training_examples;
 mod training_page;
 pub mod tuning;
-pub mod world;
 
 use ken_random as random;
 

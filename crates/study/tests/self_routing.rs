@@ -16,7 +16,6 @@ use ken_language::{
     GenerateOptions, GenerateRequest, LanguageModel, Prompt, Sampling, ScoreRequest,
 };
 use ken_model::decoder::{Checkpoint, Decoder, Device, LoadOptions, Origin};
-use ken_study::world::{Size, World, WorldSettings, write_untrained};
 use ken_study::{
     ExamplesError, LabelRule, RoutingExample, RoutingStage, SourceRecord, auroc, make_datastore,
     routing_examples,
@@ -25,6 +24,7 @@ use ken_train::{
     Examples, LoraSettings, MeanOver, Objective, Schedule, TrainSettings, Trainable, Tuning, train,
     write_adapter,
 };
+use ken_world::{Size, World, WorldSettings, write_untrained};
 use serde_json::json;
 use tempfile::TempDir;
 

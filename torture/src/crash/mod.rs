@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use self::disk::{Disk, Draw, Tree};
 use self::log::Call;
 use crate::outcome::{Outcome, Violation};
+use crate::process;
 use crate::random::Random;
 use crate::shim::{Shim, folder};
 use crate::world::{self, Contents, KEPT, World, make_kept};
@@ -55,7 +56,7 @@ pub fn record(world: &dyn World, shim: &Shim) -> Vec<Call> {
     let dir = folder();
     make_kept(dir.path());
     let log = dir.path().join("log");
-    let mut command = crate::worker::command(world.name(), "steps", dir.path());
+    let mut command = process::command(world.name(), "steps", dir.path());
     shim.watch(&mut command, &dir.path().join(KEPT));
     let status = command.env("TORTURE_LOG", &log).status();
     let status = status.expect("the worker");

@@ -1,7 +1,10 @@
-//! `cargo xtask bench model`: ken beside its peers on the same texts, by turns in one run. The peers
-//! come from PyPI into an environment of their own, a download of some gigabytes. `bench index`
-//! and `bench growth` stand in a file of their own.
+//! `cargo xtask bench`: every benchmark. What times private parts of a crate stands there as an ignored
+//! test named `measurement`, which only these verbs run.
+//!
+//! `bench model` measures ken and its peers on the same texts, alternating in one run. The peers come
+//! from PyPI into an environment of their own, a download of some gigabytes.
 
+mod datastore;
 mod index;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{cargo_command, models};
 
+pub(crate) use self::datastore::datastore;
 pub(crate) use self::index::{Vectors, growth, index};
 
 /// The peers, as pip names them.

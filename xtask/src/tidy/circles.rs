@@ -9,25 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::imports::Module;
 use super::{Finding, Tree};
 
-/// The circles that are left: a crate, and the files below its `src`. No file may be added, and one
-/// that is in no circle any more has to be struck off.
-const KNOWN: &[(&str, &str)] = &[
-    ("crates/index", "error.rs mode.rs"),
-    (
-        "torture",
-        "batch.rs company.rs damage/mod.rs faults.rs worker.rs",
-    ),
-];
-
 /// How many re-exports are followed from one to the next.
 const MOST_STEPS: usize = 16;
 
-/// No files of a crate depend on one another in a circle, but for the known ones.
+/// No files of a crate depend on one another in a circle.
 pub(super) fn no_circles(tree: &Tree) -> Vec<Finding> {
-    unexpected(tree, KNOWN)
-}
-
-fn unexpected(tree: &Tree, known: &[(&str, &str)]) -> Vec<Finding> {
     let mut crates: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for file in tree.ending(".rs") {
         if let Some((folder, name)) = file.path.split_once("/src/") {
@@ -35,21 +21,9 @@ fn unexpected(tree: &Tree, known: &[(&str, &str)]) -> Vec<Finding> {
         }
     }
     let mut findings = Vec::new();
-    let mut left: Vec<(&str, &str)> = known
-        .iter()
-        .flat_map(|&(folder, files)| files.split(' ').map(move |file| (folder, file)))
-        .collect();
     for (folder, files) in crates {
-        let modules = Modules::of(&files);
-        for circle in modules.circles() {
-            left.retain(|&(of, file)| of != folder || !circle.contains_key(file));
-            let is_known = known.iter().any(|&(of, files)| {
-                of == folder
-                    && circle
-                        .keys()
-                        .all(|file| files.split(' ').any(|known| known == *file))
-            });
-            if let Some(first) = circle.keys().next().filter(|_| !is_known) {
+        for circle in Modules::of(&files).circles() {
+            if let Some(first) = circle.keys().next() {
                 let uses = circle
                     .iter()
                     .map(|(file, used)| format!("{file} uses {}", used.join(", ")));
@@ -59,10 +33,6 @@ fn unexpected(tree: &Tree, known: &[(&str, &str)]) -> Vec<Finding> {
             }
         }
     }
-    findings.extend(left.into_iter().map(|(folder, file)| {
-        let message = "is in no circle of files any more: strike it off the known ones";
-        Finding::of_file(&format!("{folder}/src/{file}"), message)
-    }));
     findings
 }
 
@@ -256,7 +226,7 @@ mod tests {
     /// How many circles there are with these two files.
     fn found(b: &str, c: &str) -> usize {
         let files = [ROOT, ("crates/a/src/b.rs", b), ("crates/a/src/c.rs", c)];
-        unexpected(&Tree::of(&files), &[]).len()
+        no_circles(&Tree::of(&files)).len()
     }
 
     #[test]
@@ -305,7 +275,7 @@ mod tests {
                 ("crates/a/src/b/mod.rs", outer),
                 ("crates/a/src/b/c.rs", inner),
             ];
-            unexpected(&Tree::of(&[ROOT, files[0], files[1]]), &[]).len()
+            no_circles(&Tree::of(&[ROOT, files[0], files[1]])).len()
         };
         assert_eq!(inner("mod c;\nuse c::f;", "use super::G;"), 0);
         assert_eq!(inner("mod c;\nuse c::f;", "use crate::X;"), 0);
@@ -329,7 +299,7 @@ mod tests {
                 ("crates/b/src/lib.rs", "use a::b;"),
             ])
         };
-        let found = unexpected(&files("use super::b::f;"), &[]);
+        let found = no_circles(&files("use super::b::f;"));
         assert_eq!(
             found.iter().map(Finding::to_string).collect::<Vec<_>>(),
             [
@@ -337,7 +307,7 @@ mod tests {
               c.rs uses d.rs; d.rs uses b/e.rs"
             ]
         );
-        assert_eq!(unexpected(&files("use super::b::g;"), &[]), []);
+        assert_eq!(no_circles(&files("use super::b::g;")), []);
     }
 
     #[test]
@@ -348,24 +318,6 @@ mod tests {
             ("crates/a/src/b.rs", "use crate::stub::S;"),
             ("crates/a/src/stub.rs", "use crate::b::F;"),
         ]);
-        assert_eq!(unexpected(&tree, &[]), []);
-    }
-
-    #[test]
-    fn known_circles_may_stay_and_have_to_go_from_the_list() {
-        let tree = |back| {
-            Tree::of(&[
-                ROOT,
-                ("crates/a/src/b.rs", "use crate::c::D;"),
-                ("crates/a/src/c.rs", back),
-            ])
-        };
-        let known = &[("crates/a", "b.rs c.rs")];
-        assert_eq!(unexpected(&tree("use crate::b::F;"), known), []);
-        assert_eq!(unexpected(&tree(""), known).len(), 2);
-        assert_eq!(
-            unexpected(&tree("use crate::b::F;"), &[("crates/a", "b.rs")]).len(),
-            1
-        );
+        assert_eq!(no_circles(&tree), []);
     }
 }

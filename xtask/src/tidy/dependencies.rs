@@ -1,55 +1,53 @@
-//! The invariants between the rooms, read from the manifests: who may not
-//! depend on whom. Dependencies of tests are free.
+//! The invariants between crates, read from the manifests: which may not depend on which.
+//! Dependencies of tests are free.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Finding, Tree};
 
-/// What a room must not reach, neither itself nor through another room.
+/// What a crate must not depend on, directly or through others.
 enum Forbidden {
-    EveryRoomBut(&'static [&'static str]),
-    Rooms(&'static [&'static str]),
+    AllBut(&'static [&'static str]),
+    These(&'static [&'static str]),
 }
 
 /// What every error is built on.
 const DIAGNOSTIC: &[&str] = &["diagnostic", "diagnostic-derive"];
 
-const ROOMS: &[(&str, Forbidden)] = &[
-    (
-        "diagnostic",
-        Forbidden::EveryRoomBut(&["diagnostic-derive"]),
-    ),
-    ("storage", Forbidden::EveryRoomBut(DIAGNOSTIC)),
-    ("http", Forbidden::EveryRoomBut(DIAGNOSTIC)),
+const RULES: &[(&str, Forbidden)] = &[
+    ("diagnostic", Forbidden::AllBut(&["diagnostic-derive"])),
+    ("storage", Forbidden::AllBut(DIAGNOSTIC)),
+    ("http", Forbidden::AllBut(DIAGNOSTIC)),
     (
         "hub",
-        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "storage", "http"]),
+        Forbidden::AllBut(&["diagnostic", "diagnostic-derive", "storage", "http"]),
     ),
-    ("language", Forbidden::EveryRoomBut(DIAGNOSTIC)),
-    ("model", Forbidden::Rooms(&["hub"])),
-    ("probe", Forbidden::Rooms(&["model"])),
+    ("language", Forbidden::AllBut(DIAGNOSTIC)),
+    ("model", Forbidden::These(&["hub"])),
+    ("probe", Forbidden::These(&["model"])),
     (
         "corpus",
-        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "storage"]),
+        Forbidden::AllBut(&["diagnostic", "diagnostic-derive", "storage"]),
     ),
     (
         "documents",
-        Forbidden::EveryRoomBut(&["diagnostic", "diagnostic-derive", "corpus", "storage"]),
+        Forbidden::AllBut(&["diagnostic", "diagnostic-derive", "corpus", "storage"]),
     ),
-    ("index", Forbidden::Rooms(&["model", "milvus"])),
-    ("milvus", Forbidden::Rooms(&["model"])),
-    ("route", Forbidden::Rooms(&["model"])),
-    ("ingest", Forbidden::Rooms(&["model", "route", "answer"])),
+    ("index", Forbidden::These(&["model", "milvus"])),
+    ("milvus", Forbidden::These(&["model"])),
+    ("route", Forbidden::These(&["model"])),
+    ("ingest", Forbidden::These(&["model", "route", "answer"])),
     (
         "answer",
-        Forbidden::Rooms(&["documents", "model", "setup", "train"]),
+        Forbidden::These(&["documents", "model", "setup", "train"]),
     ),
-    ("study", Forbidden::Rooms(&["documents", "setup"])),
+    ("study", Forbidden::These(&["documents", "setup"])),
     (
         "setup",
-        Forbidden::Rooms(&["documents", "ingest", "study", "train"]),
+        Forbidden::These(&["documents", "ingest", "study", "train"]),
     ),
-    ("server", Forbidden::Rooms(&["train"])),
+    ("world", Forbidden::These(&["documents", "setup"])),
+    ("server", Forbidden::These(&["train"])),
 ];
 
 /// Libraries that only some crates may name, crates of our own among them: by the start of their
@@ -57,6 +55,7 @@ const ROOMS: &[(&str, Forbidden)] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("ken-testing", &[]),
     ("ken-documents", &["ingest", "ken"]),
+    ("ken-world", &["ken"]),
     ("lopdf", &["documents"]),
     ("html5gum", &["documents"]),
     ("pulldown-cmark", &["documents"]),
@@ -70,8 +69,8 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("tokio", &["milvus"]),
 ];
 
-/// Every room keeps to its invariants.
-pub(super) fn rooms_kept(tree: &Tree) -> Vec<Finding> {
+/// Every crate keeps to its invariants.
+pub(super) fn crates_keep_apart(tree: &Tree) -> Vec<Finding> {
     let direct: BTreeMap<&str, BTreeSet<String>> = tree
         .crates()
         .into_iter()
@@ -81,11 +80,11 @@ pub(super) fn rooms_kept(tree: &Tree) -> Vec<Finding> {
         })
         .collect();
     let mut findings = Vec::new();
-    for (room, libraries) in &direct {
-        let path = format!("crates/{room}/Cargo.toml");
+    for (name, libraries) in &direct {
+        let path = format!("crates/{name}/Cargo.toml");
         for library in libraries {
             for (start, allowed) in LIBRARIES {
-                if library.starts_with(start) && !allowed.contains(room) {
+                if library.starts_with(start) && !allowed.contains(name) {
                     let message = match allowed.join(" and ").as_str() {
                         "" => format!("depends on {library}, which is for tests only"),
                         allowed => format!("depends on {library}, which only {allowed} may"),
@@ -94,15 +93,15 @@ pub(super) fn rooms_kept(tree: &Tree) -> Vec<Finding> {
                 }
             }
         }
-        let reached = rooms_reached(&direct, room);
-        for (_, forbidden) in ROOMS.iter().filter(|(name, _)| name == room) {
+        let reached = crates_reached(&direct, name);
+        for (_, forbidden) in RULES.iter().filter(|(of, _)| of == name) {
             for other in &reached {
                 let broken = match forbidden {
-                    Forbidden::EveryRoomBut(rooms) => !rooms.contains(other),
-                    Forbidden::Rooms(rooms) => rooms.contains(other),
+                    Forbidden::AllBut(crates) => !crates.contains(other),
+                    Forbidden::These(crates) => crates.contains(other),
                 };
                 if broken {
-                    let message = format!("reaches the room `{other}`, which it must not");
+                    let message = format!("reaches the crate `{other}`, which it must not");
                     findings.push(Finding::of_file(&path, message));
                 }
             }
@@ -111,13 +110,13 @@ pub(super) fn rooms_kept(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// All rooms that a room depends on, directly or through others.
-fn rooms_reached<'tree>(
+/// All crates that a crate depends on, directly or through others.
+fn crates_reached<'tree>(
     direct: &BTreeMap<&'tree str, BTreeSet<String>>,
-    room: &str,
+    name: &str,
 ) -> BTreeSet<&'tree str> {
     let mut reached = BTreeSet::new();
-    let mut open = vec![room];
+    let mut open = vec![name];
     while let Some(next) = open.pop() {
         for dependency in direct.get(next).into_iter().flatten() {
             let name = dependency.strip_prefix("ken-").unwrap_or_default();
@@ -131,8 +130,7 @@ fn rooms_reached<'tree>(
     reached
 }
 
-/// The names under a manifest's `[dependencies]` and `[build-dependencies]`,
-/// for all targets.
+/// The names under a manifest's `[dependencies]` and `[build-dependencies]`, for all targets.
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut inside = false;
@@ -163,7 +161,7 @@ mod tests {
     const MODEL: (&str, &str) = ("crates/model/Cargo.toml", "");
 
     fn check(files: &[(&str, &str)]) -> Vec<String> {
-        let findings = rooms_kept(&Tree::of(files));
+        let findings = crates_keep_apart(&Tree::of(files));
         findings.iter().map(Finding::to_string).collect()
     }
 
@@ -186,12 +184,12 @@ mod tests {
         let found = check(&[MODEL, index]);
         assert_eq!(
             found,
-            ["crates/index/Cargo.toml: reaches the room `model`, which it must not"]
+            ["crates/index/Cargo.toml: reaches the crate `model`, which it must not"]
         );
     }
 
     #[test]
-    fn a_breach_through_another_room_is_found() {
+    fn a_breach_through_another_crate_is_found() {
         let study = (
             "crates/study/Cargo.toml",
             "[dependencies]\nken-model = { workspace = true }\n",
@@ -205,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn corpus_may_reach_no_room_but_its_tests_may() {
+    fn corpus_may_reach_no_other_crate_but_its_tests_may() {
         let with = |section: &str| format!("[{section}]\nken-model = {{ workspace = true }}\n");
         let path = "crates/corpus/Cargo.toml";
         assert_eq!(check(&[MODEL, (path, &with("dependencies"))]).len(), 1);
@@ -250,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_in_the_wrong_room_is_found() {
+    fn a_library_in_the_wrong_crate_is_found() {
         let manifest = "[dependencies]\ncandle-core = { workspace = true }\n";
         assert_eq!(check(&[("crates/model/Cargo.toml", manifest)]).len(), 0);
         assert_eq!(check(&[("crates/probe/Cargo.toml", manifest)]).len(), 1);

@@ -41,6 +41,19 @@ pub(super) fn small_enough(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
+/// A module with a folder of its own is `mod.rs` in it, and not a file beside it.
+pub(super) fn one_module_style(tree: &Tree) -> Vec<Finding> {
+    tree.ending(".rs")
+        .filter(|file| tree.has(file.path.trim_end_matches(".rs")))
+        .map(|file| {
+            Finding::of_file(
+                &file.path,
+                "belongs into the folder of its name, as `mod.rs`",
+            )
+        })
+        .collect()
+}
+
 /// No module, and no folder of modules, has a name that fits everything.
 pub(super) fn telling_names(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -198,6 +211,16 @@ mod tests {
     fn a_file_that_is_too_long_is_found() {
         assert_eq!(findings(small_enough, "a.rs", &"x\n".repeat(600)), 0);
         assert_eq!(findings(small_enough, "a.rs", &"x\n".repeat(601)), 1);
+    }
+
+    #[test]
+    fn a_module_beside_its_folder_is_found() {
+        let check = |module| {
+            let files = [(module, ""), ("a/b/c.rs", ""), ("a/bc.rs", "")];
+            one_module_style(&Tree::of(&files)).len()
+        };
+        assert_eq!(check("a/b.rs"), 1);
+        assert_eq!(check("a/b/mod.rs"), 0);
     }
 
     #[test]

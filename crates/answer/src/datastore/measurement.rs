@@ -1,15 +1,16 @@
-//! How long the neighbors of a question take to vote, by the number of entries. It judges nothing.
+//! How long the neighbors of a question take to vote, for `cargo xtask bench datastore`. It judges
+//! nothing.
 
 use std::time::Instant;
 
 use super::*;
 
-/// Groups that states lie around.
+/// The clusters of states.
 const GROUPS: usize = 2000;
 const QUERIES: usize = 500;
 
-/// Makes a datastore of `KEN_BENCH_ENTRIES` entries whose states have `KEN_BENCH_DIMENSIONS` numbers, and
-/// prints how long that took, and how long votes take.
+/// Makes a datastore of `KEN_BENCH_ENTRIES` entries with states of `KEN_BENCH_DIMENSIONS` numbers, and
+/// prints the seconds that this took, and the milliseconds of a vote.
 #[test]
 #[ignore = "a measurement"]
 fn of_many_entries() {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use ken_hub::ModelReference;
-use ken_study::world::{Size, WorldSettings};
+use ken_world::{Size, WorldSettings};
 
 use crate::config::{Flag, Key, Settings, flags};
 

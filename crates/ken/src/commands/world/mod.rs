@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_study::sample;
-use ken_study::world::{
+use ken_world::{
     TruthRecord, TruthRow, World, WorldSettings, WorldSummary, measure_truth, read_world,
     training_text_of, truth_table, world_questions, write_untrained, write_world,
 };

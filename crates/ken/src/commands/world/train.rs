@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ken_study::world::{WorldTraining, read_world, train_member};
 use ken_train::History;
+use ken_world::{WorldTraining, read_world, train_member};
 use serde_json::json;
 
 use crate::arguments::WorldTrainArguments;

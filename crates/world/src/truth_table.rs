@@ -1,41 +1,39 @@
-//! The table of what a model knows of a world: mean probabilities by how often training told of what is
-//! asked, and by kind of question.
+//! The table of what a model knows of a world: mean probabilities by exposure and by kind of question.
 
 use serde::Serialize;
 
-use super::questions::QuestionKind;
-use super::subject::{Group, Kind};
-use super::truth::TruthRecord;
-use crate::statistics::mean;
+use crate::questions::QuestionKind;
+use crate::subject::{Group, Kind};
+use crate::truth::TruthRecord;
 
-/// The ranks of people end at these shares of all.
+/// The upper ends of the ranges of ranks, as shares of all trained people.
 const RANKS_END: [f64; 5] = [1.0 / 64.0, 1.0 / 16.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
 
-/// A row: questions that are alike, and the mean probability of their answers.
+/// A row: similar questions, and the mean probabilities of their answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TruthRow {
     /// Which questions.
     pub what: String,
     /// How many.
     pub questions: usize,
-    /// Texts of training that tell of what is asked, in the mean.
+    /// Mean number of biographies of the subject.
     pub exposure: Option<f64>,
-    /// From memory, of what training asks about.
+    /// From memory, of subjects that training asks about.
     pub asked: Option<f64>,
-    /// From memory, of what training only tells of, in several wordings.
+    /// From memory, of subjects that training only describes, in several wordings.
     pub not_asked: Option<f64>,
-    /// From memory, of what training only tells of, in one wording.
+    /// From memory, of subjects that training only describes, in one wording.
     pub one_wording: Option<f64>,
     /// With the documents that give the answer.
     pub evidence: Option<f64>,
-    /// With a document about somebody else.
+    /// With the document of another subject.
     pub stranger: Option<f64>,
-    /// From memory, of the answer that training told where it is another now.
+    /// From memory, of the answer in training where it is another now.
     pub former: Option<f64>,
 }
 
-/// The rows of a table: facts of people by rank, then of those that training does not tell of, then all
-/// that is not one fact of a person. `people` are those that training tells of.
+/// The rows: single facts of people by rank, then those of people outside training, then all other
+/// questions. `people` is the number of trained ones.
 #[must_use]
 pub fn truth_table(records: &[TruthRecord], people: usize) -> Vec<TruthRow> {
     let plain = |record: &&TruthRecord| {
@@ -83,7 +81,8 @@ fn row(
 ) -> Option<TruthRow> {
     let own: Vec<&TruthRecord> = records.iter().filter(|one| belongs(one)).collect();
     let mean_of = |value: &dyn Fn(&TruthRecord) -> Option<f64>| {
-        mean(&own.iter().filter_map(|one| value(one)).collect::<Vec<_>>())
+        let values: Vec<f64> = own.iter().filter_map(|one| value(one)).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     let from_self = |which: &dyn Fn(&TruthRecord) -> bool| {
         mean_of(&|one| which(one).then_some(one.probability.from_self))

@@ -1,9 +1,13 @@
-//! The sentences and questions that a fact is put into. Whose facts there are is not decided here.
+//! The templates of sentences and questions, and their vocabulary. Which facts there are is not
+//! decided here.
 
-use super::relation::{Query, Relation};
+use ken_random::below;
 
-/// The trades that people have. Each goes with the article "a".
-pub(super) const TRADES: [&str; 60] = [
+use crate::query::Query;
+use crate::relation::Relation;
+
+/// The trades of people. Each takes the article "a".
+pub(crate) const TRADES: [&str; 60] = [
     "baker",
     "barber",
     "brewer",
@@ -66,16 +70,16 @@ pub(super) const TRADES: [&str; 60] = [
     "whaler",
 ];
 
-/// The years that people are born in, and books appear in.
-pub(super) const YEARS: std::ops::Range<usize> = 1700..1850;
-/// The first of them are those of births.
-pub(super) const BIRTHS: usize = 100;
-/// A book appears so many years after its author was born: from the first on, before the second.
-pub(super) const WRITING_AGE: std::ops::Range<usize> = 20..50;
+/// The years in which people are born and books appear.
+pub(crate) const YEARS: std::ops::Range<usize> = 1700..1850;
+/// How many of them, from the first, are years of birth.
+pub(crate) const BIRTHS: usize = 100;
+/// The age of an author when a book appears, in years.
+pub(crate) const WRITING_AGE: std::ops::Range<usize> = 20..50;
 
-/// The ways to state a fact: `{s}` has the relation to `{v}`. Every sentence names its subject, so
-/// that it can be understood alone.
-pub(super) fn sentences(relation: Relation) -> &'static [&'static str; 4] {
+/// The templates that state a fact: `{s}` has the relation to `{v}`. Every sentence names its
+/// subject, so that it can be understood alone.
+pub(crate) fn sentences(relation: Relation) -> &'static [&'static str; 4] {
     match relation {
         Relation::Birthplace => &[
             "{s} was born in {v}.",
@@ -134,8 +138,8 @@ pub(super) fn sentences(relation: Relation) -> &'static [&'static str; 4] {
     }
 }
 
-/// The ways to ask what `{s}` leads to.
-pub(super) fn questions(query: Query) -> &'static [&'static str] {
+/// The templates that ask a question about `{s}`.
+pub(crate) fn questions(query: Query) -> &'static [&'static str] {
     match query {
         Query::Plain(Relation::Birthplace) => &[
             "Where was {s} born?",
@@ -201,13 +205,19 @@ pub(super) fn questions(query: Query) -> &'static [&'static str] {
     }
 }
 
-/// A sentence with its subject and its value.
-pub(super) fn filled(pattern: &str, subject: &str, value: &str) -> String {
-    pattern.replace("{s}", subject).replace("{v}", value)
+/// One of some templates.
+pub(crate) fn one_of<'p>(templates: &'p [&'p str], state: &mut u64) -> &'p str {
+    let drawn = templates.get(below(state, templates.len()));
+    drawn.copied().unwrap_or_default()
 }
 
-/// Every lower-case word of the sentences and questions.
-pub(super) fn words() -> Vec<String> {
+/// A template with its subject and its value.
+pub(crate) fn fill(template: &str, subject: &str, value: &str) -> String {
+    template.replace("{s}", subject).replace("{v}", value)
+}
+
+/// Every word of the sentences and questions, in lower case.
+pub(crate) fn words() -> Vec<String> {
     let sentences = Relation::ALL.iter().flat_map(|one| sentences(*one).iter());
     let questions = Query::ALL.iter().flat_map(|one| questions(*one).iter());
     let texts = sentences.chain(questions).chain(&TRADES);

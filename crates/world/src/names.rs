@@ -1,22 +1,22 @@
-//! The words of an invented world, put together from syllables. No two are the same, whatever they
-//! name, and none is a word that the sentences are made of.
+//! The names of an invented world, assembled from syllables. No two are the same, whatever they
+//! name, and none is a word of the sentence templates.
 
 use std::collections::HashSet;
 
 use ken_probe::seed_of;
 
-use super::wording;
-use crate::random::below;
+use crate::templates;
+use ken_random::below;
 
-/// First names times last names are the people that there can be.
+/// People have a first and a last name.
 const FIRST_NAMES: usize = 300;
 const LAST_NAMES: usize = 360;
 const TOWNS: usize = 120;
-/// Towns of which only texts tell that reading is learned on.
+/// Towns that occur in reading comprehension examples only.
 const READING_TOWNS: usize = 60;
 const REGIONS: usize = 16;
 const EMPLOYERS: usize = 80;
-/// First times last words of titles are the books that there can be.
+/// Titles have a first and a last word.
 const TITLE_WORDS: usize = 120;
 
 const ONSETS: [&str; 30] = [
@@ -29,24 +29,24 @@ const MIDDLES: [&str; 24] = [
     "rg", "rv", "sk", "t", "thl", "v", "zd",
 ];
 
-/// Every word that something is named by. All lists are in order of their drawing.
+/// Every word of a name. All lists are in the order in which they were drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Names {
-    pub(super) first: Vec<String>,
-    pub(super) last: Vec<String>,
-    pub(super) towns: Vec<String>,
-    pub(super) reading_towns: Vec<String>,
-    pub(super) regions: Vec<String>,
-    pub(super) employers: Vec<String>,
+pub(crate) struct Names {
+    pub(crate) first: Vec<String>,
+    pub(crate) last: Vec<String>,
+    pub(crate) towns: Vec<String>,
+    pub(crate) reading_towns: Vec<String>,
+    pub(crate) regions: Vec<String>,
+    pub(crate) employers: Vec<String>,
     /// First and last words of titles.
-    pub(super) titles: [Vec<String>; 2],
+    pub(crate) titles: [Vec<String>; 2],
 }
 
 impl Names {
     /// Invents all names.
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         let mut state = seed_of(seed, "names");
-        let mut taken: HashSet<String> = wording::words().into_iter().collect();
+        let mut taken: HashSet<String> = templates::words().into_iter().collect();
         let mut words = |count: usize, endings: &[&str]| -> Vec<String> {
             let mut words = Vec::with_capacity(count);
             while words.len() < count {
@@ -81,23 +81,23 @@ impl Names {
     }
 
     /// How many people there can be.
-    pub(super) fn people(&self) -> usize {
+    pub(crate) fn people(&self) -> usize {
         self.first.len() * self.last.len()
     }
 
-    /// The name of a person, by its number below [`Names::people`].
-    pub(super) fn person(&self, number: usize) -> String {
+    /// The name of a person, by a number below [`Names::people`].
+    pub(crate) fn person(&self, number: usize) -> String {
         let (first, last) = (number / self.last.len(), number % self.last.len());
         format!("{} {}", self.first[first], self.last[last])
     }
 
     /// How many books there can be.
-    pub(super) fn books(&self) -> usize {
+    pub(crate) fn books(&self) -> usize {
         self.titles[0].len() * self.titles[1].len()
     }
 
-    /// The title of a book, by its number below [`Names::books`].
-    pub(super) fn book(&self, number: usize) -> String {
+    /// The title of a book, by a number below [`Names::books`].
+    pub(crate) fn book(&self, number: usize) -> String {
         let [first, last] = &self.titles;
         format!(
             "{} {}",
@@ -107,7 +107,7 @@ impl Names {
     }
 
     /// Every single word.
-    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         [
             &self.first,
             &self.last,

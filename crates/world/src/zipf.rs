@@ -1,22 +1,22 @@
-//! How often training tells of each subject: by a power of its rank.
+//! How often training describes each subject: by a power of its rank (Zipf).
 
-use crate::random::below;
+use ken_random::below;
 
 /// The weight of rank 1. Weights are whole numbers, so that draws are the same on every machine.
 const FIRST: f64 = (1_u64 << 24) as f64;
 
-/// A long tail: the subject of rank r has a share proportional to r to the negative of an exponent.
+/// A long tail: the share of the subject of rank r is proportional to r to the power of `-exponent`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct LongTail {
+pub(crate) struct Zipf {
     /// The subjects that can be drawn.
     subjects: Vec<usize>,
-    /// The weights of each and of all before it.
+    /// The cumulative weights.
     cumulative: Vec<u64>,
 }
 
-impl LongTail {
+impl Zipf {
     /// `ranked` are subjects with their ranks, from 1.
-    pub(super) fn new(ranked: impl Iterator<Item = (usize, usize)>, exponent: f64) -> Self {
+    pub(crate) fn new(ranked: impl Iterator<Item = (usize, usize)>, exponent: f64) -> Self {
         let mut tail = Self {
             subjects: Vec::new(),
             cumulative: Vec::new(),
@@ -31,7 +31,7 @@ impl LongTail {
     }
 
     /// Draws a subject; `None` where there is none.
-    pub(super) fn draw(&self, state: &mut u64) -> Option<usize> {
+    pub(crate) fn draw(&self, state: &mut u64) -> Option<usize> {
         let total = *self.cumulative.last()?;
         let drawn = below(state, usize::try_from(total).ok()?) as u64;
         let at = self.cumulative.partition_point(|sum| *sum <= drawn);
@@ -39,7 +39,7 @@ impl LongTail {
     }
 
     /// The probability in `[0, 1]` with which the subject of a rank is drawn.
-    pub(super) fn share(&self, rank: usize, exponent: f64) -> f64 {
+    pub(crate) fn share(&self, rank: usize, exponent: f64) -> f64 {
         let total = self.cumulative.last().copied().unwrap_or(1);
         weight(rank, exponent) as f64 / total as f64
     }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn draws_follow_the_law() {
-        let tail = LongTail::new((0..100).map(|at| (at, at + 1)), 0.8);
+        let tail = Zipf::new((0..100).map(|at| (at, at + 1)), 0.8);
         let mut state = 3;
         let mut counts = [0_usize; 100];
         let draws = 200_000;
@@ -76,9 +76,6 @@ mod tests {
         }
         let ratio = tail.share(1, 0.8) / tail.share(32, 0.8);
         assert!((ratio - 16.0).abs() < 1e-3, "{ratio}");
-        assert_eq!(
-            LongTail::new(std::iter::empty(), 0.8).draw(&mut state),
-            None
-        );
+        assert_eq!(Zipf::new(std::iter::empty(), 0.8).draw(&mut state), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The project's own rules, checked: the map is true, files stay small and
-//! open with their purpose, rooms depend only on what they may. It judges text
-//! and manifests; whether the code is right is for clippy and the tests.
+//! The project's own rules, checked: the map is true, files stay small and open with their purpose,
+//! crates depend only on what they may. It reads text and manifests; whether the code is right is for
+//! clippy and the tests.
 
 mod circles;
 mod commands;
@@ -159,6 +159,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>> {
     let checks = [
         sources::purpose_stated,
         sources::small_enough,
+        sources::one_module_style,
         sources::telling_names,
         sources::files_are_durable,
         sources::commands_are_worded_once,
@@ -166,7 +167,7 @@ pub(crate) fn findings(root: &Path) -> Result<Vec<Finding>> {
         map::crates_on_map,
         map::named_paths_exist,
         map::links_lead_somewhere,
-        dependencies::rooms_kept,
+        dependencies::crates_keep_apart,
         circles::no_circles,
         commands::chores_exist,
     ];

@@ -1,36 +1,37 @@
-//! The questions that can be asked of a world, with the truth about each: what is asked, how often
-//! training told of it, and whether it was asked there.
+//! The questions about a world, with the truth about each: what it asks for, how often training states
+//! that, and whether training asks for it.
 
 use ken_probe::seed_of;
 use serde::Serialize;
 
-use super::invent::{Truth, World};
-use super::mix::BIOGRAPHIES;
-use super::posed::{choices, one_of};
-use super::relation::{Query, Relation};
-use super::subject::{Group, Kind, Subject, Time};
-use super::wording::{filled, questions};
+use crate::choices::choices;
+use crate::query::Query;
+use crate::relation::Relation;
+use crate::subject::{Group, Kind, Subject, Time};
+use crate::templates::{fill, one_of, questions};
+use crate::training_text::BIOGRAPHIES;
+use crate::world::{Truth, World};
 
-/// People of these ranks within every eight have a multiple-choice question: one that training asks
-/// about and one that it does not.
+/// People of these ranks modulo [`CHOICE_EVERY`] have a multiple-choice question: one that training
+/// asks about and one that it does not.
 const CHOICE_RANKS: [usize; 2] = [1, 2];
 const CHOICE_EVERY: usize = 8;
-/// What these questions ask for, by turns.
+/// What these questions ask for, alternating.
 const CHOSEN: [Relation; 3] = [Relation::Birthplace, Relation::Trade, Relation::BirthYear];
 
-/// What makes a question what it is.
+/// The kind of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
     /// One fact, from training and the corpus, or from the corpus alone.
     Plain,
-    /// A fact that is now another than training told.
+    /// A fact whose value has changed since training.
     Changed,
-    /// Two facts, one after the other.
+    /// A fact about the value of another fact.
     TwoHop,
     /// One fact, to be chosen among four.
     Choice,
-    /// A fact that stands nowhere.
+    /// A fact in neither training nor the corpus.
     Nowhere,
 }
 
@@ -51,13 +52,13 @@ impl QuestionKind {
 /// A question, in the form of question sets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorldQuestion {
-    /// The subject's id and what is asked: `p17.spouse.birthplace`.
+    /// The subject's id and the relations asked for: `p17.spouse.birthplace`.
     pub id: String,
     /// The question.
     pub question: String,
-    /// The answer as it is now.
+    /// The answer now.
     pub golden_answers: [String; 1],
-    /// What there is to choose from.
+    /// The choices of a multiple-choice question.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
     /// The truth about it.
@@ -70,27 +71,27 @@ pub struct QuestionTruth {
     /// The document that gives the answer, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gold_passage: Option<String>,
-    /// All documents that the answer takes.
+    /// All documents that are needed for the answer, in the order of the hops.
     pub documents: Vec<String>,
-    /// What makes it what it is.
+    /// Its kind.
     pub kind: QuestionKind,
-    /// What is asked: a relation, or two with a dot between.
+    /// What it asks for: a relation, or two with a dot between.
     pub relation: String,
-    /// Who or what it is asked about.
+    /// The id of the subject that it is about.
     pub subject: String,
-    /// What that is.
+    /// The kind of that subject.
     pub about: Kind,
-    /// Where one can learn of it.
+    /// Which sources know that subject.
     pub group: Group,
-    /// Its rank among those of its kind that training tells of.
+    /// The rank of that subject among the trained ones of its kind.
     pub rank: Option<usize>,
-    /// The number of training texts that tell of it, in the mean; of two facts, of the less told one.
+    /// The expected number of training texts that state the fact; of two facts, of the rarer one.
     pub exposure: f64,
     /// Whether training asks about the subject.
     pub asked: bool,
-    /// Whether training tells of it in one wording only.
+    /// Whether all biographies of the subject have the same words.
     pub one_wording: bool,
-    /// What the answer was in training, where that was another.
+    /// The answer in training, where that was another.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
     /// The letter of the right choice, where there are choices.
@@ -107,7 +108,7 @@ pub fn world_questions(world: &World) -> Vec<WorldQuestion> {
             let Some(truth) = world.truth(at, query, Time::Now) else {
                 continue;
             };
-            all.push(asked_of(world, at, query, &truth));
+            all.push(question_of(world, at, query, &truth));
             if has_choices(subject, query) {
                 all.extend(with_choices(world, at, query, &truth));
             }
@@ -116,12 +117,12 @@ pub fn world_questions(world: &World) -> Vec<WorldQuestion> {
     all
 }
 
-/// Texts that tell of a subject in all of training, in the mean.
+/// The expected number of biographies of a subject in all of training.
 fn exposure(world: &World, subject: &Subject) -> f64 {
     world.share(subject) * BIOGRAPHIES * world.settings.sequences as f64
 }
 
-fn asked_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> WorldQuestion {
+fn question_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> WorldQuestion {
     let subject = &world.subjects[at];
     let by = || truth.by.iter().map(|&by| &world.subjects[by]);
     let former = world.truth(at, query, Time::Training);
@@ -139,9 +140,9 @@ fn asked_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> WorldQ
     };
     let id = format!("{}.{query}", subject.id);
     let mut state = seed_of(world.settings.seed, &id);
-    let pattern = one_of(questions(query), &mut state);
+    let template = one_of(questions(query), &mut state);
     WorldQuestion {
-        question: filled(pattern, &subject.name, ""),
+        question: fill(template, &subject.name, ""),
         golden_answers: [truth.value.to_owned()],
         choices: Vec::new(),
         metadata: QuestionTruth {
@@ -165,7 +166,7 @@ fn asked_of(world: &World, at: usize, query: Query, truth: &Truth<'_>) -> WorldQ
     }
 }
 
-/// Whether the fact is asked for by choices as well.
+/// Whether the fact is also asked for with choices.
 fn has_choices(subject: &Subject, query: Query) -> bool {
     let Some(rank) = subject.rank.filter(|_| subject.kind == Kind::Person) else {
         return false;
@@ -180,11 +181,10 @@ fn with_choices(
     query: Query,
     truth: &Truth<'_>,
 ) -> Option<WorldQuestion> {
-    let mut question = asked_of(world, at, query, truth);
+    let mut question = question_of(world, at, query, truth);
     question.id.push_str(".choice");
     let mut state = seed_of(world.settings.seed, &question.id);
-    let towns = &world.names.towns;
-    let (choices, letter) = choices(&world.names, towns, query, truth.value, &mut state)?;
+    let (choices, letter) = choices(&world.names, query, truth.value, &mut state)?;
     question.choices = choices;
     question.metadata.kind = QuestionKind::Choice;
     question.metadata.letter = Some(letter);

@@ -1,5 +1,5 @@
-//! A world as a folder: the corpus, the questions, and what both were made by. The world is made
-//! again from that, so nothing else has to be read back.
+//! A world as a folder: the corpus, the questions, and the settings, from which the world is made
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,28 +9,28 @@ use ken_storage::{StorageError, create_dir_all, replace};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::error::WorldError;
-use super::invent::World;
-use super::mix::training_text_of;
-use super::questions::{WorldQuestion, world_questions};
-use super::settings::WorldSettings;
-use super::subject::{Group, Subject};
-use super::tell::document_text;
+use crate::biography::document_text;
+use crate::error::WorldError;
+use crate::questions::{WorldQuestion, world_questions};
+use crate::settings::WorldSettings;
+use crate::subject::{Group, Subject};
+use crate::training_text::training_text_of;
+use crate::world::World;
 
 /// The documents, as `ken ingest` reads them.
 pub const CORPUS_FILE: &str = "corpus.jsonl";
 /// The questions, as `ken eval` and `ken probe` read them.
 pub const QUESTIONS_FILE: &str = "questions.jsonl";
-/// What the world was made by.
+/// What the world was made from.
 pub const WORLD_FILE: &str = "world.json";
 
-/// Training texts that the fingerprint of a world looks at.
-const TEXTS_LOOKED_AT: u64 = 200;
+/// Training texts that the fingerprint of a world covers.
+const TEXTS_IN_FINGERPRINT: u64 = 200;
 
-/// What stands in the description of a world.
+/// The description of a world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorldSummary {
-    /// What it was made by.
+    /// What it was made from.
     pub settings: WorldSettings,
     /// Documents of the corpus.
     pub documents: usize,
@@ -49,18 +49,17 @@ struct WorldDocument<'w> {
 }
 
 fn documents(world: &World) -> Vec<WorldDocument<'_>> {
-    let told = world
-        .subjects
-        .iter()
-        .filter(|one| one.group != Group::Nowhere);
-    told.map(|subject| WorldDocument {
-        subject,
-        text: document_text(subject, world.settings.seed),
-    })
-    .collect()
+    let subjects = world.subjects.iter();
+    let in_corpus = subjects.filter(|subject| subject.group != Group::Nowhere);
+    in_corpus
+        .map(|subject| WorldDocument {
+            subject,
+            text: document_text(subject, world.settings.seed),
+        })
+        .collect()
 }
 
-/// What there is in a world.
+/// Describes a world.
 #[must_use]
 pub fn summarize_world(world: &World) -> WorldSummary {
     summary(world, &documents(world), &world_questions(world))
@@ -76,14 +75,14 @@ fn summary(
         let name = question.metadata.kind.name().to_owned();
         *by_kind.entry(name).or_default() += 1;
     }
-    let texts = (0..TEXTS_LOOKED_AT).map(|number| training_text_of(world, number).text());
+    let texts = (0..TEXTS_IN_FINGERPRINT).map(|number| training_text_of(world, number).text());
     let texts: Vec<String> = texts.collect();
-    let told = documents.iter().map(|document| document.text.as_str());
+    let documented = documents.iter().map(|document| document.text.as_str());
     let asked = questions.iter().flat_map(|question| {
         let answers = question.golden_answers.iter().chain(&question.choices);
         std::iter::once(question.question.as_str()).chain(answers.map(String::as_str))
     });
-    let parts: Vec<&str> = told
+    let parts: Vec<&str> = documented
         .chain(asked)
         .chain(texts.iter().map(String::as_str))
         .collect();
@@ -96,11 +95,11 @@ fn summary(
     }
 }
 
-/// Writes a world into a folder that is new or empty. Its description comes last, so that a folder with
-/// one is whole.
+/// Writes a world into a folder that is new or empty. Its description comes last, so a folder with
+/// one is complete.
 ///
 /// # Errors
-/// A folder that holds something, or that cannot be written.
+/// A folder that is not empty, or that cannot be written.
 pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldError> {
     let failed = |path: &Path| StorageError::new("write", path);
     create_dir_all(folder)?;
@@ -144,7 +143,7 @@ pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldEr
 /// The world that a folder describes, made again.
 ///
 /// # Errors
-/// A folder without a description, or one of a world that this version does not make.
+/// A folder without a description, or with that of a world that this version does not make.
 pub fn read_world(folder: &Path) -> Result<World, WorldError> {
     let path = folder.join(WORLD_FILE);
     let text = fs::read_to_string(&path).map_err(StorageError::new("read", &path))?;

@@ -10,7 +10,7 @@ use ken_language::LanguageModel;
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
 use ken_probe::right_choices;
 use ken_study::read_questions;
-use ken_study::world::{
+use ken_world::{
     CORPUS_FILE, Group, Kind, QUESTIONS_FILE, Query, QuestionKind, Relation, Size, Subject,
     TextKind, Time, TrainingText, World, WorldError, WorldQuestion, WorldSettings, measure_truth,
     read_world, summarize_world, training_text_of, truth_table, world_questions, write_untrained,

@@ -1,24 +1,24 @@
-//! What an invented world is made by, and which numbers are refused.
+//! The settings that an invented world is made from, and their bounds.
 
 use serde::{Deserialize, Serialize};
 
-use super::error::WorldError;
+use crate::error::WorldError;
 
-/// What a world is made by: the same settings make the same world on every machine.
+/// What a world is made from: the same settings make the same world on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorldSettings {
-    /// People that training tells of, the first of them the most often.
+    /// People in training, the first of them the most often.
     pub people: usize,
-    /// People that only the corpus tells of.
+    /// People in the corpus only.
     pub unseen: usize,
-    /// People that nothing tells of.
+    /// People in neither.
     pub strangers: usize,
-    /// What a model reads of the person of rank r is proportional to r to the negative of this.
+    /// Biographies of the person of rank r are proportional to r to the power of `-exponent`.
     pub exponent: f64,
-    /// The training texts that each model of the family reads.
+    /// The texts that each model of the family trains on.
     pub sequences: usize,
-    /// The seed of all that is drawn.
+    /// The seed of everything that is drawn.
     pub seed: u64,
 }
 
@@ -35,19 +35,19 @@ impl Default for WorldSettings {
     }
 }
 
-/// There are names enough for so many people beside those that reading is learned on.
-pub(super) const MOST_PEOPLE: usize = 40_000;
-/// With fewer there are no pairs, no books, no tail.
+/// This leaves names for the people of reading comprehension examples.
+const MOST_PEOPLE: usize = 40_000;
+/// With fewer there are no couples, no books, no tail.
 const FEWEST_PEOPLE: usize = 16;
-/// Steeper, and the tail would never be drawn.
+/// With a steeper one the tail would never be drawn.
 const STEEPEST: f64 = 2.0;
 
 impl WorldSettings {
-    /// Refuses numbers of which no world can be made.
+    /// Rejects settings of which no world can be made.
     ///
     /// # Errors
     /// Too few or too many people, an exponent outside `[0, 2]`, no training text.
-    pub fn check(&self) -> Result<(), WorldError> {
+    pub(crate) fn check(&self) -> Result<(), WorldError> {
         let Self {
             people,
             unseen,

@@ -1,4 +1,4 @@
-//! The family: decoders of three sizes that are trained on one world.
+//! The family: decoders of three sizes for one world, before training.
 
 use std::fmt;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::str::FromStr;
 use ken_model::decoder::{PromptForm, Untrained};
 use ken_probe::seed_of;
 
-use super::error::WorldError;
-use super::invent::World;
-use super::vocabulary::tokenizer;
-use crate::random::unit;
+use crate::error::WorldError;
+use crate::tokenizer::tokenizer;
+use crate::world::World;
+use ken_random::unit;
 
-/// A member of the family.
+/// The size of a model of the family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Size {
     /// About 0.5 million parameters.
@@ -23,11 +23,11 @@ pub enum Size {
     Large,
 }
 
-/// Room for a handful of biographies, their question and its answer.
+/// Holds a handful of biographies, a question and its answer, in tokens.
 const CONTEXT: usize = 512;
 
 impl Size {
-    /// All of them, the smallest first.
+    /// All of them, smallest first.
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 
     /// As it is called on the command line.
@@ -40,7 +40,7 @@ impl Size {
         }
     }
 
-    /// The highest learning rate that it is trained at.
+    /// The peak learning rate of its training.
     #[must_use]
     pub fn learning_rate(self) -> f64 {
         match self {
@@ -50,11 +50,11 @@ impl Size {
         }
     }
 
-    /// What a member looks like that knows a vocabulary.
+    /// The shape of a model with a vocabulary of this size.
     #[must_use]
     pub fn untrained(self, vocabulary: usize) -> Untrained {
         let (hidden, intermediate, layers, heads) = match self {
-            // Narrow and deep: what is to be known of an answer stands behind the blocks that find it.
+            // Narrow and deep: how sure an answer is can only be computed after the layers that find it.
             Self::Small => (72, 184, 6, 3),
             Self::Medium => (192, 512, 4, 6),
             Self::Large => (384, 1024, 4, 12),
@@ -78,7 +78,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// A size that there is not.
+/// No size has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a size of the family: small, medium, large")]
 pub struct UnknownSize(String);
@@ -92,8 +92,8 @@ impl FromStr for Size {
     }
 }
 
-/// Writes a member that has learned nothing yet into a folder, as a model. The seed of the world is
-/// that of the weights.
+/// Writes an untrained model of the family into a folder. The seed of the world is that of the
+/// weights.
 ///
 /// # Errors
 /// A folder that cannot be written.
@@ -105,8 +105,8 @@ pub fn write_untrained(world: &World, size: Size, folder: &Path) -> Result<Untra
     Ok(untrained)
 }
 
-/// A number of mean 0 and variance 1, very nearly normal: the sum of twelve even ones less its mean
-/// (Irwin and Hall). Sums are the same on every machine, logarithms are not.
+/// An almost normal number of mean 0 and variance 1: the sum of twelve uniform ones less its mean
+/// (Irwin-Hall). Sums are the same on every machine, logarithms are not.
 fn normal(state: &mut u64) -> f32 {
     let sum: f64 = (0..12).map(|_| unit(state)).sum();
     (sum - 6.0) as f32
@@ -117,10 +117,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_members_have_half_a_million_two_and_eight_million_parameters() {
+    fn the_sizes_have_half_a_million_two_and_eight_million_parameters() {
         let counts = Size::ALL.map(|size| size.untrained(2_100).parameters());
-        for (count, wanted) in counts.into_iter().zip([0.5e6, 2e6, 8e6]) {
-            assert!((count as f64 / wanted - 1.0).abs() < 0.1, "{counts:?}");
+        for (count, expected) in counts.into_iter().zip([0.5e6, 2e6, 8e6]) {
+            assert!((count as f64 / expected - 1.0).abs() < 0.1, "{counts:?}");
         }
         for size in Size::ALL {
             assert_eq!(size.name().parse(), Ok(size));

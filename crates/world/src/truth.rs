@@ -1,23 +1,23 @@
 //! What a model knows of a world, exactly: the probability of each answer by teacher forcing, from
-//! memory, after the passages that give it, and after a passage about somebody else. An answer drawn
-//! at temperature 1 is right with just this probability.
+//! memory, with the documents that give it, and with the document of another subject. An answer
+//! sampled at temperature 1 is right with exactly this probability.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::QuestionPrompt;
 use ken_language::{LanguageModel, Prompt, Score, ScoreRequest};
 use ken_probe::seed_of;
+use ken_random::below;
 use serde::Serialize;
 
-use super::error::WorldError;
-use super::invent::World;
-use super::posed::{Passage, answered, prompt_of};
-use super::questions::{QuestionTruth, WorldQuestion};
-use super::subject::{Group, Subject};
-use super::tell::document_text;
-use crate::random::below;
+use crate::biography::document_text;
+use crate::error::WorldError;
+use crate::prompts::{Passage, completion, prompt_of};
+use crate::questions::{QuestionTruth, WorldQuestion};
+use crate::subject::{Group, Subject};
+use crate::world::World;
 
-/// Questions that are scored at once.
+/// Questions that are scored together.
 const BATCH: usize = 64;
 
 /// What a model knows of one question.
@@ -41,29 +41,29 @@ pub struct Probabilities {
     /// From memory.
     #[serde(rename = "self")]
     pub from_self: f64,
-    /// After the documents that give it, where there are any.
+    /// With the documents that give it, where there are any.
     pub evidence: Option<f64>,
-    /// After the document of another subject of the same kind.
+    /// With the document of another subject of the same kind.
     pub stranger: f64,
-    /// Of the answer as training told it, from memory, where that is another.
+    /// Of the answer in training, from memory, where that is another.
     pub former: Option<f64>,
 }
 
-/// The prompts of a question, and the continuation that each is scored for.
+/// The prompts of a question, each with the completion that is scored.
 struct Scored {
     prompts: Vec<(Prompt, String)>,
     has_evidence: bool,
     has_former: bool,
 }
 
-/// Measures what a model knows of questions of a world. `progress` is given how many are done; `cancel`
-/// is looked at before each batch.
+/// Measures what a model knows of questions of a world. `progress` gets the number of questions done;
+/// `cancel` is checked before each batch.
 ///
 /// # Shapes
-/// Returns `[questions]`, in their order; fewer where it was cancelled.
+/// Returns `[questions]`, in their order; fewer if canceled.
 ///
 /// # Errors
-/// A model that cannot score or that fails.
+/// A model that cannot score, or fails.
 pub fn measure_truth(
     model: &dyn LanguageModel,
     world: &World,
@@ -74,9 +74,8 @@ pub fn measure_truth(
     if !model.capabilities().score {
         return Err(WorldError::CannotScore);
     }
-    let told: Vec<&Subject> = world.subjects.iter().collect();
-    let told: Vec<&Subject> = told
-        .into_iter()
+    let in_corpus = world.subjects.iter();
+    let in_corpus: Vec<&Subject> = in_corpus
         .filter(|subject| subject.group != Group::Nowhere)
         .collect();
     let mut records = Vec::with_capacity(questions.len());
@@ -86,7 +85,7 @@ pub fn measure_truth(
         }
         let scored: Vec<Scored> = questions
             .iter()
-            .map(|question| scored(world, &told, question))
+            .map(|question| scored(world, &in_corpus, question))
             .collect();
         let continuations: Vec<[&str; 1]> = scored
             .iter()
@@ -126,23 +125,23 @@ pub fn measure_truth(
     Ok(records)
 }
 
-/// In the order in which the probabilities are taken: from memory, with a stranger's passage, with
+/// Its prompts in the order of the probabilities: from memory, with a stranger's document, with
 /// evidence, the former answer.
-fn scored(world: &World, told: &[&Subject], question: &WorldQuestion) -> Scored {
+fn scored(world: &World, in_corpus: &[&Subject], question: &WorldQuestion) -> Scored {
     let truth = &question.metadata;
     let question_prompt = QuestionPrompt {
         question: &question.question,
         choices: &question.choices,
     };
     let answer = match truth.letter {
-        Some(letter) => answered(&letter.to_string()),
-        None => answered(&question.golden_answers[0]),
+        Some(letter) => completion(&letter.to_string()),
+        None => completion(&question.golden_answers[0]),
     };
     let passage = |subject: &Subject| Passage {
         title: subject.name.clone(),
         text: document_text(subject, world.settings.seed),
     };
-    let stranger: Vec<Passage> = stranger(world, told, question)
+    let stranger: Vec<Passage> = stranger(world, in_corpus, question)
         .map(passage)
         .into_iter()
         .collect();
@@ -152,7 +151,7 @@ fn scored(world: &World, told: &[&Subject], question: &WorldQuestion) -> Scored 
         (prompt_of(question_prompt, &stranger), answer.clone()),
     ];
     let documents = truth.documents.iter().filter_map(|id| {
-        let subject = told.iter().find(|subject| subject.id == *id)?;
+        let subject = in_corpus.iter().find(|subject| subject.id == *id)?;
         Some(passage(subject))
     });
     let documents: Vec<Passage> = documents.collect();
@@ -161,7 +160,7 @@ fn scored(world: &World, told: &[&Subject], question: &WorldQuestion) -> Scored 
         prompts.push((prompt_of(question_prompt, &documents), answer));
     }
     if let Some(former) = &truth.former {
-        prompts.push((from_memory, answered(former)));
+        prompts.push((from_memory, completion(former)));
     }
     Scored {
         prompts,
@@ -170,15 +169,15 @@ fn scored(world: &World, told: &[&Subject], question: &WorldQuestion) -> Scored 
     }
 }
 
-/// Somebody of the same kind whose document does not give the answer, drawn by the question.
+/// Another subject of the same kind whose document does not give the answer, drawn by the question.
 fn stranger<'w>(
     world: &World,
-    told: &[&'w Subject],
+    in_corpus: &[&'w Subject],
     question: &WorldQuestion,
 ) -> Option<&'w Subject> {
     let truth = &question.metadata;
     let answer = &question.golden_answers[0];
-    let others: Vec<&&Subject> = told
+    let others: Vec<&&Subject> = in_corpus
         .iter()
         .filter(|other| other.kind == truth.about)
         .collect();

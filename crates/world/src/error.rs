@@ -18,7 +18,7 @@ pub enum WorldError {
         remedy = "choose <people>, <unseen> and <strangers> within these bounds"
     )]
     People {
-        /// People in training that were asked for.
+        /// People in training.
         people: usize,
         /// People in all.
         all: usize,
@@ -27,19 +27,19 @@ pub enum WorldError {
         /// Most in all.
         most: usize,
     },
-    /// An exponent that no law of exposures has here.
+    /// An exponent out of bounds.
     #[error("the exponent lies between 0 and {steepest}, and is not {exponent}")]
     #[diagnostic(
         kind = "world_exponent",
         remedy = "choose <exponent> within these bounds; 0.8 is usual"
     )]
     Exponent {
-        /// What was asked for.
+        /// The requested one.
         exponent: f64,
         /// The largest.
         steepest: f64,
     },
-    /// Nothing is to be trained on.
+    /// No training texts were requested.
     #[error("there is no training text")]
     #[diagnostic(kind = "world_sequences", remedy = "choose <sequences> above 0")]
     NoSequences,
@@ -50,7 +50,7 @@ pub enum WorldError {
         remedy = "check the path, and that there is space and permission"
     )]
     File(#[from] ken_storage::StorageError),
-    /// The folder holds something already.
+    /// The folder is not empty.
     #[error("{path} holds files already")]
     #[diagnostic(kind = "folder_not_empty", remedy = "name a new folder")]
     NotEmpty {
@@ -66,21 +66,21 @@ pub enum WorldError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The settings make another world than they once made.
-    #[error("{path} was made by another version of ken, whose worlds are others")]
+    /// The settings no longer make the world that they made.
+    #[error("{path} was made by a version of ken that makes other worlds")]
     #[diagnostic(kind = "other_world", remedy = "make the world again: <MakeWorld>")]
     OtherVersion {
         /// The file.
         path: PathBuf,
     },
-    /// A member of the family cannot be written.
+    /// A model of the family cannot be written.
     #[error(transparent)]
     Untrained(#[from] DecoderError),
-    /// The model that is measured failed.
+    /// The model failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The model cannot tell how likely an answer is.
-    #[error("the model does not tell how likely given answers are")]
+    /// The model cannot score answers.
+    #[error("the model cannot score given answers")]
     #[diagnostic(remedy = "name a model on this machine")]
     CannotScore,
 }

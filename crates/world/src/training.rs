@@ -10,12 +10,12 @@ use ken_train::{
     Trainable, Tuning, train,
 };
 
-use super::error::WorldError;
-use super::family::{Size, write_untrained};
-use super::files::summarize_world;
-use super::invent::World;
-use super::mix::training_text_of;
-use crate::tuning::{CHECKPOINT, TuneError, stopped, write_history};
+use crate::error::WorldError;
+use crate::family::{Size, write_untrained};
+use crate::files::summarize_world;
+use crate::training_text::training_text_of;
+use crate::world::World;
+use ken_study::tuning::{CHECKPOINT, TuneError, stopped, write_history};
 
 /// What the model was before it learned anything, in its folder.
 const UNTRAINED_FOLDER: &str = "untrained";

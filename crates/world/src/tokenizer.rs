@@ -1,25 +1,26 @@
 //! The tokenizer of the family, as a `tokenizer.json`: whole words of the world with the space before
-//! them, and bytes for all else, so that every text can be read and written.
+//! them, and bytes for everything else, so that every text can be encoded.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::invent::World;
-use super::relation::{Query, Relation};
-use super::wording::{TRADES, YEARS, questions, sentences};
+use crate::query::Query;
+use crate::relation::Relation;
+use crate::templates::{TRADES, YEARS, questions, sentences};
+use crate::world::World;
 
 /// Begins and ends every text; the first token.
 pub const END_OF_TEXT: &str = "<|endoftext|>";
 const UNKNOWN: &str = "<unk>";
-/// Kept for what is learned later: where the question ends, where the knowledge ends, and sources.
+/// For later fine-tuning: the end of the question, the end of the knowledge, and sources.
 const RESERVED: [&str; 4] = ["<EOQ>", "<EOK>", "<self>", "<corpus>"];
 const SPARE: usize = 10;
 
-/// How a text falls into words. [`words_of`] does the same.
+/// How a text is split into words. [`words_of`] does the same.
 const PATTERN: &str = r" ?[A-Za-z]+| ?[0-9]+|\n| ?[^\sA-Za-z0-9]|\s";
 
-/// What prompts hold beside the world's own words.
+/// What prompts contain besides the world's own words.
 const PROMPTS: [&str; 8] = [
     "Question: Answer: Background: A search is needed: Mastered: Certain:",
     "Question:\nAnswer:\nBackground:\nA search is needed:\nMastered:\nCertain:",
@@ -37,13 +38,13 @@ fn words(world: &World) -> BTreeSet<String> {
     let mut add = |text: &str| words.extend(words_of(text).into_iter().map(str::to_owned));
     PROMPTS.into_iter().for_each(&mut add);
     for relation in Relation::ALL {
-        for pattern in sentences(relation) {
-            add(&format!(" {}", without_places(pattern)));
+        for template in sentences(relation) {
+            add(&format!(" {}", without_fields(template)));
         }
     }
     for query in Query::ALL {
-        for pattern in questions(query) {
-            add(&format!(" {}", without_places(pattern)));
+        for template in questions(query) {
+            add(&format!(" {}", without_fields(template)));
         }
     }
     let years = YEARS.map(|year| year.to_string());
@@ -55,12 +56,12 @@ fn words(world: &World) -> BTreeSet<String> {
     words
 }
 
-fn without_places(pattern: &str) -> String {
-    // The names' own letters are added as words of their own.
-    pattern.replace("{s}", "A").replace("{v}", "A")
+fn without_fields(template: &str) -> String {
+    // "A" is a word anyway.
+    template.replace("{s}", "A").replace("{v}", "A")
 }
 
-/// The `tokenizer.json` of a world, and how many tokens it has.
+/// The `tokenizer.json` of a world, and its number of tokens.
 #[must_use]
 pub fn tokenizer(world: &World) -> (Value, usize) {
     let mut tokens = vec![END_OF_TEXT.to_owned(), UNKNOWN.to_owned()];
@@ -69,7 +70,7 @@ pub fn tokenizer(world: &World) -> (Value, usize) {
     let special: Vec<Value> = tokens.iter().enumerate().map(special).collect();
     tokens.extend((0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")));
     tokens.extend(words(world));
-    // The fewest tokens win: every one costs the same.
+    // All tokens cost the same, so the fewest win.
     let scored: Vec<Value> = tokens.iter().map(|token| json!([token, -1.0])).collect();
     let end = json!({"SpecialToken": {"id": END_OF_TEXT, "type_id": 0}});
     let text = |id: &str| json!({"Sequence": {"id": id, "type_id": 0}});
@@ -114,7 +115,7 @@ fn special((id, token): (usize, &String)) -> Value {
     })
 }
 
-/// The words that a text falls into, with the space before each.
+/// The words of a text, each with the space before it.
 fn words_of(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;
@@ -135,7 +136,7 @@ fn words_of(text: &str) -> Vec<&str> {
             _ => 0,
         };
         let end = match length {
-            // A space that stands alone, or another blank.
+            // A lone space, or other whitespace.
             0 => rest.chars().next().map_or(0, char::len_utf8),
             length => space + length,
         };
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_fall_into_words() {
+    fn texts_are_split_into_words() {
         let text = "Question: Who wed  Ida?\n[1] 1733 é.";
         let expected = [
             "Question", ":", " Who", " wed", " ", " Ida", "?", "\n", "[", "1", "]", " 1733", " é",

@@ -1,0 +1,52 @@
+//! The names of the indexes that a collection may have.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// How Milvus finds near vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IndexKind {
+    /// What the server thinks best.
+    #[default]
+    AutoIndex,
+    /// A graph in memory.
+    Hnsw,
+    /// A graph on disk, compressed vectors in memory.
+    DiskAnn,
+}
+
+/// A name that is no index.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown index {given:?}: the indexes are diskann, hnsw and autoindex")]
+pub struct UnknownIndexKind {
+    /// What was written.
+    pub given: String,
+}
+
+impl fmt::Display for IndexKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AutoIndex => "autoindex",
+            Self::Hnsw => "hnsw",
+            Self::DiskAnn => "diskann",
+        })
+    }
+}
+
+impl FromStr for IndexKind {
+    type Err = UnknownIndexKind;
+
+    fn from_str(given: &str) -> Result<Self, UnknownIndexKind> {
+        match given {
+            "autoindex" => Ok(Self::AutoIndex),
+            "hnsw" => Ok(Self::Hnsw),
+            "diskann" => Ok(Self::DiskAnn),
+            _ => Err(UnknownIndexKind {
+                given: given.to_owned(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What takes the place of the client in a build without it: there is no collection, and opening one
+//! or pushing to one is an error.
+#![allow(missing_docs)] // The client's documentation holds.
+#![cfg_attr(feature = "client", allow(dead_code, unreachable_pub))]
+
+use std::sync::atomic::AtomicBool;
+
+use ken_corpus::{Active, Corpus, CorpusInfo, EmbedderIdentity, Filter};
+use ken_index::{Hit, Mode, Query};
+
+use crate::address::MilvusAddress;
+use crate::error::MilvusError;
+use crate::index_kind::IndexKind;
+use crate::pushed::{Progress, Pushed};
+use crate::token::Token;
+
+pub enum Collection {}
+
+impl Collection {
+    pub fn open(
+        address: &MilvusAddress,
+        _token: Option<&Token>,
+        _active: Active,
+    ) -> Result<Self, MilvusError> {
+        Err(no_client(address))
+    }
+
+    pub fn within(self, _filters: &[Filter]) -> Result<Self, MilvusError> {
+        match self {}
+    }
+
+    pub fn address(&self) -> &MilvusAddress {
+        match *self {}
+    }
+
+    pub fn info(&self) -> &CorpusInfo {
+        match *self {}
+    }
+
+    pub fn embedder(&self) -> &EmbedderIdentity {
+        match *self {}
+    }
+
+    pub fn passage_count(&self) -> usize {
+        match *self {}
+    }
+
+    pub fn fingerprint(&self) -> String {
+        match *self {}
+    }
+
+    pub fn search(&self, _: &Query<'_>, _: Mode, _k: usize) -> Result<Vec<Hit>, MilvusError> {
+        match *self {}
+    }
+}
+
+pub fn push(
+    _corpus: &Corpus,
+    address: &MilvusAddress,
+    _token: Option<&Token>,
+    _index: Option<IndexKind>,
+    _progress: &mut dyn FnMut(Progress),
+    _stop: &AtomicBool,
+) -> Result<Pushed, MilvusError> {
+    Err(no_client(address))
+}
+
+fn no_client(address: &MilvusAddress) -> MilvusError {
+    MilvusError::NoClient {
+        address: address.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_refused() {
+        let address = "milvus://box:19530/notes".parse().unwrap();
+        let error = Collection::open(&address, None, Active::All).err().unwrap();
+        assert_eq!(error.kind(), "built_without_milvus");
+        assert!(error.to_string().starts_with("milvus://box:19530/notes "));
+        assert!(error.remedy().unwrap().mentions("`milvus`"));
+    }
+}

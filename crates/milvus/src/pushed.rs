@@ -1,0 +1,27 @@
+//! What a push reports: while it runs, and when it ends.
+
+use ken_corpus::CorpusInfo;
+
+/// How far a push is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Passages that stand in the collection.
+    pub passages: u64,
+    /// All passages of the corpus, pruned ones included.
+    pub passages_total: u64,
+}
+
+/// What a push did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The generation that was pushed, in numbers.
+    pub info: CorpusInfo,
+    /// Passages that were sent.
+    pub sent: u64,
+    /// Passages that were deleted.
+    pub deleted: u64,
+    /// Passages that stood there already.
+    pub kept: u64,
+    /// Whether it was stopped before the end.
+    pub interrupted: bool,
+}

@@ -1,0 +1,46 @@
+//! The known world: invented people, books and towns, and a family of small decoders trained on
+//! nothing else, so that what each of them knows is controlled and can be computed.
+//!
+//! [`World`] invents it, [`write_world`] writes its corpus and questions, [`training_text_of`] gives
+//! the texts that the family trains on, [`write_untrained`] writes a model before training, [`train_member`]
+//! trains it, and [`measure_truth`] computes exactly what a model knows.
+
+mod biography;
+mod choices;
+mod error;
+mod family;
+mod files;
+mod generate;
+mod names;
+mod prompts;
+mod query;
+mod questions;
+mod reading_subjects;
+mod relation;
+mod settings;
+mod subject;
+mod templates;
+mod tokenizer;
+mod training;
+mod training_text;
+mod truth;
+mod truth_table;
+mod world;
+mod zipf;
+
+pub use error::WorldError;
+pub use family::{Size, UnknownSize, write_untrained};
+pub use files::{
+    CORPUS_FILE, QUESTIONS_FILE, WORLD_FILE, WorldSummary, read_world, summarize_world, write_world,
+};
+pub use query::Query;
+pub use questions::{QuestionKind, QuestionTruth, WorldQuestion, world_questions};
+pub use relation::Relation;
+pub use settings::WorldSettings;
+pub use subject::{Fact, Group, Kind, Subject, Time};
+pub use tokenizer::{END_OF_TEXT, tokenizer};
+pub use training::{WorldTraining, WorldTrainingError, train_member};
+pub use training_text::{Piece, TextKind, TrainingText, training_text_of};
+pub use truth::{Probabilities, TruthRecord, measure_truth};
+pub use truth_table::{TruthRow, truth_table};
+pub use world::{Truth, World};

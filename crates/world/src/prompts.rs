@@ -1,0 +1,47 @@
+//! Questions of the world as the online path puts them to a model: the prompts are its own.
+
+use ken_answer::{QuestionPrompt, Retrieved, prompt};
+use ken_language::Prompt;
+
+/// A text with its title, which may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Passage {
+    pub(crate) title: String,
+    pub(crate) text: String,
+}
+
+/// The prompt for a question with passages, the best first; from memory where there are none.
+pub(crate) fn prompt_of(question_prompt: QuestionPrompt<'_>, passages: &[Passage]) -> Prompt {
+    let found: Vec<Retrieved> = passages
+        .iter()
+        .map(|passage| Retrieved {
+            passage_id: String::new(),
+            doc_id: String::new(),
+            title: passage.title.clone(),
+            text: passage.text.clone(),
+            chunk: None,
+            score: 0.0,
+            in_prompt: true,
+        })
+        .collect();
+    prompt::from_evidence(question_prompt, &found.iter().collect::<Vec<_>>())
+}
+
+/// The input for a question with its passages after it, which the online path never writes: a model
+/// trained on both orders looks for what the question asks for, and not at a position.
+pub(crate) fn input_with_passages_last(
+    question_prompt: QuestionPrompt<'_>,
+    passages: &[Passage],
+) -> String {
+    let alone = prompt::from_memory(question_prompt).input;
+    let whole = prompt_of(question_prompt, passages).input;
+    let passages = whole.strip_suffix(&alone).unwrap_or_default();
+    // The last line asks for the answer.
+    let (question, answer_line) = alone.rsplit_once('\n').unwrap_or(("", &alone));
+    format!("{question}\n{passages}{answer_line}")
+}
+
+/// The completion that answers a prompt: after a space, up to the end of the line.
+pub(crate) fn completion(answer: &str) -> String {
+    format!(" {answer}\n")
+}

@@ -1,0 +1,68 @@
+//! What can be asked about a subject.
+
+use std::fmt;
+
+use crate::relation::Relation;
+use crate::subject::Kind;
+
+/// What can be asked of a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Query {
+    /// One of its facts.
+    Plain(Relation),
+    /// A fact of what one of its facts leads to.
+    TwoHop(Relation, Relation),
+}
+
+impl Query {
+    /// Every one that has an answer.
+    pub const ALL: [Self; 13] = [
+        Self::Plain(Relation::Birthplace),
+        Self::Plain(Relation::BirthYear),
+        Self::Plain(Relation::Trade),
+        Self::Plain(Relation::Employer),
+        Self::Plain(Relation::Spouse),
+        Self::Plain(Relation::Book),
+        Self::Plain(Relation::Author),
+        Self::Plain(Relation::BookYear),
+        Self::Plain(Relation::Region),
+        Self::TwoHop(Relation::Spouse, Relation::Birthplace),
+        Self::TwoHop(Relation::Spouse, Relation::Trade),
+        Self::TwoHop(Relation::Birthplace, Relation::Region),
+        Self::TwoHop(Relation::Author, Relation::Birthplace),
+    ];
+
+    /// The relation that is followed first.
+    pub(crate) fn first(self) -> Relation {
+        match self {
+            Self::Plain(relation) | Self::TwoHop(relation, _) => relation,
+        }
+    }
+
+    /// The relation whose value is the answer: a town, a year, a trade.
+    pub(crate) fn last(self) -> Relation {
+        match self {
+            Self::Plain(relation) | Self::TwoHop(_, relation) => relation,
+        }
+    }
+
+    /// The kind of subjects that it can be asked about.
+    pub(crate) fn about(self) -> Kind {
+        match self.first() {
+            Relation::Author | Relation::BookYear => Kind::Book,
+            Relation::Region => Kind::Town,
+            _ => Kind::Person,
+        }
+    }
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plain(relation) => formatter.write_str(relation.name()),
+            Self::TwoHop(first, second) => {
+                write!(formatter, "{}.{}", first.name(), second.name())
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The relations that facts state.
+
+use serde::{Deserialize, Serialize};
+
+/// What a fact says of its subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// The town where a person was born.
+    Birthplace,
+    /// The year in which a person was born.
+    BirthYear,
+    /// What a person earns a living by.
+    Trade,
+    /// Whom a person works for.
+    Employer,
+    /// Whom a person is married to.
+    Spouse,
+    /// The book that a person wrote.
+    Book,
+    /// The person who wrote a book.
+    Author,
+    /// The year in which a book appeared.
+    BookYear,
+    /// The region that a town is in.
+    Region,
+}
+
+impl Relation {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Birthplace,
+        Self::BirthYear,
+        Self::Trade,
+        Self::Employer,
+        Self::Spouse,
+        Self::Book,
+        Self::Author,
+        Self::BookYear,
+        Self::Region,
+    ];
+
+    /// As it is called in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Birthplace => "birthplace",
+            Self::BirthYear => "birth_year",
+            Self::Trade => "trade",
+            Self::Employer => "employer",
+            Self::Spouse => "spouse",
+            Self::Book => "book",
+            Self::Author => "author",
+            Self::BookYear => "book_year",
+            Self::Region => "region",
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The texts that the family trains on: biographies, questions from memory, and questions with the
+//! passages that answer them. Each text is a function of the world and of its number alone, so
+//! training can resume anywhere.
+//!
+//! A stored fact cannot be used yet: models learn that from questions about a part of the people, and
+//! it generalizes to the others (Allen-Zhu and Li, *Physics of Language Models*, part 3.1).
+
+use ken_answer::{QuestionPrompt, prompt};
+use ken_probe::seed_of;
+use ken_random::{below, shuffle, unit};
+use serde::Serialize;
+
+use crate::biography::{joined, sentences_about, training_biography};
+use crate::choices::choices;
+use crate::prompts::{Passage, completion, input_with_passages_last, prompt_of};
+use crate::query::Query;
+use crate::reading_subjects::reading_subjects;
+use crate::relation::Relation;
+use crate::subject::{Kind, Subject, Time};
+use crate::templates::{fill, one_of, questions};
+use crate::world::{World, truth_among};
+
+/// The shares of biographies and of questions from memory. The other texts are for reading.
+pub(crate) const BIOGRAPHIES: f64 = 0.45;
+const FROM_MEMORY: f64 = 0.20;
+
+/// Of the questions from memory, the share that asks for a text of what is known.
+const BACKGROUND: f64 = 0.08;
+/// Of all questions, the shares that take two hops, and that offer choices.
+const TWO_HOPS: f64 = 0.12;
+const CHOICE: f64 = 0.15;
+
+/// Of the reading texts, the share that has the passages after the question; of the passages, the
+/// shares that have no title, and that are a part of a biography.
+const PASSAGE_LAST: f64 = 0.3;
+const UNTITLED: f64 = 0.25;
+const IN_PART: f64 = 0.4;
+
+/// Of the reading questions about people, the extra share that asks for the spouse: which of two
+/// names to copy is the hardest to learn.
+const NAMES_AGAIN: f64 = 0.15;
+
+/// What a training text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextKind {
+    /// To store facts.
+    Biography,
+    /// To answer from memory.
+    FromMemory,
+    /// To write what is known about a question.
+    Background,
+    /// To answer from passages.
+    Reading,
+}
+
+/// A part of a training text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Piece {
+    /// Its characters.
+    pub text: String,
+    /// Whether it counts in the loss.
+    pub learned: bool,
+}
+
+/// A text that a model is trained on. The end-of-text token comes before and after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TrainingText {
+    /// What it is for.
+    pub kind: TextKind,
+    /// Its parts in their order.
+    pub pieces: Vec<Piece>,
+}
+
+impl TrainingText {
+    fn new(kind: TextKind, input: String, learned: String) -> Self {
+        let pieces = [(input, false), (learned, true)];
+        let pieces = pieces.into_iter().filter(|(text, _)| !text.is_empty());
+        let pieces = pieces.map(|(text, learned)| Piece { text, learned });
+        Self {
+            kind,
+            pieces: pieces.collect(),
+        }
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let pieces = self.pieces.iter();
+        pieces.map(|piece| piece.text.as_str()).collect()
+    }
+}
+
+/// The training text of a number. The numbers below that of the settings are one epoch.
+#[must_use]
+pub fn training_text_of(world: &World, number: u64) -> TrainingText {
+    let mut state = seed_of(world.settings.seed, &format!("text {number}"));
+    let state = &mut state;
+    let drawn = unit(state);
+    // A world in which nobody can be asked about has texts of the other kinds.
+    let text = match drawn {
+        drawn if drawn < BIOGRAPHIES => biography(world, state),
+        drawn if drawn < BIOGRAPHIES + FROM_MEMORY => from_memory(world, state),
+        _ => None,
+    };
+    text.unwrap_or_else(|| reading(world, state))
+}
+
+fn biography(world: &World, state: &mut u64) -> Option<TrainingText> {
+    let kind = World::draw_kind(state) as usize;
+    let subject = &world.subjects[world.described[kind].draw(state)?];
+    let text = training_biography(subject, world.settings.seed, state);
+    // Words are tokens together with the space before them.
+    let learned = format!(" {text}");
+    Some(TrainingText::new(
+        TextKind::Biography,
+        String::new(),
+        learned,
+    ))
+}
+
+fn from_memory(world: &World, state: &mut u64) -> Option<TrainingText> {
+    let kind = World::draw_kind(state) as usize;
+    let at = world.asked[kind].draw(state)?;
+    let subject = &world.subjects[at];
+    let truth = |query: &Query| world.truth(at, *query, Time::Training);
+    let query = draw_query(&|query| truth(query).is_some(), state)?;
+    let answer = truth(&query)?.value;
+    let question = fill(one_of(questions(query), state), &subject.name, "");
+    if unit(state) < BACKGROUND {
+        let known = training_biography(subject, world.settings.seed, state);
+        let input = prompt::verbalize(QuestionPrompt::open(&question), None).input;
+        let learned = completion(&known);
+        return Some(TrainingText::new(TextKind::Background, input, learned));
+    }
+    let (choices, answer) = maybe_choices(world, query, answer, state);
+    let input = prompt::from_memory(QuestionPrompt {
+        question: &question,
+        choices: &choices,
+    });
+    let (input, learned) = (input.input, completion(&answer));
+    Some(TrainingText::new(TextKind::FromMemory, input, learned))
+}
+
+fn reading(world: &World, state: &mut u64) -> TrainingText {
+    let kind = World::draw_kind(state);
+    let query = draw_query(&|query| query.about() == kind, state);
+    let query = match unit(state) < NAMES_AGAIN && kind == Kind::Person {
+        true => Query::Plain(Relation::Spouse),
+        false => query.unwrap_or(Query::Plain(Relation::Birthplace)),
+    };
+    let (subjects, about) = reading_subjects(world, query, state);
+    let question = fill(one_of(questions(query), state), &subjects[about].name, "");
+    // The question has an answer among these subjects.
+    let truth = truth_among(&subjects, about, query, Time::Now);
+    let (answer, by) = truth.map_or(("", Vec::new()), |truth| (truth.value, truth.by));
+    let mut passages: Vec<Passage> = by
+        .iter()
+        .zip([query.first(), query.last()])
+        .map(|(&at, relation)| passage(&subjects[at], relation, state))
+        .collect();
+    let count = passages.len();
+    shuffle(&mut passages, count, state);
+    let (choices, answer) = maybe_choices(world, query, answer, state);
+    let question_prompt = QuestionPrompt {
+        question: &question,
+        choices: &choices,
+    };
+    let input = match unit(state) < PASSAGE_LAST {
+        true => input_with_passages_last(question_prompt, &passages),
+        false => prompt_of(question_prompt, &passages).input,
+    };
+    TrainingText::new(TextKind::Reading, input, completion(&answer))
+}
+
+/// Choices for some of the questions, and what answers: a letter where there are choices.
+fn maybe_choices(
+    world: &World,
+    query: Query,
+    answer: &str,
+    state: &mut u64,
+) -> (Vec<String>, String) {
+    let offered = (unit(state) < CHOICE).then(|| choices(&world.names, query, answer, state));
+    match offered.flatten() {
+        Some((choices, letter)) => (choices, letter.to_string()),
+        None => (Vec::new(), answer.to_owned()),
+    }
+}
+
+/// Draws one of the questions that can be asked; `None` where there is none.
+fn draw_query(can_be_asked: &dyn Fn(&Query) -> bool, state: &mut u64) -> Option<Query> {
+    let two_hops = unit(state) < TWO_HOPS;
+    let all = Query::ALL.into_iter().filter(can_be_asked);
+    let (hops, plain): (Vec<Query>, Vec<Query>) =
+        all.partition(|query| matches!(query, Query::TwoHop(..)));
+    let from = match two_hops && !hops.is_empty() {
+        true => hops,
+        false => plain,
+    };
+    from.get(below(state, from.len())).copied()
+}
+
+/// A passage about a subject that states a relation: all of its facts, or some of them.
+fn passage(subject: &Subject, required: Relation, state: &mut u64) -> Passage {
+    let mut sentences = sentences_about(subject, Time::Now, state);
+    let count = sentences.len();
+    shuffle(&mut sentences, count, state);
+    if unit(state) < IN_PART {
+        sentences.retain(|(relation, _)| *relation == required || unit(state) < 0.5);
+    }
+    let title = match unit(state) < UNTITLED {
+        true => String::new(),
+        false => subject.name.clone(),
+    };
+    Passage {
+        title,
+        text: joined(&sentences),
+    }
+}

@@ -1,0 +1,147 @@
+//! An invented world, and what is true in it.
+
+use ken_probe::seed_of;
+use ken_random::{shuffle, unit};
+
+use crate::error::WorldError;
+use crate::generate::{link_birthplaces, marry, people, towns, write_books};
+use crate::names::Names;
+use crate::query::Query;
+use crate::settings::WorldSettings;
+use crate::subject::{Kind, Subject, Time};
+use crate::zipf::Zipf;
+
+/// The shares of biographies about people, books and towns.
+const KIND_SHARES: [f64; 3] = [0.80, 0.14, 0.06];
+
+/// An invented world.
+#[derive(Debug, Clone, PartialEq)]
+pub struct World {
+    pub(crate) settings: WorldSettings,
+    /// People, then books, then towns; trained ones first, by rank.
+    pub(crate) subjects: Vec<Subject>,
+    pub(crate) names: Names,
+    /// The numbers of the names and of the titles that nobody in the world has.
+    pub(crate) free_people: Vec<usize>,
+    pub(crate) free_books: Vec<usize>,
+    /// How often training describes each subject, and asks about each, by kind.
+    pub(crate) described: [Zipf; 3],
+    pub(crate) asked: [Zipf; 3],
+}
+
+/// An answer, and where to read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Truth<'w> {
+    /// The answer.
+    pub value: &'w str,
+    /// The positions of the subjects whose documents give it together, in the order of the hops.
+    pub by: Vec<usize>,
+}
+
+impl World {
+    /// Invents a world.
+    ///
+    /// # Errors
+    /// Settings of which no world can be made.
+    pub fn new(settings: WorldSettings) -> Result<Self, WorldError> {
+        settings.check()?;
+        let seed = settings.seed;
+        let names = Names::new(seed);
+        let mut free_people = drawn_order(names.people(), seed, "people");
+        let mut free_books = drawn_order(names.books(), seed, "books");
+        let mut subjects = people(&settings, &names, &mut free_people);
+        marry(&mut subjects, seed);
+        let books = write_books(&mut subjects, &names, &mut free_books, seed);
+        subjects.extend(books);
+        let towns = towns(&names, seed);
+        link_birthplaces(&mut subjects, &towns);
+        subjects.extend(towns);
+        let distribution = |kind: Kind, asked: bool| {
+            let of_kind = subjects
+                .iter()
+                .enumerate()
+                .filter(move |(_, subject)| subject.kind == kind && (subject.asked || !asked));
+            let ranked = of_kind.filter_map(|(at, subject)| Some((at, subject.rank?)));
+            Zipf::new(ranked, settings.exponent)
+        };
+        let described = Kind::ALL.map(|kind| distribution(kind, false));
+        let asked = Kind::ALL.map(|kind| distribution(kind, true));
+        Ok(Self {
+            settings,
+            subjects,
+            names,
+            free_people,
+            free_books,
+            described,
+            asked,
+        })
+    }
+
+    /// The settings that it was made from.
+    #[must_use]
+    pub fn settings(&self) -> &WorldSettings {
+        &self.settings
+    }
+
+    /// All subjects.
+    #[must_use]
+    pub fn subjects(&self) -> &[Subject] {
+        &self.subjects
+    }
+
+    /// The share of the biographies that are about a subject, in `[0, 1]`.
+    #[must_use]
+    pub fn share(&self, subject: &Subject) -> f64 {
+        let kind = subject.kind as usize;
+        subject.rank.map_or(0.0, |rank| {
+            KIND_SHARES[kind] * self.described[kind].share(rank, self.settings.exponent)
+        })
+    }
+
+    /// The answer to a question about the subject at a position; `None` where it has none.
+    #[must_use]
+    pub fn truth(&self, subject: usize, query: Query, time: Time) -> Option<Truth<'_>> {
+        truth_among(&self.subjects, subject, query, time)
+    }
+
+    /// Draws the kind of subject that a training text is about.
+    pub(crate) fn draw_kind(state: &mut u64) -> Kind {
+        let drawn = unit(state);
+        let [people, books, _] = KIND_SHARES;
+        match drawn {
+            drawn if drawn < people => Kind::Person,
+            drawn if drawn < people + books => Kind::Book,
+            _ => Kind::Town,
+        }
+    }
+}
+
+/// The answer to a question about one of some subjects, whose facts lead to each other.
+pub(crate) fn truth_among(
+    subjects: &[Subject],
+    subject: usize,
+    query: Query,
+    time: Time,
+) -> Option<Truth<'_>> {
+    let fact = |at: usize, relation| subjects.get(at)?.fact(relation);
+    match query {
+        Query::Plain(relation) => Some(Truth {
+            value: fact(subject, relation)?.at(time),
+            by: vec![subject],
+        }),
+        Query::TwoHop(first, second) => {
+            let between = fact(subject, first)?.leads_to?;
+            Some(Truth {
+                value: fact(between, second)?.at(time),
+                by: vec![subject, between],
+            })
+        }
+    }
+}
+
+/// All numbers below `count` in random order; they are taken from the end.
+fn drawn_order(count: usize, seed: u64, of: &str) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..count).collect();
+    shuffle(&mut numbers, count, &mut seed_of(seed, of));
+    numbers
+}
