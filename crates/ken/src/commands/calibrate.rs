@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
-use ken_route::{Calibration, Goal, Input, Observation, calibrate};
+use ken_route::{Calibration, Goal, Input, calibrate};
 use ken_setup::Settings;
-use ken_study::learn::{
-    assessor_scores, check_model, choice_scores, router_scores, untaught_share,
-};
+use ken_study::learn::{assessor_scores, choice_scores, router_scores, untaught_share};
 use ken_study::{
-    ProbeRecord, auroc, check_sampling, observe, observe_scored, read_results, read_settings,
+    ProbeRecord, check_sampling, observe, observe_scored, read_results, read_settings,
 };
 use serde_json::json;
 
@@ -47,7 +45,7 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
     };
     let goal = arguments.goal();
     let chosen = calibrate(&observed.observations, goal);
-    let auroc = auroc(&foretold(&observed.observations));
+    let auroc = observed.auroc();
     if session.json {
         return output::json(&json!({
             "policy": arguments.policy.to_string(),
@@ -106,10 +104,6 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
     let settings = session.settings;
     let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = session.setup().pipeline_for(false, &[policy])?;
-    let recorded = records
-        .iter()
-        .map(|record| record.fingerprint.model.as_str());
-    check_model(recorded, pipeline.model().fingerprint())?;
     let folder = match &settings.adapter {
         Some(adapter) => adapter.clone(),
         None => session.setup().fetched(&settings.model)?,
@@ -130,13 +124,6 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
         &mut progress,
         session.stop,
     )?)
-}
-
-/// The score of each question with whether retrieval makes its answers better.
-fn foretold(observations: &[Observation]) -> Vec<(f64, bool)> {
-    let each = observations.iter();
-    each.map(|one| (one.score, one.with > one.without))
-        .collect()
 }
 
 fn show(

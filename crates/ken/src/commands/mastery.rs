@@ -91,9 +91,7 @@ fn of_probed(
 
 fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {
     let dropped = &summary.dropped;
-    let interval = summary.interval.map_or_else(String::new, |[low, high]| {
-        format!(" (95%: {low:.3} to {high:.3})")
-    });
+    let interval = output::interval(summary.interval);
     let mastery = summary.mastery.map_or_else(
         || "- (no question passed the filters)".to_owned(),
         |mean| format!("{mean:.3}{interval}"),

@@ -11,9 +11,9 @@ use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{Probe, ProbeSummary, probe, summarize_probe, write_parquet};
 
 use crate::arguments::ProbeArguments;
-use crate::commands::records::{self, share};
+use crate::commands::records;
 use crate::failure::Result;
-use crate::output;
+use crate::output::{self, share};
 use crate::session::Session;
 
 /// Runs `ken probe`.

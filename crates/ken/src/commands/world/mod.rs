@@ -15,9 +15,8 @@ use serde_json::json;
 use crate::arguments::{
     WorldMakeArguments, WorldMixArguments, WorldModelArguments, WorldTruthArguments, WorldVerb,
 };
-use crate::commands::records::share;
 use crate::failure::{Failure, Result};
-use crate::output;
+use crate::output::{self, share};
 use crate::progress::Display;
 use crate::session::Session;
 
@@ -162,9 +161,7 @@ fn show_truth(rows: &[TruthRow]) -> Result<()> {
     ];
     let mut table = vec![heading.map(str::to_owned).to_vec()];
     for row in rows {
-        let told = row
-            .exposure
-            .map_or_else(|| "-".to_owned(), |told| format!("{told:.1}"));
+        let told = output::number(row.exposure, 1);
         let means = [
             row.asked,
             row.not_asked,
