@@ -54,7 +54,7 @@ pub(crate) fn bytes(data: &[u8]) -> Result<()> {
     }
 }
 
-/// A number with so many decimals, or a dash.
+/// A number with this many decimals, or a dash.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
 }
@@ -81,7 +81,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Where a text stands: its passage, and which characters of it where it is a chunk.
+/// Where a text is: its passage, and which characters of it if it is a chunk.
 pub(crate) fn place(passage_id: &str, chunk: Option<&Range<usize>>) -> String {
     match chunk {
         Some(Range { start, end }) => format!("{passage_id}[{start}..{end}]"),

@@ -13,7 +13,7 @@ use crate::interrupt;
 use crate::output;
 use crate::session::Session;
 
-/// What stands for the questions of standard input.
+/// In place of a question: questions are on standard input, one per line.
 const STDIN: &str = "-";
 
 /// Runs `ken ask`.

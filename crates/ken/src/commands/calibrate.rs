@@ -12,7 +12,6 @@ use ken_study::{
 use serde_json::json;
 
 use crate::arguments::CalibrateArguments;
-use crate::commands::train::CorpusEmbedder;
 use crate::failure::Result;
 use crate::output;
 use crate::progress::counting;
@@ -93,8 +92,8 @@ fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
             )?
         }
         _ => {
-            let embedder = CorpusEmbedder::open(session)?;
-            score(Representation::Embedding(embedder.get()), "embedded")?
+            let embedder = setup.question_embedder()?;
+            score(Representation::Embedding(embedder.as_ref()), "embedded")?
         }
     })
 }
@@ -148,14 +147,14 @@ fn show(
         percent(chosen.loss),
         percent(chosen.loss_bound)
     );
-    let telling = auroc.map_or("cannot be told".to_owned(), |area| format!("{area:.3}"));
+    let auroc = auroc.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
     let rows = [
         ("policy", arguments.policy.to_string()),
         ("threshold", threshold),
         ("retrieval ratio", percent(chosen.retrieval_ratio)),
         ("accuracy", percent(chosen.accuracy)),
         ("lost against always", loss),
-        ("AUROC of \"retrieval helps\"", telling),
+        ("AUROC of \"retrieval helps\"", auroc),
         ("questions", chosen.questions.to_string()),
     ];
     output::pairs(rows)?;

@@ -186,7 +186,7 @@ fn fill(
     Ok(())
 }
 
-/// The demo's questions; with a limit, the two kinds by turns.
+/// The demo's questions; with a limit, the two kinds alternating.
 pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
     let all = QUESTIONS
         .lines()
@@ -195,9 +195,9 @@ pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
         .map_err(Failure::other)
         .context(|| "the demo's questions are broken")?;
     let Some(limit) = limit else { return Ok(all) };
-    let of_kind = |wanted: &str| {
+    let of_kind = |name: &str| {
         all.iter()
-            .filter(|q| kind(q) == wanted)
+            .filter(|q| kind(q) == name)
             .cloned()
             .collect::<Vec<_>>()
     };
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_takes_both_kinds_by_turns() {
+    fn a_limit_alternates_between_both_kinds() {
         let kinds: Vec<String> = questions(Some(5))
             .unwrap()
             .iter()

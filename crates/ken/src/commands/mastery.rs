@@ -83,7 +83,7 @@ fn of_probed(
     match json {
         true => Ok(()),
         false => output::line(format!(
-            "left out: {} questions that were not probed or could not be judged, {} whose answer stands in no sentence of the passage that they name",
+            "left out: {} questions that were not probed or could not be judged, {} whose answer is in no sentence of the passage that they name",
             found.unprobed, found.unplaced
         )),
     }
@@ -108,7 +108,7 @@ fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {
         ),
         (
             "questions",
-            format!("{} wanted, {} kept", summary.wanted, summary.pairs),
+            format!("{} requested, {} kept", summary.wanted, summary.pairs),
         ),
         (
             "dropped",

@@ -10,7 +10,6 @@ pub(crate) mod self_route;
 mod vectors;
 
 pub(crate) use fit::drawn;
-pub(crate) use vectors::CorpusEmbedder;
 
 use ken_setup::Settings;
 use ken_study::LearnOptions;

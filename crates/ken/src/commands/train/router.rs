@@ -9,7 +9,7 @@ use ken_study::learn::{check_model, question_vectors};
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
-use super::vectors::{CorpusEmbedder, looks_at, losses};
+use super::vectors::{looks_at, losses};
 use super::{learning, options, with_interval};
 use crate::arguments::{TrainRouterArguments, VectorSource};
 use crate::failure::Result;
@@ -40,10 +40,9 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     };
     let mut beside = MeasuredOn::default();
     let candidates = if arguments.from == VectorSource::Embedding {
-        let embedder = CorpusEmbedder::open(session)?;
-        let embedder = embedder.get();
+        let embedder = session.setup().question_embedder()?;
         beside.embedder = Some(embedder.fingerprint().to_owned());
-        let by = Representation::Embedding(embedder);
+        let by = Representation::Embedding(embedder.as_ref());
         vec![candidate(Input::QuestionEmbedding, by, "embedded")?]
     } else {
         let model = session.setup().language_model()?;
