@@ -1,7 +1,6 @@
 //! `ken demo`: the whole way, on a corpus that ships with ken, half of it about things that any
 //! model has read about and half about an invented place.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,13 +90,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
             let done = (rows.len() + answers.len()) as u64;
             display.show("answering", Unit::Items, done, Some(total));
             // One by one, so that the times are what a question takes.
-            let answer = pipeline.answer(&question.question, &mut |_| {
-                if session.is_stopped() {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })?;
+            let answer = pipeline.answer(&question.question, &mut |_| session.unless_stopped())?;
             if session.is_stopped() {
                 return Err(Failure::stopped("stopped before the demo ended"));
             }
