@@ -60,6 +60,12 @@ impl Retriever {
         })
     }
 
+    /// Its embedder alone.
+    #[must_use]
+    pub fn into_embedder(self) -> Box<dyn Embedder> {
+        self.embedder
+    }
+
     /// Finds passages of documents only that fit all filters.
     ///
     /// # Errors

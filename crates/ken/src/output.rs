@@ -54,6 +54,23 @@ pub(crate) fn bytes(data: &[u8]) -> Result<()> {
     }
 }
 
+/// A number with this many decimals, or a dash.
+pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// A share, or a dash.
+pub(crate) fn share(value: Option<f64>) -> String {
+    number(value, 3)
+}
+
+/// An interval after its number, or nothing.
+pub(crate) fn interval(interval: Option<[f64; 2]>) -> String {
+    interval.map_or_else(String::new, |[low, high]| {
+        format!(" (95%: {low:.3} to {high:.3})")
+    })
+}
+
 /// The first `most` characters of a text on one line.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -64,7 +81,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// Where a text stands: its passage, and which characters of it where it is a chunk.
+/// Where a text is: its passage, and which characters of it if it is a chunk.
 pub(crate) fn place(passage_id: &str, chunk: Option<&Range<usize>>) -> String {
     match chunk {
         Some(Range { start, end }) => format!("{passage_id}[{start}..{end}]"),

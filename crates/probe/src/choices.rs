@@ -54,17 +54,17 @@ fn is_same(answer: &str, choice: &String) -> bool {
 }
 
 /// What may follow the letter of a choice. An article is followed by a space, and so it is none.
-const BEHIND_LETTERS: [char; 9] = ['.', ')', ':', ',', '）', '：', '、', '，', '。'];
+const AFTER_LETTERS: [char; 9] = ['.', ')', ':', ',', '）', '：', '、', '，', '。'];
 
 /// By the letter that it begins with, and what follows.
 fn by_letter<'a>(answer: &'a str, choices: &[String]) -> Option<(usize, &'a str)> {
     let answer = answer.trim().trim_start_matches(['(', '（']);
     let mut letters = answer.chars();
     let first = letters.next()?.to_ascii_uppercase();
-    let behind = letters.as_str();
-    let alone = behind.is_empty() || behind.starts_with(BEHIND_LETTERS);
+    let after = letters.as_str();
+    let alone = after.is_empty() || after.starts_with(AFTER_LETTERS);
     let at = (u32::from(first)).checked_sub(u32::from('A'))? as usize;
-    let rest = behind.trim_start_matches(BEHIND_LETTERS).trim();
+    let rest = after.trim_start_matches(AFTER_LETTERS).trim();
     (alone && at < choices.len().min(26)).then_some((at, rest))
 }
 

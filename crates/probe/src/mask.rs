@@ -182,13 +182,13 @@ fn starts_word(text: &str, at: usize) -> bool {
 
 /// Whether no word or number continues past the byte `at`.
 fn ends_word(text: &str, at: usize) -> bool {
-    let mut behind = text[at..].chars();
+    let mut after = text[at..].chars();
     let Some(last) = text[..at].chars().next_back() else {
         return true;
     };
-    match behind.next() {
+    match after.next() {
         Some(first) if is_point(first) && last.is_numeric() => {
-            !behind.next().is_some_and(char::is_numeric)
+            !after.next().is_some_and(char::is_numeric)
         }
         Some(first) => !joins(last, first),
         None => true,
@@ -324,9 +324,9 @@ mod tests {
         fn any_text_is_masked_without_a_trace_and_only_there(
             before in any::<String>(),
             answer in "[bcd北]{1,4}",
-            behind in any::<String>(),
+            after in any::<String>(),
         ) {
-            let text = format!("{before} {answer} {behind}");
+            let text = format!("{before} {answer} {after}");
             let masked = mask(&text, std::slice::from_ref(&answer));
             prop_assert!(masked.places >= 1);
             prop_assert_eq!(mask(&masked.text, std::slice::from_ref(&answer)).places, 0);

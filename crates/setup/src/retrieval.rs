@@ -23,18 +23,8 @@ impl Setup<'_> {
     /// # Errors
     /// No corpus, or one that cannot be opened; an embedder or reranker that cannot be used.
     pub fn retriever(&self) -> Result<Retriever, SetupError> {
-        self.retriever_by(|| self.language_model())
-    }
-
-    /// As [`Setup::retriever`]. `model` gives the language model, if reranking needs one.
-    ///
-    /// # Errors
-    /// As [`Setup::retriever`], and those of `model`.
-    pub fn retriever_by(
-        &self,
-        model: impl FnOnce() -> Result<Arc<dyn LanguageModel>, SetupError>,
-    ) -> Result<Retriever, SetupError> {
-        self.reranked(self.retriever_of(self.settings.corpus()?)?, model)
+        let retriever = self.retriever_of(self.settings.corpus()?)?;
+        self.reranked(retriever, || self.language_model())
     }
 
     /// Some corpora, each under its name and reranked where the settings say so.
@@ -55,10 +45,7 @@ impl Setup<'_> {
     }
 
     /// A corpus with its index and the embedder that it was made with, not reranked.
-    ///
-    /// # Errors
-    /// A corpus or an embedder that cannot be used.
-    pub fn retriever_of(&self, corpus: &CorpusAddress) -> Result<Retriever, SetupError> {
+    pub(crate) fn retriever_of(&self, corpus: &CorpusAddress) -> Result<Retriever, SetupError> {
         let active = self.settings.active;
         let back_end: BackEnd = match corpus {
             CorpusAddress::Folder(path) => {
@@ -71,6 +58,17 @@ impl Setup<'_> {
             None => self.own_embedder(&back_end)?,
         };
         Ok(Retriever::new(back_end, embedder)?.within(&self.settings.filters)?)
+    }
+
+    /// What embeds questions: the embedder of the corpus or, if none is named, that of the settings.
+    ///
+    /// # Errors
+    /// A corpus or an embedder that cannot be used.
+    pub fn question_embedder(&self) -> Result<Box<dyn Embedder>, SetupError> {
+        match &self.settings.corpus {
+            Some(corpus) => Ok(self.retriever_of(corpus)?.into_embedder()),
+            None => self.embedder(&self.settings.embedder),
+        }
     }
 
     /// The retriever with the reranking of the settings. `model` gives the language model, if

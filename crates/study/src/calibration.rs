@@ -8,6 +8,7 @@ use ken_diagnostic::{Remedy, remedy};
 use ken_probe::{Sample, types_by_string};
 use ken_route::Observation;
 
+use crate::discrimination::auroc;
 use crate::probe::{ProbeAnswer, ProbeRecord, ProbeSample};
 use crate::results::RunSettings;
 use crate::statistics::number;
@@ -19,6 +20,16 @@ pub struct Observed {
     pub observations: Vec<Observation>,
     /// Questions that could not be used: probed without evidence, without golden answers, or failed.
     pub left_out: usize,
+}
+
+impl Observed {
+    /// The area under the curve of the score as a sign that retrieval makes the answer better.
+    #[must_use]
+    pub fn auroc(&self) -> Option<f64> {
+        let scored = self.observations.iter();
+        let scored = scored.map(|one| (one.score, one.with > one.without));
+        auroc(&scored.collect::<Vec<_>>())
+    }
 }
 
 /// Why no threshold can be chosen on some records.

@@ -1,5 +1,5 @@
 //! Whole runs of labeling with a model whose boundary is known: labels are what the truth says, a
-//! run goes on where it was stopped, and bad questions do no harm to others.
+//! run resumes where it was stopped, and bad questions do no harm to others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -121,7 +121,7 @@ fn learned(records: &[ProbeRecord]) -> (Head, RouterReport) {
 }
 
 #[test]
-fn a_router_foretells_the_set_boundary_and_the_policy_follows_it() {
+fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
     let folder = tempfile::tempdir().unwrap();
     let pipeline = pipeline(&folder);
     let records = probed(&pipeline);

@@ -1,4 +1,4 @@
-//! Whole labelings by models with a known boundary: the mastery is what was set, a run goes on where
+//! Whole labelings by models with a known boundary: the mastery is what was set, a run resumes where
 //! it was stopped, and bad sentences do no harm to others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -1,4 +1,4 @@
-//! Whole probes of a model with a known boundary: what is measured is what was set, a run goes on
+//! Whole probes of a model with a known boundary: what is measured is what was set, a run resumes
 //! where it was stopped, and bad questions do no harm to others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

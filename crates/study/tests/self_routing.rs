@@ -1,5 +1,5 @@
 //! A model that learns to choose its source (SR-RAG), on a rule that is easily learned: what it makes
-//! of a question, that it goes on from what it has read, and the datastore that advises it.
+//! of a question, that it continues from what it has read, and the datastore that advises it.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;

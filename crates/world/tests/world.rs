@@ -450,7 +450,7 @@ fn a_member_is_a_model_whose_tokens_are_the_words_of_the_world() {
     let (mut longest, mut seen) = (0, HashSet::new());
     for text in texts(&world, 3_000) {
         let (start, tokens) = tokens(&text.text());
-        assert_eq!(start, [0], "a text begins behind the end of another");
+        assert_eq!(start, [0], "a text begins after the end of another");
         longest = longest.max(tokens.len());
         let bytes = 16..272;
         assert!(

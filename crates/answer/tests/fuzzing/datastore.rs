@@ -48,7 +48,7 @@ impl Place {
         }
     }
 
-    /// The header as one line, and the entries behind it.
+    /// The header as one line, and the entries after it.
     pub(crate) fn valid(&self) -> &[u8] {
         &self.valid
     }

@@ -1,5 +1,5 @@
 //! Damaged files of a policy datastore by the thousand: opening ends in a datastore or a typed error,
-//! never in a panic or in memory that no file accounts for. `fuzz` goes on from here.
+//! never in a panic or in memory that no file accounts for. `fuzz` continues from here.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod datastore;

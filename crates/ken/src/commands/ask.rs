@@ -2,7 +2,6 @@
 
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_answer::{Answer, AnswerError, Event, Pipeline};
 use ken_route::Source;
@@ -13,7 +12,7 @@ use crate::interrupt;
 use crate::output;
 use crate::session::Session;
 
-/// What stands for the questions of standard input.
+/// In place of a question: questions are on standard input, one per line.
 const STDIN: &str = "-";
 
 /// Runs `ken ask`.
@@ -24,15 +23,15 @@ pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()>
     }
     let pipeline = session.setup().pipeline()?;
     match question.as_str() {
-        STDIN => answer_lines(&pipeline, session.json, session.stop),
-        question => answer(&pipeline, question, session.json, session.stop),
+        STDIN => answer_lines(&pipeline, session),
+        question => answer(&pipeline, question, session),
     }
 }
 
 /// Answers one question per line of standard input, until it ends. A question that cannot be answered
 /// does not stop the others.
-fn answer_lines(pipeline: &Pipeline, json: bool, stop: &AtomicBool) -> Result<()> {
-    let talk = std::io::stdin().is_terminal() && !json;
+fn answer_lines(pipeline: &Pipeline, session: &Session<'_>) -> Result<()> {
+    let talk = std::io::stdin().is_terminal() && !session.json;
     loop {
         if talk {
             let mut stderr = std::io::stderr();
@@ -45,45 +44,39 @@ fn answer_lines(pipeline: &Pipeline, json: bool, stop: &AtomicBool) -> Result<()
         if line.trim().is_empty() {
             continue;
         }
-        if !talk && !json {
+        if !talk && !session.json {
             output::line(format!("> {}", line.trim()))?;
         }
-        if let Err(error) = answer(pipeline, &line, json, stop) {
-            if error.find::<AnswerError>().is_some() && !stop.load(Ordering::Relaxed) {
-                failure::report(&error, json);
-            } else {
-                return Err(error);
-            }
+        if let Err(error) = answer(pipeline, &line, session) {
+            match error.find::<AnswerError>() {
+                Some(_) if !session.is_stopped() => failure::report(&error, session.json),
+                _ => return Err(error),
+            };
         }
     }
 }
 
 /// Answers one question and prints it; as text the answer appears while it is written.
-fn answer(pipeline: &Pipeline, question: &str, json: bool, stop: &AtomicBool) -> Result<()> {
+fn answer(pipeline: &Pipeline, question: &str, session: &Session<'_>) -> Result<()> {
     let mut unwritten = None;
     let answer = pipeline.answer(question, &mut |event| {
-        if let (Event::Text(text), false) = (&event, json)
+        if let (Event::Text(text), false) = (&event, session.json)
             && let Err(error) = output::text(text)
         {
             unwritten = Some(error);
             return ControlFlow::Break(());
         }
-        if stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
+        session.unless_stopped()
     })?;
     if let Some(error) = unwritten {
         return Err(error);
     }
-    if stop.load(Ordering::Relaxed) {
+    if session.is_stopped() {
         return Err(Failure::stopped("stopped while the answer was written"));
     }
-    if json {
-        output::json(&answer)
-    } else {
-        show(&answer)
+    match session.json {
+        true => output::json(&answer),
+        false => show(&answer),
     }
 }
 

@@ -3,18 +3,15 @@
 use std::path::PathBuf;
 
 use ken_answer::{Datastore, Policy, Representation, RoutingModel, Signal};
-use ken_route::{Calibration, Goal, Input, Observation, calibrate};
+use ken_route::{Calibration, Goal, Input, calibrate};
 use ken_setup::Settings;
-use ken_study::learn::{
-    assessor_scores, check_model, choice_scores, router_scores, untaught_share,
-};
+use ken_study::learn::{assessor_scores, choice_scores, router_scores, untaught_share};
 use ken_study::{
-    ProbeRecord, auroc, check_sampling, observe, observe_scored, read_results, read_settings,
+    ProbeRecord, check_sampling, observe, observe_scored, read_results, read_settings,
 };
 use serde_json::json;
 
 use crate::arguments::CalibrateArguments;
-use crate::commands::train::CorpusEmbedder;
 use crate::failure::Result;
 use crate::output;
 use crate::progress::counting;
@@ -47,7 +44,7 @@ pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Resu
     };
     let goal = arguments.goal();
     let chosen = calibrate(&observed.observations, goal);
-    let auroc = auroc(&predictions(&observed.observations));
+    let auroc = observed.auroc();
     if session.json {
         return output::json(&json!({
             "policy": arguments.policy.to_string(),
@@ -95,8 +92,8 @@ fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
             )?
         }
         _ => {
-            let embedder = CorpusEmbedder::open(session)?;
-            score(Representation::Embedding(embedder.get()), "embedded")?
+            let embedder = setup.question_embedder()?;
+            score(Representation::Embedding(embedder.as_ref()), "embedded")?
         }
     })
 }
@@ -106,10 +103,6 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
     let settings = session.settings;
     let policy = Policy::measured(Signal::SELF_ROUTE);
     let pipeline = session.setup().pipeline_for(false, &[policy])?;
-    let recorded = records
-        .iter()
-        .map(|record| record.fingerprint.model.as_str());
-    check_model(recorded, pipeline.model().fingerprint())?;
     let folder = match &settings.adapter {
         Some(adapter) => adapter.clone(),
         None => session.setup().fetched(&settings.model)?,
@@ -130,13 +123,6 @@ fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
         &mut progress,
         session.stop,
     )?)
-}
-
-/// The score of each question with whether retrieval makes its answers better.
-fn predictions(observations: &[Observation]) -> Vec<(f64, bool)> {
-    let each = observations.iter();
-    each.map(|one| (one.score, one.with > one.without))
-        .collect()
 }
 
 fn show(
@@ -161,14 +147,14 @@ fn show(
         percent(chosen.loss),
         percent(chosen.loss_bound)
     );
-    let telling = auroc.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
+    let auroc = auroc.map_or("undefined".to_owned(), |area| format!("{area:.3}"));
     let rows = [
         ("policy", arguments.policy.to_string()),
         ("threshold", threshold),
         ("retrieval ratio", percent(chosen.retrieval_ratio)),
         ("accuracy", percent(chosen.accuracy)),
         ("lost against always", loss),
-        ("AUROC of \"retrieval helps\"", telling),
+        ("AUROC of \"retrieval helps\"", auroc),
         ("questions", chosen.questions.to_string()),
     ];
     output::pairs(rows)?;

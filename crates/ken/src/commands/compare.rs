@@ -8,9 +8,9 @@ use ken_study::compare::{Comparison, ComparisonWork, Difference, untimed};
 use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
 
 use crate::arguments::EvalArguments;
-use crate::commands::records::{self, share};
+use crate::commands::records;
 use crate::failure::{Failure, Result};
-use crate::output;
+use crate::output::{self, share};
 use crate::session::Session;
 
 /// Compares policies on questions.
@@ -79,7 +79,7 @@ pub(crate) fn run(
 }
 
 fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
-    let one = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.1}"));
+    let one = |value: Option<f64>| output::number(value, 1);
     let difference = |difference: &Difference| match difference.interval {
         Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", share(difference.em)),
         None => share(difference.em),

@@ -15,7 +15,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::arguments::CorpusVerb;
 use crate::commands::corpus_info::show_info;
 use crate::commands::push;
-use crate::failure::{Context, Failure, Result, Told};
+use crate::failure::{Context, Failure, Reported, Result};
 use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
@@ -85,7 +85,7 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
         output::json(&json!({ "ok": damaged.is_empty(), "damaged": damaged }))?;
     } else {
         for damage in &damaged {
-            output::line(told(damage))?;
+            output::line(described(damage))?;
         }
         if damaged.is_empty() {
             output::line("all files are intact")?;
@@ -93,19 +93,22 @@ fn check(corpus: &Path, repair: bool, json: bool) -> Result<()> {
     }
     match damaged.is_empty() {
         true => Ok(()),
-        false => Err(Told.into()),
+        false => Err(Reported.into()),
     }
 }
 
 /// A damaged file in a line, and what it keeps from working where that is not everything.
-fn told(damage: &Damage) -> String {
+fn described(damage: &Damage) -> String {
     let Damage { file, reason, .. } = damage;
-    let told = format!("{}: {reason}", file.display());
+    let described = format!("{}: {reason}", file.display());
     if damage.current {
-        return told;
+        return described;
     }
     let numbers: Vec<String> = damage.generations.iter().map(u64::to_string).collect();
-    format!("{told} (needed to roll back to {})", numbers.join(", "))
+    format!(
+        "{described} (needed to roll back to {})",
+        numbers.join(", ")
+    )
 }
 
 fn show_history(corpus: &Path, json: bool) -> Result<()> {

@@ -77,9 +77,7 @@ fn make(arguments: &DatastoreMakeArguments, session: &Session<'_>) -> Result<()>
             true => ", taken",
             false => "",
         };
-        let auroc = tried
-            .auroc
-            .map_or("-".to_owned(), |area| format!("{area:.3}"));
+        let auroc = output::number(tried.auroc, 3);
         rows.push(vec![
             format!("layer {}", tried.layer),
             format!("AUROC {auroc}{taken}"),

@@ -1,7 +1,6 @@
 //! `ken demo`: the whole way, on a corpus that ships with ken, half of it about things that any
 //! model has read about and half about an invented place.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -91,13 +90,7 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
             let done = (rows.len() + answers.len()) as u64;
             display.show("answering", Unit::Items, done, Some(total));
             // One by one, so that the times are what a question takes.
-            let answer = pipeline.answer(&question.question, &mut |_| {
-                if session.is_stopped() {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })?;
+            let answer = pipeline.answer(&question.question, &mut |_| session.unless_stopped())?;
             if session.is_stopped() {
                 return Err(Failure::stopped("stopped before the demo ended"));
             }
@@ -186,7 +179,7 @@ fn fill(
     Ok(())
 }
 
-/// The demo's questions; with a limit, the two kinds by turns.
+/// The demo's questions; with a limit, the two kinds alternating.
 pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
     let all = QUESTIONS
         .lines()
@@ -195,9 +188,9 @@ pub(crate) fn questions(limit: Option<usize>) -> Result<Vec<Question>> {
         .map_err(Failure::other)
         .context(|| "the demo's questions are broken")?;
     let Some(limit) = limit else { return Ok(all) };
-    let of_kind = |wanted: &str| {
+    let of_kind = |name: &str| {
         all.iter()
-            .filter(|q| kind(q) == wanted)
+            .filter(|q| kind(q) == name)
             .cloned()
             .collect::<Vec<_>>()
     };
@@ -306,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_takes_both_kinds_by_turns() {
+    fn a_limit_alternates_between_both_kinds() {
         let kinds: Vec<String> = questions(Some(5))
             .unwrap()
             .iter()

@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::arguments::EvalArguments;
 use crate::commands::compare;
-use crate::commands::records::{self, share};
+use crate::commands::records;
 use crate::failure::{Failure, Result};
-use crate::output;
+use crate::output::{self, share};
 use crate::session::Session;
 
 /// What is printed of one policy.
@@ -63,9 +63,7 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
 
 fn show(Evaluated { summary, resumed }: &Evaluated, out: &Path) -> Result<()> {
     let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.0} ms"));
-    let interval = summary.em_interval.map_or_else(String::new, |[low, high]| {
-        format!(" (95%: {low:.3} to {high:.3})")
-    });
+    let interval = output::interval(summary.em_interval);
     let mut rows = vec![
         ("questions", summary.n.to_string()),
         ("failed", summary.failed.to_string()),

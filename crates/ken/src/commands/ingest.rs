@@ -15,7 +15,7 @@ use crate::session::Session;
 /// Runs `ken ingest`.
 pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
-    // A path that is wrong is told before a model is fetched.
+    // A wrong path is reported before a model is fetched.
     let options = ReadOptions {
         format: arguments.format,
         budget: Budget {

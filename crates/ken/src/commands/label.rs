@@ -11,9 +11,9 @@ use ken_study::{
 };
 
 use crate::arguments::SourcesArguments;
-use crate::commands::records::{self, share};
+use crate::commands::records;
 use crate::failure::Result;
-use crate::output;
+use crate::output::{self, share};
 use crate::session::Session;
 
 /// Runs `ken label sources`.

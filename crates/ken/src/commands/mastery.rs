@@ -83,7 +83,7 @@ fn of_probed(
     match json {
         true => Ok(()),
         false => output::line(format!(
-            "left out: {} questions that were not probed or could not be judged, {} whose answer stands in no sentence of the passage that they name",
+            "left out: {} questions that were not probed or could not be judged, {} whose answer is in no sentence of the passage that they name",
             found.unprobed, found.unplaced
         )),
     }
@@ -91,9 +91,7 @@ fn of_probed(
 
 fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {
     let dropped = &summary.dropped;
-    let interval = summary.interval.map_or_else(String::new, |[low, high]| {
-        format!(" (95%: {low:.3} to {high:.3})")
-    });
+    let interval = output::interval(summary.interval);
     let mastery = summary.mastery.map_or_else(
         || "- (no question passed the filters)".to_owned(),
         |mean| format!("{mean:.3}{interval}"),
@@ -110,7 +108,7 @@ fn show(summary: &MasterySummary, out: &Path, table: &Path) -> Result<()> {
         ),
         (
             "questions",
-            format!("{} wanted, {} kept", summary.wanted, summary.pairs),
+            format!("{} requested, {} kept", summary.wanted, summary.pairs),
         ),
         (
             "dropped",

@@ -127,20 +127,20 @@ fn info(cache: &ModelCache, reference: &ModelReference, json: bool) -> Result<()
         return output::json(&shown);
     }
     let mut rows = vec![
-        row("reference", shown.reference),
-        row("path", shown.path.display().to_string()),
-        row("size", output::size(shown.bytes)),
+        ("reference", shown.reference),
+        ("path", shown.path.display().to_string()),
+        ("size", output::size(shown.bytes)),
     ];
-    rows.extend(shown.commit.map(|commit| row("commit", commit)));
-    rows.extend(shown.pulled_at.map(|time| row("pulled", time)));
+    rows.extend(shown.commit.map(|commit| ("commit", commit)));
+    rows.extend(shown.pulled_at.map(|time| ("pulled", time)));
     for file in shown.files {
         let checksum = file
             .sha256
             .map_or_else(String::new, |sha256| format!("  {sha256}"));
         let text = format!("{}  {}{checksum}", file.path, output::size(file.bytes));
-        rows.push(row("file", text));
+        rows.push(("file", text));
     }
-    output::table(&rows)
+    output::pairs(rows)
 }
 
 fn verify(
@@ -275,8 +275,4 @@ fn shown_file(path: &Path) -> Result<ShownFile> {
         bytes: attributes.len(),
         sha256: None,
     })
-}
-
-fn row(name: &str, value: impl Into<String>) -> Vec<String> {
-    vec![name.to_owned(), value.into()]
 }

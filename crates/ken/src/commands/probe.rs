@@ -11,9 +11,9 @@ use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{Probe, ProbeSummary, probe, summarize_probe, write_parquet};
 
 use crate::arguments::ProbeArguments;
-use crate::commands::records::{self, share};
+use crate::commands::records;
 use crate::failure::Result;
-use crate::output;
+use crate::output::{self, share};
 use crate::session::Session;
 
 /// Runs `ken probe`.
@@ -67,14 +67,14 @@ fn judge(
     Ok(opened.transpose()?)
 }
 
-/// What tells meanings, where that is wanted and no corpus brings its embedder along.
+/// The embedder that groups answers by meaning, if they are and no corpus brings one.
 fn embedder(
     arguments: &ProbeArguments,
     pipeline: &Pipeline,
     session: &Session<'_>,
 ) -> Result<Option<Box<dyn Embedder>>> {
-    let wanted = matches!(arguments.group, Grouping::Meaning { .. });
-    let opened = (wanted && pipeline.retriever().is_none())
+    let needed = matches!(arguments.group, Grouping::Meaning { .. });
+    let opened = (needed && pipeline.retriever().is_none())
         .then(|| session.setup().embedder(&session.settings.embedder));
     Ok(opened.transpose()?)
 }

@@ -110,8 +110,3 @@ pub(crate) fn report<L: Serialize>(
         false => show(&table),
     }
 }
-
-/// A share, or a dash where there is none.
-pub(crate) fn share(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
-}

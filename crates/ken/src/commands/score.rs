@@ -1,5 +1,5 @@
 //! `ken model score` and `ken model embed`: what a model computes, for looking at it and for
-//! holding it against other implementations.
+//! comparing it with other implementations.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

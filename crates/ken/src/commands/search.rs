@@ -13,7 +13,7 @@ use crate::session::Session;
 /// Passages shown where nobody says how many.
 const HITS_SHOWN: usize = 10;
 
-/// The query that stands for those on standard input, one a line.
+/// In place of a query: queries are on standard input, one per line.
 const FROM_STDIN: &str = "-";
 
 /// Runs `ken search`.

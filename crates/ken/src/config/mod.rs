@@ -216,8 +216,8 @@ mod tests {
             ["--adapter", ""],
         ] {
             let error = resolved(&file, &bad).unwrap_err();
-            let told = format!("invalid value '{}' for '{} <", bad[1], bad[0]);
-            assert!(error.to_string().contains(&told), "{error}");
+            let expected = format!("invalid value '{}' for '{} <", bad[1], bad[0]);
+            assert!(error.to_string().contains(&expected), "{error}");
         }
         assert!(resolved(&file, &["--k", "1", "--k", "2"]).is_err());
     }

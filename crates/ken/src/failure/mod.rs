@@ -1,5 +1,5 @@
 //! How an error reaches people and machines: one message, one hint, one exit
-//! code. It invents no hints: what would mend an error is said by the error
+//! code. It invents no hints: what would fix an error is said by the error
 //! itself, and worded here.
 
 mod wording;
@@ -125,9 +125,9 @@ fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn 
     std::iter::successors(Some(error), |&cause| cause.source())
 }
 
-/// Says of what fails what was tried.
+/// Adds to a failure what was tried.
 pub(crate) trait Context<T> {
-    /// `tried` as the beginning of a message: "cannot read x".
+    /// `tried` as the start of a message: "cannot read x".
     fn context<S: Into<String>>(self, tried: impl FnOnce() -> S) -> Result<T>;
 }
 
@@ -189,8 +189,8 @@ pub(crate) struct ReaderGone;
 
 /// A failure of which everything was said on stdout.
 #[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("failed as told")]
-pub(crate) struct Told;
+#[error("failed as reported")]
+pub(crate) struct Reported;
 
 /// An error as it is shown.
 #[derive(Debug, PartialEq, Serialize)]
@@ -206,7 +206,7 @@ pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
     if failure.find::<ReaderGone>().is_some() {
         return ExitCode::SUCCESS;
     }
-    if failure.find::<Told>().is_some() {
+    if failure.find::<Reported>().is_some() {
         return ExitCode::from(FAILED);
     }
     show(&describe(failure), json);

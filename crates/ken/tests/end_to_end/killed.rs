@@ -1,4 +1,4 @@
-//! Trainings and probing that are killed at any call that changes a file: the same command goes on,
+//! Trainings and probing that are killed at any call that changes a file: the same command resumes,
 //! and what is there meanwhile is the old model, the new one, or none, never parts of both.
 
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ fn train<'a>(examples: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> 
 }
 
 /// Kills a training at every call that changes a file of a folder that holds a model already, and
-/// goes on by the same command.
+/// resumes by the same command.
 fn check_kills(more: &[&str], names: &'static [&'static str], first: &str) {
     let (ken, shim) = (prepared(), Shim::build());
     ken.json(&train("no.jsonl", "old", more));

@@ -1,4 +1,4 @@
-//! Runs that are stopped by Ctrl-C or killed: what was published stays, and the next run goes on.
+//! Runs that are stopped by Ctrl-C or killed: what was published stays, and the next run resumes.
 
 use std::fs::{self, DirEntry};
 use std::io::{BufRead, BufReader, Write};

@@ -30,7 +30,7 @@ pub enum DecoderError {
     )]
     #[diagnostic(
         kind = "incomplete_model",
-        remedy = "run the command that writes it again: a training goes on from its last state"
+        remedy = "run the command that writes it again: a training resumes from its last state"
     )]
     Incomplete {
         /// The folder.

@@ -167,7 +167,7 @@ fn sizes_whose_product_is_beyond_reason_are_refused() {
     assert!(matches!(error, DecoderError::WrongShape { .. }), "{error}");
 }
 
-/// The alignment stands behind more metadata than any model has.
+/// The alignment follows more metadata than any model has.
 #[test]
 fn an_endless_gguf_header_is_refused() {
     let text = |text: &[u8]| [&(text.len() as u64).to_le_bytes(), text].concat();

@@ -260,7 +260,7 @@ fn name_end(words: &[Word<'_>], at: usize) -> usize {
 fn words(sentence: &str) -> Vec<Word<'_>> {
     let mut words: Vec<Word<'_>> = Vec::new();
     let mut characters = sentence.char_indices().peekable();
-    let mut behind = 0;
+    let mut after = 0;
     while let Some((start, first)) = characters.next() {
         if !first.is_alphanumeric() {
             continue;
@@ -291,9 +291,9 @@ fn words(sentence: &str) -> Vec<Word<'_>> {
             text,
             lower: text.to_lowercase(),
             bytes: start..start + text.len(),
-            joined: !words.is_empty() && sentence[behind..start].chars().all(char::is_whitespace),
+            joined: !words.is_empty() && sentence[after..start].chars().all(char::is_whitespace),
         });
-        behind = end;
+        after = end;
     }
     words
 }

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 /// What a value begins with that names a variable.
 const VARIABLE: &str = "env:";
 
-/// What stands where a server is to get no key.
+/// The value for a server that gets no key.
 const NO_KEY: &str = "none";
 
 /// From where a server's key is.

@@ -111,7 +111,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Takes a value; `given` words where it stands.
+    /// Takes a value; `given` says for messages which, and from where.
     fn put(
         &mut self,
         setting: &Setting<Self>,

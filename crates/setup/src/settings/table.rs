@@ -99,7 +99,7 @@ settings! {
     rerank: Rerank, "RERANKER" = "none", see "[rerankers](cli.md#rerankers)";
 
     /// With --rerank: how passages are cut into chunks, as in `ken ingest --segment`, except auto
-    // Half of each chunk stands in the next as well, so that no fifty words in a row are torn apart.
+    // Half of each chunk is in the next as well, so that no fifty words in a row are torn apart.
     #[serde(serialize_with = "as_text")]
     rerank_chunk: Segmentation, "HOW" = "words:100/50", see "[segmentations](cli.md#segmentations)";
 

@@ -210,16 +210,16 @@ impl Labeling<'_> {
 
     /// Whether a prompt and the longest of the answers fit into the model's context.
     fn fits(&self, prompt: &Prompt, answers: &[String]) -> Result<bool, AnswerError> {
-        let room = self.model.context_tokens().saturating_sub(SPARE_TOKENS);
+        let budget = self.model.context_tokens().saturating_sub(SPARE_TOKENS);
         let longest = answers.iter().map(String::as_str).max_by_key(|a| a.len());
         let longest = longest.unwrap_or_default();
         let (shared, input) = prompt.text();
         // A token has at least one byte, so that few prompts need to be counted.
-        if shared.len() + input.len() + longest.len() <= room {
+        if shared.len() + input.len() + longest.len() <= budget {
             return Ok(true);
         }
         let used = self.model.count_prompt_tokens(prompt)? + self.model.count_tokens(longest)?;
-        Ok(used <= room)
+        Ok(used <= budget)
     }
 
     /// How likely each answer is after each context.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::escaped;
 
-/// Room for the names and numbers of the axes, in pixels.
+/// Space for the names and numbers of the axes, in pixels.
 const LEFT: f64 = 64.0;
 const BELOW: f64 = 40.0;
 const MARGIN: f64 = 20.0;
@@ -34,11 +34,11 @@ impl<'a> Axis<'a> {
         if !(low.is_finite() && high.is_finite()) {
             return Self::share(name);
         }
-        let room = ((high - low) * 0.08).max(0.005);
+        let margin = ((high - low) * 0.08).max(0.005);
         Self {
             name,
-            low: low - room,
-            high: high + room,
+            low: low - margin,
+            high: high + margin,
         }
     }
 

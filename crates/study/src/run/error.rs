@@ -46,7 +46,7 @@ pub enum RunError {
     },
     /// It was cancelled, and can be resumed.
     #[error("stopped after {done} of {total} {items}, whose results are in {out}")]
-    #[diagnostic(kind = "interrupted", remedy = "run the same command again to go on")]
+    #[diagnostic(kind = "interrupted", remedy = "run the same command again to resume")]
     Stopped {
         /// Items with a record.
         done: usize,

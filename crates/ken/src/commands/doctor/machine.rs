@@ -1,5 +1,4 @@
-//! What the machine is: processor, memory, disk. How fast it is stands
-//! elsewhere.
+//! What the machine is: processor, memory, disk. How fast it is, is measured in `speed`.
 
 use std::path::Path;
 
@@ -20,7 +19,7 @@ pub(super) struct Machine {
 
 /// Looks at the machine.
 pub(super) fn look() -> Machine {
-    // Only Linux tells its memory as a file; elsewhere it stays unknown.
+    // Only Linux reports its memory as a file; elsewhere it stays unknown.
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     Machine {
         system: std::env::consts::OS,

@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<
     if session.json {
         return output::json(&findings);
     }
-    output::table(&rows(&findings))
+    output::pairs(rows(&findings))
 }
 
 fn program(command: &str, arguments: &[&str]) -> Program {
@@ -181,7 +181,7 @@ fn ready(reference: &ModelReference, name: Option<String>, setup: Setup<'_>) -> 
     }
 }
 
-fn rows(findings: &Findings) -> Vec<Vec<String>> {
+fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
     let machine = &findings.machine;
     let size = |bytes: Option<u64>| bytes.map_or_else(|| "unknown".to_owned(), output::size);
     let found = |program: &Program| match program.found {
@@ -194,14 +194,14 @@ fn rows(findings: &Findings) -> Vec<Vec<String>> {
         None => "unknown: set KEN_HOME".to_owned(),
     };
     let mut rows = vec![
-        row("ken", findings.version),
-        row(
+        ("ken", findings.version.to_owned()),
+        (
             "system",
             format!("{} {}", machine.system, machine.architecture),
         ),
-        row("cores", machine.cores.to_string()),
-        row("features", machine.features.join(" ")),
-        row(
+        ("cores", machine.cores.to_string()),
+        ("features", machine.features.join(" ")),
+        (
             "memory",
             format!(
                 "{} free of {}",
@@ -209,25 +209,25 @@ fn rows(findings: &Findings) -> Vec<Vec<String>> {
                 size(machine.memory_bytes)
             ),
         ),
-        row("python", found(&findings.python)),
-        row("pip", found(&findings.pip)),
-        row("hub", findings.hub.to_string()),
-        row("cache", home),
-        row("disk", format!("{} free", size(cache.free_bytes))),
+        ("python", found(&findings.python)),
+        ("pip", found(&findings.pip)),
+        ("hub", findings.hub.to_string()),
+        ("cache", home),
+        ("disk", format!("{} free", size(cache.free_bytes))),
     ];
     if let Some(problem) = &cache.problem {
-        rows.push(row("models", problem));
+        rows.push(("models", problem.clone()));
     }
     for model in &cache.models {
         let text = format!("{} {}", output::size(model.bytes), model.reference);
-        rows.push(row("cached", text));
+        rows.push(("cached", text));
     }
     for (name, model) in [("model", &findings.model), ("embedder", &findings.embedder)] {
         let state = match &model.problem {
             None => format!("ready: {}", model.reference),
             Some(problem) => format!("not ready: {problem}"),
         };
-        rows.push(row(name, state));
+        rows.push((name, state));
     }
     let speed = &findings.speed;
     for (name, rate) in [
@@ -235,13 +235,11 @@ fn rows(findings: &Findings) -> Vec<Vec<String>> {
         ("writes", speed.write_tokens_per_s),
         ("embeds", speed.embed_tokens_per_s),
     ] {
-        rows.extend(rate.map(|rate| row(name, format!("{rate:.0} tokens/s"))));
+        rows.extend(rate.map(|rate| (name, format!("{rate:.0} tokens/s"))));
     }
     if let Some(bench) = &findings.bench {
         for rates in &bench.rates {
-            rows.push(row(
-                &rates.precision,
-                format!(
+            rows.push((rates.precision.as_str(), format!(
                     "samples {:.0}, reads {:.0}, writes one stream at {:.0}, embeds {:.0} tokens/s; \
                      scores {:.1} contexts/s",
                     rates.sample_tokens_per_s,
@@ -249,15 +247,10 @@ fn rows(findings: &Findings) -> Vec<Vec<String>> {
                     rates.stream_tokens_per_s,
                     rates.embed_tokens_per_s,
                     rates.score_contexts_per_s
-                ),
-            ));
+                )));
         }
     }
     rows
-}
-
-fn row(name: &str, value: impl Into<String>) -> Vec<String> {
-    vec![name.to_owned(), value.into()]
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use ken_model::decoder::{Decoder, DecoderError, LoadOptions};
 use ken_model::encoder::{Encoder, EncoderError};
 use serde::Serialize;
 
-/// Text to read, embed and go on with.
+/// Text to read, embed and continue.
 const TEXT: &str = "The keeper of the lighthouse wrote down the wind, the weather and the ships \
 that passed, every evening for thirty years, and nobody ever asked to see the books. ";
 

@@ -136,8 +136,8 @@ fn guaranteed(
     let vectors = match session.settings.mode {
         Mode::Lexical => vec![None; texts.len()],
         Mode::Dense | Mode::Hybrid => {
-            let retriever = session.setup().retriever()?;
-            let vectors = retriever.embedder().embed(&texts, Role::Query)?;
+            let embedder = session.setup().question_embedder()?;
+            let vectors = embedder.embed(&texts, Role::Query)?;
             vectors.into_iter().map(Some).collect()
         }
     };

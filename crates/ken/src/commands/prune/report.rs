@@ -132,7 +132,7 @@ impl Measuring<'_> {
 }
 
 fn show(rows: &[PrunedRow], questions: &[Question], out: &Path) -> Result<()> {
-    let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.2}"));
+    let ms = |value: Option<f64>| output::number(value, 2);
     let names = [
         "method",
         "ratio",
@@ -151,10 +151,10 @@ fn show(rows: &[PrunedRow], questions: &[Question], out: &Path) -> Result<()> {
             row.method.to_owned(),
             row.ratio.to_string(),
             row.passages.to_string(),
-            records::share(row.coverage),
-            records::share(row.em),
-            records::share(row.f1),
-            records::share(row.retrieval_ratio),
+            output::share(row.coverage),
+            output::share(row.em),
+            output::share(row.f1),
+            output::share(row.retrieval_ratio),
             output::size(row.bytes),
             ms(row.search_p50_ms),
             ms(row.search_p95_ms),

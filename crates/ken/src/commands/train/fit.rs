@@ -96,9 +96,11 @@ pub(crate) fn drawn<'a>(
 
 fn show(report: &TuneReport) -> Result<()> {
     let losses = |[first, last]: [Option<f64>; 2]| {
-        let [first, last] = [first, last]
-            .map(|loss| loss.map_or_else(|| "-".to_owned(), |loss| format!("{loss:.4}")));
-        format!("{first} to {last}")
+        format!(
+            "{} to {}",
+            output::number(first, 4),
+            output::number(last, 4)
+        )
     };
     let kinds = report.kinds.iter();
     let kinds: Vec<String> = kinds

@@ -10,7 +10,6 @@ pub(crate) mod self_route;
 mod vectors;
 
 pub(crate) use fit::drawn;
-pub(crate) use vectors::CorpusEmbedder;
 
 use ken_setup::Settings;
 use ken_study::LearnOptions;
@@ -19,6 +18,7 @@ use ken_train::heads::{HeadOptions, Watch};
 use crate::arguments::{HeadFlags, TrainVerb};
 use crate::commands::export;
 use crate::failure::Result;
+use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
 
@@ -59,9 +59,8 @@ fn learning<T>(session: &Session<'_>, learn: impl FnOnce(Watch<'_>) -> T) -> T {
 
 /// A number with its interval, or a dash where there is none.
 fn with_interval(value: Option<f64>, interval: Option<[f64; 2]>) -> String {
-    match (value, interval) {
-        (Some(value), Some([low, high])) => format!("{value:.3} (95%: {low:.3} to {high:.3})"),
-        (Some(value), None) => format!("{value:.3}"),
-        (None, _) => "- (all that was kept aside is alike)".to_owned(),
+    match value {
+        Some(_) => output::number(value, 3) + &output::interval(interval),
+        None => "- (everything held out is alike)".to_owned(),
     }
 }

@@ -12,9 +12,8 @@ use serde_json::json;
 use super::vectors::{looks_at, losses};
 use super::{learning, options, with_interval};
 use crate::arguments::{PassageSource, TrainPrunerArguments};
-use crate::commands::records::share;
 use crate::failure::Result;
-use crate::output;
+use crate::output::{self, share};
 use crate::session::Session;
 
 /// Runs `ken train pruner`.
@@ -58,13 +57,13 @@ pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Re
 }
 
 fn show(report: &PrunerReport, out: &Path) -> Result<()> {
-    let error = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |v| format!("{v:.4}"));
+    let error = |value: Option<f64>| output::number(value, 4);
     let mut rows = vec![
         ("pruner", out.display().to_string()),
-        ("looks at", looks_at(report.input)),
+        ("features", looks_at(report.input)),
         (
             "head",
-            format!("{}, weights held back by {}", report.head, report.decay),
+            format!("{}, weight decay {}", report.head, report.decay),
         ),
         (
             "sentences",
@@ -76,11 +75,11 @@ fn show(report: &PrunerReport, out: &Path) -> Result<()> {
         (
             "passages",
             format!(
-                "learned from {}, kept aside {}",
+                "trained on {}, held out {}",
                 report.learned_from, report.held_out
             ),
         ),
-        ("mastery of those kept aside", share(report.mastery)),
+        ("mastery of those held out", share(report.mastery)),
         (
             "rank correlation",
             with_interval(report.rank_correlation, report.rank_correlation_interval),
@@ -88,7 +87,7 @@ fn show(report: &PrunerReport, out: &Path) -> Result<()> {
         (
             "squared error",
             format!(
-                "{}; of who says the mean {}",
+                "{}; of predicting the mean {}",
                 error(report.squared_error),
                 error(report.squared_error_of_mean)
             ),

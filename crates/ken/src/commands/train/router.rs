@@ -9,12 +9,11 @@ use ken_study::learn::{check_model, question_vectors};
 use ken_study::{LearnError, ProbeRecord, read_results};
 use serde_json::json;
 
-use super::vectors::{CorpusEmbedder, looks_at, losses};
+use super::vectors::{looks_at, losses};
 use super::{learning, options, with_interval};
 use crate::arguments::{TrainRouterArguments, VectorSource};
-use crate::commands::records::share;
 use crate::failure::Result;
-use crate::output;
+use crate::output::{self, share};
 use crate::progress::counting;
 use crate::session::Session;
 
@@ -41,10 +40,9 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
     };
     let mut beside = MeasuredOn::default();
     let candidates = if arguments.from == VectorSource::Embedding {
-        let embedder = CorpusEmbedder::open(session)?;
-        let embedder = embedder.get();
+        let embedder = session.setup().question_embedder()?;
         beside.embedder = Some(embedder.fingerprint().to_owned());
-        let by = Representation::Embedding(embedder);
+        let by = Representation::Embedding(embedder.as_ref());
         vec![candidate(Input::QuestionEmbedding, by, "embedded")?]
     } else {
         let model = session.setup().language_model()?;
@@ -86,19 +84,19 @@ pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Re
 fn show(report: &RouterReport, out: &Path, kbm: Option<&Path>) -> Result<()> {
     let mut rows = vec![
         ("router", out.display().to_string()),
-        ("looks at", looks_at(report.input)),
+        ("features", looks_at(report.input)),
         (
             "head",
-            format!("{}, weights held back by {}", report.head, report.decay),
+            format!("{}, weight decay {}", report.head, report.decay),
         ),
         (
             "questions",
             format!(
-                "learned from {}, kept aside {}, left out {}",
+                "trained on {}, held out {}, left out {}",
                 report.learned_from, report.held_out, report.left_out
             ),
         ),
-        ("known of those kept aside", share(report.mastered)),
+        ("known of those held out", share(report.mastered)),
         ("AUROC", with_interval(report.auroc, report.auroc_interval)),
         ("AUPRC of the known", share(report.auprc)),
         ("calibration error", share(report.ece)),

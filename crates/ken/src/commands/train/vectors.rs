@@ -1,35 +1,7 @@
-//! What heads look at: the embedder of questions, and how it is shown.
+//! How what heads look at is shown.
 
-use ken_answer::Retriever;
-use ken_language::Embedder;
 use ken_route::Input;
 use ken_study::learn::CandidateLoss;
-
-use crate::failure::Result;
-use crate::session::Session;
-
-/// The embedder of the corpus or, if none is named, that of the settings.
-pub(crate) enum CorpusEmbedder {
-    OfCorpus(Box<Retriever>),
-    OfSettings(Box<dyn Embedder>),
-}
-
-impl CorpusEmbedder {
-    pub(crate) fn open(session: &Session<'_>) -> Result<Self> {
-        let (setup, settings) = (session.setup(), session.settings);
-        Ok(match &settings.corpus {
-            Some(corpus) => Self::OfCorpus(Box::new(setup.retriever_of(corpus)?)),
-            None => Self::OfSettings(setup.embedder(&settings.embedder)?),
-        })
-    }
-
-    pub(crate) fn get(&self) -> &dyn Embedder {
-        match self {
-            Self::OfCorpus(retriever) => retriever.embedder(),
-            Self::OfSettings(embedder) => embedder.as_ref(),
-        }
-    }
-}
 
 /// A head's input in words.
 pub(super) fn looks_at(input: Input) -> String {

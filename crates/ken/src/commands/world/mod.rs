@@ -3,7 +3,6 @@
 mod train;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use ken_study::sample;
 use ken_world::{
@@ -15,9 +14,8 @@ use serde_json::json;
 use crate::arguments::{
     WorldMakeArguments, WorldMixArguments, WorldModelArguments, WorldTruthArguments, WorldVerb,
 };
-use crate::commands::records::share;
 use crate::failure::{Failure, Result};
-use crate::output;
+use crate::output::{self, share};
 use crate::progress::Display;
 use crate::session::Session;
 
@@ -25,7 +23,7 @@ use crate::session::Session;
 pub(crate) fn run(verb: &WorldVerb, session: &Session<'_>) -> Result<()> {
     match verb {
         WorldVerb::Make(arguments) => make(arguments, session.settings.seed, session.json),
-        WorldVerb::Mix(arguments) => mix(arguments, session.json, session.stop),
+        WorldVerb::Mix(arguments) => mix(arguments, session),
         WorldVerb::Model(arguments) => model(arguments, session.json),
         WorldVerb::Train(arguments) => train::run(arguments, session),
         WorldVerb::Truth(arguments) => truth(arguments, session),
@@ -68,15 +66,15 @@ fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
     ])
 }
 
-fn mix(arguments: &WorldMixArguments, json: bool, stop: &AtomicBool) -> Result<()> {
+fn mix(arguments: &WorldMixArguments, session: &Session<'_>) -> Result<()> {
     let world = read_world(&arguments.world)?;
     let end = arguments.from.saturating_add(arguments.limit);
     for number in arguments.from..end {
-        if stop.load(Ordering::Relaxed) {
+        if session.is_stopped() {
             return Err(Failure::stopped("stopped"));
         }
         let text = training_text_of(&world, number);
-        match json {
+        match session.json {
             true => output::json(&text)?,
             false => output::line(text.text().trim())?,
         }
@@ -140,11 +138,10 @@ fn truth(arguments: &WorldTruthArguments, session: &Session<'_>) -> Result<()> {
 }
 
 fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
-    let mut lines = String::new();
-    for record in records {
-        lines.push_str(&serde_json::to_string(record).map_err(Failure::other)?);
-        lines.push('\n');
-    }
+    let lines: String = records
+        .iter()
+        .map(|record| format!("{}\n", json!(record)))
+        .collect();
     Ok(ken_storage::replace(out, lines.as_bytes())?)
 }
 
@@ -162,9 +159,7 @@ fn show_truth(rows: &[TruthRow]) -> Result<()> {
     ];
     let mut table = vec![heading.map(str::to_owned).to_vec()];
     for row in rows {
-        let told = row
-            .exposure
-            .map_or_else(|| "-".to_owned(), |told| format!("{told:.1}"));
+        let told = output::number(row.exposure, 1);
         let means = [
             row.asked,
             row.not_asked,

@@ -47,10 +47,7 @@ fn show(parameters: usize, history: &History, out: &Path, json: bool) -> Result<
         ("parameters", parameters.to_string()),
         ("steps", history.steps.len().to_string()),
         ("tokens", tokens.to_string()),
-        (
-            "last loss",
-            loss.map_or_else(|| "-".to_owned(), |loss| format!("{loss:.3}")),
-        ),
+        ("last loss", output::number(loss, 3)),
         ("seconds", format!("{seconds:.0}")),
         (
             "tokens a second",
