@@ -10,7 +10,7 @@ use super::imports::Module;
 use super::{Finding, Tree};
 
 /// The circles that are left: a crate, and the files below its `src`. No file may be added, and one
-/// that is in no circle any more has to be struck off.
+/// that is in no circle anymore has to be removed.
 const KNOWN: &[(&str, &str)] = &[
     (
         "crates/model",
@@ -63,7 +63,7 @@ fn unexpected(tree: &Tree, known: &[(&str, &str)]) -> Vec<Finding> {
         }
     }
     findings.extend(left.into_iter().map(|(folder, file)| {
-        let message = "is in no circle of files any more: strike it off the known ones";
+        let message = "is in no circle of files anymore: remove it from the known ones";
         Finding::of_file(&format!("{folder}/src/{file}"), message)
     }));
     findings
@@ -164,7 +164,7 @@ impl Modules {
             .collect()
     }
 
-    /// What a path leads to that stands in the module `from`; `None` for what other crates have.
+    /// What a path in the module `from` leads to; `None` for items of other crates.
     fn target(&self, from: &str, path: &[String], steps: usize) -> Option<Target<'_>> {
         let (first, rest) = path.split_first()?;
         let from = match first.as_str() {
@@ -181,7 +181,7 @@ impl Modules {
         self.item(from, rest, steps)
     }
 
-    /// What a path leads to that begins below the module `within`.
+    /// What a path below the module `within` leads to.
     fn item(&self, within: &str, path: &[String], steps: usize) -> Option<Target<'_>> {
         let (within, module) = self.0.get_key_value(within)?;
         let Some((name, rest)) = path.split_first() else {
@@ -231,7 +231,7 @@ fn below(module: &str, name: &str) -> String {
     }
 }
 
-/// The module in which this one stands; `None` for the root.
+/// The module around this one; `None` for the root.
 fn above(module: &str) -> Option<&str> {
     let above = module.rsplit_once("::").map_or("", |(above, _)| above);
     (!module.is_empty()).then_some(above)

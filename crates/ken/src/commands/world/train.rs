@@ -1,4 +1,4 @@
-//! `ken world train`: a member of the family learns its world, from nothing.
+//! `ken world train`: trains a model of the family on its world, from scratch.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,16 +20,16 @@ use crate::failure::{Refusal, Result};
 use crate::output;
 use crate::progress::Display;
 
-/// What the model was before it learned anything, in its folder.
+/// The untrained model, in the folder of the trained one.
 const UNTRAINED_FOLDER: &str = "untrained";
 
-/// Texts that are computed together, by their tokens.
+/// Tokens of the texts that are computed together.
 const TOKENS_PER_PASS: usize = 8_192;
 const WARM_UP: f64 = 0.03;
 const FLOOR: f64 = 0.05;
 const WEIGHT_DECAY: f64 = 0.01;
 
-/// Trains a member and writes it.
+/// Trains a model and writes it.
 pub(super) fn run(
     arguments: &WorldTrainArguments,
     settings: &Settings,
@@ -38,7 +38,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let world = read_world(&arguments.world)?;
     let out = &arguments.out;
-    // With a checkpoint it may be half a model, of a training that was killed at its end.
+    // With a checkpoint it may be incomplete, of a training that was killed at its end.
     if out.join("model.safetensors").exists() && !out.join(fit::CHECKPOINT).exists() {
         let message = format!("{} holds a model already", out.display());
         return Err(Refusal::new("folder_not_empty", message)
@@ -58,7 +58,7 @@ pub(super) fn run(
     let learned = learned.map(|(name, learned)| (name.clone(), learned.as_tensor().clone()));
     fit::write_history(out, &history)?;
     base.write(out, StoredAs::F32, &learned.collect())?;
-    // What is left to do is done; what it took is not needed any more.
+    // The model is complete, so what it took is no longer needed.
     remove(&untrained)?;
     remove(&out.join(fit::CHECKPOINT))?;
     show(&model, &history, out, json)
@@ -88,13 +88,13 @@ fn learn(
         seed: world.settings().seed,
         ..TrainSettings::default()
     };
-    // Every text is in the words of the world, which its tokenizer knows.
+    // Every text has the words of the world only, which its tokenizer knows.
     let at = |step: usize| -> Vec<Objective> {
         let numbers = step * batch..((step + 1) * batch).min(world.settings().sequences);
         let sequences = numbers.filter_map(|number| sequence(world, base, number).ok());
         sequences.map(Objective::Imitate).collect()
     };
-    // A text that cannot be read is told of before anything is done.
+    // A text that cannot be tokenized is an error before anything is done.
     sequence(world, base, 0)?;
     let examples = Examples::Stream {
         steps,
@@ -103,7 +103,7 @@ fn learn(
     };
     let mut display = Display::new();
     let mut last = None;
-    let mut told = |progress: Progress<'_>| {
+    let mut report = |progress: Progress<'_>| {
         fit::show(&mut display, &progress, &mut last);
         match stop.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
@@ -117,18 +117,17 @@ fn learn(
         &[],
         &settings,
         Some(&checkpoint),
-        &mut told,
+        &mut report,
     )?)
 }
 
-/// A training text as tokens. The token that ends texts stands before it, and is learned behind it.
+/// A training text as tokens, after an end-of-text token and with one to learn at its end.
 fn sequence(world: &World, base: &Checkpoint, number: usize) -> Result<Sequence> {
     let text = training_text_of(world, number as u64);
     let part = |learned: bool| -> String {
         let pieces = text.pieces.iter().filter(|piece| piece.learned == learned);
         pieces.map(|piece| piece.text.as_str()).collect()
     };
-    // What is learned stands behind what is only read.
     let (read, mut learned) = base.continued(&part(false), &part(true))?;
     learned.extend(base.end_tokens().first());
     Ok(Sequence::completion(&read, &learned))
