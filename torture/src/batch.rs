@@ -1,4 +1,4 @@
-//! Cases that are tried in processes of their own, so that one which ends its process ends no other.
+//! Cases that run in worker processes, so that one which ends its process ends no other.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -11,7 +11,7 @@ use crate::process;
 use crate::shim::{Control, Shim};
 use crate::world::KEPT;
 
-/// Starts a worker with a number, which works in `dir`/run-NUMBER, and waits for it; tells how it died.
+/// Starts a worker with a number, which works in `dir`/run-NUMBER, and waits for it; returns how it died.
 ///
 /// # Panics
 /// Where it cannot be started.
@@ -27,8 +27,8 @@ pub fn start(shim: &Shim, world: &str, kind: &str, dir: &Path, number: usize) ->
     (!status.success()).then(|| format!("the process ended with {status}"))
 }
 
-/// Has workers try cases, a new one wherever one dies. `died` tells what came of a case that killed its
-/// worker, from how that ended and the call that was struck last.
+/// Has workers try cases, a new one whenever one dies. `died` makes the result of a case that killed
+/// its worker, from how that ended and the call that was struck last.
 ///
 /// # Panics
 /// Where the workers get nowhere.
@@ -69,27 +69,27 @@ fn part<C: Serialize + Clone, T: DeserializeOwned>(
     cases: &[C],
     died: &impl Fn(String, String) -> T,
 ) -> Vec<(C, T)> {
-    let mut told: Vec<(C, T)> = Vec::new();
-    while told.len() < cases.len() {
-        let rest = &cases[told.len()..];
+    let mut results: Vec<(C, T)> = Vec::new();
+    while results.len() < cases.len() {
+        let rest = &cases[results.len()..];
         let text = serde_json::to_vec(rest).expect("the cases");
         fs::write(dir.join(format!("cases-{number}")), text).expect("the cases");
         let death = start(shim, world, kind, dir, number);
-        let lines = fs::read_to_string(dir.join(format!("told-{number}"))).unwrap_or_default();
+        let lines = fs::read_to_string(dir.join(format!("results-{number}"))).unwrap_or_default();
         let lines = lines
             .lines()
             .map(|line| serde_json::from_str(line).expect("a result"));
-        let before = told.len();
-        told.extend(rest.iter().cloned().zip(lines));
+        let before = results.len();
+        results.extend(rest.iter().cloned().zip(lines));
         if let Some(death) = death
-            && let Some(case) = cases.get(told.len())
+            && let Some(case) = cases.get(results.len())
         {
             let control = Control::open(&dir.join(format!("control-{number}")));
-            told.push((case.clone(), died(death, control.last())));
+            results.push((case.clone(), died(death, control.last())));
         }
-        assert!(told.len() > before, "the workers get nowhere");
+        assert!(results.len() > before, "the workers get nowhere");
     }
-    told
+    results
 }
 
 /// The number of this worker.
@@ -111,7 +111,7 @@ pub fn work<C: DeserializeOwned, T: Serialize>(dir: &Path, mut each: impl FnMut(
     let number = number();
     let cases = fs::read(dir.join(format!("cases-{number}"))).expect("the cases");
     let cases: Vec<C> = serde_json::from_slice(&cases).expect("the cases");
-    let mut out = File::create(dir.join(format!("told-{number}"))).expect("the results");
+    let mut out = File::create(dir.join(format!("results-{number}"))).expect("the results");
     for case in cases {
         let mut line = serde_json::to_vec(&each(case)).expect("a result");
         line.push(b'\n');

@@ -21,7 +21,7 @@ use crate::worlds::{self, Round};
 
 const READERS: usize = 8;
 
-/// How much is to have happened, at least, and how long it goes on.
+/// How much has to happen, at least, and how long it takes.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Compactions.
@@ -30,11 +30,11 @@ pub struct Plan {
     pub kills: usize,
     /// The time, at least.
     pub time: Duration,
-    /// What moments are drawn by.
+    /// The seed of the moments.
     pub seed: u64,
 }
 
-/// What the readers tell when they end.
+/// What the readers report when they end.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Read {
     opened: usize,
@@ -61,13 +61,13 @@ pub fn run(shim: &Shim, plan: Plan) -> Outcome {
         .spawn()
         .expect("the readers");
     let mut random = Random::new(plan.seed);
-    let (begun, most) = (Instant::now(), plan.time * 4 + Duration::from_secs(60));
+    let (started, most) = (Instant::now(), plan.time * 4 + Duration::from_secs(60));
     let mut kills = 0;
     loop {
         let done = compactions(dir.path());
         let is_enough =
-            kills >= plan.kills && done >= plan.compactions && begun.elapsed() >= plan.time;
-        if is_enough || begun.elapsed() > most {
+            kills >= plan.kills && done >= plan.compactions && started.elapsed() >= plan.time;
+        if is_enough || started.elapsed() > most {
             break;
         }
         // Now and then a writer is left alone for a while, so that it gets on.
@@ -156,8 +156,8 @@ fn writer(shim: &Shim, dir: &Path) -> Command {
 
 /// Waits for a process and kills it after some time; how it ended by itself.
 fn wait(child: &mut Child, most: Duration) -> Option<std::process::ExitStatus> {
-    let begun = Instant::now();
-    while begun.elapsed() < most {
+    let started = Instant::now();
+    while started.elapsed() < most {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }
@@ -168,7 +168,7 @@ fn wait(child: &mut Child, most: Duration) -> Option<std::process::ExitStatus> {
     None
 }
 
-/// The writer: rounds of ingests, deletions, prunings and compactions, for ever.
+/// The writer: rounds of ingests, deletions, prunings and compactions, forever.
 ///
 /// # Panics
 /// Where it cannot note what it did.
@@ -202,7 +202,7 @@ pub fn write(dir: &Path) {
 /// The readers, until there is a file `stop`.
 ///
 /// # Panics
-/// Where they cannot tell what they saw.
+/// Where they cannot report what they saw.
 pub fn read(dir: &Path) {
     std::panic::set_hook(Box::new(|_| {}));
     let corpus = corpus(dir);

@@ -1,5 +1,5 @@
 //! Calls that the system refuses, once or from then on, and writes that it cuts short. The same process
-//! goes on once the fault is lifted.
+//! continues once the fault is lifted.
 
 use std::fs;
 use std::path::Path;
@@ -60,14 +60,14 @@ impl Fault {
         }
     }
 
-    /// Whether a step has to succeed in spite of it.
-    fn is_mended(self) -> bool {
+    /// Whether a step must succeed despite it.
+    fn is_retried(self) -> bool {
         matches!(self, Self::Interrupted | Self::Short)
     }
 
-    /// What an error has to be called, and the system's number that it has to quote.
-    fn is_told_by(self, kind: &str, message: &str) -> bool {
-        // Of a full disk the hub speaks in words of its own.
+    /// Whether an error has the right kind, and quotes the system's number.
+    fn is_named_by(self, kind: &str, message: &str) -> bool {
+        // The hub words a full disk itself.
         let (number, right): (i32, &[&str]) = match self {
             Self::NoSpace if kind == "disk_full" => return true,
             Self::NoSpace => (28, &["no_disk_space"]),
@@ -75,7 +75,7 @@ impl Fault {
             Self::TooManyFiles => (24, &["io"]),
             Self::Interrupted | Self::Short => return false,
         };
-        // Some rooms have one name for whatever the system says of their files.
+        // Some crates have one kind for all errors of the system.
         let right = right.contains(&kind) || kind.ends_with("_file");
         right && message.contains(&format!("(os error {number})"))
     }
@@ -90,9 +90,9 @@ struct Case {
     lasting: bool,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Serialize, Deserialize)]
-struct Told {
+struct CaseResult {
     call: String,
     struck: bool,
     refused: bool,
@@ -110,19 +110,19 @@ pub fn run(world: &dyn World, shim: &Shim, count: Option<usize>, seed: u64) -> O
     let snapshots = dir.path().join("before");
     snapshot(world, &snapshots);
     let cases = cases(&counted(world, shim, dir.path()), count, seed);
-    let died = |death, call| Told {
+    let died = |death, call| CaseResult {
         call,
         struck: true,
         refused: false,
         violation: Some(death),
     };
-    let told = batch::run(shim, world.name(), "faults", dir.path(), &cases, died);
-    for (case, told) in told {
+    let results = batch::run(shim, world.name(), "faults", dir.path(), &cases, died);
+    for (case, result) in results {
         outcome.add("cases", 1);
-        outcome.add("struck", usize::from(told.struck));
-        outcome.add("refused", usize::from(told.refused));
-        if let Some(violation) = told.violation {
-            outcome.violation(format!("{case:?}: {}", told.call), violation);
+        outcome.add("struck", usize::from(result.struck));
+        outcome.add("refused", usize::from(result.refused));
+        if let Some(violation) = result.violation {
+            outcome.violation(format!("{case:?}: {}", result.call), violation);
         }
     }
     outcome.end()
@@ -242,14 +242,14 @@ pub fn count(world: &str, dir: &Path) {
 /// The worker that has calls struck.
 ///
 /// # Panics
-/// Where it cannot tell what came of it.
+/// Where the result cannot be noted.
 pub fn strike(world: &str, dir: &Path) {
     let (world, bench) = (worlds::named(world), Bench::new(dir));
     let states = world::states(&*world);
     batch::work(dir, |case| one(&*world, &bench, &states, &case));
 }
 
-fn one(world: &dyn World, bench: &Bench<'_>, states: &[Contents], case: &Case) -> Told {
+fn one(world: &dyn World, bench: &Bench<'_>, states: &[Contents], case: &Case) -> CaseResult {
     bench.reset(case.step);
     bench.control.order(Order {
         strike: case.fault.strike(),
@@ -265,18 +265,18 @@ fn one(world: &dyn World, bench: &Bench<'_>, states: &[Contents], case: &Case) -
         Err(panicked) => Some(panicked),
         Ok(Ok(())) => world::check_done(world, states, case.step + 1, &bench.run).err(),
         Ok(Err(refusal)) if !struck => Some(format!("refused without a fault: {refusal:?}")),
-        Ok(Err(refusal)) if case.fault.is_mended() => Some(format!("not mended: {refusal:?}")),
+        Ok(Err(refusal)) if case.fault.is_retried() => Some(format!("not retried: {refusal:?}")),
         Ok(Err(refusal)) => {
             let (kind, message) = (&refusal.kind, &refusal.message);
             let below = bench.run.to_string_lossy();
-            let is_right = case.fault.is_told_by(kind, message) && message.contains(&*below);
+            let is_right = case.fault.is_named_by(kind, message) && message.contains(&*below);
             match world::check(world, states, case.step, &bench.run) {
                 Ok(_) if !is_right => Some(format!("misnamed: {refusal:?}")),
                 checked => checked.err(),
             }
         }
     };
-    Told {
+    CaseResult {
         call: bench.control.last(),
         struck,
         refused,

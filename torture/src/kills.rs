@@ -1,5 +1,5 @@
-//! Writers that are killed: at a call that changes something, or at any moment. The next one goes on where
-//! they stopped.
+//! Writers that are killed: at a call that changes something, or at any moment. The next one resumes
+//! there.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -79,7 +79,7 @@ fn measured(world: &dyn World, shim: &Shim) -> Vec<Span> {
         control.forget_changes();
         let mut child = spawn(command(world, shim, dir.path()).env("TORTURE_STEPS", "1"));
         await_change(&control, &mut child);
-        let begun = Instant::now();
+        let started = Instant::now();
         let status = child.wait().expect("the worker");
         assert!(
             status.success(),
@@ -88,7 +88,7 @@ fn measured(world: &dyn World, shim: &Shim) -> Vec<Span> {
         );
         Span {
             changes: control.changes(),
-            time: begun.elapsed(),
+            time: started.elapsed(),
         }
     };
     (0..world.steps()).map(measure).collect()

@@ -1,6 +1,6 @@
-//! The torture of everything that keeps files: power losses, refusals by the system, kills, damage, and
-//! company. It is a tool of the project and no part of ken. How to run it, and what it cannot see, is told
-//! in `torture/README.md`.
+//! Fault injection for everything that keeps files: power losses, failing system calls, kills, damage, and
+//! concurrent readers. It is a tool of the project and no part of ken; `torture/README.md` says how to run
+//! it, and what it cannot see.
 #![cfg(target_os = "linux")]
 // What fails here, other than what is tortured, ends the campaign.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -75,7 +75,7 @@ fn options(words: &[&str]) -> Result<Options, String> {
 }
 
 fn run(options: &Options) -> ExitCode {
-    // Panics are caught and told as violations.
+    // Panics are caught and reported as violations.
     std::panic::set_hook(Box::new(|_| {}));
     let shim = Shim::build();
     let chosen: Vec<Box<dyn World>> = worlds::all()

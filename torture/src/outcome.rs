@@ -1,12 +1,12 @@
-//! What came of a campaign, in numbers, for people and for programs.
+//! The outcome of a campaign, in numbers, for people and for programs.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::Serialize;
 
-/// Violations that are told one by one; of the others only the number.
-const TOLD: usize = 200;
+/// Violations that are reported one by one; the others are only counted.
+const REPORTED: usize = 200;
 
 /// Something that must not happen and did.
 #[derive(Debug, Clone, Serialize)]
@@ -17,7 +17,7 @@ pub struct Violation {
     pub what: String,
 }
 
-/// What came of one campaign on one world.
+/// The outcome of one campaign on one world.
 #[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     /// The campaign.
@@ -28,16 +28,16 @@ pub struct Outcome {
     pub numbers: BTreeMap<String, usize>,
     /// What must not happen and did.
     pub violations: Vec<Violation>,
-    /// How many of these there are, if not all are told.
+    /// How many there are, including those not reported.
     pub violation_count: usize,
     /// How long it took.
     pub seconds: f64,
     #[serde(skip)]
-    begun: Option<Instant>,
+    started: Option<Instant>,
 }
 
 impl Outcome {
-    /// Begins to count and to take the time.
+    /// Starts to count and to take the time.
     #[must_use]
     pub fn begin(campaign: &str, world: &str) -> Self {
         Self {
@@ -47,7 +47,7 @@ impl Outcome {
             violations: Vec::new(),
             violation_count: 0,
             seconds: 0.0,
-            begun: Some(Instant::now()),
+            started: Some(Instant::now()),
         }
     }
 
@@ -73,10 +73,10 @@ impl Outcome {
     #[must_use]
     pub fn end(mut self) -> Self {
         self.seconds = self
-            .begun
-            .map_or(0.0, |begun| begun.elapsed().as_secs_f64());
+            .started
+            .map_or(0.0, |started| started.elapsed().as_secs_f64());
         self.violation_count = self.violations.len();
-        self.violations.truncate(TOLD);
+        self.violations.truncate(REPORTED);
         self
     }
 

@@ -26,7 +26,7 @@ impl Random {
         self.below(1000) < share
     }
 
-    /// `count` different numbers below `end`, ascending; all of them where there are not so many.
+    /// `count` different numbers below `end`, ascending; all of them where there are fewer.
     pub fn sample(&mut self, end: usize, count: usize) -> Vec<usize> {
         let mut all: Vec<usize> = (0..end).collect();
         for at in 0..count.min(end) {

@@ -1,4 +1,4 @@
-//! The preloaded library, which records calls and lets them fail: how it is built, and how it is told what to do.
+//! The preloaded library, which records calls and lets them fail: how it is built and controlled.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -131,7 +131,7 @@ impl Shim {
     }
 }
 
-/// The page by which the library is told what to do, and tells what it did.
+/// The shared page that controls the library, and on which it reports.
 #[derive(Debug)]
 pub struct Control(File);
 
@@ -156,7 +156,7 @@ impl Control {
         Self(file.expect("the control page"))
     }
 
-    /// Gives an order and begins to count anew.
+    /// Gives an order and restarts the count.
     pub fn order(&self, order: Order) {
         let (fault, error) = match order.strike {
             Strike::None => (0, 0),

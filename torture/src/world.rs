@@ -52,7 +52,7 @@ pub trait World: Send + Sync {
     /// What cannot be opened or is not whole.
     fn contents(&self, dir: &Path) -> Result<Contents, String>;
 
-    /// Whether `found` may be there after a step was begun on `before`, which leads to `after`.
+    /// Whether `found` may be there after a step was started on `before`, which leads to `after`.
     fn allows(&self, before: &Contents, after: Option<&Contents>, found: &Contents) -> bool {
         found == before || Some(found) == after
     }
@@ -99,7 +99,7 @@ pub fn make_kept(dir: &Path) {
     fs::create_dir_all(dir.join(KEPT)).expect("a folder for the files");
 }
 
-/// Checks what is found below `dir` after `taken` steps were acknowledged and the next perhaps begun, and
+/// Checks what is found below `dir` after `taken` steps were acknowledged and the next perhaps started, and
 /// takes the steps that are left.
 ///
 /// # Errors

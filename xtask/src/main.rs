@@ -1,5 +1,5 @@
-//! The project's own chores: set-up of the test models, all checks and tests,
-//! and the tidy checks. It builds nothing that users run.
+//! The project's own tasks: setup of the test models, all checks and tests, benchmarks, and the tidy
+//! checks. It builds nothing that users run.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 
 use self::bench::Vectors;
 
-/// The verbs, in the order in which the help lists them.
+/// The verbs, in the order of the help.
 pub(crate) const VERBS: &[(&str, &str)] = &[
     (
         "test",
@@ -119,19 +119,19 @@ fn usage() -> String {
     text
 }
 
-/// The folder of the workspace, wherever the command was called from. Asked at
-/// run time, since clones may share one folder of build output.
+/// The folder of the workspace, wherever the command is called from. Read at run time, since clones
+/// may share one folder of build output.
 fn repository_root() -> Result<PathBuf> {
     let own = std::env::var_os("CARGO_MANIFEST_DIR")
         .context("run this through cargo: `cargo xtask VERB`")?;
     Path::new(&own)
         .parent()
         .map(Path::to_path_buf)
-        .context("xtask stands in no workspace")
+        .context("xtask is in no workspace")
 }
 
-/// The cargo that called this program, as if it were called directly: what it tells this program about its own package would be
-/// taken for a change by build scripts that look at it, and everything above them be built again.
+/// The cargo that called this program, as if it were called directly: build scripts would take the
+/// variables about this package for a change, and everything above them would be built again.
 fn cargo_command() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {

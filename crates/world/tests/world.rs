@@ -430,7 +430,7 @@ fn reading_is_learned_from_passages_that_answer_and_about_nobody_of_the_world() 
 }
 
 #[test]
-fn a_member_is_a_model_whose_tokens_are_the_words_of_the_world() {
+fn a_model_of_the_family_has_the_words_of_the_world_as_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let world = world(2);
     let written = write_untrained(&world, Size::Small, folder.path()).unwrap();

@@ -161,7 +161,7 @@ impl Disk {
             }
             Call::Sync { path, inode } => self.sync(path, *inode),
             Call::Rename { from, to } => {
-                // A file that came to its name unseen, see `opened`, is told by its next opening.
+                // A file that got its name unseen, see `opened`, is known by its next opening.
                 if let Some(node) = self.find(from) {
                     self.rename(from, to, node);
                 }

@@ -119,7 +119,7 @@ pub fn read(path: &Path) -> Vec<Call> {
     calls
 }
 
-/// What a worker appends to the log when so many steps returned.
+/// What a worker appends to the log when this many steps have returned.
 #[must_use]
 pub fn acknowledged(steps: usize) -> [u8; HEAD] {
     let mut record = [0; HEAD];

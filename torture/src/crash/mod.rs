@@ -1,4 +1,4 @@
-//! Every state that a power loss may leave of the steps of a world, drawn by a seed, opened and gone on from.
+//! The states that a power loss may leave of the steps of a world, drawn by a seed, opened and resumed.
 
 pub mod disk;
 pub mod log;
@@ -22,7 +22,7 @@ use crate::world::{self, Contents, KEPT, World, make_kept};
 const SINGLE: usize = 6;
 /// Random draws a moment, in each pass.
 const RANDOM: usize = 4;
-/// After so many passes there is hardly anything new to draw.
+/// After this many passes there is hardly anything new to draw.
 const PASSES: u64 = 40;
 
 /// What to draw.
@@ -107,7 +107,7 @@ fn draw(calls: &[Call], drawing: &Drawing, each: &mut dyn FnMut(State) -> bool) 
     let mut drawn = 0;
     for pass in 0..PASSES {
         let mut random = Random::new(drawing.seed ^ (pass << 32));
-        // Each moment gives some new states; where few are wanted, moments are left out evenly.
+        // Each moment gives some new states; where few are requested, moments are skipped evenly.
         let left = drawing.count.saturating_sub(seen.len());
         let moments: HashSet<usize> = match pass {
             0 => random
@@ -221,7 +221,7 @@ fn lay_out(tree: &Tree, to: &Path) {
         match contents {
             None => fs::create_dir_all(&path).expect("a folder of a state"),
             Some(contents) => {
-                let parent = path.parent().expect("it lies below a folder");
+                let parent = path.parent().expect("it is below a folder");
                 fs::create_dir_all(parent).expect("a folder of a state");
                 let file = File::create(&path).and_then(|mut file| file.write_all(contents));
                 file.expect("a file of a state");

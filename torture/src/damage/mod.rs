@@ -1,5 +1,5 @@
-//! Files that are deleted, cut short or changed by one byte behind ken's back: what is damaged is named,
-//! nothing that is left gets lost, and there is a way out.
+//! Files that are deleted, truncated or changed by one byte behind ken's back: the damage is named,
+//! nothing else is lost, and there is a way to repair it.
 
 mod files;
 mod stores;
@@ -27,9 +27,9 @@ const BYTES: usize = 12;
 pub enum Harm {
     /// It is deleted.
     Deleted,
-    /// It is cut to so many bytes.
+    /// It is truncated to this many bytes.
     Cut(usize),
-    /// Bits of a byte are turned around.
+    /// Bits of a byte are flipped.
     Flipped(usize, u8),
 }
 
@@ -40,12 +40,12 @@ struct Case {
     harm: Harm,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Told {
+struct CaseResult {
     /// Whether the damage was named, or nothing that counts was damaged.
     named: bool,
-    /// Whether it was noticed by nobody although what is read differs. Only where a store has no hashes.
+    /// Whether nothing noticed it although what is read differs; only in stores without hashes.
     unnoticed: bool,
     /// Whether the file is one that nothing needs.
     harmless: bool,
@@ -64,17 +64,17 @@ pub fn run(store: Store, shim: &Shim, count: Option<usize>, seed: u64) -> Outcom
     make_kept(&whole);
     store.make(&whole);
     let cases = cases(&whole.join(KEPT), count, seed);
-    let died = |death, _| Told {
+    let died = |death, _| CaseResult {
         violations: vec![death],
-        ..Told::default()
+        ..CaseResult::default()
     };
-    let told = batch::run(shim, store.name(), "damage", dir.path(), &cases, died);
-    for (case, told) in told {
+    let results = batch::run(shim, store.name(), "damage", dir.path(), &cases, died);
+    for (case, result) in results {
         outcome.add("cases", 1);
-        outcome.add("named", usize::from(told.named));
-        outcome.add("unnoticed", usize::from(told.unnoticed));
-        outcome.add("harmless", usize::from(told.harmless));
-        for violation in told.violations {
+        outcome.add("named", usize::from(result.named));
+        outcome.add("unnoticed", usize::from(result.unnoticed));
+        outcome.add("harmless", usize::from(result.harmless));
+        for violation in result.violations {
             outcome.violation(
                 format!("{} {:?}", case.file.display(), case.harm),
                 violation,
@@ -150,7 +150,7 @@ impl Damaged<'_> {
         self.run
     }
 
-    /// What lies in it, without what every command may touch.
+    /// Its files, without what every command may touch.
     fn held(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut held = files::below(&self.run.join(KEPT));
         held.retain(|path, _| {
@@ -169,7 +169,7 @@ impl Damaged<'_> {
 /// The worker that tries what a damaged store does.
 ///
 /// # Panics
-/// Where it cannot tell.
+/// Where the result cannot be noted.
 pub fn work(name: &str, dir: &Path) {
     let store = Store::named(name);
     let run = dir.join(format!("run-{}", batch::number()));

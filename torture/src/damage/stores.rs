@@ -7,7 +7,7 @@ use ken_corpus::{Corpus, CorpusInfo, Writer, history, verify};
 use ken_index::Index;
 use ken_route::{Head, Input, Layer, MeasuredOn, Network, Purpose};
 
-use super::{Damaged, Told};
+use super::{CaseResult, Damaged};
 use crate::world::{Contents, KEPT, World, without_panic};
 use crate::worlds::{CorpusWorld, DatastoreWorld, ResultsWorld, Script, searched};
 
@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// Opens a damaged one, reads it, changes it and mends it.
-    pub(super) fn try_out(self, damaged: &Damaged<'_>, expected: &Contents) -> Told {
+    pub(super) fn try_out(self, damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
         match self {
             Self::Corpus => corpus(damaged, expected),
             Self::Datastore | Self::Results | Self::Head => self.plain(damaged, expected),
@@ -91,41 +91,43 @@ impl Store {
     }
 
     /// Stores that have no verb to check them, and no hashes.
-    fn plain(self, damaged: &Damaged<'_>, expected: &Contents) -> Told {
-        let mut told = Told::default();
+    fn plain(self, damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
+        let mut result = CaseResult::default();
         let dir = damaged.fresh();
         let before = damaged.held();
         match without_panic(|| Ok(self.read(dir))) {
-            Err(panicked) => told.violations.push(panicked),
+            Err(panicked) => result.violations.push(panicked),
             Ok(Err(message)) => {
                 // The folder, or the file itself, is named.
-                told.named = message.contains(&*dir.join(KEPT).to_string_lossy());
-                if !told.named {
-                    told.violations.push(format!("names no file: {message}"));
+                result.named = message.contains(&*dir.join(KEPT).to_string_lossy());
+                if !result.named {
+                    result.violations.push(format!("names no file: {message}"));
                 }
                 if damaged.held() != before {
-                    told.violations
+                    result
+                        .violations
                         .push(format!("reading changed files: {message}"));
                 }
             }
-            Ok(Ok(found)) if found == *expected => told.harmless = true,
-            Ok(Ok(_)) => told.unnoticed = true,
+            Ok(Ok(found)) if found == *expected => result.harmless = true,
+            Ok(Ok(_)) => result.unnoticed = true,
         }
         let Some(world) = self.world() else {
-            return told;
+            return result;
         };
         let dir = damaged.fresh();
         let before = damaged.held();
         match without_panic(|| Ok(world.take(dir, STEPS))) {
-            Err(panicked) => told.violations.push(panicked),
+            Err(panicked) => result.violations.push(panicked),
             Ok(Err(refusal)) if damaged.held() != before => {
                 let message = refusal.message;
-                told.violations
+                result
+                    .violations
                     .push(format!("a change was refused and changed files: {message}"));
             }
             Ok(_) => {}
         }
-        told
+        result
     }
 }
 
@@ -160,16 +162,16 @@ fn verified(corpus: &Path) -> Result<Vec<String>, String> {
     }
 }
 
-fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> Told {
-    let mut told = Told::default();
+fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> CaseResult {
+    let mut result = CaseResult::default();
     let path = damaged.run.join(KEPT).join("corpus");
 
     // Reading changes nothing, and names what is wrong.
     damaged.fresh();
     let before = damaged.held();
     let mut said = Vec::new();
-    let mut note = |what: &str, result: Result<Result<(), String>, String>| match result {
-        Err(panicked) => told.violations.push(format!("{what}: {panicked}")),
+    let mut note = |what: &str, outcome: Result<Result<(), String>, String>| match outcome {
+        Err(panicked) => result.violations.push(format!("{what}: {panicked}")),
         Ok(Err(message)) => said.push(message),
         Ok(Ok(())) => {}
     };
@@ -184,38 +186,38 @@ fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> Told {
         without_panic(|| Ok(history(&path).map(|_| ()).map_err(text))),
     );
     let verified_as = without_panic(|| verified(&path)).unwrap_or_else(|panicked| {
-        told.violations.push(format!("verify: {panicked}"));
+        result.violations.push(format!("verify: {panicked}"));
         Vec::new()
     });
     if damaged.held() != before {
-        told.violations.push("reading changed files".to_owned());
+        result.violations.push("reading changed files".to_owned());
     }
     let all_said = [&said[..], &verified_as[..]].concat();
-    told.named = all_said.iter().any(|message| damaged.is_named(message));
+    result.named = all_said.iter().any(|message| damaged.is_named(message));
     // What no generation that is read needs may go unnamed, if all is read as it was.
     if all_said.is_empty() {
         match Store::Corpus.read(damaged.run) {
-            Ok(found) if found == *expected => told.harmless = true,
-            other => told
+            Ok(found) if found == *expected => result.harmless = true,
+            other => result
                 .violations
                 .push(format!("nobody names it, and there is {other:?}")),
         }
-    } else if !told.named {
+    } else if !result.named {
         let message = format!("another file is named: {}", all_said[0]);
         // A changed number in CURRENT leads elsewhere.
         match damaged.case.file.ends_with("CURRENT") {
-            true => told.named = true,
-            false => told.violations.push(message),
+            true => result.named = true,
+            false => result.violations.push(message),
         }
     }
-    let is_damaged = !told.harmless;
+    let is_damaged = !result.harmless;
 
     // A change that is refused leaves all as it was; one that is not hides nothing.
     for (verb, change) in CHANGES {
         let dir = damaged.fresh();
         let before = damaged.held();
         match without_panic(|| Ok(change(dir))) {
-            Err(panicked) => told.violations.push(format!("{verb}: {panicked}")),
+            Err(panicked) => result.violations.push(format!("{verb}: {panicked}")),
             Ok(Err(message)) => {
                 if damaged.held() != before {
                     let gone: Vec<_> = before
@@ -223,7 +225,7 @@ fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> Told {
                         .filter(|file| !damaged.held().contains_key(*file))
                         .cloned()
                         .collect();
-                    told.violations.push(format!(
+                    result.violations.push(format!(
                         "{verb} was refused ({message}) and changed files; gone: {gone:?}"
                     ));
                 }
@@ -237,27 +239,28 @@ fn corpus(damaged: &Damaged<'_>, expected: &Contents) -> Told {
                     })
                 });
                 if clean && !whole {
-                    told.violations.push(format!("{verb} hid the damage"));
+                    result.violations.push(format!("{verb} hid the damage"));
                 }
             }
             Ok(Ok(())) => {}
         }
     }
 
-    // A way out.
+    // It can be repaired.
     if is_damaged {
         damaged.fresh();
-        if let Err(message) = without_panic(|| Ok(mended(&path))).and_then(|mended| mended) {
-            told.violations.push(format!("no way out: {message}"));
+        if let Err(message) = without_panic(|| repair(&path)) {
+            result.violations.push(format!("no way out: {message}"));
         } else {
             let found = without_panic(|| crate::worlds::read(&path));
             if let Err(message) = found {
-                told.violations
-                    .push(format!("mended, it cannot be read: {message}"));
+                result
+                    .violations
+                    .push(format!("repaired, it cannot be read: {message}"));
             }
         }
     }
-    told
+    result
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -283,8 +286,8 @@ const CHANGES: [(&str, Change); 3] = [
     }),
 ];
 
-/// What the manual says to do: `verify --repair`; where that cannot be, `rollback`.
-fn mended(corpus: &Path) -> Result<(), String> {
+/// What the manual says to do: `verify --repair`, or else `rollback`.
+fn repair(corpus: &Path) -> Result<(), String> {
     let damages = verify(corpus, &mut |_| {});
     let repaired = damages
         .map_err(text)

@@ -183,7 +183,7 @@ impl CorpusWorld {
     }
 }
 
-/// What a writer does that goes on for ever, by number: all documents are replaced, one is deleted, and
+/// What a writer does that never ends, by number: all documents are replaced, one is deleted, and
 /// what is gone leaves the files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round(pub(crate) usize);

@@ -1,4 +1,4 @@
-//! A file of per-question results: begun, resumed, some records replaced.
+//! A file of per-question results: started, resumed, some records replaced.
 
 use std::path::Path;
 
@@ -74,7 +74,7 @@ impl World for ResultsWorld {
         Ok(records.collect())
     }
 
-    /// Of the step that was begun, any records may be there; never half of one.
+    /// Of the step that was started, any records may be there; never half of one.
     fn allows(&self, before: &Contents, after: Option<&Contents>, found: &Contents) -> bool {
         let after = after.unwrap_or(before);
         let is_of = |id: &String, answer: &String| {

@@ -20,7 +20,7 @@ use crate::world::{Contents, KEPT, Refusal, World};
 pub struct TrainingWorld;
 
 const WORDS: u32 = 16;
-/// Where the training is broken off: after so many steps of six.
+/// After how many of six steps the training is interrupted.
 const BREAKS: [usize; 2] = [2, 4];
 const STEPS: usize = 6;
 /// As `ken train` calls it.
@@ -91,7 +91,7 @@ fn examples() -> Vec<Objective> {
         .collect()
 }
 
-/// Goes on with the training until so many steps are done.
+/// Resumes the training until this many steps are done.
 fn go_on(model: &Trainable, out: &Path, until: usize) -> Result<(), TrainError> {
     train(
         model,
@@ -208,7 +208,7 @@ impl World for TrainingWorld {
         })
     }
 
-    /// While a step goes on, there is a checkpoint of every step of the training in it.
+    /// During a step, there is a checkpoint of every step of the training in it.
     fn allows(&self, before: &Contents, after: Option<&Contents>, found: &Contents) -> bool {
         let after = after.unwrap_or(before);
         // As texts, numbers of one digit and then "the adapter" grow.

@@ -1,5 +1,5 @@
-//! `cargo xtask bench index`: ken's dense search beside hnswlib and faiss, on the same vectors, by
-//! turns in one run; and `bench growth`: what more vectors and more shards cost.
+//! `cargo xtask bench index`: ken's dense search, hnswlib and faiss on the same vectors, alternating in
+//! one run; and `bench growth`: the cost of more vectors and shards.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,15 +20,15 @@ const SEED: &str = "1";
 /// Passages found for each query.
 const K: usize = 10;
 
-/// How often each side is asked; the best of its rates counts.
+/// How often each side is measured; the best rate counts.
 const ROUNDS: usize = 2;
 
-/// The recall that is asked for; a peer is compared at the least effort that reaches it, and at
-/// the least that reaches ken's.
+/// The target recall; a peer is compared at the smallest ef that reaches it, and at the smallest that
+/// reaches ken's.
 const RECALL: f64 = 0.95;
 
-/// The numbers of vectors of `bench growth`, and in how many shards each way of search is asked: one
-/// way is enough to see what shards cost.
+/// The numbers of vectors of `bench growth`, and the numbers of shards for each way of search: one way
+/// is enough to see what shards cost.
 const COUNTS: [usize; 3] = [10_000, 100_000, 1_000_000];
 const SHARDS: [(&str, &[usize]); 3] = [("exact", &[1]), ("graph", &[1, 4, 12]), ("disk", &[1])];
 
@@ -40,7 +40,7 @@ const GROWTH: &str = "bench-growth.json";
 
 /// The vectors to measure on.
 pub(crate) enum Vectors {
-    /// So many, in clusters.
+    /// This many, in clusters.
     Clustered(usize),
     /// Files of 32-bit numbers, 384 a row: what is searched, and the queries.
     Files(PathBuf, PathBuf),
@@ -56,8 +56,8 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    /// An empty folder in `target`. `KEN_BENCH_THREADS` says with how many threads to build, else
-    /// with one.
+    /// An empty folder in `target`. `KEN_BENCH_THREADS` is the number of threads that build, by default
+    /// one.
     fn new(root: &'a Path) -> Result<Self> {
         let folder = target_folder(root).join("bench-index");
         if folder.exists() {

@@ -18,7 +18,7 @@ use crate::{cargo_command, models};
 pub(crate) use self::datastore::datastore;
 pub(crate) use self::index::{Vectors, growth, index};
 
-/// The peers, as pip names them.
+/// The peers, by their names for pip.
 const PEERS: [&str; 5] = [
     "torch",
     "transformers",
@@ -27,7 +27,7 @@ const PEERS: [&str; 5] = [
     "accelerate",
 ];
 
-/// How often each side is measured; the best of its rates counts.
+/// How often each side is measured; the best rate counts.
 const ROUNDS: usize = 2;
 
 /// The rates that both sides have.

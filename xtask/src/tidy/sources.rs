@@ -1,17 +1,17 @@
-//! Rules of single source files: their opening, size, name and paths. How the
-//! files relate is checked elsewhere.
+//! Rules for single source files: their opening, size, name and paths. How files relate is checked
+//! elsewhere.
 
 use super::{Finding, Tree};
 
 const LINES_AT_MOST: usize = 600;
 
-/// Names that say nothing about what stands inside.
+/// Names that say nothing about the content.
 const EMPTY_NAMES: &[&str] = &[
     "base", "common", "helper", "helpers", "types", "util", "utils",
 ];
 
-/// Where people's and machines' own folders begin, spelled in halves so that
-/// this file does not find itself.
+/// The starts of folders that only one machine has, spelled in halves so that this file does not find
+/// itself.
 const MACHINE_FOLDERS: &[&str] = &[
     concat!("/ho", "me/"),
     concat!("/ro", "ot/"),
@@ -83,12 +83,12 @@ fn inline_module(line: &str) -> Option<&str> {
     words.next().map(|name| name.trim_end_matches([';', '{']))
 }
 
-/// How files come about, or get their names, without being brought to the disk.
+/// How files are created or renamed without being synced to disk.
 const UNSYNCED: &[&str] = &["fs::rename(", "fs::write(", "File::create("];
 
 /// Where they may, and why.
 const MAY_BE_UNSYNCED: &[(&str, &str)] = &[
-    ("crates/storage/src/", "it is what brings them there"),
+    ("crates/storage/src/", "it is what syncs them"),
     (
         "crates/index/src/dense/",
         "a stage, synced as a tree before it is published",
@@ -108,7 +108,7 @@ const MAY_BE_UNSYNCED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Files are written through `crates/storage`, which brings them to the disk. Tests need not.
+/// Files are written through `crates/storage`, which syncs them. Tests need not.
 pub(super) fn files_are_durable(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.ending(".rs") {
@@ -122,7 +122,7 @@ pub(super) fn files_are_durable(tree: &Tree) -> Vec<Finding> {
         }
         for (index, line) in before_tests(&file.text).lines().enumerate() {
             if let Some(call) = UNSYNCED.iter().find(|call| calls(line, call)) {
-                let message = format!("`{call}..)` does not bring to the disk; use ken-storage");
+                let message = format!("`{call}..)` does not sync to disk; use ken-storage");
                 findings.push(Finding::of_line(path, index, message));
             }
         }
@@ -130,7 +130,7 @@ pub(super) fn files_are_durable(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Only the command line words its commands: elsewhere they stand in comments and tests.
+/// Only the command line words its commands: elsewhere they are in comments and tests only.
 pub(super) fn commands_are_worded_once(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.ending(".rs") {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_brought_to_the_disk_is_found() {
+    fn a_file_that_is_not_synced_is_found() {
         let of = |path, text| findings(files_are_durable, path, text);
         let written = "fn f() {\n    std::fs::write(path, text)\n}\n";
         assert_eq!(of("crates/ken/src/a.rs", written), 1);
