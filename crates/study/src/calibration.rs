@@ -34,43 +34,26 @@ impl Observed {
 
 /// Why no threshold can be chosen on some records.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum CalibrationError {
-    /// No question was answered both with and without evidence and has golden answers.
     #[error(
         "none of the {records} questions was probed with and without evidence and has golden answers"
     )]
     #[diagnostic(remedy = "probe questions with golden_answers: <ProbeWithCorpus>")]
-    NothingToCompare {
-        /// Records in the file.
-        records: usize,
-    },
-    /// There are other samples than the policy would draw.
+    NothingToCompare { records: usize },
     #[error("{wanted} samples are requested, and the records hold {drawn} for each question")]
     #[diagnostic(
         remedy = "give <samples> {drawn} here and where the policy is used, or probe again with more"
     )]
-    OtherSamples {
-        /// Samples to a question.
-        drawn: usize,
-        /// Samples that the policy draws.
-        wanted: usize,
-    },
-    /// The samples were drawn in another way than the policy would draw them.
+    OtherSamples { drawn: usize, wanted: usize },
     #[error("the answers were sampled at temperature {drawn}, and policies sample at 1")]
     #[diagnostic(
         remedy = "probe again at the temperature of policies: <ProbeWithCorpus>, with <temperature> 1"
     )]
-    OtherTemperature {
-        /// The temperature in the file.
-        drawn: String,
-    },
-    /// The signal needs what was not recorded.
+    OtherTemperature { drawn: String },
     #[error("{signal} is not recorded in these records")]
     #[diagnostic(remedy = measurable(*signal))]
-    NotMeasured {
-        /// The signal.
-        signal: Signal,
-    },
+    NotMeasured { signal: Signal },
 }
 
 fn measurable(signal: Signal) -> Remedy {

@@ -79,68 +79,47 @@ fn to_read(refusal: std::io::ErrorKind) -> Remedy {
 
 /// Why a question file cannot be used.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum DatasetError {
-    /// The file cannot be opened or read.
     #[error("cannot read the questions in {path}, line {line}: {source}")]
     #[diagnostic(kind = "questions_unreadable", remedy = to_read(source.kind()))]
     Read {
-        /// The question file.
         path: PathBuf,
-        /// Counted from 1.
         line: usize,
-        /// What the system said.
         source: std::io::Error,
     },
-    /// A line is not UTF-8.
     #[error("{path}, line {line}: not valid UTF-8 (byte {column} of the line)")]
     #[diagnostic(
         kind = "questions_not_utf8",
         remedy = "convert the file to UTF-8, for instance with iconv"
     )]
     NotUtf8 {
-        /// The question file.
         path: PathBuf,
-        /// Counted from 1.
         line: usize,
-        /// The first wrong byte, counted from 1.
         column: usize,
     },
-    /// A line is not a question in JSON.
     #[error("{path}, line {line}, column {column}: not a question: {reason}")]
     #[diagnostic(remedy = Remedy::from(QUESTION))]
     NotAQuestion {
-        /// The question file.
         path: PathBuf,
-        /// Counted from 1.
         line: usize,
-        /// Counted from 1, in bytes.
         column: usize,
-        /// What is wrong with the line.
         reason: String,
     },
-    /// Two questions have one id.
     #[error("{path}, line {line}: the id {id:?} is already that of line {first}")]
     #[diagnostic(
         kind = "duplicate_question_id",
         remedy = "give every question an id of its own"
     )]
     DuplicateId {
-        /// The question file.
         path: PathBuf,
-        /// The second line with that id, counted from 1.
         line: usize,
-        /// The first line with that id, counted from 1.
         first: usize,
-        /// The id.
         id: String,
     },
-    /// The file has no questions.
     #[error("{path} holds no questions")]
     #[diagnostic(remedy = Remedy::from(QUESTION))]
-    NoQuestions {
-        /// The question file.
-        path: PathBuf,
-    },
+    NoQuestions { path: PathBuf },
 }
 
 /// Reads the questions of `path`, in file order. Gzip is recognized by content, blank lines are

@@ -38,75 +38,53 @@ const HEADER_START: &[u8] = b"{\"settings\":";
 
 /// Why a results file cannot be used.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum ResultsError {
-    /// The system refused to open, read or write the file.
     #[error("cannot {action} the results file {path}: {source}")]
     #[diagnostic(
         kind = "results_file",
         remedy = "check that the folder exists, is writable and has space left"
     )]
     File {
-        /// What was tried.
         action: &'static str,
-        /// The results file.
         path: PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
-    /// Another run has the file open.
     #[error("another run is writing to the results file {path}")]
     #[diagnostic(
         kind = "results_locked",
         remedy = "wait for the other run, or write to another file"
     )]
-    Locked {
-        /// The results file.
-        path: PathBuf,
-    },
-    /// The file was not written by such a run.
+    Locked { path: PathBuf },
     #[error("{path} is not a results file: its first line holds no settings")]
     #[diagnostic(remedy = "name a file that such a run wrote, or a new one to write to")]
-    NotResults {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file was begun with other settings.
+    NotResults { path: PathBuf },
     #[error("{path} holds a run with other settings: {}", describe(differences))]
     #[diagnostic(
         remedy = "use the settings of the file to resume it; else delete {path} to start anew, or name a new file for this run by <out>"
     )]
     OtherSettings {
-        /// The results file.
         path: PathBuf,
-        /// Every setting that differs.
         differences: Vec<Difference>,
     },
-    /// A complete line is not a result.
     #[error("{path}, line {line}, column {column}: not a result: {reason}")]
     #[diagnostic(
         kind = "bad_result_line",
         remedy = "remove that line, and its question is answered again"
     )]
     BadLine {
-        /// The results file.
         path: PathBuf,
-        /// Counted from 1.
         line: usize,
-        /// Counted from 1, in bytes.
         column: usize,
-        /// What is wrong with it.
         reason: String,
     },
-    /// What another command was to have written cannot be read.
     #[error("{source}")]
     #[diagnostic(
         forward,
         remedy = "a file is wanted that <*written_by> wrote, as that left it"
     )]
     Unread {
-        /// What writes such a file.
         written_by: Action,
-        /// Why it cannot be read.
         source: Box<Self>,
     },
 }

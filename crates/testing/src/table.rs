@@ -83,24 +83,18 @@ fn holds(evidence: &str, answer: &str) -> bool {
 
 /// What a table cannot do.
 #[derive(Debug, Clone, PartialEq, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum TableError {
-    /// A probability outside of `[0, 1]`.
     #[error("the probability `{name}` of {question:?} is {received}, and not between 0 and 1")]
     NotAProbability {
-        /// The fact's question.
         question: String,
-        /// The field.
         name: &'static str,
-        /// Its value.
         received: f64,
     },
-    /// Nothing was given to be scored.
     #[error("an empty continuation has no probability")]
     EmptyContinuation,
-    /// No continuation was requested.
     #[error("a request for no sample")]
     NoSamples,
-    /// There is no such thing.
     #[error("a table has no hidden states")]
     #[diagnostic(kind = "cannot_show_hidden", remedy = "use a model on this machine")]
     NoHidden,

@@ -47,27 +47,19 @@ pub struct WorldTraining<'a> {
 
 /// Why a member is not trained.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum WorldTrainingError {
-    /// The folder holds a model that is trained.
     #[error("{out} holds a model already")]
     #[diagnostic(kind = "folder_not_empty", remedy = "name a new folder by <out>")]
-    HoldsModel {
-        /// The folder.
-        out: PathBuf,
-    },
-    /// The untrained member cannot be written.
+    HoldsModel { out: PathBuf },
     #[error(transparent)]
     World(#[from] WorldError),
-    /// It was stopped.
     #[error(transparent)]
     Stopped(Box<TuneError>),
-    /// A text or the model's files cannot be used.
     #[error(transparent)]
     Model(#[from] DecoderError),
-    /// The training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// The folder cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

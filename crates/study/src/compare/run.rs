@@ -37,11 +37,10 @@ pub struct ComparisonWork<'a> {
 
 /// Why policies are not compared.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum CompareError {
-    /// A run failed or was stopped.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A file cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

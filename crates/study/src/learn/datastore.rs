@@ -55,39 +55,25 @@ pub struct MadeDatastore {
 
 /// Why no datastore can be made.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum MakeError {
-    /// No record has a label.
     #[error(transparent)]
     Labels(#[from] ExamplesError),
-    /// A file of entries cannot be read.
     #[error(transparent)]
     Entries(#[from] StorageError),
-    /// A line of a file of entries is none.
     #[error("{path}, line {line}: not an entry")]
     #[diagnostic(remedy = Remedy::from(
         "each line is {\"question\", \"source\"}, and may have an \"id\""
     ))]
-    NotAnEntry {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-    },
-    /// An id is taken.
+    NotAnEntry { path: PathBuf, line: usize },
     #[error("there is an entry {id:?} already")]
     #[diagnostic(remedy = "give it another source by <EditDatastore>, or name another <id>")]
-    SameId {
-        /// The id.
-        id: String,
-    },
-    /// It was stopped, and nothing is left of it.
+    SameId { id: String },
     #[error("stopped before the last question; nothing was written")]
     #[diagnostic(kind = "interrupted", remedy = "run the same command again")]
     Stopped,
-    /// The model failed.
     #[error(transparent)]
     Model(#[from] AnswerError),
-    /// It could not be written.
     #[error(transparent)]
     Datastore(#[from] DatastoreError),
 }

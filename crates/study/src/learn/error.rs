@@ -13,87 +13,48 @@ use crate::pruning::PruningError;
 
 /// Why no head can be learned.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum LearnError {
-    /// The records hold no label.
     #[error("none of the {records} records has a label")]
     #[diagnostic(remedy = more_records(*purpose))]
-    NoLabels {
-        /// What the labels are for.
-        purpose: Purpose,
-        /// Records in the file.
-        records: usize,
-    },
-    /// Records of two models.
+    NoLabels { purpose: Purpose, records: usize },
     #[error("the records are of several models: {id:?} is of another than those before it")]
     #[diagnostic(remedy = "learn from the records of one model at a time")]
-    SeveralModels {
-        /// The first record of another model.
-        id: String,
-    },
-    /// The records are of another model than the one at hand.
+    SeveralModels { id: String },
     #[error(
         "the records are of another model: its fingerprint was {expected}, and now is {received}"
     )]
     #[diagnostic(remedy = "name the model that was probed by <model>, or probe this one: <Probe>")]
-    OtherModel {
-        /// The fingerprint in the records.
-        expected: String,
-        /// The fingerprint of the model at hand.
-        received: String,
-    },
-    /// The records were made with other words around the questions.
+    OtherModel { expected: String, received: String },
     #[error("the records were made by another version of ken, with other prompts")]
     #[diagnostic(remedy = "probe again: <Probe>")]
     OtherPrompts,
-    /// A sentence of the records does not stand in the corpus.
     #[error("the labels are of another corpus: {id:?} does not stand in this one")]
     #[diagnostic(remedy = "name the corpus that was labeled, or label this one: <LabelMastery>")]
-    OtherCorpus {
-        /// The sentence.
-        id: String,
-    },
-    /// The model whose verdicts a router reads was trained on all questions.
+    OtherCorpus { id: String },
     #[error("the kbm model was taught all {questions} questions")]
     #[diagnostic(
         kind = "no_labels",
         remedy = "hold some out with <held_out> 0.5: <TrainKbm>"
     )]
-    AllTaught {
-        /// Questions with a label.
-        questions: usize,
-    },
-    /// A model does not say which questions it was trained on.
+    AllTaught { questions: usize },
     #[error("{folder} does not say which questions it was taught the source of")]
     #[diagnostic(
         remedy = "train it again by <TrainSelfRoute>, or write the share that was left out into its ken.json: \"held_out\": 0.3"
     )]
-    UnknownSplit {
-        /// Its folder.
-        folder: PathBuf,
-    },
-    /// Work that was stopped and left nothing behind.
+    UnknownSplit { folder: PathBuf },
     #[error("stopped before the last question; nothing was written")]
     #[diagnostic(kind = "interrupted", remedy = "run the same command again")]
     Stopped,
-    /// The labels do not let a head be learned.
     #[error("no {} can be learned: {source}", purpose.name())]
     #[diagnostic(kind = head_code(source), remedy = more_labels(*purpose, source))]
-    Head {
-        /// What the labels are for.
-        purpose: Purpose,
-        /// Why not.
-        source: HeadError,
-    },
-    /// The corpus cannot be read.
+    Head { purpose: Purpose, source: HeadError },
     #[error(transparent)]
     Corpus(#[from] CorpusError),
-    /// The vectors of passages cannot be had.
     #[error(transparent)]
     Vectors(#[from] PruningError),
-    /// A model failed.
     #[error(transparent)]
     Model(Box<AnswerError>),
-    /// What a model's files say of it cannot be read.
     #[error(transparent)]
     Origin(#[from] DecoderError),
 }

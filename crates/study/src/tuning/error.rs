@@ -17,88 +17,53 @@ const LINES: &str =
 
 /// Why a language model is not trained.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum TuneError {
-    /// A line of a file of examples is none.
     #[error("{path}, line {line}: not an example")]
     #[diagnostic(remedy = Remedy::from(LINES))]
-    NotAnExample {
-        /// The file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-    },
-    /// A file of examples is empty.
+    NotAnExample { path: PathBuf, line: usize },
     #[error("{path} holds no examples")]
     #[diagnostic(remedy = Remedy::from(LINES))]
-    NoExamples {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Records of another question under an id.
+    NoExamples { path: PathBuf },
     #[error("{path} has another question under the id {id:?}: {recorded:?}")]
     #[diagnostic(remedy = "probe these questions: <Probe>")]
     OtherQuestion {
-        /// The file of records.
         path: PathBuf,
-        /// The shared id.
         id: String,
-        /// The question in the file.
         recorded: String,
     },
-    /// The tokens that mark sources have no text.
     #[error("the vocabulary of the model has no names for the marks of sources")]
     #[diagnostic(remedy = "train it by <TrainSelfRoute>, or take a model with reserved tokens")]
     NamelessTokens,
-    /// An adapter would be made on top of another one.
     #[error("an adapter cannot be made on top of another one, {adapter}")]
     #[diagnostic(
         remedy = "merge it into the model: <MergeAdapter {adapter}>, then train with <model> ./merged and without the adapter; or train all weights with <full>"
     )]
-    AdapterOnAdapter {
-        /// The other one.
-        adapter: PathBuf,
-    },
-    /// The result would be written over what it is made from.
+    AdapterOnAdapter { adapter: PathBuf },
     #[error("{out} holds what is to be trained")]
     #[diagnostic(remedy = "name another folder by <out>")]
-    OutIsSource {
-        /// The folder.
-        out: PathBuf,
-    },
-    /// The folder holds something else.
+    OutIsSource { out: PathBuf },
     #[error("{out} is not empty")]
     #[diagnostic(remedy = "name another folder, or add <overwrite>")]
-    OutNotEmpty {
-        /// The folder.
-        out: PathBuf,
-    },
-    /// The training was stopped, and can be resumed.
+    OutNotEmpty { out: PathBuf },
     #[error("stopped after {steps} steps, which are kept in {out}")]
     #[diagnostic(kind = "interrupted", remedy = resume(*began_anew))]
     Stopped {
-        /// Steps done.
         steps: usize,
-        /// The folder.
         out: PathBuf,
         /// Whether it was told to begin anew there, which it would do again.
         began_anew: bool,
     },
-    /// Records that do not fit.
     #[error(transparent)]
     Learn(#[from] LearnError),
-    /// The records give no training examples.
     #[error(transparent)]
     Examples(#[from] ExamplesError),
-    /// Passages cannot be found.
     #[error(transparent)]
     Find(#[from] AnswerError),
-    /// The model's files cannot be used.
     #[error(transparent)]
     Model(#[from] DecoderError),
-    /// The training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
-    /// A file cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
