@@ -38,6 +38,11 @@ pub(crate) fn table(rows: &[Vec<String>]) -> Result<()> {
     bytes(aligned(rows).as_bytes())
 }
 
+/// The first row of a table: the names of the columns, with bars between.
+pub(crate) fn head(names: &str) -> Vec<String> {
+    names.split('|').map(str::to_owned).collect()
+}
+
 /// Writes names with their values beside them, one pair a line.
 pub(crate) fn pairs<N: Into<String>>(rows: impl IntoIterator<Item = (N, String)>) -> Result<()> {
     let rows = rows.into_iter();

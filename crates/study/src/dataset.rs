@@ -12,7 +12,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use ken_answer::{AnswerError, QuestionPrompt};
 use ken_diagnostic::Remedy;
+use ken_probe::Golden;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -32,10 +34,10 @@ pub struct Question {
     pub golden_answers: Vec<String>,
     /// What is to be chosen from, for a multiple-choice question; none for another. A file may
     /// have the list in `metadata` too.
-    #[serde(default, deserialize_with = "list_or_null")]
+    #[serde(default, deserialize_with = "or_default")]
     pub choices: Vec<String>,
     /// What else the file says of the question.
-    #[serde(default, deserialize_with = "object_or_null")]
+    #[serde(default, deserialize_with = "or_default")]
     pub metadata: Map<String, Value>,
 }
 
@@ -59,6 +61,28 @@ impl Question {
             false => "another question:",
         };
         format!("under the id {:?} {what} {recorded:?}", self.id)
+    }
+
+    /// The question as it is asked.
+    ///
+    /// # Errors
+    /// An empty one.
+    pub(crate) fn asked(&self) -> Result<QuestionPrompt<'_>, AnswerError> {
+        match self.question.trim() {
+            "" => Err(AnswerError::EmptyQuestion),
+            question => Ok(QuestionPrompt {
+                question,
+                choices: &self.choices,
+            }),
+        }
+    }
+
+    /// What answers it right.
+    pub(crate) fn golden(&self) -> Golden<'_> {
+        Golden {
+            answers: &self.golden_answers,
+            choices: &self.choices,
+        }
     }
 
     /// The passage (`doc#3`) or document (`doc`) that answers the question, where the file names it.
@@ -236,13 +260,10 @@ fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Stri
     })
 }
 
-fn list_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
-fn object_or_null<'de, D>(deserializer: D) -> Result<Map<String, Value>, D::Error>
+/// Reads `null` as the default.
+fn or_default<'de, D, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error>
 where
-    D: serde::Deserializer<'de>,
+    D: Deserializer<'de>,
 {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

@@ -42,7 +42,7 @@ pub use calibration::{
 pub use compare::{Comparison, compare};
 pub use dataset::{DatasetError, Question, read_questions, sample};
 pub use discrimination::auroc;
-pub use evaluate::{AnswerMany, evaluate};
+pub use evaluate::{AnswerMany, evaluate, evaluate_pipeline};
 pub use label::{
     FirstText, Labeling, NamedCorpus, SourceRecord, SourceSummary, label_sources, summarize_sources,
 };

@@ -10,8 +10,7 @@ use ken_route::Source;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
-use crate::results::Line;
-use crate::run::{RunRecord, Task};
+use crate::run::record_of_question;
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,25 +61,7 @@ pub struct Failure {
     pub message: String,
 }
 
-impl Line for Record {
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
-impl RunRecord for Record {
-    type Item = Question;
-
-    const TASK: Task = Task::Answer;
-
-    fn is_of(&self, question: &Question) -> bool {
-        self.question == question.question && self.golden_answers == question.golden_answers
-    }
-
-    fn recorded(&self, question: &Question) -> String {
-        question.other_than(&self.question)
-    }
-
+record_of_question! { Record, Answer, [question, golden_answers]
     fn is_exact_match(&self) -> bool {
         self.em
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ken_storage::{StorageError, create_dir_all, replace};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::biography::document_text;
 use crate::error::WorldError;
@@ -42,20 +42,13 @@ pub struct WorldSummary {
     pub fingerprint: String,
 }
 
-/// A document of the corpus.
-struct WorldDocument<'w> {
-    subject: &'w Subject,
-    text: String,
-}
-
-fn documents(world: &World) -> Vec<WorldDocument<'_>> {
+/// The documents of the corpus, each with its subject.
+fn documents(world: &World) -> Vec<(&Subject, String)> {
     let subjects = world.subjects.iter();
     let in_corpus = subjects.filter(|subject| subject.group != Group::Nowhere);
+    let seed = world.settings.seed;
     in_corpus
-        .map(|subject| WorldDocument {
-            subject,
-            text: document_text(subject, world.settings.seed),
-        })
+        .map(|subject| (subject, document_text(subject, seed)))
         .collect()
 }
 
@@ -67,7 +60,7 @@ pub fn summarize_world(world: &World) -> WorldSummary {
 
 fn summary(
     world: &World,
-    documents: &[WorldDocument<'_>],
+    documents: &[(&Subject, String)],
     questions: &[WorldQuestion],
 ) -> WorldSummary {
     let mut by_kind = BTreeMap::new();
@@ -77,7 +70,7 @@ fn summary(
     }
     let texts = (0..TEXTS_IN_FINGERPRINT).map(|number| training_text_of(world, number).text());
     let texts: Vec<String> = texts.collect();
-    let documented = documents.iter().map(|document| document.text.as_str());
+    let documented = documents.iter().map(|(_, text)| text.as_str());
     let asked = questions.iter().flat_map(|question| {
         let answers = question.golden_answers.iter().chain(&question.choices);
         std::iter::once(question.question.as_str()).chain(answers.map(String::as_str))
@@ -101,7 +94,6 @@ fn summary(
 /// # Errors
 /// A folder that is not empty, or that cannot be written.
 pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldError> {
-    let failed = |path: &Path| StorageError::new("write", path);
     create_dir_all(folder)?;
     let mut entries = fs::read_dir(folder).map_err(StorageError::new("read", folder))?;
     if entries.next().is_some() {
@@ -112,32 +104,28 @@ pub fn write_world(world: &World, folder: &Path) -> Result<WorldSummary, WorldEr
     let documents = documents(world);
     let questions = world_questions(world);
     let summary = summary(world, &documents, &questions);
-    let mut corpus = String::new();
-    for WorldDocument { subject, text } in &documents {
-        let line = json!({
+    let lines: String = questions.iter().map(|one| line(&json!(one))).collect();
+    replace(&folder.join(QUESTIONS_FILE), lines.as_bytes())?;
+    let corpus = documents.iter().map(|(subject, text)| {
+        line(&json!({
             "id": subject.id,
             "title": subject.name,
             "text": text,
             "kind": subject.kind,
             "group": subject.group,
-        });
-        corpus.push_str(&format!("{line}\n"));
-    }
-    let path = folder.join(QUESTIONS_FILE);
-    let mut lines = String::new();
-    for question in &questions {
-        let line = serde_json::to_string(question).map_err(|error| failed(&path)(error.into()))?;
-        lines.push_str(&line);
-        lines.push('\n');
-    }
-    replace(&path, lines.as_bytes())?;
-    let path = folder.join(CORPUS_FILE);
-    replace(&path, corpus.as_bytes())?;
-    let path = folder.join(WORLD_FILE);
-    let described = serde_json::to_string_pretty(&summary);
-    let described = described.map_err(|error| failed(&path)(error.into()))?;
-    replace(&path, (described + "\n").as_bytes())?;
+        }))
+    });
+    replace(
+        &folder.join(CORPUS_FILE),
+        corpus.collect::<String>().as_bytes(),
+    )?;
+    let described = format!("{:#}\n", json!(summary));
+    replace(&folder.join(WORLD_FILE), described.as_bytes())?;
     Ok(summary)
+}
+
+fn line(value: &Value) -> String {
+    format!("{value}\n")
 }
 
 /// The world that a folder describes, made again.

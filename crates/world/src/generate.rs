@@ -7,7 +7,7 @@ use crate::names::Names;
 use crate::relation::Relation;
 use crate::settings::WorldSettings;
 use crate::subject::{Fact, Group, Kind, Subject};
-use crate::templates::{BIRTHS, TRADES, WRITING_AGE, YEARS};
+use crate::templates::{BIRTHS, TRADES, WRITING_AGE, YEARS, one_of};
 
 /// The share of people who are married.
 const MARRIED: f64 = 0.6;
@@ -26,7 +26,7 @@ pub(crate) fn facts_of_person(names: &Names, towns: &[String], state: &mut u64) 
     let town = drawn_from(towns, state);
     let employer = drawn_from(&names.employers, state);
     let born = YEARS.start + below(state, BIRTHS);
-    let trade = TRADES[below(state, TRADES.len())];
+    let trade = one_of(&TRADES, state);
     vec![
         Fact::new(Relation::Birthplace, town),
         Fact::new(Relation::BirthYear, born.to_string()),

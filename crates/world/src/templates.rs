@@ -1,74 +1,23 @@
 //! The templates of sentences and questions, and their vocabulary. Which facts there are is not
 //! decided here.
 
+use std::sync::LazyLock;
+
 use ken_random::below;
 
 use crate::query::Query;
 use crate::relation::Relation;
 
 /// The trades of people. Each takes the article "a".
-pub(crate) const TRADES: [&str; 60] = [
-    "baker",
-    "barber",
-    "brewer",
-    "carter",
-    "chandler",
-    "clerk",
-    "cobbler",
-    "cook",
-    "cooper",
-    "cutler",
-    "dentist",
-    "doctor",
-    "drover",
-    "druggist",
-    "dyer",
-    "falconer",
-    "farmer",
-    "ferryman",
-    "fiddler",
-    "fisher",
-    "forester",
-    "fuller",
-    "gardener",
-    "glazier",
-    "goldsmith",
-    "grocer",
-    "groom",
-    "gunsmith",
-    "hatter",
-    "hunter",
-    "jeweller",
-    "judge",
-    "knitter",
-    "lawyer",
-    "locksmith",
-    "mason",
-    "midwife",
-    "miller",
-    "milliner",
-    "minstrel",
-    "notary",
-    "painter",
-    "piper",
-    "plumber",
-    "porter",
-    "potter",
-    "printer",
-    "roofer",
-    "saddler",
-    "sailor",
-    "sexton",
-    "shepherd",
-    "surgeon",
-    "tailor",
-    "tanner",
-    "teacher",
-    "thatcher",
-    "vintner",
-    "weaver",
-    "whaler",
-];
+pub(crate) static TRADES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "baker barber brewer carter chandler clerk cobbler cook cooper cutler dentist doctor drover \
+     druggist dyer falconer farmer ferryman fiddler fisher forester fuller gardener glazier \
+     goldsmith grocer groom gunsmith hatter hunter jeweller judge knitter lawyer locksmith mason \
+     midwife miller milliner minstrel notary painter piper plumber porter potter printer roofer \
+     saddler sailor sexton shepherd surgeon tailor tanner teacher thatcher vintner weaver whaler"
+        .split(' ')
+        .collect()
+});
 
 /// The years in which people are born and books appear.
 pub(crate) const YEARS: std::ops::Range<usize> = 1700..1850;
@@ -220,7 +169,7 @@ pub(crate) fn fill(template: &str, subject: &str, value: &str) -> String {
 pub(crate) fn words() -> Vec<String> {
     let sentences = Relation::ALL.iter().flat_map(|one| sentences(*one).iter());
     let questions = Query::ALL.iter().flat_map(|one| questions(*one).iter());
-    let texts = sentences.chain(questions).chain(&TRADES);
+    let texts = sentences.chain(questions).chain(TRADES.iter());
     let letters = |letter: char| !letter.is_ascii_alphabetic();
     let words = texts.flat_map(|text| text.split(letters));
     words.map(str::to_lowercase).collect()

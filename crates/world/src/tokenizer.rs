@@ -49,7 +49,7 @@ fn words(world: &World) -> BTreeSet<String> {
     }
     let years = YEARS.map(|year| year.to_string());
     let years: Vec<String> = years.collect();
-    let named = world.names.words().chain(TRADES);
+    let named = world.names.words().chain(TRADES.iter().copied());
     for word in named.chain(years.iter().map(String::as_str)) {
         add(&format!(" {word}"));
     }

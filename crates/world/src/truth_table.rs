@@ -52,19 +52,14 @@ pub fn truth_table(records: &[TruthRecord], people: usize) -> Vec<TruthRow> {
     }
     let unseen = |one: &TruthRecord| plain(&one) && one.metadata.group == Group::Unseen;
     rows.extend(row("in the corpus alone", records, &unseen));
-    let of_kind = |kind: QuestionKind| move |one: &TruthRecord| one.metadata.kind == kind;
-    rows.extend(row(
-        "in no corpus",
-        records,
-        &of_kind(QuestionKind::Nowhere),
-    ));
-    rows.extend(row(
-        "changed since training",
-        records,
-        &of_kind(QuestionKind::Changed),
-    ));
-    rows.extend(row("two hops", records, &of_kind(QuestionKind::TwoHop)));
-    rows.extend(row("choices", records, &of_kind(QuestionKind::Choice)));
+    for (what, kind) in [
+        ("in no corpus", QuestionKind::Nowhere),
+        ("changed since training", QuestionKind::Changed),
+        ("two hops", QuestionKind::TwoHop),
+        ("choices", QuestionKind::Choice),
+    ] {
+        rows.extend(row(what, records, &|one| one.metadata.kind == kind));
+    }
     for (what, about) in [("books", Kind::Book), ("towns", Kind::Town)] {
         let of = |one: &TruthRecord| {
             one.metadata.kind == QuestionKind::Plain && one.metadata.about == about

@@ -21,7 +21,6 @@ fn pipeline() -> Vec<Arg> {
     [vec![Key::policy.flag()], answering()].concat()
 }
 
-/// `ken ask`.
 #[derive(Debug, Args)]
 #[command(args = pipeline(), after_long_help = "\
 Examples:
@@ -38,7 +37,6 @@ pub(crate) struct AskArguments {
     pub(crate) question: String,
 }
 
-/// `ken eval`.
 #[derive(Debug, Args)]
 #[command(args = answering(), after_long_help = "\
 Examples:
@@ -108,7 +106,6 @@ impl EvalArguments {
     }
 }
 
-/// `ken demo`.
 #[derive(Debug, Args)]
 #[command(args = flags(MODEL), arg = Key::temperature.flag(), after_long_help = "\
 Examples:

@@ -29,7 +29,6 @@ fn settings() -> Vec<Arg> {
     settings
 }
 
-/// `ken calibrate`.
 #[derive(Debug, Args)]
 #[command(args = settings(), after_long_help = "\
 Examples:

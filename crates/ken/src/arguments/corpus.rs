@@ -29,7 +29,6 @@ fn searching() -> Vec<Arg> {
     searching
 }
 
-/// `ken ingest`.
 #[derive(Debug, Args)]
 #[command(arg = folder(), args = flags(INGESTING), after_long_help = "\
 Examples:
@@ -104,7 +103,6 @@ impl IngestArguments {
     }
 }
 
-/// `ken search`.
 #[derive(Debug, Args)]
 #[command(args = searching(), after_long_help = "\
 Examples:
@@ -118,7 +116,6 @@ pub(crate) struct SearchArguments {
     pub(crate) query: String,
 }
 
-/// `ken corpus`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,

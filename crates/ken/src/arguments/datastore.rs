@@ -8,7 +8,6 @@ use ken_study::{LabelRule, LayerChoice};
 
 use crate::config::{ADVANCED, MODEL, count, flags, share};
 
-/// `ken datastore`.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct DatastoreArguments {
@@ -35,7 +34,6 @@ pub(crate) enum DatastoreVerb {
     Export(DatastoreExportArguments),
 }
 
-/// `ken datastore make`.
 #[derive(Debug, Args)]
 #[command(args = flags(MODEL), after_long_help = "\
 Examples:
@@ -67,7 +65,6 @@ pub(crate) struct DatastoreMakeArguments {
     pub(crate) held_out: f64,
 }
 
-/// `ken datastore list`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -91,7 +88,6 @@ pub(crate) struct DatastoreListArguments {
     pub(crate) limit: Option<NonZeroUsize>,
 }
 
-/// `ken datastore add`.
 #[derive(Debug, Args)]
 #[command(args = flags(MODEL), after_long_help = "\
 Examples:
@@ -115,7 +111,6 @@ pub(crate) struct DatastoreAddArguments {
     pub(crate) id: Option<String>,
 }
 
-/// `ken datastore edit`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -134,7 +129,6 @@ pub(crate) struct DatastoreEditArguments {
     pub(crate) source: String,
 }
 
-/// `ken datastore remove`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -149,7 +143,6 @@ pub(crate) struct DatastoreRemoveArguments {
     pub(crate) ids: Vec<String>,
 }
 
-/// `ken datastore import`.
 #[derive(Debug, Args)]
 #[command(args = flags(MODEL), after_long_help = "\
 Examples:
@@ -169,7 +162,6 @@ pub(crate) struct DatastoreImportArguments {
     pub(crate) entries: PathBuf,
 }
 
-/// `ken datastore export`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

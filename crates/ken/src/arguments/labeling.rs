@@ -10,7 +10,6 @@ use ken_study::label::GoldenChoice;
 use super::{corpora, folder};
 use crate::config::{ADVANCED, FINDING, MODEL, advanced, count, flags};
 
-/// `ken label`.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct LabelArguments {
@@ -29,7 +28,6 @@ pub(crate) enum LabelVerb {
     Mastery(MasteryArguments),
 }
 
-/// `ken label sources`.
 #[derive(Debug, Args)]
 #[command(arg = corpora(), args = advanced(FINDING), args = flags(MODEL), after_long_help = "\
 Examples:
@@ -75,7 +73,6 @@ pub(crate) struct SourcesArguments {
     pub(crate) batch: NonZeroUsize,
 }
 
-/// `ken label mastery`.
 #[derive(Debug, Args)]
 #[command(arg = folder(), args = flags(MODEL), after_long_help = "\
 Examples:

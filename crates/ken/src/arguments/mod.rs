@@ -168,7 +168,6 @@ pub(crate) enum Verb {
     Completions(CompletionsArguments),
 }
 
-/// `ken doctor`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -182,7 +181,6 @@ pub(crate) struct DoctorArguments {
     pub(crate) bench: bool,
 }
 
-/// `ken completions`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

@@ -8,7 +8,6 @@ use ken_model::decoder::StoredAs;
 
 use crate::config::{MODEL, flags};
 
-/// `ken model`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -116,7 +115,6 @@ pub(crate) struct OneModel {
     pub(crate) model: ModelReference,
 }
 
-/// `ken model export`.
 #[derive(Debug, Args)]
 #[command(args = flags(MODEL), after_long_help = "\
 Examples:

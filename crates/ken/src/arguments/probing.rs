@@ -9,7 +9,6 @@ use ken_probe::{Correctness, Grouping};
 
 use crate::config::{ADVANCED, FINDING, Key, MODEL, SamplingTemperature, advanced, count, flags};
 
-/// `ken probe`.
 #[derive(Debug, Args)]
 #[command(args = flags(&[Key::corpus, Key::k]), args = advanced(FINDING), args = flags(MODEL), after_long_help = "\
 Examples:

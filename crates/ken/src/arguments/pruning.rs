@@ -25,7 +25,6 @@ pub(crate) enum PruneMethod {
     NearDuplicates,
 }
 
-/// `ken prune`.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct PruneArguments {
@@ -96,7 +95,6 @@ pub(crate) struct PruneBasis {
     pub(crate) limit: Option<NonZeroUsize>,
 }
 
-/// `ken prune apply`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -151,7 +149,6 @@ pub(crate) struct PruneApplyArguments {
     pub(crate) basis: PruneBasis,
 }
 
-/// `ken prune report`.
 #[derive(Debug, Args)]
 #[command(args = flags(DECIDING), mut_arg("questions", |flag| flag.required(true)), after_long_help = "\
 Examples:

@@ -12,7 +12,6 @@ use super::tuning::{
 };
 use crate::config::{Flag, Key, MODEL, flags, open_share};
 
-/// `ken train`.
 #[derive(Debug, Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct TrainArguments {
@@ -83,7 +82,6 @@ fn deciding() -> Vec<Arg> {
     deciding
 }
 
-/// `ken train router`.
 #[derive(Debug, Args)]
 #[command(args = deciding(), after_long_help = "\
 Examples:
@@ -126,7 +124,6 @@ pub(crate) struct TrainRouterArguments {
     pub(crate) head: HeadFlags,
 }
 
-/// `ken train pruner`.
 #[derive(Debug, Args)]
 #[command(arg = folder(), args = flags(MODEL), after_long_help = "\
 Examples:

@@ -140,7 +140,6 @@ pub(crate) struct SelfRouteExampleFlags {
     pub(crate) no_preference: bool,
 }
 
-/// `ken train self-route`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -191,7 +190,6 @@ pub(crate) struct ExampleFlags {
     pub(crate) prompt: PromptForm,
 }
 
-/// `ken train examples`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -258,7 +256,6 @@ pub(crate) struct NoiseTolerantFlags {
     pub(crate) form: ExampleFlags,
 }
 
-/// `ken train noise-tolerant`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -313,7 +310,6 @@ impl KbmExampleFlags {
     }
 }
 
-/// `ken train kbm`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:

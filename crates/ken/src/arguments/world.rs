@@ -8,7 +8,6 @@ use ken_world::{Size, WorldSettings};
 
 use crate::config::{Flag, Key, Settings, flags};
 
-/// `ken world`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -46,7 +45,6 @@ impl WorldVerb {
     }
 }
 
-/// `ken world make`.
 #[derive(Debug, Args)]
 #[command(arg = Key::seed.flag(), after_long_help = "\
 Examples:
@@ -82,7 +80,6 @@ pub(crate) struct WorldMakeArguments {
     pub(crate) sequences: usize,
 }
 
-/// `ken world mix`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -105,7 +102,6 @@ pub(crate) struct WorldMixArguments {
     pub(crate) limit: u64,
 }
 
-/// `ken world model`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
 Examples:
@@ -127,7 +123,6 @@ pub(crate) struct WorldModelArguments {
     pub(crate) out: PathBuf,
 }
 
-/// `ken world train`.
 #[derive(Debug, Args)]
 #[command(arg = Key::device.flag(), after_long_help = "\
 Examples:
@@ -158,7 +153,6 @@ pub(crate) struct WorldTrainArguments {
     pub(crate) learning_rate: Option<f64>,
 }
 
-/// `ken world truth`.
 #[derive(Debug, Args)]
 #[command(args = flags(&[Key::adapter, Key::device]), after_long_help = "\
 Examples:

@@ -15,7 +15,6 @@ use crate::session::Session;
 /// In place of a question: questions are on standard input, one per line.
 const STDIN: &str = "-";
 
-/// Runs `ken ask`.
 pub(crate) fn run(arguments: &AskArguments, session: &Session<'_>) -> Result<()> {
     let question = &arguments.question;
     if question.trim().is_empty() {

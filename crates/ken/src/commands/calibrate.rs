@@ -17,7 +17,6 @@ use crate::output;
 use crate::progress::counting;
 use crate::session::Session;
 
-/// Runs `ken calibrate`.
 pub(crate) fn run(arguments: &CalibrateArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
     let signal = arguments.policy;

@@ -84,21 +84,9 @@ fn show(comparison: &Comparison, folder: &Path) -> Result<()> {
         Some([low, high]) => format!("{} [{low:.3}, {high:.3}]", share(difference.em)),
         None => share(difference.em),
     };
-    let names = [
-        "policy",
-        "EM",
-        "F1",
-        "retrieves",
-        "calls",
-        "tokens",
-        "p50 ms",
-        "AUROC",
-        "not harming",
-        "by chance",
-        "against always",
-        "against chance",
-    ];
-    let mut rows = vec![names.map(str::to_owned).to_vec()];
+    let mut rows = vec![output::head(
+        "policy|EM|F1|retrieves|calls|tokens|p50 ms|AUROC|not harming|by chance|against always|against chance",
+    )];
     for policy in &comparison.policies {
         let summary = &policy.summary;
         let tokens = summary

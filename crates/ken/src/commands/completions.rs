@@ -6,7 +6,6 @@ use crate::arguments::{Arguments, CompletionsArguments};
 use crate::failure::Result;
 use crate::output;
 
-/// Runs `ken completions`.
 pub(crate) fn run(arguments: &CompletionsArguments) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(

@@ -20,7 +20,6 @@ use crate::output;
 use crate::progress::{Display, Unit};
 use crate::session::Session;
 
-/// Runs `ken corpus`.
 pub(crate) fn run(verb: &CorpusVerb, session: &Session<'_>) -> Result<()> {
     if let (CorpusVerb::Info, CorpusAddress::Milvus(address)) = (verb, session.settings.corpus()?) {
         return show_info(

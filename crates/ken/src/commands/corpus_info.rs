@@ -25,7 +25,6 @@ pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
     if info.shards.len() < 2 {
         return Ok(());
     }
-    let head = ["shard", "documents", "passages", "size"].map(str::to_owned);
     let rows = info.shards.iter().map(|shard| {
         vec![
             shard.id.to_string(),
@@ -34,6 +33,8 @@ pub(super) fn show_info(info: &CorpusInfo, json: bool) -> Result<()> {
             output::size(shard.bytes),
         ]
     });
-    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
+    let rows: Vec<_> = std::iter::once(output::head("shard|documents|passages|size"))
+        .chain(rows)
+        .collect();
     output::table(&rows)
 }

@@ -57,7 +57,6 @@ struct PolicySummary {
     mean_ms: f64,
 }
 
-/// Runs `ken demo`.
 pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()> {
     if let Some(policy) = arguments.policy {
         check(policy)?;
@@ -254,9 +253,7 @@ fn summary(policy: &str, answers: &[(Row, Answer)]) -> PolicySummary {
 
 fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
     let cells = |texts: [&str; 7]| texts.map(str::to_owned).to_vec();
-    let mut table = vec![cells([
-        "question", "policy", "route", "answer", "", "cited", "time",
-    ])];
+    let mut table = vec![output::head("question|policy|route|answer||cited|time")];
     for row in rows {
         table.push(cells([
             &output::shortened(&row.question, 58),
@@ -270,15 +267,9 @@ fn show(rows: &[Row], summaries: &[PolicySummary]) -> Result<()> {
     }
     output::table(&table)?;
     output::line("")?;
-    let mut table = vec![cells([
-        "policy",
-        "right",
-        "public",
-        "invented",
-        "retrieved",
-        "tokens/question",
-        "time/question",
-    ])];
+    let mut table = vec![output::head(
+        "policy|right|public|invented|retrieved|tokens/question|time/question",
+    )];
     for summary in summaries {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         table.push(cells([

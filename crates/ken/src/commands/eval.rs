@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ken_study::{Summary, is_held_out, read_questions, summarize};
+use ken_study::{Summary, evaluate_pipeline, is_held_out, read_questions, summarize};
 use serde::Serialize;
 
 use crate::arguments::EvalArguments;
@@ -21,7 +21,6 @@ struct Evaluated {
     resumed: usize,
 }
 
-/// Runs `ken eval`.
 pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()> {
     let mut questions = read_questions(&arguments.questions)?;
     if let Some(share) = arguments.held_out {
@@ -48,8 +47,8 @@ pub(crate) fn run(arguments: &EvalArguments, session: &Session<'_>) -> Result<()
     let what = format!("{policy}.results.jsonl");
     let out = records::out(arguments.out.as_ref(), &arguments.questions, &what);
     let run_settings = session.settings.identity(&pipeline);
-    let batch = arguments.batch;
-    let outcome = records::answers(&pipeline, &questions, &out, run_settings, batch, session)?;
+    let run = records::drawn(arguments.batch, Some(policy.clone()), session);
+    let outcome = evaluate_pipeline(&pipeline, &questions, &out, run_settings, run)?;
     let evaluated = Evaluated {
         summary: summarize(&policy, &outcome.records),
         resumed: outcome.resumed,

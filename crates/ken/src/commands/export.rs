@@ -17,7 +17,6 @@ use crate::failure::{Failure, Result};
 use crate::output;
 use crate::session::Session;
 
-/// Runs `ken model export`.
 pub(crate) fn model(arguments: &ModelExportArguments, session: &Session<'_>) -> Result<()> {
     let out = &arguments.out;
     let taken = std::fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_some());

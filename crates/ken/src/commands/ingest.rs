@@ -12,7 +12,6 @@ use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
 
-/// Runs `ken ingest`.
 pub(crate) fn run(arguments: &IngestArguments, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
     // A wrong path is reported before a model is fetched.

@@ -7,7 +7,7 @@ use ken_language::LanguageModel;
 use ken_setup::{CorpusSource, Setup};
 use ken_study::{
     Labeling, NamedCorpus, ResultsFile, RunError, SourceSummary, label_sources, summarize_sources,
-    with_ending, write_parquet,
+    with_ending,
 };
 
 use crate::arguments::SourcesArguments;
@@ -16,7 +16,6 @@ use crate::failure::Result;
 use crate::output::{self, share};
 use crate::session::Session;
 
-/// Runs `ken label sources`.
 pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result<()> {
     let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
     let model = session.setup().language_model()?;
@@ -48,7 +47,7 @@ pub(crate) fn run(arguments: &SourcesArguments, session: &Session<'_>) -> Result
         let mut first = ResultsFile::open(&with_ending(&out, "first"), first)?;
         label_sources(&work, &questions, &mut first, file, run)
     })?;
-    records::report(&labeled, &out, session.json, write_parquet, |table| {
+    records::report(&labeled, &out, session.json, |table| {
         show(&summarize_sources(&labeled), &out, table)
     })
 }

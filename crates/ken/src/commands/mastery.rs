@@ -8,7 +8,6 @@ use ken_probe::mastery::WriteOptions;
 use ken_study::{
     MasteryRecord, MasterySummary, MasteryWork, ProbeRecord, Question, label_mastery,
     mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
-    write_parquet,
 };
 
 use crate::arguments::MasteryArguments;
@@ -20,7 +19,6 @@ use crate::session::Session;
 /// The longest question, in tokens: a longer one asks for nothing that a sentence says.
 const QUESTION_TOKENS: usize = 48;
 
-/// Runs `ken label mastery`.
 pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result<()> {
     let corpus = Corpus::open_shards(session.settings.folder()?, session.settings.active)?;
     let out = records::out(arguments.out.as_ref(), corpus.dir(), "mastery.jsonl");
@@ -64,7 +62,7 @@ pub(crate) fn run(arguments: &MasteryArguments, session: &Session<'_>) -> Result
 }
 
 fn report(labeled: &[MasteryRecord], out: &Path, json: bool) -> Result<()> {
-    records::report(labeled, out, json, write_parquet, |table| {
+    records::report(labeled, out, json, |table| {
         show(&summarize_mastery(labeled), out, table)
     })
 }

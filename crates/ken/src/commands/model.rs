@@ -42,7 +42,6 @@ struct ShownFile {
     sha256: Option<String>,
 }
 
-/// Runs `ken model`.
 pub(crate) fn run(verb: &PlainModelVerb, json: bool, stop: &Arc<AtomicBool>) -> Result<()> {
     let cache = ModelCache::of_user()?;
     match verb {

@@ -8,7 +8,7 @@ use ken_language::Embedder;
 use ken_language::LanguageModel;
 use ken_probe::{Grouping, SampleOptions};
 use ken_study::probe::{Conditions, EffectShares};
-use ken_study::{Probe, ProbeSummary, probe, summarize_probe, write_parquet};
+use ken_study::{Probe, ProbeSummary, probe, summarize_probe};
 
 use crate::arguments::ProbeArguments;
 use crate::commands::records;
@@ -16,7 +16,6 @@ use crate::failure::Result;
 use crate::output::{self, share};
 use crate::session::Session;
 
-/// Runs `ken probe`.
 pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<()> {
     let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
     let pipeline = session
@@ -48,7 +47,7 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
     let probed = records::resumed(&out, identity, batch, session, |file, run| {
         probe(&work, &questions, file, run)
     })?;
-    records::report(&probed, &out, session.json, write_parquet, |table| {
+    records::report(&probed, &out, session.json, |table| {
         show(&summarize_probe(&probed), &out, table)
     })
 }

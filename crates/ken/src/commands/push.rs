@@ -23,7 +23,6 @@ struct Shown<'a> {
     kept: u64,
 }
 
-/// Runs `ken corpus push`.
 pub(super) fn run(
     corpus: &Path,
     to: &MilvusAddress,

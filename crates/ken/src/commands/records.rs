@@ -1,15 +1,13 @@
 //! What the verbs share that leave files of records: how a run is drawn, and how its numbers are shown.
 
 use std::num::NonZeroUsize;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use ken_answer::Pipeline;
 use ken_setup::Settings;
 use ken_study::run::RunRecord;
 use ken_study::{
-    ExportError, Outcome, Question, Record, ResultsFile, Run, RunError, default_file, evaluate,
-    read_questions, sample, with_ending,
+    Outcome, Question, ResultsFile, Run, RunError, Table, default_file, read_questions, sample,
+    with_ending, write_parquet,
 };
 use serde::Serialize;
 
@@ -77,34 +75,15 @@ pub(crate) fn drawn<'a>(
     })
 }
 
-/// Has the questions answered that have no result yet, and shows how far that is.
-pub(crate) fn answers(
-    pipeline: &Pipeline,
-    questions: &[Question],
-    out: &Path,
-    identity: ken_study::RunSettings,
-    batch: NonZeroUsize,
-    session: &Session<'_>,
-) -> Result<Outcome<Record>> {
-    let mut results = ResultsFile::open(out, identity)?;
-    let policy = pipeline.settings().policy.to_string();
-    let mut answer_many =
-        |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
-    let run = drawn(batch, Some(policy.clone()), session);
-    let outcome = evaluate(&policy, questions, &mut results, &mut answer_many, run)?;
-    Ok(outcome.complete(out)?)
-}
-
 /// Writes the table of records, and prints those as JSON or what `show` makes of them.
-pub(crate) fn report<L: Serialize>(
+pub(crate) fn report<L: Serialize + Table>(
     records: &[L],
     out: &Path,
     json: bool,
-    write: impl FnOnce(&Path, &[L]) -> Result<(), ExportError>,
     show: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<()> {
     let table = with_ending(out, "parquet");
-    write(&table, records)?;
+    write_parquet(&table, records)?;
     match json {
         true => records.iter().try_for_each(output::json),
         false => show(&table),

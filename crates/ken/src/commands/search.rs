@@ -16,7 +16,6 @@ const HITS_SHOWN: usize = 10;
 /// In place of a query: queries are on standard input, one per line.
 const FROM_STDIN: &str = "-";
 
-/// Runs `ken search`.
 pub(crate) fn run(arguments: &SearchArguments, session: &Session<'_>) -> Result<()> {
     let retriever = session.setup().retriever()?;
     let k = session.settings.k(HITS_SHOWN);

@@ -1,7 +1,6 @@
 //! A comparison in a folder: the answers without and with retrieval and the signals, each in a file that
 //! a later run resumes, and the comparison as CSV and as a page.
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ken_answer::{Pipeline, Policy};
@@ -13,7 +12,7 @@ use super::csv::to_csv;
 use super::report::to_html;
 use super::signals::{Known, RequiredSignals, SignalWork, measure_signals};
 use crate::dataset::Question;
-use crate::evaluate::evaluate;
+use crate::evaluate::evaluate_pipeline;
 use crate::probe::ProbeRecord;
 use crate::record::Record;
 use crate::results::{ResultsFile, RunSettings};
@@ -98,15 +97,9 @@ impl ComparisonWork<'_> {
             policy,
             ..pipeline.settings().clone()
         });
+        let (file, identity) = (self.file(&policy.to_string()), (self.identity)(pipeline));
         let run = run(Some(policy));
-        let policy = policy.to_string();
-        let file = self.file(&policy);
-        let mut results = ResultsFile::open(&file, (self.identity)(pipeline))?;
-        let mut answer = |questions: &[&str]| {
-            pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()))
-        };
-        let outcome = evaluate(&policy, self.questions, &mut results, &mut answer, run)?;
-        Ok(outcome.complete(&file)?.records)
+        Ok(evaluate_pipeline(pipeline, self.questions, &file, identity, run)?.records)
     }
 
     fn file(&self, name: &str) -> PathBuf {

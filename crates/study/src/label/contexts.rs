@@ -12,7 +12,7 @@ use ken_language::{LanguageModel, Prompt, Score, ScoreRequest};
 use ken_probe::{DrawRequest, Golden, draw_watched, letter, named, right_choices, seed_of};
 
 use super::demonstrations::Demonstrations;
-use super::first::{question_prompt, unless};
+use super::first::unless;
 use super::record::{Context, LabelFingerprints, SourceRecord};
 use crate::dataset::Question;
 
@@ -97,7 +97,7 @@ impl Labeling<'_> {
     ) -> Result<Vec<SourceRecord>, AnswerError> {
         let question_prompts = questions
             .iter()
-            .map(|question| question_prompt(question))
+            .map(|question| question.asked())
             .collect::<Result<Vec<_>, _>>()?;
         let golden: Vec<Vec<String>> = questions
             .iter()

@@ -4,16 +4,14 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_answer::prompt::{self, QuestionPrompt};
-use ken_answer::{AnswerError, VERBALIZED_TOKENS};
+use ken_answer::{AnswerError, VERBALIZED_TOKENS, prompt};
 use ken_language::{LanguageModel, Prompt};
 use ken_probe::{DrawRequest, draw_watched};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::record::Failure;
-use crate::results::Line;
-use crate::run::{Records, RunRecord, Task};
+use crate::run::{Records, record_of_question};
 
 /// The line kept for one question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,25 +31,7 @@ pub struct FirstText {
     pub error: Option<Failure>,
 }
 
-impl Line for FirstText {
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
-impl RunRecord for FirstText {
-    type Item = Question;
-
-    const TASK: Task = Task::FirstText;
-
-    fn is_of(&self, question: &Question) -> bool {
-        self.question == question.question && self.choices == question.choices
-    }
-
-    fn recorded(&self, question: &Question) -> String {
-        question.other_than(&self.question)
-    }
-}
+record_of_question!(FirstText, FirstText, [question, choices]);
 
 impl FirstText {
     fn new(question: &Question, text: String, tokens: usize) -> Self {
@@ -85,7 +65,7 @@ pub(super) fn first_texts(
 ) -> Records<FirstText> {
     let prompts = questions
         .iter()
-        .map(|question| Ok(prompt::verbalize(question_prompt(question)?, None)))
+        .map(|question| Ok(prompt::verbalize(question.asked()?, None)))
         .collect::<Result<Vec<Prompt>, AnswerError>>()?;
     let requests: Vec<DrawRequest<'_>> = prompts
         .iter()
@@ -105,20 +85,5 @@ pub(super) fn unless(cancel: &AtomicBool) -> ControlFlow<()> {
     match cancel.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
-    }
-}
-
-/// A question as it is asked.
-///
-/// # Errors
-/// An empty one.
-pub(super) fn question_prompt(question: &Question) -> Result<QuestionPrompt<'_>, AnswerError> {
-    let question_prompt = QuestionPrompt {
-        question: question.question.trim(),
-        choices: &question.choices,
-    };
-    match question_prompt.question {
-        "" => Err(AnswerError::EmptyQuestion),
-        _ => Ok(question_prompt),
     }
 }

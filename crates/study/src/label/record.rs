@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::record::Failure;
-use crate::results::{Line, Recorded};
-use crate::run::{RunRecord, Task};
+use crate::results::Recorded;
+use crate::run::record_of_question;
 
 /// A text that the question may be answered from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,31 +101,15 @@ pub struct SourceRecord {
     pub fingerprint: LabelFingerprints,
 }
 
-impl Line for SourceRecord {
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
 impl Recorded for SourceRecord {
     const WRITTEN_BY: Action = Action::LabelSources;
 }
 
-impl RunRecord for SourceRecord {
-    type Item = Question;
-
-    const TASK: Task = Task::LabelSource;
-
-    fn is_of(&self, question: &Question) -> bool {
-        self.question == question.question
-            && self.golden_answers == question.golden_answers
-            && self.choices == question.choices
-    }
-
-    fn recorded(&self, question: &Question) -> String {
-        question.other_than(&self.question)
-    }
-}
+record_of_question!(
+    SourceRecord,
+    LabelSource,
+    [question, golden_answers, choices]
+);
 
 impl SourceRecord {
     /// Labels a question. `sources` are all names in their order, and `top` how many of the most
@@ -234,6 +218,7 @@ mod log_probability {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::RunRecord;
     use serde_json::{Value, json};
 
     fn context(source: &str, likelihood: f64) -> Context {

@@ -4,8 +4,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use ken_probe::{Golden, Obstacle};
-
 use super::contexts::{Labeling, SELF};
 use super::demonstrations::Demonstrations;
 use super::first::{FirstText, first_texts};
@@ -115,7 +113,9 @@ fn write_first(
     first: &mut ResultsFile<FirstText>,
     run: &mut Run<'_>,
 ) -> Result<bool, RunError> {
-    let questions = questions.iter().filter(|one| obstacle(one).is_none());
+    let questions = questions
+        .iter()
+        .filter(|one| one.golden().obstacle().is_none());
     let cancel = run.cancel;
     let work = Work {
         batch: &mut |questions| first_texts(labeling.model, questions, cancel),
@@ -143,7 +143,7 @@ fn label(
         .iter()
         .map(|question| {
             let fingerprint = fingerprint.clone();
-            if let Some(obstacle) = obstacle(question) {
+            if let Some(obstacle) = question.golden().obstacle() {
                 return Some(SourceRecord::unlabeled(question, obstacle, fingerprint));
             }
             let error = first.get(&question.id)?.error.clone()?;
@@ -162,12 +162,4 @@ fn label(
         .into_iter()
         .map(|without| without.or_else(|| labeled.next()));
     Ok(all.flatten().map(Ok).collect())
-}
-
-fn obstacle(question: &Question) -> Option<Obstacle> {
-    let golden = Golden {
-        answers: &question.golden_answers,
-        choices: &question.choices,
-    };
-    golden.obstacle()
 }

@@ -1,5 +1,5 @@
-//! Labeling a batch of sentences: pairs are written, and the model answers their questions from
-//! memory. Nothing is kept here: see `run`.
+//! Labeling the sentences that have no record yet: pairs are written, and the model answers their
+//! questions from memory. The loop is in `crate::run`.
 
 use ken_answer::AnswerError;
 use ken_answer::prompt::{self, QuestionPrompt};
@@ -9,8 +9,8 @@ use ken_probe::{greedy_lines, score};
 
 use super::record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
 use super::sentences::Sentence;
-use crate::results::RunSettings;
-use crate::run::Records;
+use crate::results::{ResultsFile, RunSettings};
+use crate::run::{Outcome, Records, Run, RunError, Work};
 
 /// What labeling takes, and how it is done.
 #[derive(Clone, Copy)]
@@ -25,6 +25,26 @@ pub struct MasteryWork<'a> {
     pub write: WriteOptions,
     /// Most tokens of an answer from memory.
     pub max_tokens: usize,
+}
+
+/// Labels every one of `sentences` that `results` has no record of yet, and keeps each record as soon
+/// as there is one. A sentence that itself cannot be worked on, as one that is too long, is kept as
+/// failed.
+///
+/// # Errors
+/// Those of a [`Run`].
+pub fn label_mastery(
+    work: &MasteryWork<'_>,
+    sentences: &[Sentence],
+    results: &mut ResultsFile<MasteryRecord>,
+    mut run: Run<'_>,
+) -> Result<Outcome<MasteryRecord>, RunError> {
+    let work = Work {
+        batch: &mut |sentences| work.batch(sentences),
+        failed: &|sentence, error| MasteryRecord::failed(sentence, error, work.fingerprints()),
+        is_complete: &|_| true,
+    };
+    run.keep(sentences, results, work)
 }
 
 impl MasteryWork<'_> {
@@ -64,7 +84,7 @@ impl MasteryWork<'_> {
     ///
     /// # Errors
     /// A sentence that does not fit, a failing model.
-    pub(super) fn batch(&self, sentences: &[&Sentence]) -> Records<MasteryRecord> {
+    fn batch(&self, sentences: &[&Sentence]) -> Records<MasteryRecord> {
         let stated: Vec<Stated<'_>> = sentences
             .iter()
             .map(|sentence| Stated {

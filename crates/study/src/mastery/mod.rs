@@ -10,13 +10,11 @@
 mod labeling;
 mod probed;
 mod record;
-mod run;
 mod sentences;
 mod summary;
 
-pub use labeling::MasteryWork;
+pub use labeling::{MasteryWork, label_mastery};
 pub use probed::{MasteryOfProbed, mastery_of_probed};
 pub use record::{AnsweredPair, MasteryFingerprints, MasteryRecord};
-pub use run::label_mastery;
 pub use sentences::{Sentence, sample_sentences};
 pub use summary::{Distribution, MasterySummary, summarize_mastery};

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::dataset::Question;
 use crate::record::Failure;
-use crate::results::{Line, Recorded};
-use crate::run::{RunRecord, Task};
+use crate::results::Recorded;
+use crate::run::record_of_question;
 
 /// One value for each condition under which a question is answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -131,31 +131,11 @@ pub struct ProbeRecord {
     pub fingerprint: Fingerprints,
 }
 
-impl Line for ProbeRecord {
-    fn id(&self) -> &str {
-        &self.id
-    }
-}
-
 impl Recorded for ProbeRecord {
     const WRITTEN_BY: Action = Action::Probe;
 }
 
-impl RunRecord for ProbeRecord {
-    type Item = Question;
-
-    const TASK: Task = Task::Probe;
-
-    fn is_of(&self, question: &Question) -> bool {
-        self.question == question.question
-            && self.golden_answers == question.golden_answers
-            && self.choices == question.choices
-    }
-
-    fn recorded(&self, question: &Question) -> String {
-        question.other_than(&self.question)
-    }
-}
+record_of_question!(ProbeRecord, Probe, [question, golden_answers, choices]);
 
 /// What a question was given, and why its answers may not be scored.
 #[derive(Debug, Clone, PartialEq, Default)]

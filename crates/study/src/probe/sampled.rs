@@ -274,19 +274,8 @@ impl Probe<'_> {
 
     /// Finds the evidence and puts the questions into words.
     fn drafts<'q>(&self, questions: &[&'q Question]) -> Result<Vec<Draft<'q>>, AnswerError> {
-        let question_prompts: Vec<QuestionPrompt<'_>> = questions
-            .iter()
-            .map(|question| QuestionPrompt {
-                question: question.question.trim(),
-                choices: &question.choices,
-            })
-            .collect();
-        if question_prompts
-            .iter()
-            .any(|question_prompt| question_prompt.question.is_empty())
-        {
-            return Err(AnswerError::EmptyQuestion);
-        }
+        let question_prompts = questions.iter().map(|question| question.asked());
+        let question_prompts = question_prompts.collect::<Result<Vec<_>, _>>()?;
         let evidence: Vec<Option<Vec<Retrieved>>> = match self.pipeline.retriever() {
             Some(_) => {
                 let found = self.pipeline.evidence(&question_prompts)?;
@@ -316,7 +305,7 @@ impl Probe<'_> {
             .zip(sampled)
             .filter(|(draft, _)| draft.given.unjudged.is_none())
             .flat_map(|(draft, sampled)| {
-                let golden = golden(draft.question);
+                let golden = draft.question.golden();
                 let answers = sampled.iter().flatten();
                 let each = answers.flat_map(|a| std::iter::once(&a.greedy).chain(&a.samples));
                 each.map(move |sample| (sample.text.as_str(), golden))
@@ -353,13 +342,6 @@ impl Probe<'_> {
     }
 }
 
-fn golden(question: &Question) -> Golden<'_> {
-    Golden {
-        answers: &question.golden_answers,
-        choices: &question.choices,
-    }
-}
-
 /// The prompts of a question. A prompt that comes up twice is asked once: where nothing was found,
 /// or nothing was masked.
 fn draft<'q>(
@@ -369,7 +351,7 @@ fn draft<'q>(
 ) -> Draft<'q> {
     let mut prompts = vec![prompt::from_memory(question_prompt)];
     let mut given = Given {
-        unjudged: golden(question).obstacle(),
+        unjudged: question.golden().obstacle(),
         ..Given::default()
     };
     let mut asked = Conditions {

@@ -25,12 +25,11 @@ pub enum RunError {
         file: &'static str,
         /// What a new one would be named by: a file or a folder.
         out: &'static str,
-        id: String,
         recorded: String,
     },
     #[error("the file of records has {recorded}")]
     #[diagnostic(remedy = "use the corpus of that run, or name a new file by <out>")]
-    OtherSentence { id: String, recorded: String },
+    OtherSentence { recorded: String },
     #[error("stopped after {done} of {total} {items}, whose results are in {out}")]
     #[diagnostic(kind = "interrupted", remedy = "run the same command again to resume")]
     Stopped {
@@ -80,10 +79,9 @@ pub enum RunError {
 
 impl RunError {
     /// What is recorded under the id is another item.
-    pub(super) fn other_item(task: Task, id: &str, recorded: String) -> Self {
-        let id = id.to_owned();
+    pub(super) fn other_item(task: Task, recorded: String) -> Self {
         let (file, out) = match task {
-            Task::LabelMastery => return Self::OtherSentence { id, recorded },
+            Task::LabelMastery => return Self::OtherSentence { recorded },
             Task::Answer => ("results file", "file"),
             Task::Signals => ("file of signals", "folder"),
             Task::Probe | Task::FirstText | Task::LabelSource => ("file of records", "file"),
@@ -91,7 +89,6 @@ impl RunError {
         Self::OtherQuestion {
             file,
             out,
-            id,
             recorded,
         }
     }

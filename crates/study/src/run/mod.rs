@@ -48,6 +48,34 @@ pub trait RunRecord: Line {
     }
 }
 
+/// Makes a type what a run keeps of a question: of the one of which these fields are the same.
+macro_rules! record_of_question {
+    ($record:ty, $task:ident, [$($same:ident),+] $($more:tt)*) => {
+        impl $crate::results::Line for $record {
+            fn id(&self) -> &str {
+                &self.id
+            }
+        }
+
+        impl $crate::run::RunRecord for $record {
+            type Item = $crate::dataset::Question;
+
+            const TASK: $crate::run::Task = $crate::run::Task::$task;
+
+            fn is_of(&self, question: &Self::Item) -> bool {
+                $(self.$same == question.$same)&&+
+            }
+
+            fn recorded(&self, question: &Self::Item) -> String {
+                question.other_than(&self.question)
+            }
+
+            $($more)*
+        }
+    };
+}
+pub(crate) use record_of_question;
+
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunProgress {
@@ -213,8 +241,7 @@ pub(crate) fn record_of<'f, L: RunRecord>(
 ) -> Result<Option<&'f L>, RunError> {
     match file.get(item.id()) {
         Some(record) if !record.is_of(item) => {
-            let recorded = record.recorded(item);
-            Err(RunError::other_item(L::TASK, item.id(), recorded))
+            Err(RunError::other_item(L::TASK, record.recorded(item)))
         }
         record => Ok(record),
     }

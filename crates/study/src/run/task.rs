@@ -20,36 +20,36 @@ pub enum Task {
 }
 
 impl Task {
+    /// What is worked on, what has been done with those that have a record, and what is done with each.
+    fn words(self) -> [&'static str; 3] {
+        match self {
+            Self::Answer => ["questions", "answered", "answer the question"],
+            Self::Probe => ["questions", "probed", "probe the question"],
+            Self::FirstText => ["questions", "first texts", "label the question"],
+            Self::LabelSource => ["questions", "labeled", "label the question"],
+            Self::LabelMastery => ["sentences", "labeled", "label the sentence"],
+            Self::Signals => {
+                let take = "take what the policies need of the question";
+                ["questions", "measured", take]
+            }
+        }
+    }
+
     /// What is worked on.
     #[must_use]
     pub fn items(self) -> &'static str {
-        match self {
-            Self::LabelMastery => "sentences",
-            _ => "questions",
-        }
+        self.words()[0]
     }
 
     /// What has been done with the items that have a record.
     #[must_use]
     pub fn done(self) -> &'static str {
-        match self {
-            Self::Answer => "answered",
-            Self::Probe => "probed",
-            Self::FirstText => "first texts",
-            Self::LabelSource | Self::LabelMastery => "labeled",
-            Self::Signals => "measured",
-        }
+        self.words()[1]
     }
 }
 
 impl fmt::Display for Task {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::Answer => "answer the question",
-            Self::Probe => "probe the question",
-            Self::FirstText | Self::LabelSource => "label the question",
-            Self::LabelMastery => "label the sentence",
-            Self::Signals => "take what the policies need of the question",
-        })
+        formatter.write_str(self.words()[2])
     }
 }

@@ -68,7 +68,6 @@ struct CachedModel {
     bytes: u64,
 }
 
-/// Runs `ken doctor`.
 pub(crate) fn run(arguments: &DoctorArguments, session: &Session<'_>) -> Result<()> {
     let settings = session.settings;
     let python = std::env::var("KEN_PYTHON").unwrap_or_else(|_| "python3".to_owned());

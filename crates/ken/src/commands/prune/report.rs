@@ -10,7 +10,7 @@ use ken_ingest::compact;
 use ken_language::LanguageModel;
 use ken_setup::{CorpusAddress, Settings, Setup};
 use ken_study::pruning::{self, CorpusCopy, PrunePlan, PrunedRow};
-use ken_study::{PruningError, Question, Summary, summarize};
+use ken_study::{PruningError, Question, Summary, evaluate_pipeline, summarize};
 use serde_json::json;
 
 use super::{basis, questions};
@@ -21,7 +21,6 @@ use crate::output;
 use crate::progress::Display;
 use crate::session::Session;
 
-/// Runs `ken prune report`.
 pub(super) fn run(arguments: &PruneReportArguments, session: &Session<'_>) -> Result<()> {
     let corpus = session.settings.folder()?;
     let basis = &basis::read(&arguments.basis)?;
@@ -118,34 +117,18 @@ impl Measuring<'_> {
         let path = self.out.join(format!("{name}.jsonl"));
         let mut run_settings = settings.identity(&pipeline);
         run_settings.insert("corpus".to_owned(), identity.to_owned());
-        let (batch, session) = (self.batch, self.session);
-        let outcome = records::answers(
-            &pipeline,
-            self.questions,
-            &path,
-            run_settings,
-            batch,
-            session,
-        )?;
-        Ok(summarize(&settings.policy.to_string(), &outcome.records))
+        let policy = settings.policy.to_string();
+        let run = records::drawn(self.batch, Some(policy.clone()), self.session);
+        let outcome = evaluate_pipeline(&pipeline, self.questions, &path, run_settings, run)?;
+        Ok(summarize(&policy, &outcome.records))
     }
 }
 
 fn show(rows: &[PrunedRow], questions: &[Question], out: &Path) -> Result<()> {
     let ms = |value: Option<f64>| output::number(value, 2);
-    let names = [
-        "method",
-        "ratio",
-        "passages",
-        "coverage",
-        "EM",
-        "F1",
-        "retrieves",
-        "size",
-        "search p50 ms",
-        "p95",
-    ];
-    let mut table = vec![names.map(str::to_owned).to_vec()];
+    let mut table = vec![output::head(
+        "method|ratio|passages|coverage|EM|F1|retrieves|size|search p50 ms|p95",
+    )];
     table.extend(rows.iter().map(|row| {
         vec![
             row.method.to_owned(),

@@ -16,7 +16,6 @@ use crate::failure::Result;
 use crate::output::{self, share};
 use crate::session::Session;
 
-/// Runs `ken train pruner`.
 pub(super) fn run(arguments: &TrainPrunerArguments, session: &Session<'_>) -> Result<()> {
     let corpus = Corpus::open(session.settings.folder()?)?;
     let records: Vec<MasteryRecord> = read_results(&arguments.labels)?;

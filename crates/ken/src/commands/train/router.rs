@@ -17,7 +17,6 @@ use crate::output::{self, share};
 use crate::progress::counting;
 use crate::session::Session;
 
-/// Runs `ken train router`.
 pub(super) fn run(arguments: &TrainRouterArguments, session: &Session<'_>) -> Result<()> {
     let records: Vec<ProbeRecord> = read_results(&arguments.records)?;
     let mut labels = router_labels(&records)?;

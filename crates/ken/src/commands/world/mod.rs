@@ -19,7 +19,6 @@ use crate::output::{self, share};
 use crate::progress::Display;
 use crate::session::Session;
 
-/// Runs `ken world`.
 pub(crate) fn run(verb: &WorldVerb, session: &Session<'_>) -> Result<()> {
     match verb {
         WorldVerb::Make(arguments) => make(arguments, session.settings.seed, session.json),
@@ -146,18 +145,9 @@ fn write_records(records: &[TruthRecord], out: &Path) -> Result<()> {
 }
 
 fn show_truth(rows: &[TruthRow]) -> Result<()> {
-    let heading = [
-        "questions",
-        "n",
-        "told",
-        "asked",
-        "not asked",
-        "one wording",
-        "evidence",
-        "stranger",
-        "former",
-    ];
-    let mut table = vec![heading.map(str::to_owned).to_vec()];
+    let mut table = vec![output::head(
+        "questions|n|told|asked|not asked|one wording|evidence|stranger|former",
+    )];
     for row in rows {
         let told = output::number(row.exposure, 1);
         let means = [

@@ -47,25 +47,8 @@ fn with_interval(difference: &Difference) -> String {
 }
 
 fn policies(comparison: &Comparison) -> String {
-    let names = [
-        "policy",
-        "EM",
-        "F1",
-        "contains",
-        "retrieval ratio",
-        "model calls",
-        "tokens",
-        "p50 ms",
-        "p95 ms",
-        "AUROC",
-        "AUPRC",
-        "ECE",
-        "not harming",
-        "strict",
-        "chance at this ratio",
-        "against always",
-        "against chance",
-    ];
+    let names = "policy|EM|F1|contains|retrieval ratio|model calls|tokens|p50 ms|p95 ms|AUROC|AUPRC|ECE|\
+                 not harming|strict|chance at this ratio|against always|against chance";
     let one = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
     let rows = comparison.policies.iter().map(|policy| {
         let summary = &policy.summary;
@@ -91,7 +74,7 @@ fn policies(comparison: &Comparison) -> String {
             with_interval(&policy.vs_random),
         ]
     });
-    let mut text = table(names, rows);
+    let mut text = table(names.split('|'), rows);
     if let Some(untimed) = untimed(comparison) {
         let _ = writeln!(text, "<p>{}</p>", escaped(&untimed));
     }
