@@ -226,16 +226,4 @@ mod tests {
         assert_eq!(obstacle(&["the", "x"], &[]), None);
         assert_eq!(obstacle(&["A"], &["red", "blue"]), None);
     }
-
-    #[test]
-    fn names_are_read_as_they_are_written() {
-        for way in [
-            Correctness::Exact,
-            Correctness::Contains,
-            Correctness::Judge,
-        ] {
-            assert_eq!(way.to_string().parse(), Ok(way));
-        }
-        assert!("em".parse::<Correctness>().is_err());
-    }
 }

@@ -45,3 +45,23 @@ macro_rules! named {
         }
     };
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Correctness;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for (value, name) in Correctness::NAMES {
+            assert_eq!(
+                (name.parse(), value.to_string().as_str()),
+                (Ok(*value), *name)
+            );
+        }
+        let unknown = "em".parse::<Correctness>().unwrap_err().to_string();
+        assert_eq!(
+            unknown,
+            "\"em\" is no way to tell right answers; there are exact, contains, judge"
+        );
+    }
+}

@@ -203,24 +203,12 @@ mod tests {
 
     #[test]
     fn the_gold_passage_is_found_by_passage_or_by_document() {
-        let hits = vec![
-            hit("a", 0, "", true),
-            hit("b", 1, "", true),
-            hit("b", 2, "", true),
-        ];
-        assert_eq!(
-            record(&question("x", Some("b#2")), hits.clone()).gold_rank,
-            Some(3)
-        );
-        assert_eq!(
-            record(&question("x", Some("b")), hits.clone()).gold_rank,
-            Some(2)
-        );
-        assert_eq!(
-            record(&question("x", Some("b#7")), hits.clone()).gold_rank,
-            None
-        );
-        assert_eq!(record(&question("x", None), hits).gold_rank, None);
+        let hits = [("a", 0), ("b", 1), ("b", 2)]
+            .map(|(doc, n)| hit(doc, n, "", true))
+            .to_vec();
+        let golds = [Some("b#2"), Some("b"), Some("b#7"), None];
+        let ranks = golds.map(|gold| record(&question("x", gold), hits.clone()).gold_rank);
+        assert_eq!(ranks, [Some(3), Some(2), None, None]);
     }
 
     #[test]

@@ -23,15 +23,81 @@ pub(crate) enum DatastoreVerb {
     /// List entries
     List(DatastoreListArguments),
     /// Add an entry
-    Add(DatastoreAddArguments),
+    #[command(args = flags(MODEL), after_long_help = "\
+Examples:
+  ken datastore add routes \"Who keeps the keys?\" --source notes --adapter routing
+  ken datastore add routes \"Who wrote Hamlet?\" --source self --id hamlet --adapter routing")]
+    Add {
+        /// Datastore
+        #[arg(value_name = "DIR")]
+        datastore: PathBuf,
+        /// Question
+        #[arg(value_name = "QUESTION")]
+        question: String,
+        /// Source that answers it best: self, or a corpus's name
+        #[arg(long, value_name = "NAME")]
+        source: String,
+        /// Id of the entry [default: a hash of the question]
+        #[arg(long, value_name = "ID")]
+        id: Option<String>,
+    },
     /// Change the source of entries
-    Edit(DatastoreEditArguments),
+    #[command(after_long_help = "\
+Examples:
+  ken datastore edit routes q17 q18 --source notes")]
+    Edit {
+        /// Datastore
+        #[arg(value_name = "DIR")]
+        datastore: PathBuf,
+        /// Ids of the entries
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+        /// Source that answers them best: self, or a corpus's name
+        #[arg(long, value_name = "NAME")]
+        source: String,
+    },
     /// Remove entries
-    Remove(DatastoreRemoveArguments),
+    #[command(after_long_help = "\
+Examples:
+  ken datastore remove routes q17 q18")]
+    Remove {
+        /// Datastore
+        #[arg(value_name = "DIR")]
+        datastore: PathBuf,
+        /// Ids of the entries
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<String>,
+    },
     /// Import new and changed entries from JSON Lines
-    Import(DatastoreImportArguments),
+    #[command(args = flags(MODEL), after_long_help = "\
+Examples:
+  ken datastore export routes --out entries.jsonl
+  ken datastore import routes entries.jsonl --adapter routing
+
+Each line of FILE is {\"question\", \"source\"}, optionally with an \"id\". A line with the id and \
+question of an entry changes its source; one with the id and another question replaces the entry; \
+all others are added. Either all lines are imported or none.")]
+    Import {
+        /// Datastore
+        #[arg(value_name = "DIR")]
+        datastore: PathBuf,
+        /// JSON Lines file of entries
+        #[arg(value_name = "FILE")]
+        entries: PathBuf,
+    },
     /// Export all entries as JSON Lines
-    Export(DatastoreExportArguments),
+    #[command(after_long_help = "\
+Examples:
+  ken datastore export routes > entries.jsonl
+  ken datastore export routes --out entries.jsonl")]
+    Export {
+        /// Datastore
+        #[arg(value_name = "DIR")]
+        datastore: PathBuf,
+        /// Write to FILE instead of stdout
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -86,93 +152,4 @@ pub(crate) struct DatastoreListArguments {
     /// List at most N entries
     #[arg(long, value_name = "N", value_parser = count::<NonZeroUsize>)]
     pub(crate) limit: Option<NonZeroUsize>,
-}
-
-#[derive(Debug, Args)]
-#[command(args = flags(MODEL), after_long_help = "\
-Examples:
-  ken datastore add routes \"Who keeps the keys?\" --source notes --adapter routing
-  ken datastore add routes \"Who wrote Hamlet?\" --source self --id hamlet --adapter routing")]
-pub(crate) struct DatastoreAddArguments {
-    /// Datastore
-    #[arg(value_name = "DIR")]
-    pub(crate) datastore: PathBuf,
-
-    /// Question
-    #[arg(value_name = "QUESTION")]
-    pub(crate) question: String,
-
-    /// Source that answers it best: self, or a corpus's name
-    #[arg(long, value_name = "NAME")]
-    pub(crate) source: String,
-
-    /// Id of the entry [default: a hash of the question]
-    #[arg(long, value_name = "ID")]
-    pub(crate) id: Option<String>,
-}
-
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  ken datastore edit routes q17 q18 --source notes")]
-pub(crate) struct DatastoreEditArguments {
-    /// Datastore
-    #[arg(value_name = "DIR")]
-    pub(crate) datastore: PathBuf,
-
-    /// Ids of the entries
-    #[arg(value_name = "ID", required = true)]
-    pub(crate) ids: Vec<String>,
-
-    /// Source that answers them best: self, or a corpus's name
-    #[arg(long, value_name = "NAME")]
-    pub(crate) source: String,
-}
-
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  ken datastore remove routes q17 q18")]
-pub(crate) struct DatastoreRemoveArguments {
-    /// Datastore
-    #[arg(value_name = "DIR")]
-    pub(crate) datastore: PathBuf,
-
-    /// Ids of the entries
-    #[arg(value_name = "ID", required = true)]
-    pub(crate) ids: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-#[command(args = flags(MODEL), after_long_help = "\
-Examples:
-  ken datastore export routes --out entries.jsonl
-  ken datastore import routes entries.jsonl --adapter routing
-
-Each line of FILE is {\"question\", \"source\"}, optionally with an \"id\". A line with the id and \
-question of an entry changes its source; one with the id and another question replaces the entry; \
-all others are added. Either all lines are imported or none.")]
-pub(crate) struct DatastoreImportArguments {
-    /// Datastore
-    #[arg(value_name = "DIR")]
-    pub(crate) datastore: PathBuf,
-
-    /// JSON Lines file of entries
-    #[arg(value_name = "FILE")]
-    pub(crate) entries: PathBuf,
-}
-
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  ken datastore export routes > entries.jsonl
-  ken datastore export routes --out entries.jsonl")]
-pub(crate) struct DatastoreExportArguments {
-    /// Datastore
-    #[arg(value_name = "DIR")]
-    pub(crate) datastore: PathBuf,
-
-    /// Write to FILE instead of stdout
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
 }

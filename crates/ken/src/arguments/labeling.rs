@@ -113,12 +113,7 @@ pub(crate) struct MasteryArguments {
     pub(crate) pairs: NonZeroUsize,
 
     /// Use these questions, which have been probed
-    #[arg(
-        long,
-        value_name = "FILE",
-        requires = "records",
-        conflicts_with_all = ["limit", "writer"]
-    )]
+    #[arg(long, value_name = "FILE", requires = "records", conflicts_with_all = ["limit", "writer"])]
     pub(crate) questions: Option<PathBuf>,
 
     /// With --questions: their records of `ken probe`
@@ -127,9 +122,6 @@ pub(crate) struct MasteryArguments {
 
     /// Sentences labeled at once; records do not depend on it, and an interruption loses at most
     /// one batch
-    #[arg(
-        long, value_name = "N", default_value = "8", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "8", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
 }

@@ -20,8 +20,7 @@ pub(crate) use answering::{AskArguments, DemoArguments, EvalArguments};
 pub(crate) use calibrating::CalibrateArguments;
 pub(crate) use corpus::{CorpusArguments, CorpusVerb, IngestArguments, SearchArguments};
 pub(crate) use datastore::{
-    DatastoreAddArguments, DatastoreArguments, DatastoreExportArguments, DatastoreImportArguments,
-    DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
+    DatastoreArguments, DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
 };
 pub(crate) use labeling::{LabelArguments, LabelVerb, MasteryArguments, SourcesArguments};
 pub(crate) use model::{ModelArguments, ModelExportArguments, ModelVerb, PlainModelVerb};
@@ -123,9 +122,7 @@ pub(crate) struct GlobalFlags {
     pub(crate) json: bool,
 
     /// Read settings from FILE instead of ./ken.toml
-    #[arg(
-        long, global = true, value_name = "FILE", help_heading = GLOBAL, hide_short_help = true
-    )]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL, hide_short_help = true)]
     pub(crate) config: Option<PathBuf>,
 }
 

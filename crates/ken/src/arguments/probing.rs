@@ -7,7 +7,7 @@ use clap::Args;
 use ken_hub::ModelReference;
 use ken_probe::{Correctness, Grouping};
 
-use crate::config::{ADVANCED, FINDING, Key, MODEL, SamplingTemperature, advanced, count, flags};
+use crate::config::{ADVANCED, FINDING, Key, MODEL, advanced, count, flags, sampling_temperature};
 
 #[derive(Debug, Args)]
 #[command(args = flags(&[Key::corpus, Key::k]), args = advanced(FINDING), args = flags(MODEL), after_long_help = "\
@@ -42,13 +42,8 @@ pub(crate) struct ProbeArguments {
     pub(crate) samples: NonZeroUsize,
 
     /// Sampling temperature, above 0
-    #[arg(
-        long,
-        value_name = "T",
-        default_value = "1",
-        allow_negative_numbers = true
-    )]
-    pub(crate) temperature: SamplingTemperature,
+    #[arg(long, value_name = "T", value_parser = sampling_temperature, default_value = "1", allow_negative_numbers = true)]
+    pub(crate) temperature: f32,
 
     /// When an answer is right: exact, contains or judge
     ///
@@ -75,9 +70,6 @@ pub(crate) struct ProbeArguments {
 
     /// Questions probed at once; records do not depend on it, and an interruption loses at most one
     /// batch
-    #[arg(
-        long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "4", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
 }

@@ -117,13 +117,7 @@ pub(crate) struct PruneApplyArguments {
     ///
     /// Prunes as much as possible while at most this share of --questions loses the passages with its
     /// answer.
-    #[arg(
-        long,
-        value_name = "E",
-        value_parser = open_share,
-        conflicts_with = "ratio",
-        requires = "questions"
-    )]
+    #[arg(long, value_name = "E", value_parser = open_share, conflicts_with = "ratio", requires = "questions")]
     pub(crate) max_coverage_loss: Option<f64>,
 
     /// Confidence of that guarantee
@@ -159,13 +153,7 @@ Examples:
 Each ratio is pruned and compacted in a copy of the corpus, which is removed again.")]
 pub(crate) struct PruneReportArguments {
     /// Ratios to measure
-    #[arg(
-        long,
-        value_name = "R",
-        value_parser = ratio,
-        value_delimiter = ',',
-        default_value = "0,0.1,0.3,0.5,0.7"
-    )]
+    #[arg(long, value_name = "R", value_parser = ratio, value_delimiter = ',', default_value = "0,0.1,0.3,0.5,0.7")]
     pub(crate) ratios: Vec<f64>,
 
     /// Answer under this policy [default: always]
@@ -179,10 +167,7 @@ pub(crate) struct PruneReportArguments {
     pub(crate) out: Option<PathBuf>,
 
     /// Questions answered at once
-    #[arg(
-        long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "16", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) batch: NonZeroUsize,
 
     #[command(flatten)]

@@ -227,10 +227,7 @@ pub(crate) struct NoiseTolerantFlags {
     pub(crate) k: NonZeroUsize,
 
     /// Passages retrieved per question, from which distractors are drawn
-    #[arg(
-        long, value_name = "N", default_value = "20", value_parser = count::<NonZeroUsize>,
-        help_heading = ADVANCED
-    )]
+    #[arg(long, value_name = "N", default_value = "20", value_parser = count::<NonZeroUsize>, help_heading = ADVANCED)]
     pub(crate) depth: NonZeroUsize,
 
     /// Share of distractors that come from other questions

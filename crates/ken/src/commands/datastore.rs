@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 
 use ken_answer::Datastore;
 use ken_answer::datastore::Entry;
@@ -10,10 +11,7 @@ use ken_study::learn::datastore::{EntryChanges, GivenEntry, MakeError, read_entr
 use ken_study::{SourceRecord, make_datastore, place_in_split, read_results};
 use serde_json::json;
 
-use crate::arguments::{
-    DatastoreAddArguments, DatastoreExportArguments, DatastoreImportArguments,
-    DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
-};
+use crate::arguments::{DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb};
 use crate::failure::{Context, Failure, Result};
 use crate::output;
 use crate::progress::counting;
@@ -24,25 +22,45 @@ pub(crate) fn run(verb: &DatastoreVerb, session: &Session<'_>) -> Result<()> {
     match verb {
         DatastoreVerb::Make(arguments) => make(arguments, session),
         DatastoreVerb::List(arguments) => list(arguments, session.json),
-        DatastoreVerb::Add(arguments) => add(arguments, session),
-        DatastoreVerb::Edit(arguments) => {
-            let mut datastore = Datastore::open(&arguments.datastore)?;
-            let source = arguments.source.as_str();
-            let sources = arguments.ids.iter().map(|id| (id.as_str(), source));
+        DatastoreVerb::Add {
+            datastore,
+            question,
+            source,
+            id,
+        } => {
+            let datastore = Datastore::open(datastore)?;
+            let given = GivenEntry {
+                id: id.clone(),
+                question: question.trim().to_owned(),
+                source: source.clone(),
+            };
+            apply(EntryChanges::add(&datastore, &given)?, datastore, session)
+        }
+        DatastoreVerb::Edit {
+            datastore,
+            ids,
+            source,
+        } => {
+            let mut datastore = Datastore::open(datastore)?;
+            let sources = ids.iter().map(|id| (id.as_str(), source.as_str()));
             let sources: BTreeMap<&str, &str> = sources.collect();
             datastore.change(&sources, Vec::new(), &[])?;
             changed(&datastore, 0, sources.len(), 0, session.json)
         }
-        DatastoreVerb::Remove(arguments) => {
-            let mut datastore = Datastore::open(&arguments.datastore)?;
-            let ids: Vec<&str> = arguments.ids.iter().map(String::as_str).collect();
+        DatastoreVerb::Remove { datastore, ids } => {
+            let mut datastore = Datastore::open(datastore)?;
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let before = datastore.entries().len();
             datastore.remove(&ids)?;
             let removed = before - datastore.entries().len();
             changed(&datastore, 0, 0, removed, session.json)
         }
-        DatastoreVerb::Import(arguments) => import(arguments, session),
-        DatastoreVerb::Export(arguments) => export(arguments),
+        DatastoreVerb::Import { datastore, entries } => {
+            let datastore = Datastore::open(datastore)?;
+            let changes = EntryChanges::import(&datastore, &read_entries(entries)?);
+            apply(changes, datastore, session)
+        }
+        DatastoreVerb::Export { datastore, out } => export(datastore, out.as_deref()),
     }
 }
 
@@ -119,23 +137,6 @@ fn list(arguments: &DatastoreListArguments, json: bool) -> Result<()> {
     output::table(&found.map(row).collect::<Vec<_>>())
 }
 
-fn add(arguments: &DatastoreAddArguments, session: &Session<'_>) -> Result<()> {
-    let datastore = Datastore::open(&arguments.datastore)?;
-    let given = GivenEntry {
-        id: arguments.id.clone(),
-        question: arguments.question.trim().to_owned(),
-        source: arguments.source.clone(),
-    };
-    let changes = EntryChanges::add(&datastore, &given)?;
-    apply(changes, datastore, session)
-}
-
-fn import(arguments: &DatastoreImportArguments, session: &Session<'_>) -> Result<()> {
-    let datastore = Datastore::open(&arguments.datastore)?;
-    let changes = EntryChanges::import(&datastore, &read_entries(&arguments.entries)?);
-    apply(changes, datastore, session)
-}
-
 fn apply(changes: EntryChanges, mut datastore: Datastore, session: &Session<'_>) -> Result<()> {
     let (added, edited) = (changes.new.len(), changes.edited.len());
     let model = || Ok::<_, Failure>(session.setup().language_model()?);
@@ -143,9 +144,9 @@ fn apply(changes: EntryChanges, mut datastore: Datastore, session: &Session<'_>)
     changed(&datastore, added, edited, 0, session.json)
 }
 
-fn export(arguments: &DatastoreExportArguments) -> Result<()> {
-    let datastore = Datastore::open(&arguments.datastore)?;
-    let Some(path) = &arguments.out else {
+fn export(datastore: &Path, out: Option<&Path>) -> Result<()> {
+    let datastore = Datastore::open(datastore)?;
+    let Some(path) = out else {
         return datastore.entries().iter().try_for_each(output::json);
     };
     let write = || -> std::io::Result<()> {

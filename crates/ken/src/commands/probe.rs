@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         embedder,
         options: SampleOptions {
             samples: arguments.samples.get(),
-            temperature: arguments.temperature.0,
+            temperature: arguments.temperature,
             max_tokens: session.settings.max_tokens,
         },
         seed: session.settings.seed,

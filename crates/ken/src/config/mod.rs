@@ -9,7 +9,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
 
 pub(crate) use ken_setup::{Key, Settings, count, seed};
-pub(crate) use values::{SamplingTemperature, open_share, share};
+pub(crate) use values::{open_share, sampling_temperature, share};
 
 /// What the help calls flags that few need; `-h` leaves them out.
 pub(crate) const ADVANCED: &str = "Advanced";

@@ -1,7 +1,5 @@
 //! Values that only flags have.
 
-use std::str::FromStr;
-
 /// Reads a share, from 0 to 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -18,18 +16,11 @@ pub(crate) fn open_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The temperature of samples that have to differ: finite and above 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SamplingTemperature(pub(crate) f32);
-
-impl FromStr for SamplingTemperature {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<f32>() {
-            Ok(value) if value.is_finite() && value > 0.0 => Ok(Self(value)),
-            _ => Err("samples need a temperature above 0".to_owned()),
-        }
+/// Reads the temperature of samples that have to differ: finite and above 0.
+pub(crate) fn sampling_temperature(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("samples need a temperature above 0".to_owned()),
     }
 }
 
@@ -39,9 +30,9 @@ mod tests {
 
     #[test]
     fn samples_need_a_temperature_above_zero() {
-        assert_eq!("0.7".parse(), Ok(SamplingTemperature(0.7)));
+        assert_eq!(sampling_temperature("0.7"), Ok(0.7));
         for bad in ["0", "-1", "nan", "inf", "warm", ""] {
-            assert!(bad.parse::<SamplingTemperature>().is_err(), "{bad}");
+            assert!(sampling_temperature(bad).is_err(), "{bad}");
         }
     }
 }

@@ -16,6 +16,6 @@ pub use comparison::{Comparison, Difference, Point, PolicyResult, compare};
 pub use compose::Answered;
 pub use csv::to_csv;
 pub use report::{to_html, untimed};
-pub use run::{CompareError, ComparisonWork};
+pub use run::ComparisonWork;
 pub use signals::{Known, RequiredSignals, SignalWork, Signals, measure_signals};
 pub use threshold::Thresholds;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use ken_answer::{Pipeline, Policy};
-use ken_storage::{StorageError, create_dir_all, replace};
+use ken_storage::{create_dir_all, replace};
 
 use super::comparison::{Comparison, compare};
 use super::compose::Answered;
@@ -34,16 +34,6 @@ pub struct ComparisonWork<'a> {
     pub identity: &'a dyn Fn(&Pipeline) -> RunSettings,
 }
 
-/// Why policies are not compared.
-#[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
-#[allow(missing_docs, reason = "the messages say what the fields are")]
-pub enum CompareError {
-    #[error(transparent)]
-    Run(#[from] RunError),
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-}
-
 impl ComparisonWork<'_> {
     /// Answers and measures what the files do not hold yet, and compares the policies. `run` begins each
     /// run: that of the answers under a policy, or that of the signals.
@@ -54,7 +44,7 @@ impl ComparisonWork<'_> {
         &self,
         pipeline: &mut Pipeline,
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
-    ) -> Result<Comparison, CompareError> {
+    ) -> Result<Comparison, RunError> {
         let samples = pipeline.settings().samples;
         let known = Known::of(self.probed, samples, pipeline)?;
         create_dir_all(self.folder)?;
@@ -64,7 +54,7 @@ impl ComparisonWork<'_> {
         let mut identity = (self.identity)(pipeline);
         identity.remove("policy");
         identity.insert("samples".to_owned(), samples.to_string());
-        let mut file = ResultsFile::open(&signals, identity).map_err(RunError::from)?;
+        let mut file = ResultsFile::open(&signals, identity)?;
         let work = SignalWork {
             pipeline,
             required: &RequiredSignals::by(self.policies),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ken_answer::AnswerError;
 use ken_answer::datastore::SELF;
+use ken_storage::StorageError;
 
 use super::task::Task;
 use crate::results::ResultsError;
@@ -40,6 +41,8 @@ pub enum RunError {
     },
     #[error(transparent)]
     Results(#[from] ResultsError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
     #[error("{option} needs the probabilities of words, which this model does not report")]
     #[diagnostic(
         remedy = "name another judge by <judge>, or use <correct> contains and <group> string"
