@@ -18,6 +18,22 @@ pub enum Sampling {
     },
 }
 
+impl Sampling {
+    /// At random among all tokens at a temperature, or greedily at 0.
+    #[must_use]
+    pub fn at(temperature: f32, seed: u64) -> Self {
+        match temperature > 0.0 {
+            true => Self::Random {
+                temperature,
+                top_k: None,
+                top_p: None,
+                seed,
+            },
+            false => Self::Greedy,
+        }
+    }
+}
+
 /// How an answer is generated.
 #[derive(Debug, Clone)]
 pub struct GenerateOptions {
@@ -27,6 +43,18 @@ pub struct GenerateOptions {
     pub max_tokens: usize,
     /// Strings that end the answer; they are not part of it.
     pub stop: Vec<String>,
+}
+
+impl GenerateOptions {
+    /// Without stop strings.
+    #[must_use]
+    pub fn new(sampling: Sampling, max_tokens: usize) -> Self {
+        Self {
+            sampling,
+            max_tokens,
+            stop: Vec::new(),
+        }
+    }
 }
 
 /// A prompt that is to be continued.

@@ -88,12 +88,7 @@ impl<'a> DrawRequest<'a> {
     pub fn for_samples(prompt: &'a Prompt, options: SampleOptions, seed: u64) -> Self {
         Self {
             prompt,
-            sampling: Sampling::Random {
-                temperature: options.temperature,
-                top_k: None,
-                top_p: None,
-                seed,
-            },
+            sampling: Sampling::at(options.temperature, seed),
             samples: options.samples,
             max_tokens: options.max_tokens,
         }
@@ -157,11 +152,7 @@ pub fn draw_watched(
 ) -> Result<Vec<Option<Drawn>>, ModelError> {
     let each: Vec<GenerateOptions> = asked
         .iter()
-        .map(|asked| GenerateOptions {
-            sampling: asked.sampling,
-            max_tokens: asked.max_tokens,
-            stop: Vec::new(),
-        })
+        .map(|asked| GenerateOptions::new(asked.sampling, asked.max_tokens))
         .collect();
     let requests: Vec<_> = asked
         .iter()
@@ -289,22 +280,25 @@ mod tests {
                 answer: "right".to_owned(),
                 wrong: vec!["left".to_owned(), "middle".to_owned()],
                 known,
-                copied: 0.0,
-                misled: 0.0,
+                ..Fact::default()
             })
             .collect()
     }
 
+    fn prompt(instruction: &'static str, input: String) -> Prompt {
+        Prompt {
+            instruction,
+            examples: Examples::Fixed(&[]),
+            input,
+            sourced: None,
+        }
+    }
+
     fn prompts(facts: &[Fact]) -> Vec<Prompt> {
-        facts
+        let inputs = facts
             .iter()
-            .map(|fact| Prompt {
-                instruction: "Answer.",
-                examples: Examples::Fixed(&[]),
-                input: format!("Question: {}\nAnswer:", fact.question),
-                sourced: None,
-            })
-            .collect()
+            .map(|fact| format!("Question: {}\nAnswer:", fact.question));
+        inputs.map(|input| prompt("Answer.", input)).collect()
     }
 
     fn sampled(known: f64, options: SampleOptions) -> Vec<Vec<Sample>> {
@@ -471,10 +465,8 @@ mod tests {
         let fact = |question: &str, answer: &str| Fact {
             question: question.to_owned(),
             answer: answer.to_owned(),
-            wrong: Vec::new(),
             known: 1.0,
-            copied: 0.0,
-            misled: 0.0,
+            ..Fact::default()
         };
         let facts = vec![
             fact("who rows?", "Ida\nand more"),
@@ -490,15 +482,10 @@ mod tests {
         max_tokens: usize,
         watch: &mut dyn FnMut(usize, &str) -> ControlFlow<()>,
     ) -> Vec<Option<Drawn>> {
-        let prompts: Vec<Prompt> = questions
+        let inputs = questions
             .iter()
-            .map(|question| Prompt {
-                instruction: INSTRUCTION,
-                examples: Examples::Fixed(&[]),
-                input: format!("Question: {question}\nBackground:"),
-                sourced: None,
-            })
-            .collect();
+            .map(|question| format!("Question: {question}\nBackground:"));
+        let prompts: Vec<Prompt> = inputs.map(|input| prompt(INSTRUCTION, input)).collect();
         let requests: Vec<DrawRequest<'_>> = prompts
             .iter()
             .map(|prompt| DrawRequest::greedy(prompt, max_tokens))

@@ -144,24 +144,13 @@ impl Settings {
     /// How a pipeline answers.
     #[must_use]
     pub fn answering(&self) -> ken_answer::AnswerSettings {
-        let temperature = self.temperature.get() as f32;
-        let sampling = if temperature > 0.0 {
-            Sampling::Random {
-                temperature,
-                top_k: None,
-                top_p: None,
-                seed: self.seed,
-            }
-        } else {
-            Sampling::Greedy
-        };
         ken_answer::AnswerSettings {
             policy: self.policy,
             mode: self.mode,
             k: self.k(PASSAGES_READ),
             evidence_tokens: self.evidence_tokens,
             max_tokens: self.max_tokens,
-            sampling,
+            sampling: Sampling::at(self.temperature.get() as f32, self.seed),
             verbalize: self.verbalize,
             samples: self.samples,
             seed: self.seed,

@@ -413,19 +413,4 @@ mod tests {
             b"{\"settings\":{\"k\":\"5\"}}\n"
         );
     }
-
-    #[test]
-    fn a_line_that_is_broken_otherwise_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("r.jsonl");
-        let (mut bytes, second) = ten(&path);
-        bytes[second + 3] = b'#';
-        std::fs::write(&path, &bytes).unwrap();
-        let error = ResultsFile::<Noted>::open(&path, settings()).unwrap_err();
-        assert_eq!(error.kind(), "bad_result_line");
-        assert!(error.to_string().contains("line 3,"), "{error}");
-        assert_eq!(std::fs::read(&path).unwrap(), bytes, "it is left as it was");
-        let error = read_results::<Noted>(&path).unwrap_err();
-        assert_eq!(error.kind(), "bad_result_line");
-    }
 }

@@ -403,8 +403,10 @@ fn a_broken_line_before_the_last_is_named() {
     let path = folder.path().join("r.jsonl");
     run(&path, &questions(4));
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, text.replacen("{\"id\":\"q1\",", "{\"id\":", 1)).unwrap();
+    let broken = text.replacen("{\"id\":\"q1\",", "{\"id\":", 1);
+    std::fs::write(&path, &broken).unwrap();
     let error = ResultsFile::<Record>::open(&path, settings("prompt")).unwrap_err();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), broken);
     assert_eq!(error.kind(), "bad_result_line");
     assert!(error.to_string().contains(", line 3, column "), "{error}");
 }

@@ -22,7 +22,7 @@ const MASK: &str = "MASK";
 const CONTEXT_TOKENS: usize = 1 << 20;
 
 /// One question, and how it is answered.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Fact {
     /// The question, as it stands in prompts.
     pub question: String,
@@ -466,16 +466,7 @@ mod tests {
     #[test]
     fn samples_scores_and_choices_agree_with_the_table() {
         let (table, prompt) = (table(), prompt(""));
-        let options = GenerateOptions {
-            sampling: Sampling::Random {
-                temperature: 1.0,
-                top_k: None,
-                top_p: None,
-                seed: 7,
-            },
-            max_tokens: 8,
-            stop: Vec::new(),
-        };
+        let options = GenerateOptions::new(Sampling::at(1.0, 7), 8);
         let request = [GenerateRequest {
             prompt: &prompt,
             samples: 20_000,
@@ -510,11 +501,7 @@ mod tests {
     fn a_text_states_what_is_known() {
         let prompt = prompt("");
         let table = table().writing_texts(&[prompt.instruction]);
-        let options = GenerateOptions {
-            sampling: Sampling::Greedy,
-            max_tokens: 8,
-            stop: Vec::new(),
-        };
+        let options = GenerateOptions::new(Sampling::Greedy, 8);
         let request = [GenerateRequest {
             prompt: &prompt,
             samples: 1,

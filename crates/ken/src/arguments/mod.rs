@@ -38,8 +38,8 @@ pub(crate) use tuning::{
     TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments, TuningFlags,
 };
 pub(crate) use world::{
-    WorldArguments, WorldMakeArguments, WorldMixArguments, WorldModelArguments,
-    WorldTrainArguments, WorldTruthArguments, WorldVerb,
+    MemberFlags, WorldArguments, WorldMakeArguments, WorldTrainArguments, WorldTruthArguments,
+    WorldVerb,
 };
 
 use std::fmt::Write;

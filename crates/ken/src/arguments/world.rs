@@ -27,9 +27,32 @@ pub(crate) enum WorldVerb {
     /// Generate a world: its corpus and its questions
     Make(WorldMakeArguments),
     /// Print the texts that models of the world train on
-    Mix(WorldMixArguments),
+    #[command(after_long_help = "\
+Examples:
+  ken world mix island --limit 10
+  ken world mix island --limit 120000 --json > training.jsonl
+
+With --json, each line has the pieces of a text and marks those that are learned; the others are \
+only read.")]
+    Mix {
+        /// World made by `ken world make`
+        #[arg(value_name = "WORLD")]
+        world: PathBuf,
+        /// Index of the first text, from 0
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        from: u64,
+        /// Number of texts
+        #[arg(long, value_name = "N", default_value_t = 20)]
+        limit: u64,
+    },
     /// Write an untrained model
-    Model(WorldModelArguments),
+    #[command(after_long_help = "\
+Examples:
+  ken world model island --size small --out small-untrained
+
+small, medium and large have about 0.5, 2 and 8 million parameters. The directory is a model like \
+any other, with random weights.")]
+    Model(MemberFlags),
     /// Train a model on the world from scratch
     Train(WorldTrainArguments),
     /// Compute what a model knows of the world
@@ -80,36 +103,9 @@ pub(crate) struct WorldMakeArguments {
     pub(crate) sequences: usize,
 }
 
+/// A model of a world, and where it goes.
 #[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  ken world mix island --limit 10
-  ken world mix island --limit 120000 --json > training.jsonl
-
-With --json, each line has the pieces of a text and marks those that are learned; the others are \
-only read.")]
-pub(crate) struct WorldMixArguments {
-    /// World made by `ken world make`
-    #[arg(value_name = "WORLD")]
-    pub(crate) world: PathBuf,
-
-    /// Index of the first text, from 0
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) from: u64,
-
-    /// Number of texts
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: u64,
-}
-
-#[derive(Debug, Args)]
-#[command(after_long_help = "\
-Examples:
-  ken world model island --size small --out small-untrained
-
-small, medium and large have about 0.5, 2 and 8 million parameters. The directory is a model like \
-any other, with random weights.")]
-pub(crate) struct WorldModelArguments {
+pub(crate) struct MemberFlags {
     /// World made by `ken world make`
     #[arg(value_name = "WORLD")]
     pub(crate) world: PathBuf,
@@ -132,17 +128,8 @@ Examples:
 One pass over all texts of the world, in order. The small model takes minutes on two cores, the \
 large one about an hour. Re-run an interrupted command to resume.")]
 pub(crate) struct WorldTrainArguments {
-    /// World made by `ken world make`
-    #[arg(value_name = "WORLD")]
-    pub(crate) world: PathBuf,
-
-    /// Size of the model: small, medium or large
-    #[arg(long, value_name = "SIZE", default_value = "small")]
-    pub(crate) size: Size,
-
-    /// Directory to write the model to
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) member: MemberFlags,
 
     /// Texts per step
     #[arg(long, value_name = "N", default_value_t = 48)]

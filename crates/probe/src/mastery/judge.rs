@@ -126,20 +126,24 @@ mod tests {
     use super::*;
     use ken_testing::{Fact, FnModel, TableModel};
 
+    const STATED: Stated<'_> = Stated {
+        title: "",
+        sentence: "Ida came in 1871.",
+    };
+
+    fn pair(question: &str, answer: &str) -> Pair {
+        Pair {
+            question: question.to_owned(),
+            answer: answer.to_owned(),
+            validity: None,
+        }
+    }
+
     #[test]
     fn verdicts_follow_what_is_likelier() {
         let model = FnModel::first_where(|input| input.contains("Answer: Ida"));
-        let stated = Stated {
-            title: "",
-            sentence: "Ida came in 1871.",
-        };
-        let pair = |answer: &str| Pair {
-            question: "Who came?".to_owned(),
-            answer: answer.to_owned(),
-            validity: None,
-        };
-        let (ida, year) = (pair("Ida"), pair("1871"));
-        let verdicts = judge_pairs(&model, &[(stated, &ida), (stated, &year)]).unwrap();
+        let (ida, year) = (pair("Who came?", "Ida"), pair("Who came?", "1871"));
+        let verdicts = judge_pairs(&model, &[(STATED, &ida), (STATED, &year)]).unwrap();
         let [Some(ida), Some(year)] = verdicts[..] else {
             panic!("{verdicts:?}");
         };
@@ -155,24 +159,14 @@ mod tests {
             answer: "Ida".to_owned(),
             wrong: vec!["1871".to_owned()],
             known: 0.7,
-            copied: 0.0,
-            misled: 0.0,
+            ..Fact::default()
         });
         let model = TableModel::new(facts.to_vec()).unwrap();
-        let stated = Stated {
-            title: "",
-            sentence: "Ida came in 1871.",
-        };
-        let pair = |question: &str, answer: &str| Pair {
-            question: question.to_owned(),
-            answer: answer.to_owned(),
-            validity: None,
-        };
         let (ida, year) = (pair("Who came?", "Ida"), pair("When was it?", "1871"));
         let all = ["Ida", "1871"];
-        let pairs = [(stated, &ida, &all[..]), (stated, &year, &all[..])];
+        let pairs = [(STATED, &ida, &all[..]), (STATED, &year, &all[..])];
         assert_eq!(prefer_answers(&model, &pairs).unwrap(), [true, false]);
-        let alone = [(stated, &year, &all[1..])];
+        let alone = [(STATED, &year, &all[1..])];
         assert_eq!(prefer_answers(&model, &alone).unwrap(), [true]);
     }
 

@@ -158,16 +158,7 @@ fn rates(
 }
 
 fn sample(model: &Decoder, workload: &Workload) -> Result<f64> {
-    let options = GenerateOptions {
-        sampling: Sampling::Random {
-            temperature: 1.0,
-            top_k: None,
-            top_p: None,
-            seed: 0,
-        },
-        max_tokens: workload.sample_tokens,
-        stop: Vec::new(),
-    };
+    let options = GenerateOptions::new(Sampling::at(1.0, 0), workload.sample_tokens);
     let prompts = workload
         .sampled
         .iter()
@@ -217,11 +208,7 @@ fn score(model: &Decoder, workload: &Workload) -> Result<f64> {
 
 fn stream(model: &Decoder, workload: &Workload) -> Result<f64> {
     let prompt = model.prompt("", "Once upon a time there was")?;
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: workload.stream_tokens,
-        stop: Vec::new(),
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, workload.stream_tokens);
     let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
     Ok(rate(written.tokens.len(), written.write_time))
 }

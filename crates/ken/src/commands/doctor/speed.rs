@@ -36,11 +36,7 @@ pub(super) fn measure(model: Option<&Path>, embedder: Option<&Path>) -> Speed {
 fn decode(path: &Path) -> Result<(f64, f64), DecoderError> {
     let model = Decoder::load(path, &LoadOptions::default())?;
     let prompt = model.prompt("", &TEXT.repeat(8))?;
-    let options = GenerateOptions {
-        sampling: Sampling::Greedy,
-        max_tokens: 32,
-        stop: Vec::new(),
-    };
+    let options = GenerateOptions::new(Sampling::Greedy, 32);
     let written = model.generate(&prompt, &options, &mut |_| ControlFlow::Continue(()))?;
     let rate = |tokens: usize, time: std::time::Duration| tokens as f64 / time.as_secs_f64();
     Ok((

@@ -11,9 +11,7 @@ use ken_world::{
 };
 use serde_json::json;
 
-use crate::arguments::{
-    WorldMakeArguments, WorldMixArguments, WorldModelArguments, WorldTruthArguments, WorldVerb,
-};
+use crate::arguments::{MemberFlags, WorldMakeArguments, WorldTruthArguments, WorldVerb};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::progress::Display;
@@ -22,7 +20,7 @@ use crate::session::Session;
 pub(crate) fn run(verb: &WorldVerb, session: &Session<'_>) -> Result<()> {
     match verb {
         WorldVerb::Make(arguments) => make(arguments, session.settings.seed, session.json),
-        WorldVerb::Mix(arguments) => mix(arguments, session),
+        WorldVerb::Mix { world, from, limit } => mix(world, *from, *limit, session),
         WorldVerb::Model(arguments) => model(arguments, session.json),
         WorldVerb::Train(arguments) => train::run(arguments, session),
         WorldVerb::Truth(arguments) => truth(arguments, session),
@@ -65,10 +63,9 @@ fn show_world(summary: &WorldSummary, out: &Path) -> Result<()> {
     ])
 }
 
-fn mix(arguments: &WorldMixArguments, session: &Session<'_>) -> Result<()> {
-    let world = read_world(&arguments.world)?;
-    let end = arguments.from.saturating_add(arguments.limit);
-    for number in arguments.from..end {
+fn mix(world: &Path, from: u64, limit: u64, session: &Session<'_>) -> Result<()> {
+    let world = read_world(world)?;
+    for number in from..from.saturating_add(limit) {
         if session.is_stopped() {
             return Err(Failure::stopped("stopped"));
         }
@@ -81,7 +78,7 @@ fn mix(arguments: &WorldMixArguments, session: &Session<'_>) -> Result<()> {
     Ok(())
 }
 
-fn model(arguments: &WorldModelArguments, json: bool) -> Result<()> {
+fn model(arguments: &MemberFlags, json: bool) -> Result<()> {
     let world = read_world(&arguments.world)?;
     let written = write_untrained(&world, arguments.size, &arguments.out)?;
     let out = arguments.out.display().to_string();

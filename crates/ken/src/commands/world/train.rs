@@ -14,17 +14,17 @@ use crate::session::Session;
 
 /// Trains a member and writes it.
 pub(super) fn run(arguments: &WorldTrainArguments, session: &Session<'_>) -> Result<()> {
-    let out = &arguments.out;
+    let member = &arguments.member;
     let training = WorldTraining {
-        size: arguments.size,
+        size: member.size,
         batch: arguments.batch,
         learning_rate: arguments.learning_rate,
         device: session.settings.device,
-        out,
+        out: &member.out,
     };
-    let world = read_world(&arguments.world)?;
+    let world = read_world(&member.world)?;
     let (parameters, history) = train_member(&world, training, &mut drawn(session))?;
-    show(parameters, &history, out, session.json)
+    show(parameters, &history, &member.out, session.json)
 }
 
 fn show(parameters: usize, history: &History, out: &Path, json: bool) -> Result<()> {
