@@ -208,7 +208,7 @@ fn marked(text: &LitStr, paths: &[&Ident]) -> Result<TokenStream> {
 fn part(mark: &str, text: &LitStr, paths: &[&Ident]) -> Result<TokenStream> {
     if let Some(expression) = mark.strip_prefix('*') {
         let expression: Expr = LitStr::new(expression, text.span()).parse()?;
-        return Ok(quote!(::ken_diagnostic::Part::from(#expression)));
+        return Ok(quote!(::ken_diagnostic::Part::Action((#expression).clone())));
     }
     if !mark.starts_with(char::is_uppercase) {
         return Ok(quote!(::ken_diagnostic::Part::Setting(#mark)));

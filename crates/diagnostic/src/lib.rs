@@ -183,15 +183,3 @@ impl<T: Into<Cow<'static, str>>> From<T> for Remedy {
         Self(vec![Part::Text(advice.into())])
     }
 }
-
-impl From<Action> for Part {
-    fn from(action: Action) -> Self {
-        Self::Action(action)
-    }
-}
-
-impl From<&Action> for Part {
-    fn from(action: &Action) -> Self {
-        Self::Action(action.clone())
-    }
-}

@@ -15,7 +15,9 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 
-use arguments::{Arguments, GlobalFlags, LabelVerb, ModelArguments, ModelVerb, Verb};
+use arguments::labeling::LabelVerb;
+use arguments::model::{ModelArguments, ModelVerb};
+use arguments::{Arguments, GlobalFlags, Verb};
 use config::Settings;
 use session::Session;
 

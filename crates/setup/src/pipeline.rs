@@ -24,7 +24,7 @@ impl Setup<'_> {
         let policy = self.settings.policy;
         policy.check().map_err(AnswerError::from)?;
         let needs_corpus = policy != Policy::Never || self.settings.corpus.is_some();
-        self.pipeline_for(needs_corpus, &[policy])
+        self.pipeline_for(None, needs_corpus, &[policy])
     }
 
     /// As [`Setup::pipeline`], with the corpus and a language model that is open already.
@@ -33,22 +33,15 @@ impl Setup<'_> {
     /// As [`Setup::pipeline`].
     pub fn pipeline_by(&self, model: Arc<dyn LanguageModel>) -> Result<Pipeline, SetupError> {
         self.settings.policy.check().map_err(AnswerError::from)?;
-        self.assembled(Some(model), true, &[self.settings.policy])
+        self.pipeline_for(Some(model), true, &[self.settings.policy])
     }
 
-    /// Everything that answering under some policies takes, with the corpus or without.
+    /// Everything that answering under some policies takes, with the corpus or without; the language
+    /// model may be open already.
     ///
     /// # Errors
     /// Models, corpora or files that cannot be used.
     pub fn pipeline_for(
-        &self,
-        needs_corpus: bool,
-        policies: &[Policy],
-    ) -> Result<Pipeline, SetupError> {
-        self.assembled(None, needs_corpus, policies)
-    }
-
-    fn assembled(
         &self,
         model: Option<Arc<dyn LanguageModel>>,
         needs_corpus: bool,
@@ -150,7 +143,7 @@ impl Settings {
             k: self.k(PASSAGES_READ),
             evidence_tokens: self.evidence_tokens,
             max_tokens: self.max_tokens,
-            sampling: Sampling::at(self.temperature.get() as f32, self.seed),
+            sampling: Sampling::at(self.temperature as f32, self.seed),
             verbalize: self.verbalize,
             samples: self.samples,
             seed: self.seed,

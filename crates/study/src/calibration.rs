@@ -235,7 +235,7 @@ pub fn observe(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::{Conditions, Effects, Fingerprints};
+    use crate::probe::Conditions;
 
     fn record(answers: &[&str], without: bool, with: Option<bool>) -> ProbeRecord {
         let samples = answers.iter().enumerate().map(|(at, text)| ProbeSample {
@@ -249,42 +249,23 @@ mod tests {
         let greedy = |correct| ProbeAnswer {
             answer: Sample {
                 text: "red".to_owned(),
-                logprob: None,
                 tokens: 1,
                 ..Sample::default()
             },
             correct: Some(correct),
         };
         ProbeRecord {
-            id: "q".into(),
-            question: "Who mends the clock?".into(),
-            golden_answers: vec!["Ilka".into()],
-            choices: Vec::new(),
-            confidence: Conditions::default(),
-            certainty: Conditions::default(),
-            effect: Effects::default(),
             greedy: Conditions {
                 from_self: Some(greedy(without)),
                 corpus: with.map(greedy),
                 masked: None,
             },
             judgment: Some(0.3),
-            eigenscore: None,
             samples: Conditions {
                 from_self: Some(samples.collect()),
-                corpus: None,
-                masked: None,
+                ..Conditions::default()
             },
-            evidence: Vec::new(),
-            masked_places: 0,
-            unjudged: None,
-            error: None,
-            costs: BTreeMap::new(),
-            fingerprint: Fingerprints {
-                model: String::new(),
-                corpus: None,
-                prompt: String::new(),
-            },
+            ..ProbeRecord::blank()
         }
     }
 

@@ -152,24 +152,18 @@ pub enum DatasetError {
 /// # Errors
 /// The first line that is not a question, by its number; see [`DatasetError`].
 pub fn read_questions(path: &Path) -> Result<Vec<Question>, DatasetError> {
-    let mut lines = open(path).map_err(|source| DatasetError::Read {
-        path: path.to_owned(),
-        line: 1,
-        source,
-    })?;
+    let unreadable = |line| {
+        let path = path.to_owned();
+        move |source| DatasetError::Read { path, line, source }
+    };
+    let mut lines = open(path).map_err(unreadable(1))?;
     let mut questions: Vec<Question> = Vec::new();
     let mut line_of_id: HashMap<String, usize> = HashMap::new();
     let mut bytes = Vec::new();
     for line in 1.. {
         bytes.clear();
-        let read = lines
-            .read_until(b'\n', &mut bytes)
-            .map_err(|source| DatasetError::Read {
-                path: path.to_owned(),
-                line,
-                source,
-            })?;
-        if read == 0 {
+        let read = lines.read_until(b'\n', &mut bytes);
+        if read.map_err(unreadable(line))? == 0 {
             break;
         }
         let Some(question) = parse_line(path, line, &bytes)? else {

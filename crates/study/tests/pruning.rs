@@ -95,7 +95,7 @@ fn learned(corpus: &Corpus) -> (Head, PrunerReport) {
 fn ordered(index: &Index, candidates: &Selection, method: Method<'_>) -> Vec<Scored> {
     let work = Work { index, candidates };
     let mut done = 0;
-    let scored = scored(method, work, &mut |n| done = n, &AtomicBool::new(false))
+    let scored = scored(method, work, &mut |n, _| done = n, &AtomicBool::new(false))
         .unwrap()
         .unwrap();
     assert_eq!(done, candidates.total());
@@ -179,7 +179,7 @@ fn equal_scores_go_by_their_ids_however_the_corpus_lies() {
                 reader: None,
             },
             work,
-            &mut |_| {},
+            &mut |_, _| {},
             &AtomicBool::new(false),
         );
         let mut scored = scored.unwrap().unwrap();
@@ -469,7 +469,7 @@ fn labels_of_something_else_are_refused() {
             reader: None,
         },
         work,
-        &mut |_| {},
+        &mut |_, _| {},
         &AtomicBool::new(false),
     )
     .unwrap_err();

@@ -1,46 +1,22 @@
 //! The command line: the verbs, their flags and their help. It parses words into values and decides
 //! nothing; `config` adds what the file and the environment say.
 
-mod answering;
-mod calibrating;
-mod corpus;
-mod datastore;
+pub(crate) mod answering;
+pub(crate) mod calibrating;
+pub(crate) mod corpus;
+pub(crate) mod datastore;
 #[cfg(test)]
 mod documented;
-mod labeling;
-mod model;
-mod probing;
-mod pruning;
+pub(crate) mod labeling;
+pub(crate) mod model;
+pub(crate) mod probing;
+pub(crate) mod pruning;
 mod renamed;
-mod training;
-mod tuning;
-mod world;
+pub(crate) mod training;
+pub(crate) mod tuning;
+pub(crate) mod world;
 
-pub(crate) use answering::{AskArguments, DemoArguments, EvalArguments};
-pub(crate) use calibrating::CalibrateArguments;
-pub(crate) use corpus::{CorpusArguments, CorpusVerb, IngestArguments, SearchArguments};
-pub(crate) use datastore::{
-    DatastoreArguments, DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb,
-};
-pub(crate) use labeling::{LabelArguments, LabelVerb, MasteryArguments, SourcesArguments};
-pub(crate) use model::{ModelArguments, ModelExportArguments, ModelVerb, PlainModelVerb};
-pub(crate) use probing::ProbeArguments;
-pub(crate) use pruning::{
-    PruneApplyArguments, PruneArguments, PruneBasis, PruneMethod, PruneReportArguments, PruneVerb,
-};
 pub(crate) use renamed::renamed;
-pub(crate) use training::{
-    HeadFlags, PassageSource, TrainArguments, TrainPrunerArguments, TrainRouterArguments,
-    TrainVerb, VectorSource,
-};
-pub(crate) use tuning::{
-    KbmExampleFlags, NoiseTolerantFlags, SelfRouteExampleFlags, TrainExamplesArguments,
-    TrainKbmArguments, TrainNoiseTolerantArguments, TrainSelfRouteArguments, TuningFlags,
-};
-pub(crate) use world::{
-    MemberFlags, WorldArguments, WorldMakeArguments, WorldTrainArguments, WorldTruthArguments,
-    WorldVerb,
-};
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -130,36 +106,36 @@ pub(crate) struct GlobalFlags {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// See ken work on a small corpus, under three policies
-    Demo(DemoArguments),
+    Demo(answering::DemoArguments),
     /// Ingest documents into a corpus
-    Ingest(IngestArguments),
+    Ingest(corpus::IngestArguments),
     /// Find passages in a corpus
-    Search(SearchArguments),
+    Search(corpus::SearchArguments),
     /// Answer questions, with citations and the reason for the route
-    Ask(AskArguments),
+    Ask(answering::AskArguments),
     /// Measure what the model knows, and what evidence changes
-    Probe(ProbeArguments),
+    Probe(probing::ProbeArguments),
     /// Label questions by their best source, or sentences by mastery
-    Label(LabelArguments),
+    Label(labeling::LabelArguments),
     /// Evaluate a policy on questions, or compare several
-    Eval(EvalArguments),
+    Eval(answering::EvalArguments),
     /// Choose a policy's threshold, with a guarantee if you want one
-    Calibrate(CalibrateArguments),
+    Calibrate(calibrating::CalibrateArguments),
     /// Train a router, a pruner or a language model
-    Train(TrainArguments),
+    Train(training::TrainArguments),
     /// Build and edit the datastore of a model that chooses its source
-    Datastore(DatastoreArguments),
+    Datastore(datastore::DatastoreArguments),
     /// Fetch, list, check and export models
-    Model(ModelArguments),
+    Model(model::ModelArguments),
     /// Inspect, check and change a corpus
-    Corpus(CorpusArguments),
+    Corpus(corpus::CorpusArguments),
     /// Prune what the model already knows from a corpus
-    Prune(PruneArguments),
+    Prune(pruning::PruneArguments),
     /// Show what is installed, cached and reachable
     Doctor(DoctorArguments),
     /// Generate a world, and measure exactly what a model knows of it
     #[command(hide = true)]
-    World(WorldArguments),
+    World(world::WorldArguments),
     /// Print shell completions
     #[command(hide = true)]
     Completions(CompletionsArguments),

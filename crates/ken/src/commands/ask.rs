@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use ken_answer::{Answer, AnswerError, Event, Pipeline};
 use ken_route::Source;
 
-use crate::arguments::AskArguments;
+use crate::arguments::answering::AskArguments;
 use crate::failure::{self, Failure, Result};
 use crate::interrupt;
 use crate::output;

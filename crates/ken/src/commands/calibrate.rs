@@ -11,7 +11,7 @@ use ken_study::{
 };
 use serde_json::json;
 
-use crate::arguments::CalibrateArguments;
+use crate::arguments::calibrating::CalibrateArguments;
 use crate::failure::Result;
 use crate::output;
 use crate::progress::counting;
@@ -101,7 +101,7 @@ fn by_router(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Optio
 fn by_choice(records: &[ProbeRecord], session: &Session<'_>) -> Result<Vec<Option<f64>>> {
     let settings = session.settings;
     let policy = Policy::measured(Signal::SELF_ROUTE);
-    let pipeline = session.setup().pipeline_for(false, &[policy])?;
+    let pipeline = session.setup().pipeline_for(None, false, &[policy])?;
     let folder = match &settings.adapter {
         Some(adapter) => adapter.clone(),
         None => session.setup().fetched(&settings.model)?,

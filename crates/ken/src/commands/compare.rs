@@ -7,7 +7,7 @@ use ken_answer::Policy;
 use ken_study::compare::{Comparison, ComparisonWork, Difference, untimed};
 use ken_study::{ProbeRecord, Question, check_sampling, read_results, read_settings};
 
-use crate::arguments::EvalArguments;
+use crate::arguments::answering::EvalArguments;
 use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
@@ -47,7 +47,7 @@ pub(crate) fn run(
         }
         None => Vec::new(),
     };
-    let mut pipeline = session.setup().pipeline_for(true, policies)?;
+    let mut pipeline = session.setup().pipeline_for(None, true, policies)?;
     let folder = records::out(arguments.out.as_ref(), &arguments.questions, "policies");
     let name = arguments.questions.file_name().unwrap_or_default();
     let work = ComparisonWork {

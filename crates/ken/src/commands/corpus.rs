@@ -12,7 +12,7 @@ use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use crate::arguments::CorpusVerb;
+use crate::arguments::corpus::CorpusVerb;
 use crate::commands::corpus_info::show_info;
 use crate::commands::push;
 use crate::failure::{Context, Failure, Reported, Result};

@@ -11,7 +11,7 @@ use ken_study::learn::datastore::{EntryChanges, GivenEntry, MakeError, read_entr
 use ken_study::{SourceRecord, make_datastore, place_in_split, read_results};
 use serde_json::json;
 
-use crate::arguments::{DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb};
+use crate::arguments::datastore::{DatastoreListArguments, DatastoreMakeArguments, DatastoreVerb};
 use crate::failure::{Context, Failure, Result};
 use crate::output;
 use crate::progress::counting;

@@ -16,7 +16,7 @@ use ken_route::Source;
 use ken_study::Question;
 use serde::Serialize;
 
-use crate::arguments::DemoArguments;
+use crate::arguments::answering::DemoArguments;
 use crate::failure::{Context, Failure, Result};
 use crate::output;
 use crate::progress::{Display, Unit};

@@ -5,7 +5,7 @@ use std::path::Path;
 use ken_study::{Summary, evaluate_pipeline, is_held_out, read_questions, summarize};
 use serde::Serialize;
 
-use crate::arguments::EvalArguments;
+use crate::arguments::answering::EvalArguments;
 use crate::commands::compare;
 use crate::commands::records;
 use crate::failure::{Failure, Result};

@@ -11,7 +11,8 @@ use ken_study::training_examples::{
 };
 use serde_json::{Value, json};
 
-use crate::arguments::{ModelExportArguments, TrainVerb};
+use crate::arguments::model::ModelExportArguments;
+use crate::arguments::training::TrainVerb;
 use crate::commands::train;
 use crate::failure::{Failure, Result};
 use crate::output;

@@ -6,7 +6,7 @@ use ken_documents::{Budget, ReadError, ReadOptions, read_documents_with};
 use ken_ingest::{Ingest, Report, ingest};
 use serde_json::json;
 
-use crate::arguments::IngestArguments;
+use crate::arguments::corpus::IngestArguments;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::Display;

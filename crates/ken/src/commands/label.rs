@@ -10,7 +10,7 @@ use ken_study::{
     with_ending,
 };
 
-use crate::arguments::SourcesArguments;
+use crate::arguments::labeling::SourcesArguments;
 use crate::commands::records;
 use crate::failure::Result;
 use crate::output::{self, share};

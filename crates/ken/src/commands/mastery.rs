@@ -10,7 +10,7 @@ use ken_study::{
     mastery_of_probed, read_questions, read_results, sample_sentences, summarize_mastery,
 };
 
-use crate::arguments::MasteryArguments;
+use crate::arguments::labeling::MasteryArguments;
 use crate::commands::records;
 use crate::failure::{Failure, Result};
 use crate::output;

@@ -13,7 +13,7 @@ use ken_hub::{
 use serde::Serialize;
 use serde_json::json;
 
-use crate::arguments::PlainModelVerb;
+use crate::arguments::model::PlainModelVerb;
 use crate::commands::score;
 use crate::failure::{self, Context, Failure, Result};
 use crate::output;

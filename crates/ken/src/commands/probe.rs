@@ -10,7 +10,7 @@ use ken_probe::{Grouping, SampleOptions};
 use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{Probe, ProbeSummary, probe, summarize_probe};
 
-use crate::arguments::ProbeArguments;
+use crate::arguments::probing::ProbeArguments;
 use crate::commands::records;
 use crate::failure::Result;
 use crate::output::{self, share};
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
     let questions = records::questions(&arguments.questions, arguments.limit, session.settings)?;
     let pipeline = session
         .setup()
-        .pipeline_for(session.settings.corpus.is_some(), &[])?;
+        .pipeline_for(None, session.settings.corpus.is_some(), &[])?;
     let judge = judge(arguments, session)?;
     let judge = judge.as_deref().unwrap_or(pipeline.model());
     let own_embedder = embedder(arguments, &pipeline, session)?;

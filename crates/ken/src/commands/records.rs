@@ -31,10 +31,8 @@ pub(crate) fn sampled(
     limit: Option<NonZeroUsize>,
     settings: &Settings,
 ) -> Vec<Question> {
-    match limit {
-        Some(limit) => sample(questions, limit.get(), settings.seed),
-        None => questions,
-    }
+    let limit = limit.map_or(usize::MAX, NonZeroUsize::get);
+    sample(questions, limit, settings.seed)
 }
 
 /// Where results go: to what was named, or to the default.

@@ -4,7 +4,7 @@
 use ken_answer::SearchResult;
 use serde_json::json;
 
-use crate::arguments::SearchArguments;
+use crate::arguments::corpus::SearchArguments;
 use crate::failure::{Failure, Result};
 use crate::interrupt;
 use crate::output;

@@ -216,29 +216,24 @@ pub(crate) fn report(failure: &Failure, json: bool) -> ExitCode {
 /// Shows what clap says: help and version on stdout, a usage error on stderr; or, in its place, what
 /// is written now where an old name was.
 pub(crate) fn report_usage(error: &clap::Error, renamed: Option<String>, json: bool) -> ExitCode {
+    let refuse = |message, hint| {
+        let kind = "usage".to_owned();
+        let shown = Shown {
+            kind,
+            message,
+            hint,
+        };
+        show(&shown, json);
+        ExitCode::from(USAGE)
+    };
     if let Some(message) = renamed {
-        show(
-            &Shown {
-                kind: "usage".to_owned(),
-                message,
-                hint: None,
-            },
-            json,
-        );
-        return ExitCode::from(USAGE);
+        return refuse(message, None);
     }
     let rendered = error.render().to_string();
     let text = without_passwords(&rendered);
     if error.use_stderr() && json {
-        show(
-            &Shown {
-                kind: "usage".to_owned(),
-                message: usage_message(&text),
-                hint: Some("`ken --help` shows the verbs, `ken VERB --help` the flags".to_owned()),
-            },
-            json,
-        );
-        return ExitCode::from(USAGE);
+        let hint = "`ken --help` shows the verbs, `ken VERB --help` the flags".to_owned();
+        return refuse(usage_message(&text), Some(hint));
     }
     // A reader that went away while help was printed needs no message.
     let _ = match text == rendered {

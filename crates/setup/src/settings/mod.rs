@@ -20,7 +20,7 @@ pub use define::Setting;
 pub use keys::{KeySource, Keys};
 pub use source::CorpusSource;
 pub use table::{Key, Settings};
-pub use values::{Bytes, Temperature, count, seed};
+pub use values::{Bytes, count, seed};
 
 use crate::error::SetupError;
 use table::SETTINGS;

@@ -18,7 +18,7 @@ use super::address::CorpusAddress;
 use super::define::{Setting, settings};
 use super::keys::Keys;
 use super::source::CorpusSource;
-use super::values::{Bytes, Temperature, Value};
+use super::values::{Bytes, Value};
 use crate::error::SetupError;
 
 settings! {
@@ -135,7 +135,7 @@ settings! {
     sources: Vec<CorpusSource>, "[NAME=]DIR", only_flag "corpora";
 
     /// Sampling temperature; 0 is greedy
-    temperature: Temperature, "T" = "0";
+    temperature: f64, "T" = "0";
 
     /// Number of threads
     threads: Option<NonZeroUsize>, "N" = "one per core";

@@ -1,7 +1,6 @@
 //! How values of settings are read, and the types of value that no other crate has.
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -102,6 +101,7 @@ read_by!(
     NonZeroUsize: count,
     usize: |text| count(text).map(NonZeroUsize::get),
     u64: seed,
+    f64: temperature,
     Bytes: parsed,
     Cut: parsed,
     Device: parsed,
@@ -113,7 +113,6 @@ read_by!(
     Rerank: parsed,
     Segmentation: parsed,
     String: parsed,
-    Temperature: parsed,
 );
 
 impl Value for bool {
@@ -151,6 +150,14 @@ pub fn seed(text: &str) -> Result<u64, String> {
         .map_err(|_| "a seed is a whole number from 0 up".to_owned())
 }
 
+/// Reads the temperature of sampling: finite and not negative; 0 is greedy.
+fn temperature(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("a temperature is a number from 0 up".to_owned()),
+    }
+}
+
 /// A number of bytes, at least 1; a suffix K, M or G multiplies it by 1024 once, twice or three times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Bytes(pub u64);
@@ -174,35 +181,6 @@ impl FromStr for Bytes {
             .ok_or_else(|| {
                 "it must be a number of bytes, at least 1, such as 500K, 64M or 2G".to_owned()
             })
-    }
-}
-
-/// The temperature of sampling: 0 is greedy. Finite and not negative.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Temperature(f64);
-
-impl Temperature {
-    /// The number.
-    #[must_use]
-    pub fn get(self) -> f64 {
-        self.0
-    }
-}
-
-impl fmt::Display for Temperature {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
-    }
-}
-
-impl FromStr for Temperature {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.parse::<f64>() {
-            Ok(value) if value.is_finite() && value >= 0.0 => Ok(Self(value)),
-            _ => Err("a temperature is a number from 0 up".to_owned()),
-        }
     }
 }
 
@@ -253,9 +231,9 @@ mod tests {
 
     #[test]
     fn a_temperature_is_a_number_from_zero_up() {
-        assert_eq!("0.7".parse::<Temperature>().unwrap().get(), 0.7);
+        assert_eq!(temperature("0.7"), Ok(0.7));
         for bad in ["-1", "nan", "inf", "warm", ""] {
-            assert!(bad.parse::<Temperature>().is_err(), "{bad}");
+            assert!(temperature(bad).is_err(), "{bad}");
         }
     }
 }

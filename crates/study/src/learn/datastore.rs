@@ -209,7 +209,6 @@ fn states(
 ) -> Result<Vec<Vec<f32>>, MakeError> {
     datastore.check(model.fingerprint())?;
     let layer = datastore.keyed_by().layer;
-    let progress = &mut |done| progress(done, entries.len());
     let states = in_memory(entries, BATCH, progress, cancel, |batch| {
         let prompts = batch
             .iter()

@@ -32,7 +32,6 @@ pub fn question_vectors(
     progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Vec<Vec<f32>>, LearnError> {
-    let progress = &mut |done| progress(done, questions.len());
     let vectors = in_memory(questions, BATCH, progress, cancel, |batch| {
         represent(by, batch)
     })?;
@@ -187,7 +186,6 @@ fn scores(
     let new: Vec<usize> = (0..records.len())
         .filter(|&at| is_new(&records[at]))
         .collect();
-    let progress = &mut |done| progress(done, new.len());
     let found = in_memory(&new, BATCH, progress, cancel, |batch| {
         let questions = batch.iter().map(|&at| records[at].question.as_str());
         score(&questions.collect::<Vec<_>>())

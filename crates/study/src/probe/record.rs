@@ -220,6 +220,23 @@ impl ProbeRecord {
     }
 }
 
+#[cfg(test)]
+impl ProbeRecord {
+    /// That of a question about which nothing was measured.
+    pub(crate) fn blank() -> Self {
+        let question =
+            serde_json::json!({"id": "q", "question": "Who?", "golden_answers": ["Ilka"]});
+        let question: Question = serde_json::from_value(question).unwrap();
+        let fingerprint = Fingerprints {
+            model: "m".to_owned(),
+            corpus: None,
+            prompt: "p".to_owned(),
+        };
+        let nothing = Conditions::default();
+        Self::new(&question, Given::default(), &nothing, fingerprint)
+    }
+}
+
 fn effect(indicator: Conditions<Option<f64>>) -> Option<Effect> {
     Some(Effect::between(indicator.from_self?, indicator.corpus?))
 }

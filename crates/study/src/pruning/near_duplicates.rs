@@ -33,7 +33,7 @@ struct Pair {
 pub(super) fn by_similarity(
     work: Work<'_>,
     mut all: Vec<Scored>,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
     let stored = StoredVectors::open(work.corpus())?;

@@ -97,8 +97,7 @@ impl PrunePlan {
             index: &index,
             candidates: &candidates,
         };
-        let total = candidates.total();
-        let scored = scored(method, work, &mut |done| progress(done, total), cancel)?;
+        let scored = scored(method, work, progress, cancel)?;
         let mut scored = scored.ok_or(PruningError::Stopped)?;
         let mut most = scored.len();
         if let Some(labels) = &basis.labels

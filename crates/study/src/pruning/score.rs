@@ -57,7 +57,7 @@ impl Method<'_> {
     }
 }
 
-/// Scores every candidate: the larger, the sooner it is to go. `progress` is given how many are done;
+/// Scores every candidate: the larger, the sooner it is to go. `progress` is given how many are done, and all;
 /// `None` where `cancel` was raised before the last. Sixteen bytes a passage are held, and no vectors.
 ///
 /// # Errors
@@ -65,7 +65,7 @@ impl Method<'_> {
 pub fn scored(
     method: Method<'_>,
     work: Work<'_>,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
     let all = work.unscored();
@@ -125,7 +125,7 @@ fn read(
     vectors: &PassageVectors<'_>,
     corpus: &Corpus,
     all: Vec<Scored>,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
     let scores = in_memory(&all, READ_TOGETHER, progress, cancel, |batch| {
@@ -168,7 +168,7 @@ fn check(head: &Head, corpus: &Corpus) -> Result<(), PruningError> {
 fn in_batches(
     all: Vec<Scored>,
     score: &(dyn Fn(&Scored, &mut RowBuffer) -> Result<f32, IndexError> + Sync),
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
 ) -> Result<Option<Vec<Scored>>, PruningError> {
     let scores = in_memory(&all, BATCH, progress, cancel, |batch| {

@@ -283,29 +283,29 @@ fn keep_each<L: RunRecord>(
 }
 
 /// Does `work` on one batch of items after another and concatenates the results, for work that keeps
-/// nothing when it stops. `progress` is given the number of items done. `None` where it was cancelled.
+/// nothing when it stops. `progress` is given how many items are done, and all. `None` where it was cancelled.
 ///
 /// # Errors
 /// The first failure.
 pub fn in_memory<T, R, E>(
     items: &[T],
     batch: usize,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(usize, usize),
     cancel: &AtomicBool,
     mut work: impl FnMut(&[T]) -> Result<Vec<R>, E>,
 ) -> Result<Option<Vec<R>>, E> {
     let mut done = Vec::with_capacity(items.len());
-    progress(0);
-    for items in items.chunks(batch.max(1)) {
+    progress(0, items.len());
+    for batch in items.chunks(batch.max(1)) {
         if cancel.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        match work(items) {
+        match work(batch) {
             // A model that is stopped from outside fails.
             Err(_) if cancel.load(Ordering::Relaxed) => return Ok(None),
             found => done.extend(found?),
         }
-        progress(done.len());
+        progress(done.len(), items.len());
     }
     Ok(Some(done))
 }

@@ -166,19 +166,17 @@ fn evidence(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::probe::Conditions;
 
     fn record(confidence: &f64) -> ProbeRecord {
-        let none = json!({"self": null, "corpus": null, "masked": null});
-        let record = json!({
-            "id": confidence.to_string(), "question": format!("who is {confidence}"),
-            "golden_answers": ["Ann"], "confidence": {"self": confidence, "corpus": null, "masked": null},
-            "certainty": none, "effect": {"confidence": null, "certainty": null}, "likeliest": none,
-            "judgment": null, "eigenscore": null, "samples": none, "evidence": [], "masked_places": 0,
-            "unjudged": null, "error": null,
-            "fingerprint": {"model": "m", "corpus": null, "prompt": "p"},
-        });
-        serde_json::from_value(record).unwrap()
+        ProbeRecord {
+            question: format!("who is {confidence}"),
+            confidence: Conditions {
+                from_self: Some(*confidence),
+                ..Conditions::default()
+            },
+            ..ProbeRecord::blank()
+        }
     }
 
     fn taught(confidences: &[f64], labels: Labels) -> Result<Vec<(String, f32)>, ExamplesError> {

@@ -8,7 +8,7 @@ use ken_study::{MasteryRecord, read_results};
 
 use std::path::Path;
 
-use crate::arguments::{PruneBasis, PruneMethod};
+use crate::arguments::pruning::{PruneBasis, PruneMethod};
 use crate::failure::{Failure, Result};
 use crate::progress::counting;
 use crate::session::Session;

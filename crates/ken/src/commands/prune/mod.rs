@@ -16,7 +16,7 @@ use ken_study::pruning::{
 };
 use serde_json::json;
 
-use crate::arguments::{PruneApplyArguments, PruneBasis, PruneVerb};
+use crate::arguments::pruning::{PruneApplyArguments, PruneBasis, PruneVerb};
 use crate::commands::corpus_info::show_info;
 use crate::commands::records;
 use crate::failure::{Failure, Result};

@@ -14,7 +14,7 @@ use ken_study::{PruningError, Question, Summary, evaluate_pipeline, summarize};
 use serde_json::json;
 
 use super::{basis, questions};
-use crate::arguments::PruneReportArguments;
+use crate::arguments::pruning::PruneReportArguments;
 use crate::commands::records;
 use crate::failure::Result;
 use crate::output;

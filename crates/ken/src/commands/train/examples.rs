@@ -3,7 +3,7 @@
 use ken_study::tuning::{Curriculum, read_examples};
 
 use super::fit::{fit, tuning};
-use crate::arguments::TrainExamplesArguments;
+use crate::arguments::tuning::TrainExamplesArguments;
 use crate::failure::Result;
 use crate::session::Session;
 

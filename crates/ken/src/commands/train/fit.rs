@@ -7,7 +7,7 @@ use ken_model::decoder::Checkpoint;
 use ken_study::tuning::{Curriculum, FineTuning, TuneReport, fine_tune};
 use ken_train::{LoraSettings, Progress, Schedule, TrainSettings};
 
-use crate::arguments::TuningFlags;
+use crate::arguments::tuning::TuningFlags;
 use crate::failure::{Failure, Result};
 use crate::output;
 use crate::progress::{Display, Unit};

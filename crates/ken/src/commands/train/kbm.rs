@@ -4,7 +4,7 @@ use ken_study::tuning::{Split, TaughtBoundary, boundary_curriculum, taught_bound
 use ken_study::{AssessorExampleOptions, Labels, read_results};
 
 use super::fit::{fit, tuning};
-use crate::arguments::{KbmExampleFlags, TrainKbmArguments};
+use crate::arguments::tuning::{KbmExampleFlags, TrainKbmArguments};
 use crate::failure::Result;
 use crate::session::Session;
 

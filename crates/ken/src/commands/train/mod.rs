@@ -15,7 +15,7 @@ use ken_setup::Settings;
 use ken_study::LearnOptions;
 use ken_train::heads::{HeadOptions, Watch};
 
-use crate::arguments::{HeadFlags, TrainVerb};
+use crate::arguments::training::{HeadFlags, TrainVerb};
 use crate::commands::export;
 use crate::failure::Result;
 use crate::output;

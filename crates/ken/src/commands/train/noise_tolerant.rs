@@ -4,7 +4,7 @@ use ken_study::tuning::{Split, known_questions, noise_tolerant_curriculum, split
 use ken_study::{NoiseTolerant, Question, TrainingExample, noise_tolerant, read_results};
 
 use super::fit::{fit, tuning};
-use crate::arguments::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
+use crate::arguments::tuning::{NoiseTolerantFlags, TrainNoiseTolerantArguments};
 use crate::commands::records;
 use crate::failure::Result;
 use crate::progress::Display;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::vectors::{looks_at, losses};
 use super::{learning, options, with_interval};
-use crate::arguments::{PassageSource, TrainPrunerArguments};
+use crate::arguments::training::{PassageSource, TrainPrunerArguments};
 use crate::failure::Result;
 use crate::output::{self, share};
 use crate::session::Session;

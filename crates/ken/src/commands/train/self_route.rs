@@ -9,7 +9,7 @@ use ken_study::tuning::{
 use ken_study::{RoutingStage, read_results};
 
 use super::fit::{fit, tuning};
-use crate::arguments::{SelfRouteExampleFlags, TrainSelfRouteArguments};
+use crate::arguments::tuning::{SelfRouteExampleFlags, TrainSelfRouteArguments};
 use crate::failure::Result;
 use crate::session::Session;
 

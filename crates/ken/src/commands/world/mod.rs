@@ -11,7 +11,7 @@ use ken_world::{
 };
 use serde_json::json;
 
-use crate::arguments::{MemberFlags, WorldMakeArguments, WorldTruthArguments, WorldVerb};
+use crate::arguments::world::{MemberFlags, WorldMakeArguments, WorldTruthArguments, WorldVerb};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::progress::Display;

@@ -6,7 +6,7 @@ use ken_train::History;
 use ken_world::{WorldTraining, read_world, train_member};
 use serde_json::json;
 
-use crate::arguments::WorldTrainArguments;
+use crate::arguments::world::WorldTrainArguments;
 use crate::commands::train::drawn;
 use crate::failure::Result;
 use crate::output;
