@@ -72,17 +72,6 @@ impl<'a> DrawRequest<'a> {
         }
     }
 
-    /// One random sample at temperature 1; the same seed gives the same one.
-    #[must_use]
-    pub fn sample(prompt: &'a Prompt, max_tokens: usize, seed: u64) -> Self {
-        let options = SampleOptions {
-            samples: 1,
-            temperature: 1.0,
-            max_tokens,
-        };
-        Self::for_samples(prompt, options, seed)
-    }
-
     /// Random samples; the same seed gives the same ones.
     #[must_use]
     pub fn for_samples(prompt: &'a Prompt, options: SampleOptions, seed: u64) -> Self {

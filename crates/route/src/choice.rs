@@ -78,23 +78,25 @@ impl<S: Score> Policy<S> {
             }
             Self::Oracle => return Err(CannotChoose::NoGoldenAnswers),
             Self::Measured {
-                threshold: None, ..
-            } => return Err(self.without_threshold()),
+                signal,
+                threshold: None,
+                double,
+            } => {
+                // Thresholds apply before there is evidence to judge again with.
+                let (once, double) = (signal.name(), if double { DOUBLE } else { "" });
+                return Err(CannotChoose::NoThreshold {
+                    policy: self.to_string(),
+                    remedy: remedy!(
+                        "write `{once}@THRESHOLD{double}`; <Calibrate {once}> finds one"
+                    ),
+                });
+            }
         };
         let source = match retrieves {
             true => Source::Corpus,
             false => Source::SelfKnowledge,
         };
         Ok(Choice { source, reason })
-    }
-
-    fn without_threshold(self) -> CannotChoose {
-        let once = self.judging_once();
-        let double = if self.judges_twice() { DOUBLE } else { "" };
-        CannotChoose::NoThreshold {
-            policy: self.to_string(),
-            remedy: remedy!("write `{once}@THRESHOLD{double}`; <Calibrate {once}> finds one"),
-        }
     }
 
     /// The error of a policy whose signal is missing.

@@ -60,22 +60,6 @@ impl<S: Score> Policy<S> {
     pub fn judges_twice(self) -> bool {
         matches!(self, Self::Measured { double: true, .. })
     }
-
-    /// The same without double judgment. Calibration uses it, since thresholds apply before there is
-    /// evidence.
-    #[must_use]
-    pub fn judging_once(self) -> Self {
-        match self {
-            Self::Measured {
-                signal, threshold, ..
-            } => Self::Measured {
-                signal,
-                threshold,
-                double: false,
-            },
-            other => other,
-        }
-    }
 }
 
 /// `always`, `never`, `oracle`, `random:P`, or a signal's name, `@` and the threshold where there is

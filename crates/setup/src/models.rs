@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ken_hub::{ModelCache, ModelReference};
-use ken_language::Embedder;
-use ken_language::LanguageModel;
+use ken_language::{Embedder, LanguageModel};
 use ken_model::decoder::{Checkpoint, Decoder, LoadOptions};
 use ken_model::encoder::Encoder;
 use ken_model::remote::{Endpoint, RemoteEmbedder, RemoteModel};

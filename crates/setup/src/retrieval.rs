@@ -6,8 +6,7 @@ use ken_answer::{BackEnd, Rerank, Reranker, Reranking, Retriever};
 use ken_corpus::{Active, Corpus};
 use ken_hub::{HubError, ModelReference};
 use ken_index::Index;
-use ken_language::Embedder;
-use ken_language::LanguageModel;
+use ken_language::{Embedder, LanguageModel};
 use ken_milvus::{Collection, MilvusAddress, Token};
 use ken_model::encoder::CrossEncoder;
 

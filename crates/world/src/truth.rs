@@ -49,13 +49,6 @@ pub struct Probabilities {
     pub former: Option<f64>,
 }
 
-/// The prompts of a question, each with the completion that is scored.
-struct Scored {
-    prompts: Vec<(Prompt, String)>,
-    has_evidence: bool,
-    has_former: bool,
-}
-
 /// Measures what a model knows of questions of a world. `progress` gets the number of questions done;
 /// `cancel` is checked before each batch.
 ///
@@ -83,16 +76,12 @@ pub fn measure_truth(
         if cancel.load(Ordering::Relaxed) {
             break;
         }
-        let scored: Vec<Scored> = questions
+        let scored = |question| scored(world, &in_corpus, question);
+        let scored: Vec<(Prompt, String)> = questions.iter().flat_map(scored).collect();
+        let continuations = scored.iter().map(|(_, answer)| [answer.as_str()]);
+        let continuations: Vec<[&str; 1]> = continuations.collect();
+        let requests: Vec<ScoreRequest<'_, Prompt>> = scored
             .iter()
-            .map(|question| scored(world, &in_corpus, question))
-            .collect();
-        let continuations: Vec<[&str; 1]> = scored
-            .iter()
-            .flat_map(|scored| scored.prompts.iter().map(|(_, answer)| [answer.as_str()]))
-            .collect();
-        let prompts = scored.iter().flat_map(|scored| &scored.prompts);
-        let requests: Vec<ScoreRequest<'_, Prompt>> = prompts
             .zip(&continuations)
             .map(|((prompt, _), continuations)| ScoreRequest {
                 prompt,
@@ -105,7 +94,8 @@ pub fn measure_truth(
                 .first()
                 .map_or(0.0, |score: &Score| score.sum().exp())
         });
-        for (question, scored) in questions.iter().zip(&scored) {
+        for question in questions {
+            let truth = &question.metadata;
             let mut next = || probabilities.next().unwrap_or_default();
             records.push(TruthRecord {
                 id: question.id.clone(),
@@ -114,10 +104,10 @@ pub fn measure_truth(
                 probability: Probabilities {
                     from_self: next(),
                     stranger: next(),
-                    evidence: scored.has_evidence.then(&mut next),
-                    former: scored.has_former.then(&mut next),
+                    evidence: (!truth.documents.is_empty()).then(&mut next),
+                    former: truth.former.as_ref().map(|_| next()),
                 },
-                metadata: question.metadata.clone(),
+                metadata: truth.clone(),
             });
         }
         progress(records.len());
@@ -125,9 +115,13 @@ pub fn measure_truth(
     Ok(records)
 }
 
-/// Its prompts in the order of the probabilities: from memory, with a stranger's document, with
-/// evidence, the former answer.
-fn scored(world: &World, in_corpus: &[&Subject], question: &WorldQuestion) -> Scored {
+/// The prompts of a question, each with the completion that is scored: from memory, with a stranger's
+/// document, with the documents that give the answer, and of the former answer, where there are any.
+fn scored(
+    world: &World,
+    in_corpus: &[&Subject],
+    question: &WorldQuestion,
+) -> Vec<(Prompt, String)> {
     let truth = &question.metadata;
     let question_prompt = QuestionPrompt {
         question: &question.question,
@@ -155,18 +149,13 @@ fn scored(world: &World, in_corpus: &[&Subject], question: &WorldQuestion) -> Sc
         Some(passage(subject))
     });
     let documents: Vec<Passage> = documents.collect();
-    let has_evidence = !documents.is_empty();
-    if has_evidence {
+    if !documents.is_empty() {
         prompts.push((prompt_of(question_prompt, &documents), answer));
     }
     if let Some(former) = &truth.former {
         prompts.push((from_memory, completion(former)));
     }
-    Scored {
-        prompts,
-        has_evidence,
-        has_former: truth.former.is_some(),
-    }
+    prompts
 }
 
 /// Another subject of the same kind whose document does not give the answer, drawn by the question.

@@ -1,5 +1,6 @@
 //! The table of what a model knows of a world: mean probabilities by exposure and by kind of question.
 
+use ken_study::statistics::mean;
 use serde::Serialize;
 
 use crate::questions::QuestionKind;
@@ -77,7 +78,7 @@ fn row(
     let own: Vec<&TruthRecord> = records.iter().filter(|one| belongs(one)).collect();
     let mean_of = |value: &dyn Fn(&TruthRecord) -> Option<f64>| {
         let values: Vec<f64> = own.iter().filter_map(|one| value(one)).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+        mean(&values)
     };
     let from_self = |which: &dyn Fn(&TruthRecord) -> bool| {
         mean_of(&|one| which(one).then_some(one.probability.from_self))

@@ -6,8 +6,7 @@ use ken_study::{Summary, evaluate_pipeline, is_held_out, read_questions, summari
 use serde::Serialize;
 
 use crate::arguments::answering::EvalArguments;
-use crate::commands::compare;
-use crate::commands::records;
+use crate::commands::{compare, records};
 use crate::failure::{Failure, Result};
 use crate::output::{self, share};
 use crate::session::Session;

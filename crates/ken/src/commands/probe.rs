@@ -4,8 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ken_answer::{Pipeline, Retriever};
-use ken_language::Embedder;
-use ken_language::LanguageModel;
+use ken_language::{Embedder, LanguageModel};
 use ken_probe::{Grouping, SampleOptions};
 use ken_study::probe::{Conditions, EffectShares};
 use ken_study::{Probe, ProbeSummary, probe, summarize_probe};

@@ -125,12 +125,6 @@ impl Head {
         self.network.inputs()
     }
 
-    /// The number of hidden units; 0 for a logistic head.
-    #[must_use]
-    pub fn hidden_units(&self) -> usize {
-        self.network.hidden_units()
-    }
-
     /// The prediction for a vector, in `[0, 1]`; `None` for a vector of another length.
     ///
     /// # Shapes

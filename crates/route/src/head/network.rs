@@ -90,15 +90,6 @@ impl Network {
         self.center.len()
     }
 
-    /// The outputs of the first of two layers; 0 for a single layer.
-    #[must_use]
-    pub fn hidden_units(&self) -> usize {
-        match self.layers.as_slice() {
-            [first, _] => first.bias.len(),
-            _ => 0,
-        }
-    }
-
     /// The output for a vector; NaN if the vector is not finite.
     ///
     /// # Shapes

@@ -5,8 +5,7 @@ use std::fmt::Display;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
-use ken_answer::Policy;
-use ken_answer::Rerank;
+use ken_answer::{Policy, Rerank};
 use ken_corpus::{Active, Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::Mode;

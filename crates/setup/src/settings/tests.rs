@@ -1,7 +1,6 @@
 //! Tests of the settings' precedence and messages.
 
-use ken_answer::Policy;
-use ken_answer::Rerank;
+use ken_answer::{Policy, Rerank};
 use ken_corpus::Segmentation;
 use ken_documents::Budget;
 use ken_hub::{DEFAULT_EMBEDDER, DEFAULT_GENERATOR};

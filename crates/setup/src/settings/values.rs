@@ -5,8 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use ken_answer::Policy;
-use ken_answer::Rerank;
+use ken_answer::{Policy, Rerank};
 use ken_corpus::{Cut, Filter, Segmentation};
 use ken_hub::ModelReference;
 use ken_index::Mode;

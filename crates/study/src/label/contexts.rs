@@ -7,9 +7,10 @@ use std::sync::atomic::AtomicBool;
 use ken_answer::prompt::{self, QuestionPrompt};
 use ken_answer::{AnswerError, Retriever, SPARE_TOKENS, VERBALIZED_TOKENS};
 use ken_index::Mode;
-use ken_language::Embedder;
-use ken_language::{LanguageModel, Prompt, Score, ScoreRequest};
-use ken_probe::{DrawRequest, Golden, draw_watched, letter, named, right_choices, seed_of};
+use ken_language::{Embedder, LanguageModel, Prompt, Score, ScoreRequest};
+use ken_probe::{
+    DrawRequest, Golden, SampleOptions, draw_watched, letter, named, right_choices, seed_of,
+};
 
 use super::demonstrations::Demonstrations;
 use super::first::unless;
@@ -178,8 +179,13 @@ impl Labeling<'_> {
         if number == 0 || (is_new && self.model.capabilities().examples) {
             return DrawRequest::greedy(prompt, VERBALIZED_TOKENS);
         }
+        let options = SampleOptions {
+            samples: 1,
+            temperature: 1.0,
+            max_tokens: VERBALIZED_TOKENS,
+        };
         let seed = seed_of(self.seed.wrapping_add(number as u64), id);
-        DrawRequest::sample(prompt, VERBALIZED_TOKENS, seed)
+        DrawRequest::for_samples(prompt, options, seed)
     }
 
     /// Adds the passages that a corpus has for each question.
