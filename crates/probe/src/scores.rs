@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use crate::normalize::{Rules, normalize};
 
 /// The scores of one answer. `exact_match` implies `f1 == 1.0` and `contains`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Scores {
     /// The answer equals a gold answer after normalization.
     pub exact_match: bool,
@@ -31,11 +31,7 @@ pub fn score(prediction: &str, golds: &[String]) -> Scores {
         if gold.is_empty() {
             continue;
         }
-        let so_far = best.unwrap_or(Scores {
-            exact_match: false,
-            f1: 0.0,
-            contains: false,
-        });
+        let so_far = best.unwrap_or_default();
         best = Some(Scores {
             exact_match: so_far.exact_match || prediction == gold,
             f1: so_far.f1.max(token_f1(prediction, &gold)),

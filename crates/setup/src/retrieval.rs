@@ -7,7 +7,7 @@ use ken_corpus::{Active, Corpus};
 use ken_hub::{HubError, ModelReference};
 use ken_index::Index;
 use ken_language::{Embedder, LanguageModel};
-use ken_milvus::{Collection, MilvusAddress, Token};
+use ken_milvus::{Collection, MilvusAddress};
 use ken_model::encoder::CrossEncoder;
 
 use crate::error::SetupError;
@@ -105,14 +105,6 @@ impl Setup<'_> {
     ) -> Result<Collection, SetupError> {
         let token = self.milvus_token(address)?;
         Ok(Collection::open(address, token.as_ref(), active)?)
-    }
-
-    /// The token that a Milvus server gets.
-    ///
-    /// # Errors
-    /// A variable that is not set.
-    pub fn milvus_token(&self, address: &MilvusAddress) -> Result<Option<Token>, SetupError> {
-        trust::milvus_token(address, self.settings)
     }
 
     /// The embedder from where the corpus says that it is, if that may be followed.

@@ -10,6 +10,7 @@ use ken_milvus::{MilvusAddress, Token};
 use ken_model::remote::{ApiKey, origin};
 
 use crate::error::SetupError;
+use crate::fetch::Setup;
 use crate::settings::{KeySource, Settings};
 
 type Result<T> = std::result::Result<T, SetupError>;
@@ -31,16 +32,17 @@ pub(crate) fn key_of(url: &str, named_by: NamedBy, settings: &Settings) -> Resul
     Ok(key.map(|key| key.allowed_in_plain_text(settings.allow_plaintext_keys)))
 }
 
-/// The token that a Milvus server gets. Only a person names one.
-pub(crate) fn milvus_token(address: &MilvusAddress, settings: &Settings) -> Result<Option<Token>> {
-    let token = secret(
-        &address.origin(),
-        "KEN_MILVUS_TOKEN",
-        NamedBy::Person,
-        settings,
-    )?;
-    let allowed = settings.allow_plaintext_keys;
-    Ok(token.map(|token| Token::new(&token).allowed_in_plain_text(allowed)))
+impl Setup<'_> {
+    /// The token that a Milvus server gets. Only a person names one.
+    ///
+    /// # Errors
+    /// A variable that is not set.
+    pub fn milvus_token(&self, address: &MilvusAddress) -> Result<Option<Token>> {
+        let (origin, person) = (address.origin(), NamedBy::Person);
+        let token = secret(&origin, "KEN_MILVUS_TOKEN", person, self.settings)?;
+        let allowed = self.settings.allow_plaintext_keys;
+        Ok(token.map(|token| Token::new(&token).allowed_in_plain_text(allowed)))
+    }
 }
 
 fn secret(

@@ -265,7 +265,7 @@ mod tests {
                 from_self: Some(samples.collect()),
                 ..Conditions::default()
             },
-            ..ProbeRecord::blank()
+            ..ProbeRecord::default()
         }
     }
 

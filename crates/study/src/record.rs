@@ -13,7 +13,7 @@ use crate::dataset::Question;
 use crate::run::record_of_question;
 
 /// The line kept for one question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The question's id.
     pub id: String,
@@ -106,20 +106,9 @@ impl Record {
             id: question.id.clone(),
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
-            answer: String::new(),
             policy,
-            route: None,
-            error: None,
-            em: false,
-            f1: 0.0,
-            contains: false,
-            retrieved: Vec::new(),
             gold_passage: question.gold_passage().map(str::to_owned),
-            gold_rank: None,
-            gold_covered: None,
-            calls: Calls::default(),
-            tokens: Tokens::default(),
-            timing_ms: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

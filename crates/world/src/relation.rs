@@ -27,19 +27,6 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::Birthplace,
-        Self::BirthYear,
-        Self::Trade,
-        Self::Employer,
-        Self::Spouse,
-        Self::Book,
-        Self::Author,
-        Self::BookYear,
-        Self::Region,
-    ];
-
     /// As it is called in files.
     #[must_use]
     pub fn name(self) -> &'static str {

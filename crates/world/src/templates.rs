@@ -165,12 +165,21 @@ pub(crate) fn fill(template: &str, subject: &str, value: &str) -> String {
     template.replace("{s}", subject).replace("{v}", value)
 }
 
+/// Every template of a sentence and of a question; some of them twice.
+pub(crate) fn templates() -> impl Iterator<Item = &'static str> {
+    let each = Query::ALL.into_iter();
+    each.flat_map(|query| {
+        sentences(query.last())
+            .iter()
+            .chain(questions(query))
+            .copied()
+    })
+}
+
 /// Every word of the sentences and questions, in lower case.
 pub(crate) fn words() -> Vec<String> {
-    let sentences = Relation::ALL.iter().flat_map(|one| sentences(*one).iter());
-    let questions = Query::ALL.iter().flat_map(|one| questions(*one).iter());
-    let texts = sentences.chain(questions).chain(TRADES.iter());
     let letters = |letter: char| !letter.is_ascii_alphabetic();
+    let texts = templates().chain(TRADES.iter().copied());
     let words = texts.flat_map(|text| text.split(letters));
     words.map(str::to_lowercase).collect()
 }

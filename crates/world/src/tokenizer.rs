@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::query::Query;
-use crate::relation::Relation;
-use crate::templates::{TRADES, YEARS, questions, sentences};
+use crate::templates::{TRADES, YEARS, fill, templates};
 use crate::world::World;
 
 /// Begins and ends every text; the first token.
@@ -37,15 +35,9 @@ fn words(world: &World) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut add = |text: &str| words.extend(words_of(text).into_iter().map(str::to_owned));
     PROMPTS.into_iter().for_each(&mut add);
-    for relation in Relation::ALL {
-        for template in sentences(relation) {
-            add(&format!(" {}", without_fields(template)));
-        }
-    }
-    for query in Query::ALL {
-        for template in questions(query) {
-            add(&format!(" {}", without_fields(template)));
-        }
+    for template in templates() {
+        // "A" is a word anyway.
+        add(&format!(" {}", fill(template, "A", "A")));
     }
     let years = YEARS.map(|year| year.to_string());
     let years: Vec<String> = years.collect();
@@ -54,11 +46,6 @@ fn words(world: &World) -> BTreeSet<String> {
         add(&format!(" {word}"));
     }
     words
-}
-
-fn without_fields(template: &str) -> String {
-    // "A" is a word anyway.
-    template.replace("{s}", "A").replace("{v}", "A")
 }
 
 /// The `tokenizer.json` of a world, and its number of tokens.

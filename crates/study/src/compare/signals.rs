@@ -17,7 +17,7 @@ use crate::results::{Line, ResultsFile};
 use crate::run::{Outcome, Records, Run, RunError, RunRecord, Task, Work, record_of};
 
 /// The line kept for one question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signals {
     /// The question's id.
     pub id: String,
@@ -57,9 +57,7 @@ impl Signals {
         Self {
             id: question.id.clone(),
             question: question.question.clone(),
-            without: Measurements::default(),
-            with: Measurements::default(),
-            error: None,
+            ..Self::default()
         }
     }
 

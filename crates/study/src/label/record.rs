@@ -48,7 +48,7 @@ pub struct SourceLabel {
 }
 
 /// What was labeled with what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelFingerprints {
     /// The model.
     pub model: String,
@@ -73,7 +73,7 @@ impl LabelFingerprints {
 }
 
 /// The line kept for one question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SourceRecord {
     /// The question's id.
     pub id: String,
@@ -187,13 +187,8 @@ impl SourceRecord {
             question: question.question.clone(),
             golden_answers: question.golden_answers.clone(),
             choices: question.choices.clone(),
-            golden_answer: None,
-            contexts: Vec::new(),
-            sources: Vec::new(),
-            preferred: None,
-            unlabeled: None,
-            error: None,
             fingerprint,
+            ..Self::default()
         }
     }
 }

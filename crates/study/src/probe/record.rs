@@ -76,7 +76,7 @@ pub struct Effects {
 }
 
 /// What was probed with what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprints {
     /// The model.
     pub model: String,
@@ -87,7 +87,7 @@ pub struct Fingerprints {
 }
 
 /// The line kept for one question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbeRecord {
     /// The question's id.
     pub id: String,
@@ -217,23 +217,6 @@ impl ProbeRecord {
                 fingerprint,
             )
         }
-    }
-}
-
-#[cfg(test)]
-impl ProbeRecord {
-    /// That of a question about which nothing was measured.
-    pub(crate) fn blank() -> Self {
-        let question =
-            serde_json::json!({"id": "q", "question": "Who?", "golden_answers": ["Ilka"]});
-        let question: Question = serde_json::from_value(question).unwrap();
-        let fingerprint = Fingerprints {
-            model: "m".to_owned(),
-            corpus: None,
-            prompt: "p".to_owned(),
-        };
-        let nothing = Conditions::default();
-        Self::new(&question, Given::default(), &nothing, fingerprint)
     }
 }
 

@@ -175,7 +175,7 @@ mod tests {
                 from_self: Some(*confidence),
                 ..Conditions::default()
             },
-            ..ProbeRecord::blank()
+            ..ProbeRecord::default()
         }
     }
 

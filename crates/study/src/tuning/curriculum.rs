@@ -9,6 +9,7 @@ use super::error::TuneError;
 use crate::training_examples::{ExampleKind, TrainingExample};
 
 /// What a language model is taught.
+#[derive(Default)]
 pub struct Curriculum {
     /// How many training examples of each kind there are; empty if they have no kinds.
     pub kinds: BTreeMap<ExampleKind, usize>,
@@ -51,17 +52,10 @@ impl Curriculum {
     #[must_use]
     pub fn new(purpose: &str, prompt: PromptForm, stages: Vec<Stage>) -> Self {
         Self {
-            kinds: BTreeMap::new(),
             purpose: purpose.to_owned(),
             prompt,
-            boundary: None,
-            sources: None,
-            held_out: None,
-            mean_over: MeanOver::Tokens,
-            without_evidence: 0,
-            tokens: Vec::new(),
-            begin: Vec::new(),
             stages,
+            ..Self::default()
         }
     }
 }
