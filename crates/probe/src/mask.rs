@@ -155,7 +155,10 @@ fn places(text: &str, letters: &[Letter], answer: &str) -> Vec<Range<usize>> {
     while let Some(window) = letters.get(at..at + wanted.len()) {
         let found = window.iter().map(|letter| &letter.letter).eq(&wanted);
         let span = window[0].bytes.start..window[window.len() - 1].bytes.end;
-        if found && starts_word(text, span.start) && ends_word(text, span.end) {
+        let ((before, from), (to, after)) = (text.split_at(span.start), text.split_at(span.end));
+        let is_whole = ends_at(from.chars().next(), before.chars().rev())
+            && ends_at(to.chars().next_back(), after.chars());
+        if found && is_whole {
             at += wanted.len();
             places.push(span);
         } else {
@@ -165,33 +168,14 @@ fn places(text: &str, letters: &[Letter], answer: &str) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether no word or number that began earlier crosses the byte `at`.
-fn starts_word(text: &str, at: usize) -> bool {
-    let mut before = text[..at].chars().rev();
-    let Some(first) = text[at..].chars().next() else {
-        return true;
-    };
-    match before.next() {
-        Some(last) if is_point(last) && first.is_numeric() => {
-            !before.next().is_some_and(char::is_numeric)
+/// Whether no word or number goes on from the character at its edge to those outwards of it.
+fn ends_at(edge: Option<char>, mut outwards: impl Iterator<Item = char>) -> bool {
+    match (edge, outwards.next()) {
+        (Some(edge), Some(next)) if is_point(next) && edge.is_numeric() => {
+            !outwards.next().is_some_and(char::is_numeric)
         }
-        Some(last) => !joins(last, first),
-        None => true,
-    }
-}
-
-/// Whether no word or number continues past the byte `at`.
-fn ends_word(text: &str, at: usize) -> bool {
-    let mut after = text[at..].chars();
-    let Some(last) = text[..at].chars().next_back() else {
-        return true;
-    };
-    match after.next() {
-        Some(first) if is_point(first) && last.is_numeric() => {
-            !after.next().is_some_and(char::is_numeric)
-        }
-        Some(first) => !joins(last, first),
-        None => true,
+        (Some(edge), Some(next)) => !joins(edge, next),
+        _ => true,
     }
 }
 

@@ -30,8 +30,6 @@ impl Settings {
         let always = [
             ("policy", answering.policy.to_string()),
             ("model", pipeline.model().fingerprint().to_owned()),
-            ("precision", self.precision.to_string()),
-            ("device", self.device.to_string()),
             (
                 "corpus",
                 retriever.map_or_else(|| "none".to_owned(), searched),
@@ -57,6 +55,7 @@ impl Settings {
         named
             .map(|(name, value)| (name.to_owned(), value))
             .chain(sources.map(|(name, corpus)| (format!("source {name}"), searched(corpus))))
+            .chain(self.computing())
             .collect()
     }
 

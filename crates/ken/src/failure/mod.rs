@@ -55,8 +55,7 @@ impl Failure {
 
     /// Work that was stopped, and cannot be resumed.
     pub(crate) fn stopped(message: impl Into<String>) -> Self {
-        let (kind, message) = ("interrupted", message.into());
-        let hint = None;
+        let (kind, message, hint) = ("interrupted", message.into(), None);
         Refusal {
             kind,
             message,
