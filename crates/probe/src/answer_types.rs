@@ -41,13 +41,10 @@ impl fmt::Display for Grouping {
 /// A text that is none of [`Grouping`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{received:?} is not a way to group answers; there are string, meaning:T, where T is a cosine \
-     between -1 and 1, and entailment"
+    "{0:?} is not a way to group answers; there are string, meaning:T, where T is a cosine between -1 \
+     and 1, and entailment"
 )]
-pub struct UnknownGrouping {
-    /// What was given.
-    pub received: String,
-}
+pub struct UnknownGrouping(String);
 
 impl FromStr for Grouping {
     type Err = UnknownGrouping;
@@ -62,9 +59,7 @@ impl FromStr for Grouping {
             "entailment" => Ok(Self::Entailment),
             _ => threshold()
                 .map(|threshold| Self::Meaning { threshold })
-                .ok_or_else(|| UnknownGrouping {
-                    received: name.to_owned(),
-                }),
+                .ok_or_else(|| UnknownGrouping(name.to_owned())),
         }
     }
 }

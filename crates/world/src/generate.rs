@@ -61,20 +61,14 @@ pub(crate) fn people(
     names: &Names,
     numbers: &mut Vec<usize>,
 ) -> Vec<Subject> {
-    let WorldSettings {
-        people,
-        unseen,
-        strangers,
-        seed,
-        ..
-    } = *settings;
-    let mut state = seed_of(seed, "facts");
-    let all = people + unseen + strangers;
+    let mut state = seed_of(settings.seed, "facts");
+    let (people, in_corpus) = (settings.people, settings.people + settings.unseen);
+    let all = in_corpus + settings.strangers;
     let drawn = numbers.split_off(numbers.len().saturating_sub(all));
     let person = |(at, number): (usize, &usize)| {
         let group = match at {
             at if at < people => Group::Trained,
-            at if at < people + unseen => Group::Unseen,
+            at if at < in_corpus => Group::Unseen,
             _ => Group::Nowhere,
         };
         let rank = (group == Group::Trained).then_some(at + 1);

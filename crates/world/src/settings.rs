@@ -48,15 +48,10 @@ impl WorldSettings {
     /// # Errors
     /// Too few or too many people, an exponent outside `[0, 2]`, no training text.
     pub(crate) fn check(&self) -> Result<(), WorldError> {
-        let Self {
-            people,
-            unseen,
-            strangers,
-            exponent,
-            sequences,
-            ..
-        } = *self;
-        let all = people.saturating_add(unseen).saturating_add(strangers);
+        let (people, exponent) = (self.people, self.exponent);
+        let all = people
+            .saturating_add(self.unseen)
+            .saturating_add(self.strangers);
         if people < FEWEST_PEOPLE || all > MOST_PEOPLE {
             return Err(WorldError::People {
                 people,
@@ -71,7 +66,7 @@ impl WorldSettings {
                 steepest: STEEPEST,
             });
         }
-        if sequences == 0 {
+        if self.sequences == 0 {
             return Err(WorldError::NoSequences);
         }
         Ok(())

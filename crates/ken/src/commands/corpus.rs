@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ken_corpus::{Active, Corpus, CorpusInfo, Damage, Passage, Writer, history, verify};
+use ken_corpus::{Active, Corpus, CorpusInfo, Damage, Writer, history, verify};
 use ken_ingest::compact;
 use ken_setup::CorpusAddress;
 use ken_storage::AtomicFile;
@@ -162,15 +162,13 @@ fn write_passages(
         if stop.load(Ordering::Relaxed) {
             return Err(Failure::stopped("stopped before the last passage"));
         }
-        let Passage {
-            id,
-            doc_id,
-            title,
-            text,
-            metadata,
-        } = passage?;
+        let passage = passage?;
         let line = json!({
-            "id": id, "title": title, "contents": text, "doc_id": doc_id, "metadata": metadata,
+            "id": passage.id,
+            "title": passage.title,
+            "contents": passage.text,
+            "doc_id": passage.doc_id,
+            "metadata": passage.metadata,
         });
         write(format!("{line}\n").as_bytes())?;
     }

@@ -66,10 +66,9 @@ fn pull(
     stop: &Arc<AtomicBool>,
 ) -> Result<()> {
     let defaults = [DEFAULT_GENERATOR.parse()?, DEFAULT_EMBEDDER.parse()?];
-    let models = if models.is_empty() {
-        &defaults[..]
-    } else {
-        models
+    let models = match models {
+        [] => &defaults[..],
+        named => named,
     };
     for reference in models {
         let record = {
@@ -151,11 +150,10 @@ fn verify(
     let references = match model {
         Some(reference) => vec![reference.clone()],
         None => {
-            let mut references = Vec::new();
-            for listed in cache.list()? {
-                references.push(listed?.reference);
-            }
-            references
+            let listed = cache.list()?.into_iter();
+            listed
+                .map(|listed| Ok(listed?.reference))
+                .collect::<Result<_>>()?
         }
     };
     let mut damaged = Vec::new();

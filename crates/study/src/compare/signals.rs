@@ -212,9 +212,7 @@ pub fn measure_signals(
 }
 
 fn measure(work: SignalWork<'_>, mut all: Vec<Signals>) -> Records<Signals> {
-    let SignalWork {
-        pipeline, required, ..
-    } = work;
+    let (pipeline, required) = (work.pipeline, work.required);
     let texts: Vec<String> = all
         .iter()
         .map(|one| one.question.trim().to_owned())
