@@ -38,7 +38,9 @@ pub enum EncoderError {
         remedy = "use a BERT, RoBERTa or XLM-RoBERTa sentence embedder, such as all-MiniLM-L6-v2, E5 or BGE"
     )]
     UnsupportedArchitecture { path: PathBuf, architecture: String },
-    #[error("{path} names the architecture \"{architecture}\", which is not a cross-encoder that is known here ({supported})")]
+    #[error(
+        "{path} names the architecture \"{architecture}\", which is not a cross-encoder that is known here ({supported})"
+    )]
     #[diagnostic(
         kind = "not_a_cross_encoder",
         remedy = "use a BERT, RoBERTa or XLM-RoBERTa cross-encoder with one output, such as cross-encoder/ms-marco-MiniLM-L6-v2 or BAAI/bge-reranker-base"
