@@ -166,9 +166,7 @@ impl ModelCache {
         let record = record::read(&self.model_folder(reference))?;
         record
             .filter(|record| record.reference == *reference)
-            .ok_or_else(|| HubError::NotPulled {
-                reference: reference.to_string(),
-            })
+            .ok_or_else(|| not_pulled(reference))
     }
 
     /// The path of the model's file or folder: in the cache, or the local path itself.
@@ -254,9 +252,7 @@ impl ModelCache {
         }
         let folders = [self.model_folder(reference), self.partial_folder(reference)];
         if folders.iter().all(|folder| !folder.exists()) {
-            return Err(HubError::NotPulled {
-                reference: reference.to_string(),
-            });
+            return Err(not_pulled(reference));
         }
         let never = AtomicBool::new(false);
         let mut silent = |_| {};
@@ -443,17 +439,9 @@ impl ModelCache {
 /// A file name for a reference: its readable characters and a hash that makes it unique.
 fn slug(reference: &ModelReference) -> String {
     let text = reference.to_string();
-    let readable: String = text
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
-                c
-            } else {
-                '-'
-            }
-        })
-        .take(80)
-        .collect();
+    let is_readable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
+    let readable = text.replace(|c| !is_readable(c), "-");
+    let readable: String = readable.chars().take(80).collect();
     let hash = text_sha256(&text);
     format!("{readable}-{}", &hash[..12])
 }
@@ -487,9 +475,13 @@ fn check_pins(reference: &ModelReference, files: &[FileRecord]) -> Result<(), Hu
 }
 
 fn not_managed(reference: &ModelReference) -> HubError {
-    HubError::NotManaged {
-        reference: reference.to_string(),
-    }
+    let reference = reference.to_string();
+    HubError::NotManaged { reference }
+}
+
+fn not_pulled(reference: &ModelReference) -> HubError {
+    let reference = reference.to_string();
+    HubError::NotPulled { reference }
 }
 
 #[cfg(test)]

@@ -77,11 +77,9 @@ impl Client {
             }
             let body = response.body_mut().with_config().limit(most).read_to_vec();
             body.map(Ok).map_err(|error| match error {
-                ureq::Error::BodyExceedsLimit(most) => Failed::lasting(HubError::TooLarge {
-                    what: shown(url),
-                    most,
-                    announced: None,
-                }),
+                ureq::Error::BodyExceedsLimit(most) => {
+                    Failed::lasting(HubError::too_large(shown(url), most))
+                }
                 other => Failed::passing(network(url, explained(&other))),
             })
         })

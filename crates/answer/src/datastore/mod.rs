@@ -54,10 +54,7 @@ pub enum By {
 
 impl std::fmt::Display for By {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Measured => "measured",
-            Self::Person => "person",
-        })
+        self.serialize(f)
     }
 }
 

@@ -262,19 +262,12 @@ impl AttentionShape {
         let mut out = vec![0.0; length * group * width];
         for positions in blocks(length) {
             let block = self.weigh(gathered, positions)?;
-            let rows = block.positions.len() * group;
-            let from = block.positions.start * group * width;
-            multiply(
-                &mut out[from..from + rows * width],
-                Matrix::new(&block.weights, rows, block.seen.len()),
-                Matrix::new(
-                    &gathered.values[block.seen.start * width..block.seen.end * width],
-                    block.seen.len(),
-                    width,
-                ),
-                1.0,
-                false,
-            )?;
+            let (rows, seen) = (block.positions.len() * group, block.seen.len());
+            let own = block.positions.start * group * width..block.positions.end * group * width;
+            let others = block.seen.start * width..block.seen.end * width;
+            let weights = Matrix::new(&block.weights, rows, seen);
+            let values = Matrix::new(&gathered.values[others], seen, width);
+            multiply(&mut out[own], weights, values, 1.0, false)?;
         }
         Ok(out)
     }
