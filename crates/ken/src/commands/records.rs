@@ -87,7 +87,7 @@ pub(crate) fn answers(
     session: &Session<'_>,
 ) -> Result<Outcome<Record>> {
     let mut results = ResultsFile::open(out, identity)?;
-    let policy = pipeline.settings().policy.to_string();
+    let policy = pipeline.settings.policy.to_string();
     let mut answer_many =
         |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));
     let run = drawn(batch, Some(policy.clone()), session);
