@@ -11,7 +11,7 @@
 //!
 //! Only [`ModelCache::pull`] uses the network.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -401,22 +401,13 @@ impl ModelCache {
         let folder = self.home.join("locks");
         create_dir_all(&folder)?;
         let path = folder.join(format!("{}.lock", slug(reference)));
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|e| io_error("open", &path, e))?;
         let label = reference.to_string();
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => {
-                    watch.step(Stage::Waiting, &label, 0, None)?;
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-                Err(TryLockError::Error(e)) => return Err(io_error("lock", &path, e)),
+            if let Some(file) = ken_storage::try_lock(&path)? {
+                return Ok(file);
             }
+            watch.step(Stage::Waiting, &label, 0, None)?;
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 

@@ -68,7 +68,7 @@ impl Client {
         most: u64,
         watch: &Watch,
     ) -> Result<Result<Vec<u8>, u16>, HubError> {
-        RETRY.persist(watch.cancel(), || {
+        RETRY.persist(watch.cancel, || {
             watch.check()?;
             let mut response = self.get(url, None, status)?;
             let code = response.status().as_u16();
@@ -150,7 +150,7 @@ impl Client {
                 return Err(failed.error);
             };
             barren += 1;
-            pause(wait, watch.cancel());
+            pause(wait, watch.cancel);
         }
     }
 

@@ -313,10 +313,8 @@ mod tests {
     use super::*;
 
     fn listing(paths: &[&str]) -> Listing {
-        let siblings: Vec<_> = paths
-            .iter()
-            .map(|p| serde_json::json!({ "rfilename": p }))
-            .collect();
+        let siblings = paths.iter().map(|p| serde_json::json!({ "rfilename": p }));
+        let siblings: Vec<_> = siblings.collect();
         serde_json::from_value(serde_json::json!({ "sha": "abc", "siblings": siblings }))
             .expect("listing")
     }

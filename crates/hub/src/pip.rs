@@ -44,7 +44,7 @@ pub(crate) fn wheel(
     }
     // A pip that outlived its ken may still write there, so each run has its own folder.
     remove_stale(partial, WORK);
-    RETRY.persist(watch.cancel(), || {
+    RETRY.persist(watch.cancel, || {
         let mut attempt = || {
             let work = tempfile::Builder::new().prefix(WORK).tempdir_in(partial);
             let work = work.map_err(|e| io_error("create", partial, e))?;
