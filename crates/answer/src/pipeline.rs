@@ -272,10 +272,8 @@ impl Pipeline {
         &self,
         question_prompts: &[QuestionPrompt<'_>],
     ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
-        let questions: Vec<&str> = question_prompts
-            .iter()
-            .map(|question_prompt| question_prompt.question.trim())
-            .collect();
+        let questions = question_prompts.iter().map(|one| one.question.trim());
+        let questions: Vec<&str> = questions.collect();
         let budgets = self.budgets(question_prompts)?;
         self.check(&questions, &budgets)?;
         let always = Policy::Always.choose(None)?;
@@ -448,11 +446,9 @@ impl Pipeline {
             draft.took("write", writing);
             stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
         }
-        Ok(lines
-            .into_iter()
-            .zip(stopped)
-            .map(|(line, stopped)| (!stopped).then_some(line))
-            .collect())
+        let lines = lines.into_iter().zip(stopped);
+        let lines = lines.map(|(line, stopped)| (!stopped).then_some(line));
+        Ok(lines.collect())
     }
 }
 

@@ -283,7 +283,7 @@ impl Training<'_> {
     /// Restores the checkpoint, if there is one.
     fn resume(&mut self) -> Result<(), TrainError> {
         self.state.identity = ken_language::fingerprint_of_texts(&[
-            self.model.base(),
+            &self.model.base,
             &format!("{:?}", self.model.tuning),
             &format!("{:?}", self.settings),
             &self.examples.identity(),

@@ -30,7 +30,8 @@ pub struct Trainable {
     pub(crate) tuning: Tuning,
     /// Whether the output projection is the embedding.
     tied: bool,
-    base: String,
+    /// The fingerprint of the base model.
+    pub base: String,
     pub(crate) device: Device,
     pub(crate) dtype: DType,
     embedding: Tensor,
@@ -132,12 +133,6 @@ impl Trainable {
     #[must_use]
     pub fn trainable_parameters(&self) -> usize {
         self.variables.values().map(|v| v.elem_count()).sum()
-    }
-
-    /// The fingerprint of the base model.
-    #[must_use]
-    pub fn base(&self) -> &str {
-        &self.base
     }
 
     /// A copy of the trainable parameters.
