@@ -52,15 +52,8 @@ impl Assessor {
     /// # Errors
     /// [`AnswerError::OtherAssessor`].
     pub fn check(&self, model: &str) -> Result<(), AnswerError> {
-        let prompt = prompt::fingerprint();
-        let mismatch = Mismatch::find([
-            ("model", Some(self.assessed.model.as_str()), Some(model)),
-            (
-                "prompts",
-                Some(self.assessed.prompt.as_str()),
-                Some(prompt.as_str()),
-            ),
-        ]);
+        let made_with = [&*self.assessed.model, &self.assessed.prompt];
+        let mismatch = Mismatch::of_model(made_with, [model, &prompt::fingerprint()]);
         mismatch.map_or(Ok(()), |mismatch| Err(AnswerError::OtherAssessor(mismatch)))
     }
 

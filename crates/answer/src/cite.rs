@@ -30,10 +30,8 @@ pub(crate) fn cite(answer: &str, retrieved: &[Retrieved]) -> Vec<Citation> {
         let text: HashSet<String> = words(&format!("{} {}", passage.title, passage.text))
             .into_iter()
             .collect();
-        let common = answer_words
-            .iter()
-            .filter(|word| text.contains(*word))
-            .count();
+        let common = answer_words.iter().filter(|word| text.contains(*word));
+        let common = common.count();
         2 * common >= answer_words.len()
     };
     type Test<'t> = &'t dyn Fn(usize, &Retrieved) -> bool;

@@ -10,8 +10,8 @@ use crate::mismatch::Mismatch;
 
 /// Why a question could not be answered.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what variants and fields are")]
 pub enum AnswerError {
-    /// Nothing was asked.
     #[error("the question is empty")]
     #[diagnostic(remedy = "write the question in quotes")]
     EmptyQuestion,
@@ -20,23 +20,13 @@ pub enum AnswerError {
         "the question has {received} tokens; at most {limit} fit beside the instructions and the answer"
     )]
     #[diagnostic(remedy = "shorten the question")]
-    QuestionTooLong {
-        /// Tokens of the question.
-        received: usize,
-        /// Tokens that fit.
-        limit: usize,
-    },
-    /// The policy chose the corpus, and there is none.
+    QuestionTooLong { received: usize, limit: usize },
     #[error("the policy retrieves, but no corpus is open")]
     #[diagnostic(remedy = "name a corpus, or use the policy `never`")]
     NoCorpus,
-    /// There is nothing to retrieve from.
     #[error("the corpus {path} holds no passages")]
     #[diagnostic(remedy = filled(path))]
-    EmptyCorpus {
-        /// The corpus folder, or its address.
-        path: PathBuf,
-    },
+    EmptyCorpus { path: PathBuf },
     /// The corpus was embedded by another model than the one that now has that name.
     #[error(
         "the corpus {path} was embedded by {expected}, which has changed since: its fingerprint is now {received}"
@@ -45,18 +35,13 @@ pub enum AnswerError {
         remedy = "bring back the model that {expected} was, or ingest the documents into a new corpus"
     )]
     OtherEmbedder {
-        /// The corpus folder, or its address.
         path: PathBuf,
-        /// What the corpus names.
         expected: String,
-        /// The fingerprint of the embedder given.
         received: String,
     },
-    /// The policy decides by a router, and none is named.
     #[error("the policy `router` needs a router, and none is named")]
     #[diagnostic(remedy = "name it by <router> FILE; <TrainRouter> makes one")]
     NoRouter,
-    /// The router reads the probabilities of the first token, which the model does not report.
     #[error("the router needs the entropy of the first token, which this model does not report")]
     #[diagnostic(
         remedy = "use a model on this machine, or a router of embeddings: <TrainEmbeddingRouter>"
@@ -68,45 +53,35 @@ pub enum AnswerError {
         remedy = "use what it was learned with, or make one by <*renewal>, from records of <Probe>"
     )]
     OtherRouter {
-        /// The model, the embedder, the assessor or the prompts.
         mismatch: Mismatch,
-        /// What trains the router anew.
         renewal: ken_diagnostic::Action,
     },
-    /// The policy decides by an assessor, and none is named.
     #[error(
         "the policy `kbm`, or a router that looks at it, needs a model that was trained on what the language model knows, and none is named"
     )]
     #[diagnostic(remedy = "name it by <kbm> DIR; <TrainKbm> makes one")]
     NoAssessor,
-    /// The assessor was trained on another model or other prompts.
     #[error("the model of the policy `kbm` was trained on {0}")]
     #[diagnostic(
         remedy = "use the model that it was trained on, or train it anew: <TrainKbm>, from records of <Probe>"
     )]
     OtherAssessor(Mismatch),
-    /// The keys of the datastore were taken with another model or other prompts.
     #[error("the keys of the datastore were taken with {0}")]
     #[diagnostic(
         remedy = "use the model that they were taken with, or make it anew: <MakeDatastore>"
     )]
     OtherDatastore(Mismatch),
-    /// The datastore cannot be used.
     #[error(transparent)]
     Datastore(#[from] crate::datastore::DatastoreError),
-    /// The language model was stopped.
     #[error("stopped before the answer was written")]
     Interrupted,
     /// The language model, the embedder or the cross-encoder failed.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The search failed.
     #[error(transparent)]
     Search(#[from] ken_index::IndexError),
-    /// The search in Milvus failed.
     #[error(transparent)]
     Milvus(#[from] ken_milvus::MilvusError),
-    /// The policy cannot choose.
     #[error(transparent)]
     Route(#[from] CannotChoose),
 }

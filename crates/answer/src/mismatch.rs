@@ -14,6 +14,18 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
+    /// As [`Mismatch::find`], of what was made with a model and with prompts, and the model and the
+    /// prompts of now.
+    pub(crate) fn of_model(
+        [expected, prompts]: [&str; 2],
+        [model, prompts_now]: [&str; 2],
+    ) -> Option<Self> {
+        Self::find([
+            ("model", Some(expected), Some(model)),
+            ("prompts", Some(prompts), Some(prompts_now)),
+        ])
+    }
+
     /// The first of several parts whose fingerprints, expected and received, differ. A part with only
     /// one of them does not count.
     pub(crate) fn find<'a>(

@@ -64,14 +64,16 @@ pub enum Event<'a> {
 
 /// Answers questions. Calls from several threads are safe.
 pub struct Pipeline {
-    pub(crate) model: Arc<dyn LanguageModel>,
+    /// The language model, to be shared.
+    pub model: Arc<dyn LanguageModel>,
     retriever: Option<Retriever>,
-    pub(crate) settings: AnswerSettings,
+    /// How questions are answered from here on.
+    pub settings: AnswerSettings,
     pub(crate) router: Option<Router>,
     pub(crate) assessor: Option<Assessor>,
     pub(crate) datastore: Option<Datastore>,
     /// Corpora beside that of the retriever, by the names under which a model chooses them.
-    extra_corpora: BTreeMap<String, Retriever>,
+    pub extra_corpora: BTreeMap<String, Retriever>,
 }
 
 impl Pipeline {
@@ -98,57 +100,38 @@ impl Pipeline {
     ///
     /// # Errors
     /// A router that was learned with another model, embedder, assessor or other prompts.
-    pub fn with_router(self, head: Head) -> Result<Self, AnswerError> {
+    pub fn with_router(mut self, head: Head) -> Result<Self, AnswerError> {
         let embedder = self.retriever.as_ref().map(Retriever::embedder);
         let router = Router::new(head, self.model.as_ref(), embedder, self.assessor.as_ref())?;
-        Ok(Self {
-            router: Some(router),
-            ..self
-        })
+        self.router = Some(router);
+        Ok(self)
     }
 
     /// The same pipeline with an assessor, by which the policy `kbm` decides.
     ///
     /// # Errors
     /// One that was trained on another model or other prompts.
-    pub fn with_assessor(self, assessor: Assessor) -> Result<Self, AnswerError> {
+    pub fn with_assessor(mut self, assessor: Assessor) -> Result<Self, AnswerError> {
         assessor.check(self.model.fingerprint())?;
-        Ok(Self {
-            assessor: Some(assessor),
-            ..self
-        })
+        self.assessor = Some(assessor);
+        Ok(self)
     }
 
     /// The same pipeline with a datastore, which votes on the source that the model chooses.
     ///
     /// # Errors
     /// One whose keys were taken with another model or other prompts.
-    pub fn with_datastore(self, datastore: Datastore) -> Result<Self, AnswerError> {
+    pub fn with_datastore(mut self, datastore: Datastore) -> Result<Self, AnswerError> {
         datastore.check(self.model.fingerprint())?;
-        Ok(Self {
-            datastore: Some(datastore),
-            ..self
-        })
-    }
-
-    /// The same pipeline with corpora beside the first, by the names under which the model was
-    /// trained to choose them.
-    #[must_use]
-    pub fn with_extra_corpora(self, extra_corpora: BTreeMap<String, Retriever>) -> Self {
-        Self {
-            extra_corpora,
-            ..self
-        }
+        self.datastore = Some(datastore);
+        Ok(self)
     }
 
     /// The fingerprints of the routing models.
     #[must_use]
     pub fn routing_models(&self) -> RoutingModels<'_> {
         RoutingModels {
-            router: self
-                .router
-                .as_ref()
-                .map(|router| router.fingerprint.as_str()),
+            router: self.router().map(|(_, fingerprint)| fingerprint),
             assessor: self.assessor.as_ref().map(Assessor::fingerprint),
             datastore: self.datastore.as_ref().map(Datastore::fingerprint),
         }
@@ -161,39 +144,10 @@ impl Pipeline {
         Some((&router.head, router.fingerprint.as_str()))
     }
 
-    /// The same pipeline with other settings from here on.
-    pub fn set(&mut self, settings: AnswerSettings) {
-        self.settings = settings;
-    }
-
-    /// How questions are answered.
-    #[must_use]
-    pub fn settings(&self) -> &AnswerSettings {
-        &self.settings
-    }
-
     /// The retriever, where there is a corpus.
     #[must_use]
     pub fn retriever(&self) -> Option<&Retriever> {
         self.retriever.as_ref()
-    }
-
-    /// The corpora beside the first, by name.
-    #[must_use]
-    pub fn extra_corpora(&self) -> &BTreeMap<String, Retriever> {
-        &self.extra_corpora
-    }
-
-    /// The language model, to be shared.
-    #[must_use]
-    pub fn shared_model(&self) -> &Arc<dyn LanguageModel> {
-        &self.model
-    }
-
-    /// The language model.
-    #[must_use]
-    pub fn model(&self) -> &dyn LanguageModel {
-        self.model.as_ref()
     }
 
     /// Answers one question. `watch` may break off the writing of the answer; what was written
@@ -247,11 +201,8 @@ impl Pipeline {
     ) -> Result<Vec<Result<Answer, AnswerError>>, AnswerError> {
         let started = Instant::now();
         let questions: Vec<&str> = questions.iter().map(|question| question.trim()).collect();
-        let question_prompts: Vec<QuestionPrompt<'_>> = questions
-            .iter()
-            .copied()
-            .map(QuestionPrompt::open)
-            .collect();
+        let question_prompts = questions.iter().copied().map(QuestionPrompt::open);
+        let question_prompts: Vec<QuestionPrompt<'_>> = question_prompts.collect();
         let budgets = self.budgets(&question_prompts)?;
         self.check(&questions, &budgets)?;
         let mut drafts = self.route(&questions, watch)?;
@@ -321,10 +272,8 @@ impl Pipeline {
         &self,
         question_prompts: &[QuestionPrompt<'_>],
     ) -> Result<Vec<Vec<Retrieved>>, AnswerError> {
-        let questions: Vec<&str> = question_prompts
-            .iter()
-            .map(|question_prompt| question_prompt.question.trim())
-            .collect();
+        let questions = question_prompts.iter().map(|one| one.question.trim());
+        let questions: Vec<&str> = questions.collect();
         let budgets = self.budgets(question_prompts)?;
         self.check(&questions, &budgets)?;
         let always = Policy::Always.choose(None)?;
@@ -466,18 +415,13 @@ impl Pipeline {
         let open: Vec<usize> = (0..drafts.len())
             .filter(|&index| drafts[index].written.is_none())
             .collect();
-        let requests: Vec<_> = open
-            .iter()
-            .map(|&index| GenerateRequest {
-                prompt: &prompts[index],
-                samples: 1,
-                options: if drafts[index].go_on {
-                    &options
-                } else {
-                    &nothing
-                },
-            })
-            .collect();
+        let options = |at: usize| if drafts[at].go_on { &options } else { &nothing };
+        let requests = open.iter().map(|&index| GenerateRequest {
+            prompt: &prompts[index],
+            samples: 1,
+            options: options(index),
+        });
+        let requests: Vec<_> = requests.collect();
         let mut broken_off = vec![false; drafts.len()];
         let written = self.model.generate(&requests, &mut |piece| {
             let index = open[piece.request];
@@ -502,11 +446,9 @@ impl Pipeline {
             draft.took("write", writing);
             stopped[index] = written.finish == Finish::Cancelled && !broken_off[index];
         }
-        Ok(lines
-            .into_iter()
-            .zip(stopped)
-            .map(|(line, stopped)| (!stopped).then_some(line))
-            .collect())
+        let lines = lines.into_iter().zip(stopped);
+        let lines = lines.map(|(line, stopped)| (!stopped).then_some(line));
+        Ok(lines.collect())
     }
 }
 

@@ -70,18 +70,16 @@ impl Retriever {
     ///
     /// # Errors
     /// As [`BackEnd::within`].
-    pub fn within(self, filters: &[Filter]) -> Result<Self, AnswerError> {
-        let back_end = self.back_end.within(filters)?;
-        Ok(Self { back_end, ..self })
+    pub fn within(mut self, filters: &[Filter]) -> Result<Self, AnswerError> {
+        self.back_end = self.back_end.within(filters)?;
+        Ok(self)
     }
 
     /// Cuts what is found into chunks and ranks those.
     #[must_use]
-    pub fn reranked(self, reranking: Reranking) -> Self {
-        Self {
-            reranking: Some(reranking),
-            ..self
-        }
+    pub fn reranked(mut self, reranking: Reranking) -> Self {
+        self.reranking = Some(reranking);
+        self
     }
 
     /// How what is found is reranked.
@@ -117,13 +115,7 @@ impl Retriever {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// As [`Retriever::search`], for many queries.
-    ///
-    /// # Shapes
-    /// Returns one list for each query.
-    ///
-    /// # Errors
-    /// As [`Retriever::search`].
+    /// As [`Retriever::search`], for many queries: returns one list for each.
     pub fn search_many(
         &self,
         queries: &[&str],
@@ -144,12 +136,10 @@ impl Retriever {
         let Some(reranking) = &self.reranking else {
             return self.find_passages(queries, mode, k);
         };
-        let mut found = self.find_passages(queries, mode, reranking.depth())?;
+        let mut found = self.find_passages(queries, mode, reranking.depth)?;
         let started = Instant::now();
-        let passages: Vec<Vec<SearchResult>> = found
-            .iter_mut()
-            .map(|found| std::mem::take(&mut found.results))
-            .collect();
+        let passages = found.iter_mut().map(|one| std::mem::take(&mut one.results));
+        let passages: Vec<Vec<SearchResult>> = passages.collect();
         let reranked = reranking.rerank(self.embedder.as_ref(), queries, &passages, k)?;
         let time = started.elapsed() / queries.len().max(1) as u32;
         for (found, Reranked { chunks, tokens }) in found.iter_mut().zip(reranked) {

@@ -141,14 +141,10 @@ fn first_token(
     let requests: Vec<_> = requests.collect();
     let written = model.generate(&requests, &mut |_| ControlFlow::Continue(()))?;
     let each = written.into_iter().map(|answers| {
-        let answer = answers
-            .into_iter()
-            .next()
-            .ok_or(AnswerError::NoFirstToken)?;
-        let (logprobs, entropies) = answer
-            .logprobs
-            .zip(answer.entropies)
-            .ok_or(AnswerError::NoFirstToken)?;
+        let answer = answers.into_iter().next();
+        let answer = answer.ok_or(AnswerError::NoFirstToken)?;
+        let reported = answer.logprobs.zip(answer.entropies);
+        let (logprobs, entropies) = reported.ok_or(AnswerError::NoFirstToken)?;
         Ok(match (&logprobs[..], &entropies[..]) {
             // A lone end is no first token.
             (&[logprob, ..], &[entropy, ..]) if answer.tokens > 0 => vec![logprob, entropy],

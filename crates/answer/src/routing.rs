@@ -58,7 +58,7 @@ impl Pipeline {
         before: Vec<Measurements>,
     ) -> Result<Vec<Measurements>, AnswerError> {
         let measuring = Measuring {
-            model: self.model(),
+            model: self.model.as_ref(),
             options: SampleOptions {
                 samples: self.settings.samples,
                 temperature: AS_IT_IS,

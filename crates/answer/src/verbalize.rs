@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_text_has_the_budget_that_question_and_answer_leave() {
         let pipeline = pipeline("never", true);
-        let model = pipeline.model();
+        let model = pipeline.model.as_ref();
         let mut go_on = |_, _: &str| ControlFlow::Continue(());
         // Two words of the question and eight to spare: nothing is left.
         for (budget, text) in [(10, ""), (11, "What is known of it: Ida.")] {

@@ -236,34 +236,14 @@ mod tests {
 
     #[test]
     fn values_are_compared_as_numbers_or_texts() {
-        for filter in [
-            "year=2020",
-            "year=2020.0",
-            "year>=2020",
-            "year<10000",
-            "date>2021",
-            "date<2021-04",
-            "tags=Red",
-            "tags<10",
-            "tags!=Blue",
-            "ok=true",
-            "gone!=x",
-            "none!=x",
-            " year = 2020",
-        ] {
+        let fit = "year=2020|year=2020.0|year>=2020|year<10000|date>2021|date<2021-04|tags=Red|tags<10|\
+                   tags!=Blue|ok=true|gone!=x|none!=x| year = 2020";
+        for filter in fit.split('|') {
             assert!(matches(filter), "{filter}");
         }
-        for filter in [
-            "year!=2020",
-            "year>2020",
-            "date>=2022",
-            "tags=red",
-            "tags!=Red",
-            "gone=x",
-            "gone<x",
-            "none=null",
-            "ok=false",
-        ] {
+        let others = "year!=2020|year>2020|date>=2022|tags=red|tags!=Red|gone=x|gone<x|none=null|\
+                      ok=false";
+        for filter in others.split('|') {
             assert!(!matches(filter), "{filter}");
         }
     }

@@ -7,7 +7,7 @@ use html5gum::{Span, Tokenizer};
 use serde_json::{Map, Value};
 
 use crate::error::ReadError;
-use crate::record::Contents;
+use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 
 /// The names of `<meta name=… content=…>` that become metadata.
@@ -170,11 +170,8 @@ impl Page {
         let name = META_NAMES
             .into_iter()
             .find(|known| known.eq_ignore_ascii_case(name.trim()));
-        let words: Vec<&str> = content.split_whitespace().collect();
-        if let Some(name) = name.filter(|_| !words.is_empty()) {
-            self.metadata
-                .entry(name)
-                .or_insert_with(|| words.join(" ").into());
+        if let Some((name, content)) = name.zip(one_line(&content)) {
+            self.metadata.entry(name).or_insert(content.into());
         }
     }
 
@@ -264,16 +261,9 @@ impl Page {
     }
 
     fn finish(self) -> Contents {
-        let title = self
-            .title
-            .map(|title| {
-                let words: Vec<&str> = title.split_whitespace().collect();
-                words.join(" ")
-            })
-            .filter(|title| !title.is_empty())
-            .or(self.heading);
+        let title = self.title.and_then(|title| one_line(&title));
         Contents {
-            title,
+            title: title.or(self.heading),
             text: self.text.trim().to_owned(),
             metadata: self.metadata,
         }

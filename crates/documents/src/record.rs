@@ -22,6 +22,12 @@ pub(crate) struct Contents {
     pub(crate) metadata: Map<String, Value>,
 }
 
+/// The words of a text with single spaces between them; `None` where there are none.
+pub(crate) fn one_line(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
 /// The records that `next` returns, up to the end or an error that `continues` is false of.
 pub(crate) fn records(
     mut next: impl FnMut() -> Result<Option<Record>, ReadError> + Send,

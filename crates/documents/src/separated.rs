@@ -112,7 +112,7 @@ impl Rows {
         Self {
             parser: ReaderBuilder::new().delimiter(delimiter).build(),
             line: 1,
-            offset: source.offset(),
+            offset: source.offset,
             source,
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Source {
     /// The number of the last line that was read, from 1.
     line: u64,
     /// The offset of the next line, after decompression.
-    offset: u64,
+    pub(crate) offset: u64,
 }
 
 /// The file in messages, and what its reading may cost.
@@ -106,11 +106,6 @@ impl Source {
         })
     }
 
-    /// The offset of the next byte, after decompression.
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
-    }
-
     /// The next line without its line break; `None` at the end. A line that is not UTF-8, or is
     /// longer than a document may be, is an error, after which the following lines can still be
     /// read.
@@ -127,11 +122,8 @@ impl Source {
                 self.line += 1;
                 let rest_lost = !self.skip_line()?;
                 let limit = self.name.watch.budget.document_bytes;
-                return Err(ReadError::too_large(
-                    self.name.line(self.line),
-                    limit,
-                    rest_lost,
-                ));
+                let place = self.name.line(self.line);
+                return Err(ReadError::too_large(place, limit, rest_lost));
             }
             Err(error) => return Err(self.name.failed(error)),
         }

@@ -48,7 +48,7 @@ pub(crate) fn open(path: &Path) -> Result<Archive, HubError> {
     Ok(archive)
 }
 
-fn broken(path: &Path, detail: String) -> HubError {
+pub(crate) fn broken(path: &Path, detail: String) -> HubError {
     HubError::BrokenArchive {
         path: path.to_owned(),
         detail,

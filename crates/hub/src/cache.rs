@@ -11,7 +11,7 @@
 //!
 //! Only [`ModelCache::pull`] uses the network.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -166,9 +166,7 @@ impl ModelCache {
         let record = record::read(&self.model_folder(reference))?;
         record
             .filter(|record| record.reference == *reference)
-            .ok_or_else(|| HubError::NotPulled {
-                reference: reference.to_string(),
-            })
+            .ok_or_else(|| not_pulled(reference))
     }
 
     /// The path of the model's file or folder: in the cache, or the local path itself.
@@ -254,9 +252,7 @@ impl ModelCache {
         }
         let folders = [self.model_folder(reference), self.partial_folder(reference)];
         if folders.iter().all(|folder| !folder.exists()) {
-            return Err(HubError::NotPulled {
-                reference: reference.to_string(),
-            });
+            return Err(not_pulled(reference));
         }
         let never = AtomicBool::new(false);
         let mut silent = |_| {};
@@ -405,22 +401,13 @@ impl ModelCache {
         let folder = self.home.join("locks");
         create_dir_all(&folder)?;
         let path = folder.join(format!("{}.lock", slug(reference)));
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(|e| io_error("open", &path, e))?;
         let label = reference.to_string();
         loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) => {
-                    watch.step(Stage::Waiting, &label, 0, None)?;
-                    std::thread::sleep(Duration::from_millis(100));
-                }
-                Err(TryLockError::Error(e)) => return Err(io_error("lock", &path, e)),
+            if let Some(file) = ken_storage::try_lock(&path)? {
+                return Ok(file);
             }
+            watch.step(Stage::Waiting, &label, 0, None)?;
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 
@@ -443,17 +430,9 @@ impl ModelCache {
 /// A file name for a reference: its readable characters and a hash that makes it unique.
 fn slug(reference: &ModelReference) -> String {
     let text = reference.to_string();
-    let readable: String = text
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_') {
-                c
-            } else {
-                '-'
-            }
-        })
-        .take(80)
-        .collect();
+    let is_readable = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_');
+    let readable = text.replace(|c| !is_readable(c), "-");
+    let readable: String = readable.chars().take(80).collect();
     let hash = text_sha256(&text);
     format!("{readable}-{}", &hash[..12])
 }
@@ -487,9 +466,13 @@ fn check_pins(reference: &ModelReference, files: &[FileRecord]) -> Result<(), Hu
 }
 
 fn not_managed(reference: &ModelReference) -> HubError {
-    HubError::NotManaged {
-        reference: reference.to_string(),
-    }
+    let reference = reference.to_string();
+    HubError::NotManaged { reference }
+}
+
+fn not_pulled(reference: &ModelReference) -> HubError {
+    let reference = reference.to_string();
+    HubError::NotPulled { reference }
 }
 
 #[cfg(test)]

@@ -15,26 +15,15 @@ pub(crate) fn file_sha256(path: &Path, label: &str, watch: &mut Watch) -> Result
     let mut file = File::open(path).map_err(unreadable)?;
     let total = file.metadata().map_err(unreadable)?.len();
     let mut hasher = Sha256::new();
-    let transfer = Transfer {
-        stage: Stage::Verifying,
-        label,
-        start: 0,
-        total: Some(total),
-        most: u64::MAX,
-    };
+    let transfer = Transfer::whole(Stage::Verifying, label, Some(total), u64::MAX);
     transfer.run(&mut file, watch, |chunk| {
         hasher.update(chunk.map_err(unreadable)?);
         Ok(())
     })?;
-    Ok(hex(&hasher.finalize()))
+    Ok(format!("{:x}", hasher.finalize()))
 }
 
 /// The SHA-256 of `text` in lower-case hexadecimal.
 pub(crate) fn text_sha256(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    format!("{:x}", Sha256::digest(text.as_bytes()))
 }

@@ -153,6 +153,17 @@ pub enum HubError {
     HomeUnknown,
 }
 
+impl HubError {
+    /// What a source does not announce turned out larger than `most` bytes.
+    pub(crate) fn too_large(what: String, most: u64) -> Self {
+        Self::TooLarge {
+            what,
+            most,
+            announced: None,
+        }
+    }
+}
+
 /// Wraps an I/O error; a full disk becomes [`HubError::DiskFull`].
 pub(crate) fn io_error(action: &'static str, path: &Path, source: std::io::Error) -> HubError {
     let path = path.to_owned();

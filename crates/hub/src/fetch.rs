@@ -68,7 +68,7 @@ impl Client {
         most: u64,
         watch: &Watch,
     ) -> Result<Result<Vec<u8>, u16>, HubError> {
-        RETRY.persist(watch.cancel(), || {
+        RETRY.persist(watch.cancel, || {
             watch.check()?;
             let mut response = self.get(url, None, status)?;
             let code = response.status().as_u16();
@@ -77,11 +77,9 @@ impl Client {
             }
             let body = response.body_mut().with_config().limit(most).read_to_vec();
             body.map(Ok).map_err(|error| match error {
-                ureq::Error::BodyExceedsLimit(most) => Failed::lasting(HubError::TooLarge {
-                    what: shown(url),
-                    most,
-                    announced: None,
-                }),
+                ureq::Error::BodyExceedsLimit(most) => {
+                    Failed::lasting(HubError::too_large(shown(url), most))
+                }
                 other => Failed::passing(network(url, explained(&other))),
             })
         })
@@ -152,7 +150,7 @@ impl Client {
                 return Err(failed.error);
             };
             barren += 1;
-            pause(wait, watch.cancel());
+            pause(wait, watch.cancel);
         }
     }
 

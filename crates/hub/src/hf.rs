@@ -293,13 +293,8 @@ fn copy_file(
     let unwritable = |e| io_error("write", destination, e);
     let mut from = File::open(source).map_err(unreadable)?;
     let mut to = File::create(destination).map_err(unwritable)?;
-    let transfer = Transfer {
-        stage: Stage::Downloading,
-        label,
-        start: 0,
-        total: from.metadata().ok().map(|found| found.len()),
-        most,
-    };
+    let total = from.metadata().ok().map(|found| found.len());
+    let transfer = Transfer::whole(Stage::Downloading, label, total, most);
     transfer.run(&mut from, watch, |chunk| {
         to.write_all(chunk.map_err(unreadable)?).map_err(unwritable)
     })?;
@@ -318,10 +313,8 @@ mod tests {
     use super::*;
 
     fn listing(paths: &[&str]) -> Listing {
-        let siblings: Vec<_> = paths
-            .iter()
-            .map(|p| serde_json::json!({ "rfilename": p }))
-            .collect();
+        let siblings = paths.iter().map(|p| serde_json::json!({ "rfilename": p }));
+        let siblings: Vec<_> = siblings.collect();
         serde_json::from_value(serde_json::json!({ "sha": "abc", "siblings": siblings }))
             .expect("listing")
     }

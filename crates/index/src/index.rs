@@ -82,9 +82,6 @@ impl Index {
     }
 
     /// As [`Index::search`], but returns only the places of the passages.
-    ///
-    /// # Errors
-    /// As [`Index::search`].
     pub fn places(
         &self,
         query: &Query<'_>,

@@ -159,22 +159,15 @@ mod tests {
     fn a_query_that_does_not_fit_is_an_error() {
         let (rankings, _dirs) = opened();
         let fail = |vector: Option<&[f32]>, mode| {
-            let query = Query {
-                text: "fox",
-                vector,
-            };
-            rankings
-                .rank(&query, mode, 1, &|_| true, &|_| 3)
-                .unwrap_err()
+            let text = "fox";
+            let found = rankings.rank(&Query { text, vector }, mode, 1, &|_| true, &|_| 3);
+            found.unwrap_err()
         };
-        assert_eq!(
-            fail(None, Mode::Hybrid).to_string(),
-            "hybrid search needs the vector of the query"
-        );
-        assert_eq!(
-            fail(Some(&[1.0]), Mode::Dense).to_string(),
-            "the query vector has 1 dimensions, but the corpus has 2"
-        );
+        let error = fail(None, Mode::Hybrid).to_string();
+        assert_eq!(error, "hybrid search needs the vector of the query");
+        let error = fail(Some(&[1.0]), Mode::Dense).to_string();
+        let expected = "the query vector has 1 dimensions, but the corpus has 2";
+        assert_eq!(error, expected);
         let error = fail(Some(&[f32::NAN, 0.0]), Mode::Dense);
         assert_eq!(error.kind(), "query_not_finite");
     }
@@ -187,12 +180,8 @@ mod tests {
             vector: Some(&[1.0, 0.0]),
         };
         for mode in [Mode::Dense, Mode::Lexical, Mode::Hybrid] {
-            assert!(
-                rankings
-                    .rank(&query, mode, 3, &|_| true, &|_| 3)
-                    .unwrap()
-                    .is_empty()
-            );
+            let found = rankings.rank(&query, mode, 3, &|_| true, &|_| 3);
+            assert_eq!(found.unwrap(), []);
         }
     }
 }

@@ -14,7 +14,7 @@ use milvus::v2::prelude::{
 use serde_json::{Map, Value};
 
 use crate::address::MilvusAddress;
-use crate::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT};
+use crate::connection::{Connection, LONG, SEARCH_ATTEMPTS, SHORT, call};
 use crate::error::{Failure, MilvusError};
 use crate::facets::Condition;
 use crate::identity::Identity;
@@ -91,7 +91,7 @@ impl Collection {
     /// Its address.
     #[must_use]
     pub fn address(&self) -> &MilvusAddress {
-        self.connection.address()
+        &self.connection.address
     }
 
     /// The counts of the generation that was pushed, inactive shards included. Bytes are those of
@@ -146,14 +146,9 @@ impl Collection {
             Mode::Lexical => self.lexical(query, k)?,
             Mode::Hybrid => {
                 let depth = fused_depth(k).min(MOST_HITS);
-                let ids = |ranking: Vec<(PassageId, f32)>| {
-                    ranking.into_iter().map(|(id, _)| id).collect::<Vec<_>>()
-                };
-                let rankings = [
-                    ids(self.dense(query, mode, depth)?),
-                    ids(self.lexical(query, depth)?),
-                ];
-                reciprocal_rank(&rankings, k)
+                let rankings = [self.dense(query, mode, depth)?, self.lexical(query, depth)?];
+                let ids = rankings.map(|ranking| ranking.into_iter().map(|(id, _)| id));
+                reciprocal_rank(&ids.map(Vec::from_iter), k)
             }
         };
         self.fetch(best)
@@ -204,15 +199,11 @@ impl Collection {
                 .collect(),
         };
         let request = request
-            .collection_name(self.connection.collection())
             .partition_names(partitions)
             .filter(self.condition.as_str())
             .limit(i64::try_from(k).unwrap_or(i64::MAX))
-            .consistency_level(ConsistencyLevel::Bounded)
-            .build();
-        let response = self.connection.wait("search", SHORT, async |client| {
-            client.search(request?).await
-        })?;
+            .consistency_level(ConsistencyLevel::Bounded);
+        let response = call!("search" within SHORT, &self.connection => search(request))?;
         let Some(found) = response.results().get_results().first() else {
             return Ok(Vec::new());
         };
@@ -277,14 +268,11 @@ impl Collection {
 
 /// Has the server load the collection, as far as its index is kept in memory.
 pub(crate) fn load(connection: &Connection) -> Result<(), MilvusError> {
+    let limit_ms = LONG.as_millis() as i64;
     let request = LoadCollectionRequest::builder()
-        .collection_name(connection.collection())
         .sync(true)
-        .timeout_ms(LONG.as_millis() as i64)
-        .build();
-    connection.wait("load the collection", LONG, async |client| {
-        client.load_collection(request?).await
-    })
+        .timeout_ms(limit_ms);
+    call!("load the collection" within LONG, connection => load_collection(request))
 }
 
 fn passage(row: &ResultRow<'_>) -> Result<Passage, String> {

@@ -33,7 +33,8 @@ pub(crate) const PUSH_ATTEMPTS: u32 = 10;
 pub(crate) struct Connection {
     runtime: Runtime,
     client: ClientV2,
-    address: MilvusAddress,
+    /// The collection's address.
+    pub(crate) address: MilvusAddress,
     token: Option<Token>,
 }
 
@@ -88,11 +89,6 @@ impl Connection {
             address: address.clone(),
             token: token.cloned(),
         })
-    }
-
-    /// The collection's address.
-    pub(crate) fn address(&self) -> &MilvusAddress {
-        &self.address
     }
 
     /// The server, for people.
@@ -150,6 +146,19 @@ impl Connection {
         }
     }
 }
+
+/// What a call about the collection returns, as [`Connection::wait`] does. The request's builder names
+/// no collection yet.
+macro_rules! call {
+    ($action:literal within $limit:ident, $connection:expr => $method:ident($builder:expr)) => {{
+        let connection: &$crate::connection::Connection = $connection;
+        let request = $builder.collection_name(connection.collection()).build();
+        connection.wait($action, $limit, async |client| {
+            client.$method(request?).await
+        })
+    }};
+}
+pub(crate) use call;
 
 /// gRPC status codes.
 mod code {

@@ -7,7 +7,7 @@ use milvus::v2::prelude::{
     IndexParam,
 };
 
-use crate::connection::{Connection, LONG, SHORT};
+use crate::connection::{Connection, LONG, SHORT, call};
 use crate::error::{Failure, MilvusError};
 use crate::identity::{Identity, PROPERTY};
 use crate::index_kind::IndexKind;
@@ -39,12 +39,8 @@ pub(crate) fn create(
     };
     match complete_parts(connection, &identity) {
         Err(error @ MilvusError::IndexUnsupported { .. }) => {
-            let request = DropCollectionRequest::builder()
-                .collection_name(connection.collection())
-                .build();
-            connection.wait("drop the collection", SHORT, async |client| {
-                client.drop_collection(request?).await
-            })?;
+            let request = DropCollectionRequest::builder();
+            call!("drop the collection" within SHORT, connection => drop_collection(request))?;
             Err(error)
         }
         outcome => outcome.map(|()| identity),
@@ -76,43 +72,27 @@ fn create_as(connection: &Connection, identity: &Identity) -> Result<(), MilvusE
     let dimensions = identity.settings.embedder.dimensions;
     let dimensions = u32::try_from(dimensions).unwrap_or(u32::MAX);
     let request = CreateCollectionRequest::builder()
-        .collection_name(connection.collection())
         .schema(fields(dimensions, identity.lexical))
         .consistency_level(ConsistencyLevel::Bounded)
-        .properties([(PROPERTY.to_owned(), identity.to_text(connection)?)].into())
-        .build();
-    connection.wait("create the collection", SHORT, async |client| {
-        client.create_collection(request?).await
-    })
+        .properties([(PROPERTY.to_owned(), identity.to_text(connection)?)].into());
+    call!("create the collection" within SHORT, connection => create_collection(request))
 }
 
-/// Creates the partitions and indexes that are missing.
-///
-/// # Errors
-/// As [`create`].
+/// Creates the partitions and indexes that are missing, with the errors of [`create`].
 pub(crate) fn complete_parts(
     connection: &Connection,
     identity: &Identity,
 ) -> Result<(), MilvusError> {
     for shard in 0..identity.settings.sharding.count {
         let name = partition(shard);
-        let request = HasPartitionRequest::builder()
-            .collection_name(connection.collection())
-            .partition_name(&name)
-            .build();
-        let there = connection.wait("look for a partition", SHORT, async |client| {
-            client.has_partition(request?).await
-        })?;
-        if there.exists() {
+        let request = HasPartitionRequest::builder().partition_name(&name);
+        if call!("look for a partition" within SHORT, connection => has_partition(request))?
+            .exists()
+        {
             continue;
         }
-        let request = CreatePartitionRequest::builder()
-            .collection_name(connection.collection())
-            .partition_name(name)
-            .build();
-        connection.wait("create a partition", SHORT, async |client| {
-            client.create_partition(request?).await
-        })?;
+        let request = CreatePartitionRequest::builder().partition_name(name);
+        call!("create a partition" within SHORT, connection => create_partition(request))?;
     }
     if !has_index(connection, VECTOR)? {
         let index = identity.index;
@@ -137,30 +117,18 @@ pub(crate) fn complete_parts(
 }
 
 fn has_index(connection: &Connection, field: &str) -> Result<bool, MilvusError> {
-    let request = DescribeIndexRequest::builder()
-        .collection_name(connection.collection())
-        .field_name(field)
-        .build();
-    let described = connection.wait("describe an index", SHORT, async |client| {
-        client.describe_index(request?).await
-    });
-    match described {
+    let request = DescribeIndexRequest::builder().field_name(field);
+    let described = call!("describe an index" within SHORT, connection => describe_index(request));
+    let described = match described {
         // This is how servers say that there is none.
-        Err(error) if error.is_refusal() => Ok(false),
-        described => Ok(described?
-            .indexes()
-            .iter()
-            .any(|index| index.get_field_name() == field)),
-    }
+        Err(error) if error.is_refusal() => return Ok(false),
+        described => described?,
+    };
+    let mut indexes = described.indexes().iter();
+    Ok(indexes.any(|index| index.get_field_name() == field))
 }
 
 fn create_index(connection: &Connection, index: IndexParam) -> Result<(), MilvusError> {
-    let request = CreateIndexRequest::builder()
-        .collection_name(connection.collection())
-        .index_param(index)
-        .sync(false)
-        .build();
-    connection.wait("create an index", LONG, async |client| {
-        client.create_index(request?).await
-    })
+    let request = CreateIndexRequest::builder().index_param(index).sync(false);
+    call!("create an index" within LONG, connection => create_index(request))
 }

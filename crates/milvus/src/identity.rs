@@ -7,7 +7,7 @@ use ken_corpus::{Corpus, CorpusInfo, Segment, Settings};
 use milvus::v2::prelude::{AlterCollectionPropertiesRequest, DescribeCollectionRequest};
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{Connection, SHORT};
+use crate::connection::{Connection, SHORT, call};
 use crate::error::MilvusError;
 use crate::index_kind::IndexKind;
 
@@ -75,17 +75,15 @@ impl Identity {
     /// # Errors
     /// [`MilvusError::NotOurs`], [`MilvusError::OtherFormat`], and any error of a call.
     pub(crate) fn read(connection: &Connection) -> Result<Option<Self>, MilvusError> {
-        let request = DescribeCollectionRequest::builder()
-            .collection_name(connection.collection())
-            .build();
-        let described = connection.wait("describe the collection", SHORT, async |client| {
-            client.describe_collection(request?).await
-        });
+        let request = DescribeCollectionRequest::builder();
+        let described = call!(
+            "describe the collection" within SHORT, connection => describe_collection(request)
+        );
         let described = match described {
             Err(error) if says_no_collection(&error) => return Ok(None),
             described => described?,
         };
-        let address = connection.address().to_string();
+        let address = connection.address.to_string();
         let properties = described.description().get_properties();
         let Some(text) = properties.get(PROPERTY) else {
             return Err(MilvusError::NotOurs { address });
@@ -120,13 +118,12 @@ impl Identity {
 
     /// Replaces the record.
     pub(crate) fn write(&self, connection: &Connection) -> Result<(), MilvusError> {
-        let request = AlterCollectionPropertiesRequest::builder()
-            .collection_name(connection.collection())
-            .property(PROPERTY, self.to_text(connection)?)
-            .build();
-        connection.wait("record what the collection holds", SHORT, async |client| {
-            client.alter_collection_properties(request?).await
-        })
+        let text = self.to_text(connection)?;
+        let request = AlterCollectionPropertiesRequest::builder().property(PROPERTY, text);
+        call!(
+            "record what the collection holds" within SHORT,
+            connection => alter_collection_properties(request)
+        )
     }
 }
 

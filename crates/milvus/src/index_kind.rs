@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::IntoDeserializer;
 use serde::{Deserialize, Serialize};
 
 /// How Milvus finds near vectors.
@@ -28,11 +29,7 @@ pub struct UnknownIndexKind {
 
 impl fmt::Display for IndexKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AutoIndex => "autoindex",
-            Self::Hnsw => "hnsw",
-            Self::DiskAnn => "diskann",
-        })
+        self.serialize(f)
     }
 }
 
@@ -40,13 +37,9 @@ impl FromStr for IndexKind {
     type Err = UnknownIndexKind;
 
     fn from_str(given: &str) -> Result<Self, UnknownIndexKind> {
-        match given {
-            "autoindex" => Ok(Self::AutoIndex),
-            "hnsw" => Ok(Self::Hnsw),
-            "diskann" => Ok(Self::DiskAnn),
-            _ => Err(UnknownIndexKind {
-                given: given.to_owned(),
-            }),
-        }
+        let kind = Self::deserialize(given.into_deserializer());
+        kind.map_err(|_: serde::de::value::Error| UnknownIndexKind {
+            given: given.to_owned(),
+        })
     }
 }

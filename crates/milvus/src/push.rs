@@ -416,7 +416,7 @@ impl Push<'_> {
         self.identity.unswept.push(shard);
         self.identity.write(&self.connection)?;
         Ok(MilvusError::RowsDiffer {
-            address: self.connection.address().to_string(),
+            address: self.connection.address.to_string(),
             partition: partition(shard),
             expected,
             found,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ken_corpus::{Corpus, CorpusError, PassageId, Segment};
 use milvus::v2::prelude::{ConsistencyLevel, DeleteRequest, QueryRequest};
 
-use crate::connection::{Connection, SHORT};
+use crate::connection::{Connection, SHORT, call};
 use crate::error::MilvusError;
 use crate::literal::id_in;
 use crate::schema::{ID, PIECE, partition};
@@ -102,12 +102,8 @@ fn ids_between(
 
 fn delete(connection: &Connection, partition: &str, ids: &[String]) -> Result<(), MilvusError> {
     let request = DeleteRequest::builder()
-        .collection_name(connection.collection())
         .partition_name(partition)
-        .filter(id_in(ids.iter().map(String::as_str)))
-        .build();
-    connection.wait("delete passages", SHORT, async |client| {
-        client.delete(request?).await
-    })?;
+        .filter(id_in(ids.iter().map(String::as_str)));
+    call!("delete passages" within SHORT, connection => delete(request))?;
     Ok(())
 }

@@ -26,11 +26,9 @@ impl Token {
 
     /// The same token, and whether it may be sent to other machines over unencrypted connections.
     #[must_use]
-    pub fn allowed_in_plain_text(self, allowed: bool) -> Self {
-        Self {
-            in_plain_text: allowed,
-            ..self
-        }
+    pub fn allowed_in_plain_text(mut self, allowed: bool) -> Self {
+        self.in_plain_text = allowed;
+        self
     }
 
     /// A text from the server with the token, and the password in it, redacted.

@@ -11,7 +11,7 @@ impl Settings {
     /// where it is.
     #[must_use]
     pub fn identity(&self, pipeline: &Pipeline) -> BTreeMap<String, String> {
-        let answering = pipeline.settings();
+        let answering = &pipeline.settings;
         let searched = |retriever: &Retriever| {
             let searched = retriever.back_end();
             format!(
@@ -29,7 +29,7 @@ impl Settings {
         });
         let always = [
             ("policy", answering.policy.to_string()),
-            ("model", pipeline.model().fingerprint().to_owned()),
+            ("model", pipeline.model.fingerprint().to_owned()),
             (
                 "corpus",
                 retriever.map_or_else(|| "none".to_owned(), searched),
@@ -51,7 +51,7 @@ impl Settings {
             decider,
         ];
         let named = always.into_iter().chain(sometimes.into_iter().flatten());
-        let sources = pipeline.extra_corpora().iter();
+        let sources = pipeline.extra_corpora.iter();
         named
             .map(|(name, value)| (name.to_owned(), value))
             .chain(sources.map(|(name, corpus)| (format!("source {name}"), searched(corpus))))

@@ -85,8 +85,8 @@ impl Setup<'_> {
         if let [_, extra @ ..] = settings.sources.as_slice()
             && !extra.is_empty()
         {
-            let extra = self.named_retrievers(extra, pipeline.shared_model())?;
-            pipeline = pipeline.with_extra_corpora(extra.into_iter().collect());
+            let extra = self.named_retrievers(extra, &pipeline.model)?;
+            pipeline.extra_corpora = extra.into_iter().collect();
         }
         Ok(pipeline)
     }

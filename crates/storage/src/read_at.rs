@@ -97,9 +97,6 @@ impl ReadAt {
     }
 
     /// As [`ReadAt::bytes`], read into the caller's buffer where they are not kept in memory.
-    ///
-    /// # Errors
-    /// As there.
     pub fn bytes_with<'a>(
         &'a self,
         range: Range<u64>,

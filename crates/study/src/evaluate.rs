@@ -26,7 +26,7 @@ pub fn evaluate_pipeline(
     identity: RunSettings,
     run: Run<'_>,
 ) -> Result<Outcome<Record>, RunError> {
-    let policy = pipeline.settings().policy.to_string();
+    let policy = pipeline.settings.policy.to_string();
     let mut results = ResultsFile::open(file, identity)?;
     let mut answer =
         |questions: &[&str]| pipeline.answer_many(questions, &mut |_, _| ControlFlow::Continue(()));

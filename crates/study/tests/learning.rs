@@ -137,10 +137,10 @@ fn a_router_predicts_the_set_boundary_and_the_policy_follows_it() {
     assert_eq!(again.fingerprint(), head.fingerprint());
 
     let mut pipeline = pipeline.with_router(head).unwrap();
-    pipeline.set(AnswerSettings {
+    pipeline.settings = AnswerSettings {
         policy: "router@0.5".parse().unwrap(),
         ..answering()
-    });
+    };
     let ask = |question: &str| {
         pipeline
             .answer(question, &mut |_| ControlFlow::Continue(()))
@@ -254,10 +254,10 @@ fn a_router_of_something_else_is_refused_with_the_command_that_renews_it() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut pipeline = pipeline(&folder);
-    pipeline.set(AnswerSettings {
+    pipeline.settings = AnswerSettings {
         policy: "router@0.5".parse().unwrap(),
         ..answering()
-    });
+    };
     let error = pipeline.answer("who is the baker of town7?", &mut |_| {
         ControlFlow::Continue(())
     });

@@ -140,7 +140,7 @@ fn taught(model: &Path, adapter: &Path, records: &[SourceRecord]) {
         .unwrap();
     }
     let origin = Origin {
-        base: trained.base().to_owned(),
+        base: trained.base.clone(),
         purpose: "test".to_owned(),
         prompt: checkpoint.prompt_form(),
         boundary: None,

@@ -23,7 +23,7 @@ pub fn write_adapter(
     origin: &Origin,
     folder: &Path,
 ) -> Result<(), TrainError> {
-    let Tuning::Lora(settings) = model.tuning() else {
+    let Tuning::Lora(settings) = &model.tuning else {
         return Err(TrainError::Setting {
             setting: "tuning",
             received: "full".to_owned(),
@@ -35,7 +35,7 @@ pub fn write_adapter(
     remove(&folder.join(SETTINGS_FILE))?;
     sync_dir(folder)?;
     let tensors: BTreeMap<String, candle_core::Tensor> = model
-        .variables()
+        .variables
         .iter()
         .map(|(name, variable)| {
             let name = format!("base_model.model.{name}");
@@ -43,7 +43,7 @@ pub fn write_adapter(
         })
         .collect();
     let modules: BTreeSet<&str> = model
-        .variables()
+        .variables
         .keys()
         .filter_map(|name| name.strip_suffix(".lora_A.weight"))
         .filter_map(|module| module.rsplit('.').next())

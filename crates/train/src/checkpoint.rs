@@ -83,11 +83,9 @@ pub(crate) fn load(
     };
     let broken = || refuse("it is broken".to_owned());
     let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|_| broken())?;
-    let state = metadata
-        .metadata()
-        .as_ref()
-        .and_then(|metadata| metadata.get(STATE))
-        .ok_or_else(broken)?;
+    let metadata = metadata.metadata().as_ref();
+    let state = metadata.and_then(|metadata| metadata.get(STATE));
+    let state = state.ok_or_else(broken)?;
     let state: State = serde_json::from_str(state).map_err(|_| broken())?;
     if state.identity != identity {
         return Err(refuse(

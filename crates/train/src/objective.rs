@@ -183,7 +183,7 @@ pub(crate) fn measure(
     let mut gradients = Gradients::new();
     if let Some(total) = total {
         let store = total.backward()?;
-        for (name, variable) in model.variables() {
+        for (name, variable) in &model.variables {
             if let Some(gradient) = store.get(variable) {
                 gradients.insert(name.clone(), gradient.clone());
             }

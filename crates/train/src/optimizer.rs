@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use candle_core::{DType, Tensor, Var};
-use ken_model::kernels::widest;
 use rayon::prelude::*;
 
 use crate::error::TrainError;
-use crate::ops::{is_slice, with_slices};
+use crate::ops::{is_slice, widest, with_slices};
 
 /// The hyperparameters of AdamW.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -147,18 +146,15 @@ impl Update {
             .zip(second.par_chunks_mut(TASK))
             .zip(gradient.par_chunks(TASK))
             .for_each(|(((weights, first), second), gradient)| {
-                widest(
-                    #[inline(always)]
-                    || {
-                        let state = weights.iter_mut().zip(first).zip(second);
-                        for (((w, m), v), g) in state.zip(gradient) {
-                            let g = g * factor;
-                            *m = a * *m + (1.0 - a) * g;
-                            *v = b * *v + (1.0 - b) * g * g;
-                            *w = *w * shrink - rate * *m / (v.sqrt() * root_bias + epsilon);
-                        }
-                    },
-                );
+                widest!({
+                    let state = weights.iter_mut().zip(first).zip(second);
+                    for (((w, m), v), g) in state.zip(gradient) {
+                        let g = g * factor;
+                        *m = a * *m + (1.0 - a) * g;
+                        *v = b * *v + (1.0 - b) * g * g;
+                        *w = *w * shrink - rate * *m / (v.sqrt() * root_bias + epsilon);
+                    }
+                });
             });
         moments.first = Tensor::from_vec(first, shape.clone(), &device)?;
         moments.second = Tensor::from_vec(second, shape.clone(), &device)?;

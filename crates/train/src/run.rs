@@ -248,7 +248,7 @@ fn check(model: &Trainable, examples: &[Objective]) -> Result<(), TrainError> {
 }
 
 fn check_lengths(model: &Trainable, examples: &[Objective]) -> Result<(), TrainError> {
-    let context = model.config().context;
+    let context = model.config.context;
     for (place, objective) in examples.iter().enumerate() {
         for sequence in sequences_of(objective) {
             if sequence.tokens.len() > context {
@@ -283,8 +283,8 @@ impl Training<'_> {
     /// Restores the checkpoint, if there is one.
     fn resume(&mut self) -> Result<(), TrainError> {
         self.state.identity = ken_language::fingerprint_of_texts(&[
-            self.model.base(),
-            &format!("{:?}", self.model.tuning()),
+            &self.model.base,
+            &format!("{:?}", self.model.tuning),
             &format!("{:?}", self.settings),
             &self.examples.identity(),
             &identity_of(self.validation),
@@ -426,7 +426,7 @@ impl Training<'_> {
             weight_decay: settings.weight_decay,
         };
         rule.step(
-            self.model.variables(),
+            &self.model.variables,
             &mut self.moments,
             &gradients,
             learning_rate,
@@ -470,7 +470,7 @@ impl Training<'_> {
     }
 
     fn save(&self) -> Result<(), TrainError> {
-        let variables = self.model.variables();
+        let variables = &self.model.variables;
         self.checkpoint.map_or(Ok(()), |path| {
             checkpoint::save(path, &self.state, variables, &self.best, &self.moments)
         })

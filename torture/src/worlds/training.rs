@@ -117,7 +117,7 @@ fn finish(model: &Trainable, out: &Path) -> Result<(), Refusal> {
     remove_model(out).map_err(|error| Refusal::new(error.kind(), &error))?;
     ken_storage::sync_dir(out).map_err(|error| of_storage(&error))?;
     let origin = Origin {
-        base: model.base().to_owned(),
+        base: model.base.clone(),
         purpose: "torture".to_owned(),
         prompt: PromptForm::Bare,
         boundary: None,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 /// Why a datastore cannot be used or changed. What it held before is kept.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what variants and fields are")]
 pub enum DatastoreError {
-    /// The system refused.
     #[error(transparent)]
     #[diagnostic(
         kind = "datastore_file",
@@ -13,61 +13,30 @@ pub enum DatastoreError {
     )]
     File(#[from] ken_storage::StorageError),
     /// The folder holds no datastore, or a broken one.
-    #[error("{} is not a datastore that can be used: {reason}", path.display())]
+    #[error("{path} is not a datastore that can be used: {reason}")]
     #[diagnostic(kind = "not_a_datastore", remedy = "make one by <MakeDatastore>")]
-    Damaged {
-        /// The folder.
-        path: PathBuf,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Someone else is changing it.
-    #[error("{} is being changed by another process", path.display())]
+    Damaged { path: PathBuf, reason: String },
+    #[error("{path} is being changed by another process")]
     #[diagnostic(
         kind = "datastore_locked",
         remedy = "wait until it is done; answering is possible meanwhile"
     )]
-    Locked {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// It was changed since it was opened.
-    #[error("{} was changed by another process in the meantime", path.display())]
+    Locked { path: PathBuf },
+    #[error("{path} was changed by another process in the meantime")]
     #[diagnostic(kind = "datastore_changed", remedy = "run it again")]
-    Changed {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// Something else lies in the folder.
-    #[error("{} is not empty", path.display())]
+    Changed { path: PathBuf },
+    #[error("{path} is not empty")]
     #[diagnostic(kind = "out_not_empty", remedy = "name another folder")]
-    NotEmpty {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// No entry has the id.
+    NotEmpty { path: PathBuf },
     #[error("no entry has the id {id:?}")]
     #[diagnostic(remedy = "<ListDatastore> shows them")]
-    NoSuchEntry {
-        /// The id.
-        id: String,
-    },
-    /// Two entries have one id.
+    NoSuchEntry { id: String },
     #[error("two entries have the id {id:?}")]
     #[diagnostic(remedy = "give each an id of its own")]
-    SameId {
-        /// The id.
-        id: String,
-    },
+    SameId { id: String },
     /// The model was not trained to choose the source.
     #[error("there is no source {name:?}; there are {}", known.join(", "))]
-    NoSuchSource {
-        /// The name given.
-        name: String,
-        /// The names that there are.
-        known: Vec<String>,
-    },
-    /// The keys cannot be read or written.
+    NoSuchSource { name: String, known: Vec<String> },
     #[error(transparent)]
     #[diagnostic(remedy = "make one by <MakeDatastore>")]
     Keys(#[from] ken_index::IndexError),

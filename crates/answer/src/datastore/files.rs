@@ -3,12 +3,14 @@
 //! no longer names is removed. `LOCK` is held by the one who changes it; readers hold nothing, and
 //! read again where the files that they read were replaced meanwhile.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use ken_index::VectorSet;
-use ken_storage::{AtomicFile, StorageError, create_dir_all, names, remove, replace, sync_tree};
+use ken_storage::{
+    AtomicFile, StorageError, create_dir_all, names, remove, replace, sync_tree, try_lock,
+};
 use serde::{Deserialize, Serialize};
 
 use super::error::DatastoreError;
@@ -163,24 +165,13 @@ impl Header {
     /// # Errors
     /// One who changes it, or has changed it since this header was read.
     pub(super) fn lock(&self, folder: &Path) -> Result<File, DatastoreError> {
-        let path = folder.join(LOCK);
-        let mut options = File::options();
-        let options = options.create(true).truncate(false).write(true);
-        let file = options
-            .open(&path)
-            .map_err(StorageError::new("open", &path))?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => DatastoreError::Locked {
-                path: folder.to_path_buf(),
-            },
-            TryLockError::Error(source) => StorageError::new("lock", &path)(source).into(),
-        })?;
-        if Self::read(folder)?.generation == self.generation {
-            Ok(file)
-        } else {
-            Err(DatastoreError::Changed {
-                path: folder.to_path_buf(),
-            })
+        let path = folder.to_path_buf();
+        let Some(file) = try_lock(&folder.join(LOCK))? else {
+            return Err(DatastoreError::Locked { path });
+        };
+        match Self::read(folder)?.generation == self.generation {
+            true => Ok(file),
+            false => Err(DatastoreError::Changed { path }),
         }
     }
 

@@ -4,7 +4,6 @@
 
 mod error;
 mod files;
-mod keys;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,8 +16,6 @@ use crate::mismatch::Mismatch;
 use crate::prompt;
 pub use error::DatastoreError;
 use files::Header;
-pub use keys::mean_of;
-use keys::normalized;
 
 /// Neighbors that vote (SR-RAG, section 4.1).
 pub const NEIGHBORS: usize = 30;
@@ -54,10 +51,7 @@ pub enum By {
 
 impl std::fmt::Display for By {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Measured => "measured",
-            Self::Person => "person",
-        })
+        self.serialize(f)
     }
 }
 
@@ -75,13 +69,22 @@ pub struct KeyedBy {
 }
 
 impl KeyedBy {
-    /// A residual stream as a key: less the mean, at length 1.
+    /// A residual stream as a key: less the mean, at length 1, since the states of one model have much
+    /// in common that says nothing.
     ///
     /// # Shapes
     /// `[hidden]`; returns the same.
     #[must_use]
     pub fn key(&self, state: &[f32]) -> Vec<f32> {
-        normalized(state, &self.center)
+        let apart = state.iter().zip(&self.center).map(|(x, mean)| x - mean);
+        let apart: Vec<f32> = apart.collect();
+        let square: f64 = apart.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+        if square == 0.0 {
+            return apart;
+        }
+        let scale = 1.0 / square.sqrt();
+        let scaled = apart.iter().map(|x| (f64::from(*x) * scale) as f32);
+        scaled.collect()
     }
 }
 
@@ -100,12 +103,8 @@ pub struct Datastore {
 
 impl std::fmt::Debug for Datastore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Datastore({}, {} entries)",
-            self.folder.display(),
-            self.entries.len()
-        )
+        let (folder, count) = (self.folder.display(), self.entries.len());
+        write!(f, "Datastore({folder}, {count} entries)")
     }
 }
 
@@ -161,14 +160,9 @@ impl Datastore {
         let rows = header.entries(folder)?;
         let sources: HashMap<&str, usize> = header.sources().zip(0..).collect();
         let mut votes = vec![None; header.keys()];
-        let KeyedBy {
-            model,
-            prompt,
-            layer,
-            center,
-        } = &header.keyed_by;
-        let (layer, center) = (layer.to_string(), bits_of(center));
-        let mut texts = vec![model.as_str(), prompt, &layer, &center];
+        let by = &header.keyed_by;
+        let (layer, center) = (by.layer.to_string(), bits_of(&by.center));
+        let mut texts = vec![by.model.as_str(), &by.prompt, &layer, &center];
         texts.extend(header.sources());
         for (entry, row) in &rows {
             let source = sources.get(entry.source.as_str()).copied();
@@ -198,19 +192,9 @@ impl Datastore {
     /// # Errors
     /// [`AnswerError::OtherDatastore`].
     pub fn check(&self, model: &str) -> Result<(), AnswerError> {
-        let keyed_by = self.keyed_by();
-        let prompt = prompt::fingerprint();
-        let mismatch = Mismatch::find([
-            ("model", Some(keyed_by.model.as_str()), Some(model)),
-            (
-                "prompts",
-                Some(keyed_by.prompt.as_str()),
-                Some(prompt.as_str()),
-            ),
-        ]);
-        mismatch.map_or(Ok(()), |mismatch| {
-            Err(AnswerError::OtherDatastore(mismatch))
-        })
+        let made_with = [&*self.keyed_by().model, &self.keyed_by().prompt];
+        let mismatch = Mismatch::of_model(made_with, [model, &prompt::fingerprint()]);
+        mismatch.map_or(Ok(()), |found| Err(AnswerError::OtherDatastore(found)))
     }
 
     /// Its entries, in the order in which they came.
@@ -280,12 +264,8 @@ impl Datastore {
         self.known(sources.keys().copied())?;
         let mut header = self.header.clone();
         check(&header, &new)?;
-        let replaced: HashSet<&str> = new.iter().map(|entry| entry.id.as_str()).collect();
-        let kept = self
-            .rows()
-            .filter(|(entry, _)| !replaced.contains(entry.id.as_str()));
-        let changed = kept.map(|(entry, row)| {
-            let mut entry = entry.clone();
+        let replaced = new.iter().map(|entry| entry.id.as_str()).collect();
+        let changed = self.rows_without(&replaced).map(|(mut entry, row)| {
             if let Some(source) = sources.get(entry.id.as_str()) {
                 (*source).clone_into(&mut entry.source);
                 entry.by = By::Person;
@@ -313,20 +293,18 @@ impl Datastore {
     pub fn remove(&mut self, ids: &[&str]) -> Result<(), DatastoreError> {
         let _lock = self.header.lock(&self.folder)?;
         self.known(ids.iter().copied())?;
-        let ids: HashSet<&str> = ids.iter().copied().collect();
-        let kept = self
-            .rows()
-            .filter(|(entry, _)| !ids.contains(entry.id.as_str()));
-        let rows: Vec<(Entry, usize)> = kept.map(|(entry, row)| (entry.clone(), row)).collect();
+        let rows: Vec<_> = self.rows_without(&ids.iter().copied().collect()).collect();
         self.header.clone().commit(&self.folder, &rows)?;
         *self = Self::open(&self.folder)?;
         Ok(())
     }
 
-    fn rows(&self) -> impl Iterator<Item = (&Entry, usize)> {
+    /// The entries with the numbers of their keys, but for those with these ids.
+    fn rows_without(&self, ids: &HashSet<&str>) -> impl Iterator<Item = (Entry, usize)> {
         let live = self.votes.iter().enumerate();
         let live = live.filter(|(_, vote)| vote.is_some());
-        self.entries.iter().zip(live.map(|(row, _)| row))
+        let rows = self.entries.iter().cloned().zip(live.map(|(row, _)| row));
+        rows.filter(|(entry, _)| !ids.contains(entry.id.as_str()))
     }
 
     fn known<'i>(&self, mut ids: impl Iterator<Item = &'i str>) -> Result<(), DatastoreError> {
@@ -336,6 +314,22 @@ impl Datastore {
             None => Ok(()),
         }
     }
+}
+
+/// The mean of vectors; empty of none.
+///
+/// # Shapes
+/// `vectors`: `[vectors][dimensions]`; returns `[dimensions]`.
+#[must_use]
+pub fn mean_of(vectors: &[Vec<f32>]) -> Vec<f32> {
+    let mut sums = vec![0.0_f64; vectors.first().map_or(0, Vec::len)];
+    for vector in vectors {
+        for (sum, number) in sums.iter_mut().zip(vector) {
+            *sum += f64::from(*number);
+        }
+    }
+    let count = vectors.len().max(1) as f64;
+    sums.into_iter().map(|sum| (sum / count) as f32).collect()
 }
 
 /// Numbers as a text that is another one for every other bit.

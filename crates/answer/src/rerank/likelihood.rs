@@ -36,10 +36,8 @@ pub(super) fn score(
             prompts.push((prompt(truncate(model, text, budget)?), question.trim()));
         }
     }
-    let pairs: Vec<_> = prompts
-        .iter()
-        .map(|(prompt, text)| (prompt, *text))
-        .collect();
+    let pairs = prompts.iter().map(|(prompt, text)| (prompt, *text));
+    let pairs: Vec<_> = pairs.collect();
     let mut scores = prompts.iter().zip(score_texts(model, &pairs)?);
     let (mut by_query, mut tokens) = (Vec::new(), Vec::new());
     for texts in texts {

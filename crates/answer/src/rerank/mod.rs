@@ -32,7 +32,8 @@ pub enum Reranker {
 /// How found passages are reranked.
 pub struct Reranking {
     by: Reranker,
-    depth: usize,
+    /// How many passages are found first.
+    pub(crate) depth: usize,
     segmentation: Segmentation,
 }
 
@@ -58,12 +59,6 @@ impl Reranking {
             depth,
             segmentation,
         }
-    }
-
-    /// How many passages are found first.
-    #[must_use]
-    pub fn depth(&self) -> usize {
-        self.depth
     }
 
     /// All that the ranking depends on but the language model and the corpus's embedder.

@@ -61,11 +61,9 @@ fn found(number: usize, title: &str, text: &str) -> SearchResult {
 }
 
 fn all_found(texts: &[impl AsRef<str>]) -> Vec<SearchResult> {
-    texts
-        .iter()
-        .enumerate()
-        .map(|(number, text)| found(number, "", text.as_ref()))
-        .collect()
+    let texts = texts.iter().enumerate();
+    let found = texts.map(|(number, text)| found(number, "", text.as_ref()));
+    found.collect()
 }
 
 fn by(reranker: Reranker, segmentation: &str) -> Reranking {
@@ -81,24 +79,15 @@ fn one(reranking: &Reranking, query: &str, passages: &[SearchResult], k: usize) 
 }
 
 fn texts(reranked: &Reranked) -> Vec<&str> {
-    reranked
-        .chunks
-        .iter()
-        .map(|chunk| chunk.text.as_str())
-        .collect()
+    let chunks = reranked.chunks.iter();
+    chunks.map(|chunk| chunk.text.as_str()).collect()
 }
 
 /// Whether a chunk is the part of its passage that it claims to be.
 fn is_part(chunk: &SearchResult) -> bool {
     let range = chunk.chunk.clone().unwrap();
-    let text: String = chunk
-        .passage
-        .text
-        .chars()
-        .skip(range.start)
-        .take(range.len())
-        .collect();
-    text == chunk.text
+    let text = chunk.passage.text.chars().skip(range.start);
+    text.take(range.len()).eq(chunk.text.chars())
 }
 
 #[test]

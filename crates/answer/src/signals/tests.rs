@@ -42,22 +42,10 @@ fn signals_read_back() {
 
 #[test]
 fn names_read_back() {
-    for text in [
-        "always",
-        "never",
-        "oracle",
-        "random:0.25",
-        "prompt",
-        "prompt@0.3",
-        "certainty",
-        "certainty@0.61",
-        "certainty@0.61+double",
-        "uncertainty:eigenscore@-3.5",
-        "router",
-        "router@0.4",
-        "self-route",
-        "self-route@0.1",
-    ] {
+    let policies = "always never oracle random:0.25 prompt prompt@0.3 certainty certainty@0.61 \
+                    certainty@0.61+double uncertainty:eigenscore@-3.5 router router@0.4 self-route \
+                    self-route@0.1";
+    for text in policies.split(' ') {
         let policy: Policy = text.parse().unwrap();
         assert_eq!(policy.to_string(), text);
     }

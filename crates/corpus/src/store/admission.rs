@@ -1,7 +1,7 @@
 //! What a writer checks before it touches a folder: that it is a corpus, or empty; that nobody else
 //! writes to it; which generation is published; and that the settings match.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::Path;
 
 use ken_diagnostic::remedy;
@@ -48,23 +48,14 @@ pub(super) fn publish_interrupted(dir: &Path) -> Result<Option<manifest::Current
 pub(super) fn lock(dir: &Path) -> Result<File, CorpusError> {
     let path = layout::lock(dir);
     let is_new = !path.exists();
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(CorpusError::io("open", &path))?;
+    let locked = ken_storage::try_lock(&path)?;
     if is_new {
         // This name marks a folder whose first writer was killed as ken's.
         ken_storage::sync_dir(dir)?;
     }
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(CorpusError::Locked {
-            path: dir.to_owned(),
-        }),
-        Err(TryLockError::Error(source)) => Err(CorpusError::io("lock", &path)(source)),
-    }
+    locked.ok_or_else(|| CorpusError::Locked {
+        path: dir.to_owned(),
+    })
 }
 
 /// Refuses settings other than those of the corpus at `dir`.

@@ -21,25 +21,20 @@ pub(super) struct DocumentTable {
     lines: ReadAt,
     index: Mapped,
     ids: Mapped,
-    count: usize,
+    pub(super) count: usize,
     passages: usize,
 }
 
 /// The sort key of `documents.ids`.
 pub(super) fn hash(id: &str) -> u64 {
     let digest = blake3::hash(id.as_bytes());
-    digest.as_bytes()[..8]
-        .iter()
-        .rev()
-        .fold(0, |hash, &byte| hash << 8 | u64::from(byte))
+    u64::from_le_bytes(std::array::from_fn(|at| digest.as_bytes()[at]))
 }
 
 /// The contents of `documents.index`: an entry for each document, and one after the last.
 pub(super) fn index_bytes(entries: &[(u64, u64)]) -> Vec<u8> {
-    entries
-        .iter()
-        .flat_map(|(line, passage)| [line.to_le_bytes(), passage.to_le_bytes()].concat())
-        .collect()
+    let bytes = |(line, passage): &(u64, u64)| [line.to_le_bytes(), passage.to_le_bytes()].concat();
+    entries.iter().flat_map(bytes).collect()
 }
 
 /// The contents of `documents.ids`, given the hashes of the ids in the order of the documents.
@@ -66,28 +61,21 @@ impl DocumentTable {
         let fits = table.index.len() == (table.count + 1) * INDEX_ENTRY
             && table.ids.len() == table.count * ID_ENTRY
             && end == Some((table.lines.length(), manifest.passages));
-        match fits {
-            true => Ok(table),
-            false => Err(CorpusError::damaged(
-                &dir.join(layout::DOCUMENT_INDEX),
-                format!(
-                    "it does not fit {} documents and {} passages",
-                    manifest.documents, manifest.passages
-                ),
-            )),
+        if fits {
+            return Ok(table);
         }
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.count
+        let (documents, passages) = (manifest.documents, manifest.passages);
+        let reason = format!("it does not fit {documents} documents and {passages} passages");
+        Err(CorpusError::damaged(
+            &dir.join(layout::DOCUMENT_INDEX),
+            reason,
+        ))
     }
 
     /// The record of a document.
     pub(super) fn record(&self, ordinal: usize) -> Result<DocumentRecord, CorpusError> {
-        let place = self
-            .entry(ordinal)
-            .zip(self.entry(ordinal.saturating_add(1)));
-        let place = place.map(|((start, _), (end, _))| start..end);
+        let (start, end) = (self.entry(ordinal), self.entry(ordinal.saturating_add(1)));
+        let place = start.zip(end).map(|((start, _), (end, _))| start..end);
         record::read(&self.lines, place, || format!("document {ordinal}"))
     }
 

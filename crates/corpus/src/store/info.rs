@@ -82,12 +82,10 @@ impl CorpusInfo {
             sharding,
             dense,
         } = &manifest.settings;
-        let mut shards: Vec<ShardInfo> = (0..sharding.count)
-            .map(|id| ShardInfo {
-                id,
-                ..ShardInfo::default()
-            })
-            .collect();
+        let mut shards = vec![ShardInfo::default(); sharding.count as usize];
+        for (id, shard) in (0..).zip(&mut shards) {
+            shard.id = id;
+        }
         for segment in &manifest.segments {
             if let Some(shard) = shards.get_mut(segment.shard as usize) {
                 shard.documents += u64::from(segment.live_documents);

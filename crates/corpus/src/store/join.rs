@@ -23,20 +23,14 @@ pub fn join(
     parts: &[PathBuf],
     progress: &mut dyn FnMut(ByteProgress),
 ) -> Result<u64, CorpusError> {
-    let parts: Vec<Corpus> = parts
-        .iter()
-        .map(|part| Corpus::open(part))
-        .collect::<Result<_, _>>()?;
+    let parts = parts.iter().map(|part| Corpus::open(part));
+    let parts: Vec<Corpus> = parts.collect::<Result<_, _>>()?;
     let Some(first) = parts.first() else {
         return Ok(0);
     };
     let mut writer = Writer::create(dir, first.settings().clone())?;
-    let mut taken: Vec<u32> = writer
-        .known()
-        .segments()
-        .iter()
-        .map(|s| s.shard())
-        .collect();
+    let known = writer.known().segments();
+    let mut taken: Vec<u32> = known.iter().map(|s| s.shard()).collect();
     for part in &parts {
         // The first part's settings became those of the corpus, or match them.
         super::admission::check_settings(part.dir(), part.settings(), writer.settings())?;

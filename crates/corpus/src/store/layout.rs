@@ -98,10 +98,8 @@ pub(super) fn newest(corpus: &Path) -> Result<u64, CorpusError> {
     let mut newest = 0;
     for folder in generational(corpus) {
         let names = names(&folder)?;
-        newest = names
-            .iter()
-            .filter_map(|name| generation_of(name))
-            .fold(newest, u64::max);
+        let numbers = names.iter().filter_map(|name| generation_of(name));
+        newest = numbers.fold(newest, u64::max);
     }
     Ok(newest)
 }

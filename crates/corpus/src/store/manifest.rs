@@ -439,13 +439,9 @@ pub(super) fn numbers(corpus: &Path, current: u64) -> Result<Vec<u64>, CorpusErr
 /// The files of a segment in a generation, its marks included, with their paths.
 pub(super) fn files_of(corpus: &Path, segment: &SegmentManifest) -> Vec<(PathBuf, FileManifest)> {
     let dir = layout::segment(corpus, &segment.id);
-    let own = segment
-        .files
-        .iter()
-        .map(|file| (dir.join(&file.name), file.clone()));
-    let marks = segment
-        .marks
-        .iter()
-        .map(|file| (layout::marks(corpus).join(&file.name), file.clone()));
+    let within =
+        |folder: PathBuf| move |file: &FileManifest| (folder.join(&file.name), file.clone());
+    let own = segment.files.iter().map(within(dir));
+    let marks = segment.marks.iter().map(within(layout::marks(corpus)));
     own.chain(marks).collect()
 }

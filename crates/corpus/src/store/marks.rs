@@ -62,11 +62,20 @@ impl Marks {
     }
 
     /// Brings the marks to the disk under a new name.
-    pub(super) fn write(&self, corpus: &Path, name: &str) -> Result<FileManifest, CorpusError> {
+    pub(super) fn write(
+        &self,
+        corpus: &Path,
+        generation: u64,
+        segment: &str,
+    ) -> Result<Option<FileManifest>, CorpusError> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let name = &layout::marks_name(generation, segment);
         let path = layout::marks(corpus).join(name);
         let json = serde_json::to_vec(self)
             .map_err(|error| CorpusError::damaged(&path, error.to_string()))?;
         ken_storage::replace(&path, &json)?;
-        Ok(FileManifest::of_bytes(name, &json))
+        Ok(Some(FileManifest::of_bytes(name, &json)))
     }
 }

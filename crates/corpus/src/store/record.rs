@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::error::CorpusError;
+use crate::passage::{Passage, PassageId};
 
 /// One line of `documents.jsonl`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,6 +31,19 @@ pub(super) struct PassageRecord {
     pub(super) id: String,
     /// The passage's text.
     pub(super) text: String,
+}
+
+impl PassageRecord {
+    /// The passage, with what its document says.
+    pub(super) fn of_document(self, document: DocumentRecord) -> Passage {
+        Passage {
+            id: PassageId(self.id),
+            doc_id: document.id,
+            title: document.title,
+            text: self.text,
+            metadata: document.metadata,
+        }
+    }
 }
 
 /// Reads the line at `place`; `name` is what it holds, for messages.

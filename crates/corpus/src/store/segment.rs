@@ -87,7 +87,7 @@ impl Segment {
     fn mark(&mut self, marks: &Marks) -> Option<()> {
         for &document in &marks.dead {
             let document = document as usize;
-            if document >= self.documents.count() {
+            if document >= self.documents.count {
                 return None;
             }
             self.live_documents.set(document, false);
@@ -145,7 +145,7 @@ impl Segment {
     /// How many documents the segment holds, dead ones included.
     #[must_use]
     pub fn document_count(&self) -> usize {
-        self.documents.count()
+        self.documents.count
     }
 
     /// How many of its documents are live.
@@ -179,13 +179,7 @@ impl Segment {
         })?;
         let document = self.documents.record(document)?;
         let record = self.record(ordinal)?;
-        Ok(Passage {
-            id: PassageId(record.id),
-            doc_id: document.id,
-            title: document.title,
-            text: record.text,
-            metadata: document.metadata,
-        })
+        Ok(record.of_document(document))
     }
 
     /// The ordinal of the live passage of this id.
@@ -198,9 +192,6 @@ impl Segment {
     }
 
     /// As [`Segment::ordinal_of`], for the passage of a live document that may be pruned.
-    ///
-    /// # Errors
-    /// As [`Segment::ordinal_of`].
     pub fn ordinal_of_any(&self, id: &PassageId) -> Result<Option<usize>, CorpusError> {
         let Some((doc_id, position)) = id.split() else {
             return Ok(None);

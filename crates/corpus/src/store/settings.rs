@@ -88,33 +88,24 @@ impl Settings {
         if !is_same_model {
             return Some((Setting::Embedder, one.to_string(), two.to_string()));
         }
+        let both = [self, other];
         let rest = [
-            (
-                Setting::Segmentation,
-                self.segmentation.clone(),
-                other.segmentation.clone(),
-            ),
-            (
-                Setting::Sharding,
-                self.sharding.to_string(),
-                other.sharding.to_string(),
-            ),
-            (Setting::Dense, self.dense.clone(), other.dense.clone()),
+            (Setting::Segmentation, both.map(|s| s.segmentation.clone())),
+            (Setting::Sharding, both.map(|s| s.sharding.to_string())),
+            (Setting::Dense, both.map(|s| s.dense.clone())),
         ];
-        rest.into_iter().find(|(_, one, other)| one != other)
+        let mut rest = rest.into_iter().map(|(what, [one, two])| (what, one, two));
+        rest.find(|(_, one, two)| one != two)
     }
 }
 
 impl fmt::Display for EmbedderIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            reference,
-            fingerprint,
-            dimensions,
-        } = self;
+        let (reference, dimensions) = (&self.reference, self.dimensions);
         write!(
             f,
-            "{reference} (fingerprint {fingerprint}, {dimensions} dimensions)"
+            "{reference} (fingerprint {}, {dimensions} dimensions)",
+            self.fingerprint
         )
     }
 }

@@ -15,7 +15,7 @@ use super::marks::{Marks, PrunedMark};
 use super::record::{DocumentRecord, PassageRecord};
 use super::segment::Segment;
 use crate::document::Document;
-use crate::passage::{Passage, PassageId};
+use crate::passage::Passage;
 
 /// What becomes of pruned passages when a segment is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,14 +129,7 @@ impl StagedSegment {
                 }
                 let passage = segment.record(ordinal)?;
                 self.push_passage(&passage)?;
-                let passage = Passage {
-                    id: PassageId(passage.id),
-                    doc_id: record.id.clone(),
-                    title: record.title.clone(),
-                    text: passage.text,
-                    metadata: record.metadata.clone(),
-                };
-                each(ordinal, passage)?;
+                each(ordinal, passage.of_document(record.clone()))?;
             }
         }
         Ok(())

@@ -133,13 +133,15 @@ impl Writer {
     /// Continues from the current generation.
     fn resume(dir: &Path, manifest: Manifest, lock: File) -> Result<Self, CorpusError> {
         manifest::refuse_newer(dir, manifest.number)?;
-        let segments = manifest
-            .segments
-            .iter()
-            .map(|segment| Segment::open(dir, segment).map(Arc::new))
-            .collect::<Result<_, _>>()?;
+        let open = |segment| Segment::open(dir, segment).map(Arc::new);
         let known = Known::default();
-        known.replace(segments);
+        known.replace(
+            manifest
+                .segments
+                .iter()
+                .map(open)
+                .collect::<Result<_, _>>()?,
+        );
         Self {
             segments: manifest.segments,
             known,
@@ -196,12 +198,8 @@ impl Writer {
     /// Publishes segments of other corpora beside the current ones.
     pub(super) fn adopt(&mut self, adopted: Vec<Adopted>) -> Result<u64, CorpusError> {
         let incoming = adopted.into_iter().map(Incoming::Adopted).collect();
-        self.commit(
-            Change::Ingest,
-            self.segments.clone(),
-            BTreeMap::new(),
-            incoming,
-        )
+        let (segments, marks) = (self.segments.clone(), BTreeMap::new());
+        self.commit(Change::Ingest, segments, marks, incoming)
     }
 
     /// Publishes segments, of different shards, as a new generation and returns its number. Their
@@ -287,9 +285,8 @@ impl Writer {
         for ((number, segment), new) in segments.iter().enumerate().zip(by_segment) {
             let before = segment.marks()?;
             let mut after = before.clone();
-            after
-                .pruned
-                .retain(|mark| !mark.reason.starts_with(reason_start));
+            let pruned = &mut after.pruned;
+            pruned.retain(|mark| !mark.reason.starts_with(reason_start));
             after.prune(new);
             if after != before {
                 changed.insert(number, after);
@@ -392,11 +389,7 @@ impl Writer {
         // A failed publication may have left its files.
         remove_unpublished(&self.dir, self.number)?;
         for (at, marks) in marks {
-            let name = layout::marks_name(number, &segments[at].id);
-            segments[at].marks = match marks.is_empty() {
-                true => None,
-                false => Some(marks.write(&self.dir, &name)?),
-            };
+            segments[at].marks = marks.write(&self.dir, number, &segments[at].id)?;
         }
         for incoming in incoming {
             segments.push(self.place(incoming, number)?);
@@ -473,13 +466,7 @@ impl Writer {
                 break;
             }
         }
-        described.marks = match marks.is_empty() {
-            true => None,
-            false => {
-                let name = layout::marks_name(number, &described.id);
-                Some(marks.write(&self.dir, &name)?)
-            }
-        };
+        described.marks = marks.write(&self.dir, number, &described.id)?;
         fs::rename(&dir, &target).map_err(CorpusError::io("create", &target))?;
         Ok(described)
     }

@@ -5,22 +5,14 @@ use std::io::{self, BufRead, Read};
 use crate::source::{Metered, line_breaks};
 
 pub(super) struct LineCounted<R> {
-    inner: R,
-    line: u64,
+    pub(super) inner: R,
+    /// The line of the next byte, from 1.
+    pub(super) line: u64,
 }
 
 impl<R> LineCounted<R> {
     pub(super) fn new(inner: R) -> Self {
         Self { inner, line: 1 }
-    }
-
-    pub(super) fn inner(&mut self) -> &mut R {
-        &mut self.inner
-    }
-
-    /// The line of the next byte, from 1.
-    pub(super) fn line(&self) -> u64 {
-        self.line
     }
 }
 

@@ -121,7 +121,7 @@ impl Dump {
             match step {
                 Step::Start(name, key) => {
                     if name == "page" && self.depth == 2 {
-                        self.reader.get_mut().inner().renew();
+                        self.reader.get_mut().inner.renew();
                         let line = self.line();
                         let page = match self.page() {
                             Err(ReadError::DocumentTooLarge { limit, .. }) => {
@@ -131,7 +131,7 @@ impl Dump {
                             }
                             page => page?,
                         };
-                        self.reader.get_mut().inner().renew();
+                        self.reader.get_mut().inner.renew();
                         if let Some(record) = self.article(page)? {
                             return Ok(Some(record));
                         }
@@ -158,7 +158,7 @@ impl Dump {
     fn skip_page(&mut self) -> Result<bool, ReadError> {
         let nothing = LineCounted::new(Metered::empty(self.name.watch.clone()));
         let mut reader = mem::replace(&mut self.reader, xml(nothing)).into_inner();
-        reader.inner().search();
+        reader.inner.search();
         let mut matched = 0;
         let ended = loop {
             let Some(filled) = fill(&mut reader, &self.name)? else {
@@ -186,7 +186,7 @@ impl Dump {
             }
         };
         self.depth = usize::from(!ended);
-        reader.inner().renew();
+        reader.inner.renew();
         self.reader = xml(match ended {
             true => reader,
             false => reader.put_back(PAGE),
@@ -281,7 +281,7 @@ impl Dump {
     }
 
     fn line(&self) -> u64 {
-        self.reader.get_ref().line()
+        self.reader.get_ref().line
     }
 
     fn broken(&self, reason: String) -> ReadError {
@@ -368,7 +368,7 @@ fn xml(source: LineCounted<Metered>) -> Xml {
 }
 
 fn failed(name: &Name, reader: &Xml, error: XmlError) -> ReadError {
-    let place = name.line(reader.get_ref().line());
+    let place = name.line(reader.get_ref().line);
     match error {
         XmlError::Io(error) => match (Halt::of(&error), std::sync::Arc::try_unwrap(error)) {
             (Some(halt), _) => name.failed(std::io::Error::other(halt)),

@@ -158,11 +158,8 @@ impl Scan<'_> {
     /// Skips the marks that only the start of a line can have.
     fn begin_line(&mut self) {
         let rest = self.rest();
-        let marks = rest
-            .bytes()
-            .take_while(|byte| matches!(byte, b'*' | b'#' | b':' | b';' | b' ' | b'\t'))
-            .count();
-        self.at += marks;
+        let marks = ['*', '#', ':', ';', ' ', '\t'];
+        self.at += rest.len() - rest.trim_start_matches(marks).len();
         let rest = self.rest();
         if rest.starts_with("{|") && self.open.len() < MOST_OPEN {
             self.push(What::Table);
@@ -203,12 +200,8 @@ impl Scan<'_> {
         }
         for _ in 0..count / 2 {
             // Links that are still open in a template end with it.
-            let links = self
-                .open
-                .iter()
-                .rev()
-                .take_while(|open| matches!(open.what, What::Link(_) | What::ExternalLink))
-                .count();
+            let is_link = |open: &&Open| matches!(open.what, What::Link(_) | What::ExternalLink);
+            let links = self.open.iter().rev().take_while(is_link).count();
             let below = self.open.len().checked_sub(links + 1);
             let Some(open) = below.and_then(|at| self.open.get(at)).copied() else {
                 break;
@@ -240,10 +233,8 @@ impl Scan<'_> {
         if !known.iter().any(|start| address.starts_with(start)) {
             return self.copy(1);
         }
-        let length = address
-            .bytes()
-            .position(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b']' | b'[' | b'<'))
-            .unwrap_or(address.len());
+        let end = address.find([' ', '\t', '\n', ']', '[', '<']);
+        let length = end.unwrap_or(address.len());
         self.at += 1 + length;
         if self.links < DEEPEST_LINK {
             self.push(What::ExternalLink);
@@ -381,10 +372,8 @@ impl Scan<'_> {
     /// Skips a switch such as `__NOTOC__`.
     fn switch(&mut self) {
         let count = self.run_of(b'_');
-        let word = self.rest()[count..]
-            .bytes()
-            .take_while(u8::is_ascii_uppercase)
-            .count();
+        let word = self.rest()[count..].bytes();
+        let word = word.take_while(u8::is_ascii_uppercase).count();
         if count == 2 && word > 0 && self.rest()[count + word..].starts_with("__") {
             self.at += word + 4;
         } else {

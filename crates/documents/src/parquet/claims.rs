@@ -112,7 +112,7 @@ impl Claims {
                 Flaw::Broken(reason) => self.broken(reason),
                 Flaw::TooMany => self.broken("the header of a page holds a list"),
             })?;
-            at += header - walk.left();
+            at += header - walk.left;
             let sizes = (u64::try_from(uncompressed), u64::try_from(compressed));
             let (Ok(uncompressed), Ok(compressed)) = sizes else {
                 return Err(self.broken("a page has less than no bytes"));

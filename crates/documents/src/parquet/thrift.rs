@@ -49,7 +49,8 @@ impl Kind {
 /// A walk through `left` bytes.
 pub(super) struct Walk<R> {
     reader: R,
-    left: u64,
+    /// The bytes that are left.
+    pub(super) left: u64,
     elements_left: u64,
 }
 
@@ -60,11 +61,6 @@ impl<R: Read> Walk<R> {
             left: bytes,
             elements_left: most_elements,
         }
-    }
-
-    /// The bytes that are left.
-    pub(super) fn left(&self) -> u64 {
-        self.left
     }
 
     /// Walks through a structure. `visit` gets each field's id and type, and returns whether it has

@@ -76,11 +76,9 @@ pub(super) struct Glyph {
 
 impl Font {
     fn read(pdf: &Pdf, dictionary: &Dictionary) -> Self {
-        let subtype = dictionary.get(b"Subtype").and_then(Object::as_name);
-        if subtype.is_ok_and(|name| name == b"Type0") {
-            Self::composite(pdf, dictionary)
-        } else {
-            Self::simple(pdf, dictionary)
+        match is_of_type(dictionary, b"Type0") {
+            true => Self::composite(pdf, dictionary),
+            false => Self::simple(pdf, dictionary),
         }
     }
 
@@ -90,34 +88,21 @@ impl Font {
         let encoding = dictionary.get_font_encoding_with_limit(pdf, FONT_BYTES);
         let codes = all.map(|code| {
             let encoded = || encoding.as_ref().ok()?.bytes_to_string(&code).ok();
-            mapped
-                .get(&number_of(&code))
-                .cloned()
-                .or_else(encoded)
-                .unwrap_or_default()
+            let known = mapped.get(&number_of(&code)).cloned();
+            known.or_else(encoded).unwrap_or_default()
         });
-        let first = dictionary
-            .get_deref(b"FirstChar", pdf)
-            .and_then(Object::as_i64)
-            .ok()
-            .and_then(|first| u32::try_from(first).ok())
-            .unwrap_or(0);
+        let first = dictionary.get_deref(b"FirstChar", pdf).map_or(0, code);
         let widths = array(pdf, dictionary, b"Widths");
-        let widths = (first..)
-            .zip(widths.iter().take(256))
-            .map(|(code, width)| (code, number(pdf, width)))
-            .collect();
-        let is_drawn = dictionary
-            .get(b"Subtype")
-            .and_then(Object::as_name)
-            .is_ok_and(|name| name == b"Type3");
+        let widths = (first..).zip(widths.iter().take(256));
+        let widths = widths.map(|(code, width)| (code, number(pdf, width)));
+        let is_drawn = is_of_type(dictionary, b"Type3");
         let unit = array(pdf, dictionary, b"FontMatrix")
             .first()
             .filter(|_| is_drawn)
             .map_or(WIDTH_UNIT, |unit| number(pdf, unit));
         Self {
             codes: Codes::Simple(codes.collect()),
-            widths,
+            widths: widths.collect(),
             usual_width: USUAL_WIDTH,
             unit,
         }
@@ -247,6 +232,11 @@ fn read_widths(pdf: &Pdf, array: &[Object], widths: &mut HashMap<u32, f32>) {
 fn code(object: &Object) -> u32 {
     let code = object.as_i64().unwrap_or(0);
     u32::try_from(code).unwrap_or(0).min(0xffff)
+}
+
+fn is_of_type(font: &Dictionary, subtype: &[u8]) -> bool {
+    let own = font.get(b"Subtype").and_then(Object::as_name);
+    own.is_ok_and(|own| own == subtype)
 }
 
 fn array<'a>(pdf: &'a Pdf, dictionary: &'a Dictionary, key: &[u8]) -> &'a [Object] {

@@ -16,7 +16,7 @@ use serde_json::Map;
 use self::load::{broken, load};
 use self::work::Work;
 use crate::error::ReadError;
-use crate::record::Contents;
+use crate::record::{Contents, one_line};
 use crate::watch::Watch;
 use ken_storage::contained;
 
@@ -89,9 +89,7 @@ fn information(pdf: &Pdf) -> Option<&Dictionary> {
 
 /// A text of the document's information, unless it is empty.
 fn entry(pdf: &Pdf, information: &Dictionary, key: &[u8]) -> Option<String> {
-    let text = decode_text_string(information.get_deref(key, pdf).ok()?).ok()?;
-    let words: Vec<&str> = text.split_whitespace().collect();
-    Some(words.join(" ")).filter(|text| !text.is_empty())
+    one_line(&decode_text_string(information.get_deref(key, pdf).ok()?).ok()?)
 }
 
 /// A date such as `D:20200102030405+01'00'` as ISO 8601 has it, as exact as it is given.

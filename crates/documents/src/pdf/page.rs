@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use lopdf::content::{Content, Operation};
+use lopdf::content::Content;
 use lopdf::{
     DecompressError, Dictionary, Document as Pdf, Error as PdfError, Object, ObjectId, Stream,
 };
@@ -150,11 +150,7 @@ impl<'a> Drawing<'a, '_, '_> {
         for operation in Content::decode_iter(content).map_while(Result::ok) {
             self.work.step()?;
             let operands = &operation.operands;
-            let value = |at: usize| {
-                operands
-                    .get(at)
-                    .map_or(0.0, |object| number(self.pdf, object))
-            };
+            let value = |at: usize| operands.get(at).map_or(0.0, |it| number(self.pdf, it));
             let mut next_line = |x: f32, y: f32| {
                 line = Matrix::shift(x, y).then(line);
                 line
@@ -166,13 +162,13 @@ impl<'a> Drawing<'a, '_, '_> {
                         state = before;
                     }
                 }
-                "cm" => state.page = self.matrix(&operation).then(state.page),
+                "cm" => state.page = self.matrix(operands).then(state.page),
                 "BT" => {
                     line = Matrix::IDENTITY;
                     pen = line;
                 }
                 "Tm" => {
-                    line = self.matrix(&operation);
+                    line = self.matrix(operands);
                     pen = line;
                 }
                 "Td" => pen = next_line(value(0), value(1)),
@@ -187,14 +183,10 @@ impl<'a> Drawing<'a, '_, '_> {
                 "Tz" => state.stretch = value(0) / 100.0,
                 "Tf" => {
                     state.size = value(1);
-                    let name = operands.first().and_then(|name| name.as_name().ok());
-                    let font = name
-                        .and_then(|name| self.resource(resources, b"Font", name))
-                        .and_then(|font| font.as_dict().ok());
-                    state.font = match font {
-                        Some(font) => Some(self.fonts.font(font, self.work)?),
-                        None => None,
-                    };
+                    let font = self.resource(resources, b"Font", operands);
+                    let font = font.and_then(|font| font.as_dict().ok());
+                    let font = font.map(|font| self.fonts.font(font, self.work));
+                    state.font = font.transpose()?;
                 }
                 "Tj" | "TJ" => self.show(operands, &state, &mut pen)?,
                 "'" | "\"" => {
@@ -207,11 +199,8 @@ impl<'a> Drawing<'a, '_, '_> {
                     self.show(text, &state, &mut pen)?;
                 }
                 "Do" => {
-                    let name = operands.first().and_then(|name| name.as_name().ok());
-                    let form = name
-                        .and_then(|name| self.resource(resources, b"XObject", name))
-                        .and_then(|form| form.as_stream().ok());
-                    if let Some(form) = form {
+                    let form = self.resource(resources, b"XObject", operands);
+                    if let Some(form) = form.and_then(|form| form.as_stream().ok()) {
                         self.form(form, resources, &state, depth + 1)?;
                     }
                 }
@@ -238,18 +227,11 @@ impl<'a> Drawing<'a, '_, '_> {
             return Ok(());
         };
         let mut state = state.clone();
-        if let Ok(matrix) = form
-            .dict
-            .get_deref(b"Matrix", self.pdf)
-            .and_then(Object::as_array)
-        {
-            state.page = self.matrix_of(matrix).then(state.page);
+        let own = |key| form.dict.get_deref(key, self.pdf);
+        if let Ok(matrix) = own(b"Matrix").and_then(Object::as_array) {
+            state.page = self.matrix(matrix).then(state.page);
         }
-        match form
-            .dict
-            .get_deref(b"Resources", self.pdf)
-            .and_then(Object::as_dict)
-        {
+        match own(b"Resources").and_then(Object::as_dict) {
             Ok(own) => self.draw(&content, &[own], state, depth),
             Err(_) => self.draw(&content, resources, state, depth),
         }
@@ -263,13 +245,9 @@ impl<'a> Drawing<'a, '_, '_> {
         pen: &mut Matrix,
     ) -> Result<(), ReadError> {
         for operand in operands {
-            match operand {
-                Object::Array(parts) => {
-                    for part in parts {
-                        self.show_part(part, state, pen)?;
-                    }
-                }
-                part => self.show_part(part, state, pen)?,
+            let parts = operand.as_array().map(Vec::as_slice);
+            for part in parts.unwrap_or(std::slice::from_ref(operand)) {
+                self.show_part(part, state, pen)?;
             }
         }
         Ok(())
@@ -310,11 +288,7 @@ impl<'a> Drawing<'a, '_, '_> {
         Ok(())
     }
 
-    fn matrix(&self, operation: &Operation) -> Matrix {
-        self.matrix_of(&operation.operands)
-    }
-
-    fn matrix_of(&self, numbers: &[Object]) -> Matrix {
+    fn matrix(&self, numbers: &[Object]) -> Matrix {
         let mut matrix = Matrix::IDENTITY;
         for (place, object) in matrix.0.iter_mut().zip(numbers) {
             *place = number(self.pdf, object);
@@ -322,13 +296,14 @@ impl<'a> Drawing<'a, '_, '_> {
         matrix
     }
 
-    /// A named resource of a kind.
+    /// The resource of a kind that the first operand names.
     fn resource(
         &self,
         resources: &[&'a Dictionary],
         kind: &[u8],
-        name: &[u8],
+        operands: &[Object],
     ) -> Option<&'a Object> {
+        let name = operands.first()?.as_name().ok()?;
         resources.iter().find_map(|resources| {
             let named = resources.get_deref(kind, self.pdf).ok()?.as_dict().ok()?;
             named.get_deref(name, self.pdf).ok()

@@ -161,23 +161,17 @@ fn one(title: &str, text: &str) -> Passages {
 #[test]
 fn nothing_in_a_query_is_syntax() {
     let index = opened(&[one("Logic", "What AND means in a query")]);
+    let found = |query: &str| index.search(query, 5, &|_| true).unwrap().len();
     for query in [
         "what is \"AND\" (x:",
         "+what -AND",
         "what^2~ [a TO b]",
         "title:what*",
     ] {
-        assert_eq!(
-            index.search(query, 5, &|_| true).unwrap().len(),
-            1,
-            "{query}"
-        );
+        assert_eq!(found(query), 1, "{query}");
     }
     for query in ["", "   ", "\u{0}", "(((", "\\", "🙂"] {
-        assert!(
-            index.search(query, 5, &|_| true).unwrap().is_empty(),
-            "{query}"
-        );
+        assert_eq!(found(query), 0, "{query}");
     }
 }
 
@@ -185,16 +179,11 @@ fn nothing_in_a_query_is_syntax() {
 fn of_a_long_query_the_first_distinct_terms_count() {
     let index = opened(&[one("", "needle"), one("", "thread")]);
     let filler: String = (0..20_000).map(|n| format!("x{n} ")).collect();
-    let found = index.search(&format!("needle {filler} thread"), 5, &|_| true);
-    let found = found.unwrap();
-    assert_eq!(found.len(), 1);
-    assert_eq!(found[0].place.segment, 0);
-    assert!(
-        index
-            .search(&"字".repeat(100_000), 5, &|_| true)
-            .unwrap()
-            .is_empty()
-    );
+    let found = |query: &str| index.search(query, 5, &|_| true).unwrap();
+    let of_long = found(&format!("needle {filler} thread"));
+    assert_eq!(of_long.len(), 1);
+    assert_eq!(of_long[0].place.segment, 0);
+    assert!(found(&"字".repeat(100_000)).is_empty());
 }
 
 #[test]
@@ -272,14 +261,11 @@ fn every_part_has_to_be_there() {
 #[test]
 fn an_index_of_another_count_is_refused() {
     let dir = written(&one("", "alone"));
-    let error = LexicalIndex::open([(dir.path(), 2)].into_iter())
-        .err()
-        .unwrap();
+    let opened = LexicalIndex::open([(dir.path(), 2)].into_iter());
+    let error = opened.err().unwrap();
     assert_eq!(error.kind(), "lexical_damaged");
-    assert!(
-        error.to_string().contains("there are 1 passages, not 2"),
-        "{error}"
-    );
+    let message = "there are 1 passages, not 2";
+    assert!(error.to_string().contains(message), "{error}");
 }
 
 /// Every file cut short, emptied, altered in the middle, or gone: an error or a working index,

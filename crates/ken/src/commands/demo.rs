@@ -80,10 +80,10 @@ pub(crate) fn run(arguments: &DemoArguments, session: &Session<'_>) -> Result<()
     let total = (questions.len() * policies.len()) as u64;
     let mut display = Display::new();
     for policy in policies {
-        pipeline.set(ken_answer::AnswerSettings {
+        pipeline.settings = ken_answer::AnswerSettings {
             policy,
             ..session.settings.answering()
-        });
+        };
         let mut answers = Vec::new();
         for question in &questions {
             let done = (rows.len() + answers.len()) as u64;

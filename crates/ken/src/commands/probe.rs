@@ -21,7 +21,7 @@ pub(crate) fn run(arguments: &ProbeArguments, session: &Session<'_>) -> Result<(
         .setup()
         .pipeline_for(None, session.settings.corpus.is_some(), &[])?;
     let judge = judge(arguments, session)?;
-    let judge = judge.as_deref().unwrap_or(pipeline.model());
+    let judge = judge.as_deref().unwrap_or(pipeline.model.as_ref());
     let own_embedder = embedder(arguments, &pipeline, session)?;
     let embedder = own_embedder
         .as_deref()

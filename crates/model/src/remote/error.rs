@@ -26,15 +26,14 @@ impl Failure {
 
 /// Why a request to an endpoint failed. No message holds the API key.
 #[derive(Debug, thiserror::Error, ken_diagnostic::Diagnostic)]
+#[allow(missing_docs, reason = "the messages say what variants and fields are")]
 pub enum RemoteError {
-    /// The base URL cannot be used.
     #[error("`{}` is not an endpoint: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "bad_endpoint",
         remedy = "give the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8000/v1"
     )]
     BadUrl(Failure),
-    /// The API key cannot be sent in a header.
     #[error("the API key holds characters that no HTTP header can carry")]
     #[diagnostic(
         kind = "bad_api_key",
@@ -47,7 +46,6 @@ pub enum RemoteError {
         remedy = "use https://, or a tunnel that ends on this machine; where the network is yours, <allow_plaintext_keys> sends it all the same"
     )]
     KeyInPlainText(String),
-    /// The certificates that the environment names cannot be used.
     #[error(transparent)]
     Certificates(#[from] BadCertificates),
     /// No connection was made.
@@ -57,94 +55,63 @@ pub enum RemoteError {
         remedy = "check that the endpoint runs, its address, and the proxy"
     )]
     Unreachable(Failure),
-    /// The endpoint stayed silent for too long.
     #[error("{host} did not answer within {} s", after.as_secs_f32())]
     #[diagnostic(
         kind = "endpoint_timeout",
         remedy = "the endpoint may be busy or loading its model: try again, or allow more time"
     )]
-    Timeout {
-        /// Host and port.
-        host: String,
-        /// The timeout.
-        after: Duration,
-    },
-    /// The connection was lost in the middle of a response.
+    Timeout { host: String, after: Duration },
     #[error("the connection to {} was lost: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         kind = "endpoint_connection_lost",
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
     ConnectionLost(Failure),
-    /// An error response.
     #[error("{url} answered with HTTP status {status}: {message}")]
     #[diagnostic(kind = "endpoint_status", remedy = after_status(*status))]
     Status {
-        /// The URL.
         url: String,
-        /// The HTTP status.
         status: u16,
-        /// The endpoint's message.
         message: String,
     },
     /// The prompt with its completion does not fit into the model's context.
     #[error("the prompt does not fit into the context of the model at {}: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "shorten the text, or serve the model with a longer context")]
     ContextExceeded(Failure),
-    /// A web page instead of data, from this URL.
     #[error("{0} answered with a web page instead of JSON")]
     #[diagnostic(kind = "endpoint_web_page", remedy = not_an_endpoint())]
     WebPage(String),
-    /// The response is not JSON.
     #[error("{url} answered with what is not JSON ({detail}): `{excerpt}`")]
     #[diagnostic(kind = "endpoint_bad_json", remedy = not_an_endpoint())]
     BadJson {
-        /// The URL.
         url: String,
-        /// Where and why parsing failed.
         detail: String,
         /// The first characters of the response.
         excerpt: String,
     },
-    /// The response lacks a field.
     #[error("the answer of {url} has no usable `{field}`")]
     #[diagnostic(kind = "endpoint_missing_field", remedy = not_an_endpoint())]
-    MissingField {
-        /// The URL.
-        url: String,
-        /// The field.
-        field: &'static str,
-    },
-    /// The response exceeds a limit.
+    MissingField { url: String, field: &'static str },
     #[error("the response of {} is rejected: {}", .0.endpoint, .0.detail)]
     #[diagnostic(kind = "endpoint_answer_too_large", remedy = not_an_endpoint())]
     TooLarge(Failure),
-    /// The stream ended before the completion did.
     #[error("the stream of {url} ended in the middle of the answer, after {bytes} bytes of it")]
     #[diagnostic(
         kind = "endpoint_stream_cut",
         remedy = "the endpoint may have been restarted or run out of memory: look at its log and try again"
     )]
     StreamCut {
-        /// The URL.
         url: String,
         /// Length of the text that had arrived.
         bytes: usize,
     },
-    /// The endpoint serves several models and none was named.
     #[error("{url} offers several models: {}", listing(names))]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
-    SeveralModels {
-        /// The URL.
-        url: String,
-        /// Their names.
-        names: Vec<String>,
-    },
+    SeveralModels { url: String, names: Vec<String> },
     /// The endpoint does not list its models, and none was named.
     #[error("{} does not say which model it serves: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "name the model: <model_name> NAME")]
     UnknownModel(Failure),
-    /// The endpoint does not return log probabilities of a given text.
     #[error("{} cannot score: {}", .0.endpoint, .0.detail)]
     #[diagnostic(
         remedy = "use an endpoint that returns the log probabilities of a prompt, such as vLLM, or a model on this machine; or a policy that needs no scores"
@@ -154,21 +121,16 @@ pub enum RemoteError {
     #[error("{0} does not expose the hidden states of its model")]
     #[diagnostic(remedy = "use a model on this machine")]
     CannotShowHidden(String),
-    /// The endpoint at this URL does not expose the boundaries of tokens.
     #[error("{0} does not expose where the tokens of a text begin and end")]
     #[diagnostic(remedy = "cut by words or sentences, or embed with a model on this machine")]
     CannotShowTokens(String),
-    /// Embeddings that do not fit the texts or each other.
     #[error("the embeddings of {} cannot be used: {}", .0.endpoint, .0.detail)]
     #[diagnostic(remedy = "check that the endpoint serves an embedding model")]
     BadEmbeddings(Failure),
-    /// A request for no samples.
     #[error("at least one sample must be asked for")]
     NoSamples,
-    /// A continuation to be scored that is empty.
     #[error("an empty continuation has no probability")]
     EmptyContinuation,
-    /// Stopped by the caller while waiting for this host and port.
     #[error("stopped while waiting for {0}")]
     Interrupted(String),
 }

@@ -320,10 +320,8 @@ impl RemoteModel {
             for (sample, mut completion) in (job.first..).zip(completions) {
                 let mut on_piece = |text: &str| emit(job.request, sample, text);
                 // A break is recorded in how the completion ended.
-                let _ = completion
-                    .received
-                    .choice
-                    .emit(&mut Emitted::default(), &mut on_piece);
+                let choice = &mut completion.received.choice;
+                let _ = choice.emit(&mut Emitted::default(), &mut on_piece);
                 generations[job.request][sample] = completion.into_generation();
             }
         };

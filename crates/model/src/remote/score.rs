@@ -32,6 +32,7 @@ pub(super) enum Scoring {
 }
 
 /// A token of a text that was read.
+#[derive(Default)]
 pub(super) struct Token {
     /// The same for the same token.
     key: String,
@@ -186,11 +187,7 @@ impl Scoring {
 fn prompt_logprobs(response: &Value) -> Option<Vec<Token>> {
     let entries = response.pointer("/choices/0/prompt_logprobs")?;
     let token = |entry: &Value| match entry.as_object() {
-        None => Some(Token {
-            key: String::new(),
-            text: None,
-            logprob: None,
-        }),
+        None => Some(Token::default()),
         Some(entry) => {
             let (id, own) = entry.iter().next()?;
             let text = own.get("decoded_token").and_then(Value::as_str);

@@ -66,11 +66,9 @@ pub(super) fn select_model(
             });
         }
     };
+    let name = name.or(found.map(|(id, _)| *id)).unwrap_or_default();
     Ok(ListedModel {
-        name: name
-            .or(found.map(|(id, _)| *id))
-            .unwrap_or_default()
-            .to_owned(),
+        name: name.to_owned(),
         context: found.and_then(|(_, model)| context_length(model)),
     })
 }

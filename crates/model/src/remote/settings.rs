@@ -70,11 +70,9 @@ impl ApiKey {
 
     /// The same key, which may be sent to other machines over unencrypted connections too.
     #[must_use]
-    pub fn allowed_in_plain_text(self, allowed: bool) -> Self {
-        Self {
-            plaintext_allowed: allowed,
-            ..self
-        }
+    pub fn allowed_in_plain_text(mut self, allowed: bool) -> Self {
+        self.plaintext_allowed = allowed;
+        self
     }
 
     /// The value of the `Authorization` header.

@@ -45,7 +45,7 @@ impl ComparisonWork<'_> {
         pipeline: &mut Pipeline,
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
     ) -> Result<Comparison, RunError> {
-        let samples = pipeline.settings().samples;
+        let samples = pipeline.settings.samples;
         let known = Known::of(self.probed, samples, pipeline)?;
         create_dir_all(self.folder)?;
         let never = self.answers(pipeline, Policy::Never, run)?;
@@ -69,7 +69,7 @@ impl ComparisonWork<'_> {
             signals: Some(signals),
         });
         let answered: Vec<Answered<'_>> = answered.collect();
-        let comparison = compare(self.policies, &answered, pipeline.settings().seed);
+        let comparison = compare(self.policies, &answered, pipeline.settings.seed);
         let page = to_html(self.title, &comparison, self.probed);
         for (name, text) in [("policies.csv", to_csv(&comparison)), ("report.html", page)] {
             replace(&self.folder.join(name), text.as_bytes())?;
@@ -83,10 +83,7 @@ impl ComparisonWork<'_> {
         policy: Policy,
         run: &dyn Fn(Option<Policy>) -> Run<'r>,
     ) -> Result<Vec<Record>, RunError> {
-        pipeline.set(ken_answer::AnswerSettings {
-            policy,
-            ..pipeline.settings().clone()
-        });
+        pipeline.settings.policy = policy;
         let (file, identity) = (self.file(&policy.to_string()), (self.identity)(pipeline));
         let run = run(Some(policy));
         Ok(evaluate_pipeline(pipeline, self.questions, &file, identity, run)?.records)

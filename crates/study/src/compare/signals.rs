@@ -116,7 +116,7 @@ impl Known {
         samples: usize,
         pipeline: &Pipeline,
     ) -> Result<Self, RunError> {
-        let model = pipeline.model().fingerprint();
+        let model = pipeline.model.fingerprint();
         let prompt = prompt::fingerprint();
         // Questions with choices were asked with them, and policies ask without.
         let as_asked = |record: &&ProbeRecord| record.error.is_none() && record.choices.is_empty();
@@ -150,7 +150,7 @@ fn count_prompts(
     question: &str,
     pipeline: &Pipeline,
 ) -> Result<(), AnswerError> {
-    let model = pipeline.model();
+    let model = pipeline.model.as_ref();
     let read = model.count_prompt_tokens(&prompt::from_memory(QuestionPrompt::open(question)))?;
     for (step, cost) in &mut measured.costs {
         cost.tokens.prompt = match step {

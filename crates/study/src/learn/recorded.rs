@@ -129,7 +129,7 @@ pub fn choice_scores(
     let recorded = records
         .iter()
         .map(|record| record.fingerprint.model.as_str());
-    check_model(recorded, pipeline.model().fingerprint())?;
+    check_model(recorded, pipeline.model.fingerprint())?;
     let words = |question: &str| question.trim().to_lowercase();
     let entries: HashSet<String> = entries.iter().map(|entry| words(&entry.question)).collect();
     let is_new = |record: &ProbeRecord| {

@@ -101,7 +101,7 @@ impl Probe<'_> {
     /// What everything is measured with.
     pub(super) fn fingerprints(&self) -> Fingerprints {
         Fingerprints {
-            model: self.pipeline.model().fingerprint().to_owned(),
+            model: self.pipeline.model.fingerprint().to_owned(),
             corpus: self
                 .pipeline
                 .retriever()
@@ -175,7 +175,7 @@ impl Probe<'_> {
     fn sampled(&self, drafts: &mut [Draft<'_>]) -> Result<Vec<Option<Vec<Answers>>>, AnswerError> {
         let greedy = self.drawn_from_memory(Step::Draft, drafts)?;
         let samples = self.drawn_from_memory(Step::Sample, drafts)?;
-        let model = self.pipeline.model();
+        let model = self.pipeline.model.as_ref();
         let others = drafts.iter().flat_map(|draft| {
             let prompts = draft.prompts.iter().skip(1);
             prompts.flat_map(|prompt| {
@@ -210,7 +210,7 @@ impl Probe<'_> {
         let asked = drafts
             .iter()
             .map(|draft| self.asked(step, draft.question, &draft.prompts[0]));
-        let drawn = draw_answers(self.pipeline.model(), &asked.collect::<Vec<_>>())?;
+        let drawn = draw_answers(self.pipeline.model.as_ref(), &asked.collect::<Vec<_>>())?;
         let each = drafts.iter_mut().zip(drawn);
         Ok(each
             .map(|(draft, drawn)| {
@@ -232,7 +232,7 @@ impl Probe<'_> {
 
     /// Asks the model whether it needs to look the questions up, if it scores.
     fn judge(&self, drafts: &mut [Draft<'_>]) -> Result<(), AnswerError> {
-        let model = self.pipeline.model();
+        let model = self.pipeline.model.as_ref();
         if !model.capabilities().score {
             return Ok(());
         }
@@ -263,7 +263,7 @@ impl Probe<'_> {
             })
             .unzip();
         let prompts: Vec<&Prompt> = indices.iter().map(|&at| &drafts[at].prompts[0]).collect();
-        let inspected = inspect_answers(self.pipeline.model(), &prompts, &answers)?;
+        let inspected = inspect_answers(self.pipeline.model.as_ref(), &prompts, &answers)?;
         for (index, (eigenscore, cost)) in indices.into_iter().zip(inspected) {
             let given = &mut drafts[index].given;
             given.eigenscore = eigenscore;

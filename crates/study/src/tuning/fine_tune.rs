@@ -201,7 +201,7 @@ pub fn fine_tune(
 fn origin(model: &Trainable, checkpoint: &Checkpoint, curriculum: &Curriculum) -> Origin {
     let before = checkpoint.origin().and_then(|origin| origin.held_out);
     Origin {
-        base: model.base().to_owned(),
+        base: model.base.clone(),
         purpose: curriculum.purpose.clone(),
         prompt: curriculum.prompt,
         boundary: curriculum.boundary.clone(),

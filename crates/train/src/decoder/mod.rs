@@ -26,10 +26,12 @@ pub enum Tuning {
 
 /// A decoder in training.
 pub struct Trainable {
-    config: DecoderConfig,
-    tuning: Tuning,
+    pub(crate) config: DecoderConfig,
+    pub(crate) tuning: Tuning,
+    /// Whether the output projection is the embedding.
     tied: bool,
-    base: String,
+    /// The fingerprint of the base model.
+    pub base: String,
     pub(crate) device: Device,
     pub(crate) dtype: DType,
     embedding: Tensor,
@@ -38,7 +40,8 @@ pub struct Trainable {
     blocks: Vec<Block>,
     norm: Scale,
     output: Linear,
-    variables: BTreeMap<String, Var>,
+    /// The trainable parameters by name: Hugging Face's names of weights, PEFT's of adapter matrices.
+    pub(crate) variables: BTreeMap<String, Var>,
 }
 
 /// Tokens to process and targets to predict.
@@ -117,13 +120,7 @@ impl Trainable {
         })
     }
 
-    /// The trainable parameters by name: Hugging Face's names of weights, PEFT's of adapter matrices.
-    #[must_use]
-    pub fn variables(&self) -> &BTreeMap<String, Var> {
-        &self.variables
-    }
-
-    /// What the variables hold now, by their names.
+    /// What the trainable parameters hold now, by their names.
     #[must_use]
     pub fn tensors(&self) -> BTreeMap<String, Tensor> {
         let variables = self.variables.iter();
@@ -136,30 +133,6 @@ impl Trainable {
     #[must_use]
     pub fn trainable_parameters(&self) -> usize {
         self.variables.values().map(|v| v.elem_count()).sum()
-    }
-
-    /// The fingerprint of the base model.
-    #[must_use]
-    pub fn base(&self) -> &str {
-        &self.base
-    }
-
-    /// What is trained.
-    #[must_use]
-    pub fn tuning(&self) -> &Tuning {
-        &self.tuning
-    }
-
-    /// The architecture.
-    #[must_use]
-    pub fn config(&self) -> &DecoderConfig {
-        &self.config
-    }
-
-    /// Whether the output projection is the embedding.
-    #[must_use]
-    pub fn is_tied(&self) -> bool {
-        self.tied
     }
 
     /// A copy of the trainable parameters.
@@ -204,9 +177,8 @@ impl Trainable {
             .map(|&(row, token)| (row as u32, token))
             .unzip();
         let selected = Tensor::new(rows, &self.device)?;
-        let x = self
-            .norm
-            .norm(&x.index_select(&selected, 0)?, self.config.norm_epsilon)?;
+        let x = x.index_select(&selected, 0)?;
+        let x = self.norm.norm(&x, self.config.norm_epsilon)?;
         let logits = self.logits(&x)?;
         Ok(ops::log_probabilities(&logits, &tokens)?)
     }
@@ -228,10 +200,8 @@ impl Trainable {
             return Err(TrainError::NothingToLearn { what: "token" });
         };
         let index = |tokens: &[u32]| Tensor::new(tokens, &self.device);
-        let mean = self
-            .embedding
-            .index_select(&index(others)?, 0)?
-            .mean_keepdim(0)?;
+        let others = self.embedding.index_select(&index(others)?, 0)?;
+        let mean = others.mean_keepdim(0)?;
         let place = index(&[u32::try_from(place).unwrap_or(u32::MAX)])?;
         let change = (mean - learned.as_tensor().index_select(&place, 0)?)?;
         Ok(learned.set(&learned.as_tensor().index_add(&place, &change, 0)?)?)
@@ -286,10 +256,7 @@ impl Trainable {
     fn attention_shape(&self, lengths: &[usize]) -> AttentionShape {
         let frequencies = self.config.rope_frequencies();
         let rows: usize = lengths.iter().sum();
-        let (mut cos, mut sin) = (
-            Vec::with_capacity(rows * frequencies.len()),
-            Vec::with_capacity(rows * frequencies.len()),
-        );
+        let [mut cos, mut sin] = [(); 2].map(|()| Vec::with_capacity(rows * frequencies.len()));
         let mut spans = Vec::with_capacity(lengths.len());
         let mut start = 0;
         for &length in lengths {

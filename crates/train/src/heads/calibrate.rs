@@ -22,10 +22,8 @@ pub(super) fn line(logits: &[f64], labels: &[bool]) -> Line {
     let positive = labels.iter().filter(|&&label| label).count() as f64;
     let negative = labels.len() as f64 - positive;
     let (high, low) = ((positive + 1.0) / (positive + 2.0), 1.0 / (negative + 2.0));
-    let targets: Vec<f64> = labels
-        .iter()
-        .map(|&label| if label { high } else { low })
-        .collect();
+    let targets = labels.iter().map(|&label| if label { high } else { low });
+    let targets: Vec<f64> = targets.collect();
     let objective = Objective {
         shape: Shape::Logistic,
         loss: Loss::CrossEntropy,

@@ -56,11 +56,8 @@ pub(super) fn minimize(
         };
         let mut found = None;
         for _ in 0..HALVINGS {
-            let there: Vec<f64> = at
-                .iter()
-                .zip(&direction)
-                .map(|(x, d)| x + length * d)
-                .collect();
+            let there = at.iter().zip(&direction).map(|(x, d)| x + length * d);
+            let there: Vec<f64> = there.collect();
             let (lower, next) = value_and_gradient(&there);
             if lower <= value + SUFFICIENT * length * slope {
                 found = Some((there, lower, next));

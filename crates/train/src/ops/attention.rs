@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use candle_core::{CpuStorage, CustomOp3, D, Layout, Result, Shape, Tensor};
-use ken_model::kernels::{exp_of_nonpositive, greatest, sum, widest};
+use ken_model::kernels::{exp_of_nonpositive, greatest, sum};
 use rayon::prelude::*;
 
 use super::dot;
@@ -196,23 +196,20 @@ impl AttentionShape {
     fn rotate(&self, heads: &mut [f32], count: usize, span: &Range<usize>, backwards: bool) {
         let half = self.width / 2;
         let sign = if backwards { -1.0 } else { 1.0 };
-        widest(
-            #[inline(always)]
-            || {
-                for (row, heads) in span.clone().zip(heads.chunks_mut(count * self.width)) {
-                    let cos = &self.cos[row * half..(row + 1) * half];
-                    let sin = &self.sin[row * half..(row + 1) * half];
-                    for head in heads.chunks_mut(self.width) {
-                        let (first, second) = head.split_at_mut(half);
-                        let pairs = first.iter_mut().zip(second);
-                        for (((x, y), &cos), &sin) in pairs.zip(cos).zip(sin) {
-                            let sin = sign * sin;
-                            (*x, *y) = (*x * cos - *y * sin, *y * cos + *x * sin);
-                        }
+        widest!({
+            for (row, heads) in span.clone().zip(heads.chunks_mut(count * self.width)) {
+                let cos = &self.cos[row * half..(row + 1) * half];
+                let sin = &self.sin[row * half..(row + 1) * half];
+                for head in heads.chunks_mut(self.width) {
+                    let (first, second) = head.split_at_mut(half);
+                    let pairs = first.iter_mut().zip(second);
+                    for (((x, y), &cos), &sin) in pairs.zip(cos).zip(sin) {
+                        let sin = sign * sin;
+                        (*x, *y) = (*x * cos - *y * sin, *y * cos + *x * sin);
                     }
                 }
-            },
-        );
+            }
+        });
     }
 
     fn gathered(&self, queries: &[f32], keys: &[f32], values: &[f32], task: &Task) -> Gathered {
@@ -265,19 +262,12 @@ impl AttentionShape {
         let mut out = vec![0.0; length * group * width];
         for positions in blocks(length) {
             let block = self.weigh(gathered, positions)?;
-            let rows = block.positions.len() * group;
-            let from = block.positions.start * group * width;
-            multiply(
-                &mut out[from..from + rows * width],
-                Matrix::new(&block.weights, rows, block.seen.len()),
-                Matrix::new(
-                    &gathered.values[block.seen.start * width..block.seen.end * width],
-                    block.seen.len(),
-                    width,
-                ),
-                1.0,
-                false,
-            )?;
+            let (rows, seen) = (block.positions.len() * group, block.seen.len());
+            let own = block.positions.start * group * width..block.positions.end * group * width;
+            let others = block.seen.start * width..block.seen.end * width;
+            let weights = Matrix::new(&block.weights, rows, seen);
+            let values = Matrix::new(&gathered.values[others], seen, width);
+            multiply(&mut out[own], weights, values, 1.0, false)?;
         }
         Ok(out)
     }
@@ -338,32 +328,26 @@ fn blocks(length: usize) -> impl Iterator<Item = Range<usize>> {
 }
 
 fn softmax(row: &mut [f32]) {
-    widest(
-        #[inline(always)]
-        || {
-            let top = greatest(row);
-            for weight in row.iter_mut() {
-                *weight = exp_of_nonpositive(*weight - top);
-            }
-            let inverse = 1.0 / sum(row, |weight| weight);
-            for weight in row.iter_mut() {
-                *weight *= inverse;
-            }
-        },
-    );
+    widest!({
+        let top = greatest(row);
+        for weight in row.iter_mut() {
+            *weight = exp_of_nonpositive(*weight - top);
+        }
+        let inverse = 1.0 / sum(row, |weight| weight);
+        for weight in row.iter_mut() {
+            *weight *= inverse;
+        }
+    });
 }
 
 /// `P (dP - sum(P dP))`, in place of `dP`.
 fn softmax_backward(gradient: &mut [f32], weights: &[f32]) {
-    widest(
-        #[inline(always)]
-        || {
-            let mean = dot(gradient, weights);
-            for (g, w) in gradient.iter_mut().zip(weights) {
-                *g = w * (*g - mean);
-            }
-        },
-    );
+    widest!({
+        let mean = dot(gradient, weights);
+        for (g, w) in gradient.iter_mut().zip(weights) {
+            *g = w * (*g - mean);
+        }
+    });
 }
 
 struct Attention(Arc<AttentionShape>);

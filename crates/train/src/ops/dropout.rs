@@ -1,7 +1,6 @@
 //! Dropout.
 
 use candle_core::{Result, Tensor};
-use ken_model::kernels::widest;
 use rayon::prelude::*;
 
 use super::memory::is_slice;
@@ -28,15 +27,12 @@ impl Dropout {
                 let first = (task * TASK) as u32;
                 let border = (f64::from(self.share) * f64::from(u32::MAX)) as u32;
                 let factor = 1.0 / (1.0 - self.share);
-                widest(
-                    #[inline(always)]
-                    || {
-                        for (place, number) in numbers.iter_mut().enumerate() {
-                            let kept = mix(first.wrapping_add(place as u32), self.seed) >= border;
-                            *number *= if kept { factor } else { 0.0 };
-                        }
-                    },
-                );
+                widest!({
+                    for (place, number) in numbers.iter_mut().enumerate() {
+                        let kept = mix(first.wrapping_add(place as u32), self.seed) >= border;
+                        *number *= if kept { factor } else { 0.0 };
+                    }
+                });
             });
     }
 

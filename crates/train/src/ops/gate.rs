@@ -1,7 +1,7 @@
 //! The gated activation of the feed-forward layer.
 
 use candle_core::{CpuStorage, CustomOp2, Layout, Result, Shape, Tensor};
-use ken_model::kernels::{exp_of_nonpositive, widest};
+use ken_model::kernels::exp_of_nonpositive;
 use rayon::prelude::*;
 
 use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
@@ -47,14 +47,11 @@ impl CustomOp2 for Gate {
             .zip(gate.par_chunks(TASK))
             .zip(up.par_chunks(TASK))
             .for_each(|((out, gate), up)| {
-                widest(
-                    #[inline(always)]
-                    || {
-                        for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
-                            *out = gate * sigmoid(gate) * up;
-                        }
-                    },
-                );
+                widest!({
+                    for ((out, &gate), &up) in out.iter_mut().zip(gate).zip(up) {
+                        *out = gate * sigmoid(gate) * up;
+                    }
+                });
             });
         Ok(returned(out, gate_layout.shape()))
     }
@@ -76,18 +73,15 @@ impl CustomOp2 for Gate {
                 .zip(gate.par_chunks(TASK).zip(up.par_chunks(TASK)))
                 .zip(gradient.par_chunks(TASK))
                 .for_each(|(((to_gate, to_up), (gate, up)), gradient)| {
-                    widest(
-                        #[inline(always)]
-                        || {
-                            let out = to_gate.iter_mut().zip(to_up);
-                            let given = gate.iter().zip(up).zip(gradient);
-                            for ((to_gate, to_up), ((&gate, &up), &g)) in out.zip(given) {
-                                let s = sigmoid(gate);
-                                *to_gate = g * up * s * (1.0 + gate * (1.0 - s));
-                                *to_up = g * gate * s;
-                            }
-                        },
-                    );
+                    widest!({
+                        let out = to_gate.iter_mut().zip(to_up);
+                        let given = gate.iter().zip(up).zip(gradient);
+                        for ((to_gate, to_up), ((&gate, &up), &g)) in out.zip(given) {
+                            let s = sigmoid(gate);
+                            *to_gate = g * up * s * (1.0 + gate * (1.0 - s));
+                            *to_up = g * gate * s;
+                        }
+                    });
                 });
             Ok(())
         })?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use candle_core::{CpuStorage, CustomOp1, D, Layout, Result, Shape, Tensor};
-use ken_model::kernels::{exp_of_nonpositive, greatest, sum, widest};
+use ken_model::kernels::{exp_of_nonpositive, greatest, sum};
 use rayon::prelude::*;
 
 use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
@@ -30,13 +30,10 @@ struct LogProbabilities(Arc<[u32]>);
 
 /// The largest logit of a row, and the sum of the exponentials relative to it.
 fn normalizer(row: &[f32]) -> (f32, f32) {
-    widest(
-        #[inline(always)]
-        || {
-            let top = greatest(row);
-            (top, sum(row, |logit| exp_of_nonpositive(logit - top)))
-        },
-    )
+    widest!({
+        let top = greatest(row);
+        (top, sum(row, |logit| exp_of_nonpositive(logit - top)))
+    })
 }
 
 impl CustomOp1 for LogProbabilities {
@@ -71,14 +68,11 @@ impl CustomOp1 for LogProbabilities {
                 .for_each(|(((out, row), &g), &target)| {
                     let (top, total) = normalizer(row);
                     let factor = -g / total;
-                    widest(
-                        #[inline(always)]
-                        || {
-                            for (out, &logit) in out.iter_mut().zip(row) {
-                                *out = factor * exp_of_nonpositive(logit - top);
-                            }
-                        },
-                    );
+                    widest!({
+                        for (out, &logit) in out.iter_mut().zip(row) {
+                            *out = factor * exp_of_nonpositive(logit - top);
+                        }
+                    });
                     out[target as usize] += g;
                 });
             Ok(())

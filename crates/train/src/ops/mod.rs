@@ -4,6 +4,16 @@
 //!
 //! Activations are rows, one per token, of concatenated sequences without padding.
 
+/// The value of code that is compiled for the widest vectors of this machine.
+macro_rules! widest {
+    ($code:expr) => {
+        ken_model::kernels::widest(
+            #[inline(always)]
+            || $code,
+        )
+    };
+}
+
 mod attention;
 mod dropout;
 mod frozen;
@@ -24,6 +34,7 @@ pub(crate) use memory::{is_slice, with_slices};
 pub(crate) use norm::rms_norm;
 pub(crate) use pair::Pair;
 pub(crate) use projection::{product, projected};
+pub(crate) use widest;
 
 /// Rows of a width per parallel task.
 fn task_rows(width: usize) -> usize {

@@ -1,7 +1,7 @@
 //! RMSNorm.
 
 use candle_core::{CpuStorage, CustomOp2, D, Layout, Result, Shape, Tensor};
-use ken_model::kernels::{self, sum, widest};
+use ken_model::kernels::{self, sum};
 use rayon::prelude::*;
 
 use super::memory::{gradient_of, is_slice, returned, slice, with_slices};
@@ -82,10 +82,7 @@ impl CustomOp2 for RmsNorm {
 }
 
 fn inverse_root(x: &[f32], epsilon: f32) -> f32 {
-    let squares = widest(
-        #[inline(always)]
-        || sum(x, |x| x * x),
-    );
+    let squares = widest!(sum(x, |x| x * x));
     1.0 / (squares / x.len() as f32 + epsilon).sqrt()
 }
 
@@ -93,16 +90,13 @@ fn inverse_root(x: &[f32], epsilon: f32) -> f32 {
 /// `dx_i = r w_i g_i - x_i r^3 / n * sum_j w_j g_j x_j`.
 fn row_backward(to_x: &mut [f32], x: &[f32], weight: &[f32], gradient: &[f32], epsilon: f32) {
     let inverse = inverse_root(x, epsilon);
-    widest(
-        #[inline(always)]
-        || {
-            for ((out, w), g) in to_x.iter_mut().zip(weight).zip(gradient) {
-                *out = w * g;
-            }
-            let pull = dot(to_x, x) * inverse * inverse * inverse / x.len() as f32;
-            for (out, x) in to_x.iter_mut().zip(x) {
-                *out = *out * inverse - x * pull;
-            }
-        },
-    );
+    widest!({
+        for ((out, w), g) in to_x.iter_mut().zip(weight).zip(gradient) {
+            *out = w * g;
+        }
+        let pull = dot(to_x, x) * inverse * inverse * inverse / x.len() as f32;
+        for (out, x) in to_x.iter_mut().zip(x) {
+            *out = *out * inverse - x * pull;
+        }
+    });
 }

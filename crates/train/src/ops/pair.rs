@@ -81,13 +81,8 @@ impl WithPair {
                 self.weight.forward(out, x)?;
                 let kept = Matrix::new(kept, rows, inputs);
                 multiply(small, kept, GemmInputB::Packed(&down), 1.0, false)?;
-                multiply(
-                    out,
-                    Matrix::new(small, rows, rank),
-                    GemmInputB::Packed(&up),
-                    self.scale,
-                    true,
-                )
+                let small = Matrix::new(small, rows, rank);
+                multiply(out, small, GemmInputB::Packed(&up), self.scale, true)
             })?;
         Ok((out, small))
     }
@@ -104,8 +99,9 @@ impl WithPair {
     ) -> Result<Gradients> {
         let (outputs, inputs) = (self.weight.outputs, self.weight.inputs);
         let (rows, rank) = (x.len() / inputs, down.len() / inputs);
-        let packed_down = Matrix::new(down, rank, inputs).packed();
-        let packed_up = Matrix::new(up, outputs, rank).packed();
+        let down = Matrix::new(down, rank, inputs).packed();
+        let up = Matrix::new(up, outputs, rank).packed();
+        let (down, up) = (GemmInputB::Packed(&down), GemmInputB::Packed(&up));
         let mut to_x = vec![0.0; rows * inputs];
         let mut to_small = vec![0.0; rows * rank];
         // Without dropout, both gradients of `x` are summed in one buffer.
@@ -117,28 +113,16 @@ impl WithPair {
                 let rows = to_x.len() / inputs;
                 self.weight.backward(to_x, gradient)?;
                 let gradient = Matrix::new(gradient, rows, outputs);
-                multiply(
-                    to_small,
-                    gradient,
-                    GemmInputB::Packed(&packed_up),
-                    self.scale,
-                    false,
-                )?;
+                multiply(to_small, gradient, up, self.scale, false)?;
                 if through.is_some() {
                     return Ok(());
                 }
                 let to_small = Matrix::new(to_small, rows, rank);
-                multiply(to_x, to_small, GemmInputB::Packed(&packed_down), 1.0, true)
+                multiply(to_x, to_small, down, 1.0, true)
             })?;
         let to_small = Matrix::new(&to_small, rows, rank);
         if let (Some(dropout), Some(through)) = (self.dropout, &mut through) {
-            multiply(
-                through,
-                to_small,
-                GemmInputB::Packed(&packed_down),
-                1.0,
-                false,
-            )?;
+            multiply(through, to_small, down, 1.0, false)?;
             dropout.apply_to(through);
             to_x.par_iter_mut().zip(through).for_each(|(x, y)| *x += *y);
         }

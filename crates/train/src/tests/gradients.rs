@@ -37,7 +37,7 @@ fn tunings() -> [Tuning; 2] {
 /// Makes all parameters nonzero: LoRA's initial zeros would hide gradients.
 fn disturb(model: &Trainable) {
     let mut random = StdRng::seed_from_u64(4);
-    for variable in model.variables().values() {
+    for variable in model.variables.values() {
         let numbers: Vec<f64> = (0..variable.elem_count())
             .map(|_| 0.2 * (random.random::<f64>() - 0.5))
             .collect();
@@ -133,9 +133,9 @@ fn derivatives_match_finite_differences() {
             let model = trainable(&dir, tuning, DType::F64);
             disturb(&model);
             let (_, gradients) = loss_and_gradients(&model, None);
-            assert_eq!(gradients.len(), model.variables().len(), "{name}");
+            assert_eq!(gradients.len(), model.variables.len(), "{name}");
             let mut random = StdRng::seed_from_u64(8);
-            for (variable_name, variable) in model.variables() {
+            for (variable_name, variable) in &model.variables {
                 let place = random.random_range(0..variable.elem_count());
                 let start: Vec<f64> = variable.flatten_all().unwrap().to_vec1().unwrap();
                 let loss_at = |change: f64| {

@@ -72,7 +72,7 @@ fn go_on(_: Progress<'_>) -> ControlFlow<()> {
 /// The origin of an adapter.
 fn origin(model: &Trainable, prompt: PromptForm) -> Origin {
     Origin {
-        base: model.base().to_owned(),
+        base: model.base.clone(),
         purpose: "test".to_owned(),
         prompt,
         boundary: None,

@@ -79,13 +79,10 @@ fn model(dir: &TempDir) -> Trainable {
     };
     let device = ken_model::decoder::Device::Cpu;
     let model = Trainable::new(&opened(dir), Tuning::Lora(lora), device, 1).unwrap();
-    let pairs = model
-        .variables()
-        .keys()
-        .filter(|name| name.contains("lora_"));
+    let pairs = model.variables.keys().filter(|name| name.contains("lora_"));
     let places: BTreeMap<&String, usize> = pairs.zip(0..).collect();
     let filled: BTreeMap<String, Tensor> = model
-        .variables()
+        .variables
         .iter()
         .map(|(name, variable)| {
             let tensor = match places.get(name) {

@@ -83,7 +83,7 @@ fn trained(
 }
 
 fn numbers(model: &Trainable) -> Vec<Vec<f32>> {
-    let variables = model.variables().values();
+    let variables = model.variables.values();
     variables
         .map(|v| v.flatten_all().unwrap().to_vec1().unwrap())
         .collect()

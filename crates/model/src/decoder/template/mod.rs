@@ -8,10 +8,11 @@
 
 mod rewritten;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use minijinja::machinery::{CodeGenerator, Vm, WhitespaceConfig, make_string_output, parse};
+use minijinja::machinery::{CodeGenerator, Vm, make_string_output, parse};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Rest, Value, ValueKind};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, escape_formatter, filters};
@@ -61,12 +62,7 @@ fn render_here(source: &str, context: Value, given: usize) -> Result<String, Err
     rewritten::check_length(source)?;
     let budget = Arc::new(Budget::new(source.len() + given));
     let environment = environment(&budget);
-    let whitespace = WhitespaceConfig {
-        keep_trailing_newline: false,
-        lstrip_blocks: true,
-        trim_blocks: true,
-    };
-    let parsed = parse(source, "chat", SyntaxConfig, whitespace)?;
+    let parsed = parse(source, "chat", SyntaxConfig, rewritten::WHITESPACE)?;
     let spending = rewritten::statement(&parsed)?;
     let mut code = CodeGenerator::new("chat", source);
     code.compile_stmt(&spending);
@@ -173,52 +169,26 @@ impl Budget {
     }
 }
 
-fn refused(reason: String) -> Error {
+fn refused(reason: impl Into<Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::InvalidOperation, reason)
+}
+
+/// Filters of the engine by their names, which may be others there.
+macro_rules! filters {
+    ($($name:ident),*) => { filters![$($name: $name),*] };
+    ($($name:ident: $filter:ident),*) => {
+        vec![$((stringify!($name), Value::from_function(filters::$filter))),*]
+    };
 }
 
 fn environment(budget: &Arc<Budget>) -> Environment<'static> {
     let mut environment = Environment::new();
-    let kept: Vec<(&'static str, Value)> = vec![
-        ("abs", Value::from_function(filters::abs)),
-        ("attr", Value::from_function(filters::attr)),
-        ("bool", Value::from_function(filters::bool)),
-        ("capitalize", Value::from_function(filters::capitalize)),
-        ("count", Value::from_function(filters::length)),
-        ("d", Value::from_function(filters::default)),
-        ("default", Value::from_function(filters::default)),
-        ("dictsort", Value::from_function(filters::dictsort)),
-        ("e", Value::from_function(filters::escape)),
-        ("escape", Value::from_function(filters::escape)),
-        ("first", Value::from_function(filters::first)),
-        ("float", Value::from_function(filters::float)),
-        ("int", Value::from_function(filters::int)),
-        ("items", Value::from_function(filters::items)),
-        ("join", Value::from_function(filters::join)),
-        ("last", Value::from_function(filters::last)),
-        ("length", Value::from_function(filters::length)),
-        ("lines", Value::from_function(filters::lines)),
-        ("list", Value::from_function(filters::list)),
-        ("lower", Value::from_function(filters::lower)),
-        ("map", Value::from_function(filters::map)),
-        ("max", Value::from_function(filters::max)),
-        ("min", Value::from_function(filters::min)),
-        ("reject", Value::from_function(filters::reject)),
-        ("rejectattr", Value::from_function(filters::rejectattr)),
-        ("replace", Value::from_function(filters::replace)),
-        ("reverse", Value::from_function(filters::reverse)),
-        ("round", Value::from_function(filters::round)),
-        ("safe", Value::from_function(filters::safe)),
-        ("select", Value::from_function(filters::select)),
-        ("selectattr", Value::from_function(filters::selectattr)),
-        ("sort", Value::from_function(filters::sort)),
-        ("split", Value::from_function(filters::split)),
-        ("string", Value::from_function(filters::string)),
-        ("title", Value::from_function(filters::title)),
-        ("trim", Value::from_function(filters::trim)),
-        ("unique", Value::from_function(filters::unique)),
-        ("upper", Value::from_function(filters::upper)),
+    let mut kept = filters![
+        abs, attr, bool, capitalize, default, dictsort, escape, first, float, int, items, join,
+        last, length, lines, list, lower, map, max, min, reject, rejectattr, replace, reverse,
+        round, safe, select, selectattr, sort, split, string, title, trim, unique, upper
     ];
+    kept.extend(filters![count: length, d: default, e: escape]);
     // The engine's own, less those above, could build much of little.
     for name in [
         "batch", "chain", "format", "groupby", "indent", "pprint", "slice", "sum", "zip",
@@ -267,12 +237,8 @@ fn environment(budget: &Arc<Budget>) -> Environment<'static> {
     environment.add_function(rewritten::PRODUCT, move |a: Value, b: Value| {
         product(&of_products, &a, &b)
     });
-    environment.add_function(
-        "raise_exception",
-        |message: String| -> Result<String, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message))
-        },
-    );
+    let raise = |message: String| -> Result<String, Error> { Err(refused(message)) };
+    environment.add_function("raise_exception", raise);
     environment.set_recursion_limit(MOST_RECURSION);
     environment.set_fuel(Some(MOST_STEPS));
     environment
@@ -287,13 +253,13 @@ fn product(budget: &Budget, a: &Value, b: &Value) -> Result<Value, Error> {
     };
     if let Some((text, times)) = repeated {
         let times = times.as_usize();
-        let times = times.ok_or_else(|| refused("a text times no number".to_owned()))?;
+        let times = times.ok_or_else(|| refused("a text times no number"))?;
         budget.take(text.len().saturating_mul(times))?;
         return Ok(Value::from(text.repeat(times)));
     }
     if let (Some(a), Some(b)) = (a.as_i64(), b.as_i64()) {
         let product = a.checked_mul(b).map(Value::from);
-        return product.ok_or_else(|| refused("a product of numbers is too large".to_owned()));
+        return product.ok_or_else(|| refused("a product of numbers is too large"));
     }
     match (f64::try_from(a.clone()), f64::try_from(b.clone())) {
         (Ok(a), Ok(b)) => Ok(Value::from(a * b)),

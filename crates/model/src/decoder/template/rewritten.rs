@@ -1,15 +1,14 @@
 //! A template's tree with a call of [`SPEND`] around every operand, argument and assigned value, and
 //! around every piece of plain text. It means the same, but for what exceeds the budget.
 
+use minijinja::Error;
 use minijinja::machinery::ast::{
-    AutoEscape, BinOp, BinOpKind, Call, CallArg, CallBlock, Compare, CompareOp, Const, Do,
-    EmitExpr, Expr, Filter, FilterBlock, ForLoop, GetAttr, GetItem, IfCond, IfExpr, List, Macro,
-    Map, Set, SetBlock, Slice, Spanned, Stmt, Template, Test, UnaryOp, UnaryOpKind, Var, WithBlock,
+    self, BinOpKind, Call, CallArg, CompareOp, Const, EmitExpr, Expr, Macro, Spanned, Stmt,
+    UnaryOpKind, Var,
 };
 use minijinja::machinery::{Span, Token, WhitespaceConfig, tokenize};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
-use minijinja::{Error, ErrorKind};
 
 use super::refused;
 
@@ -42,15 +41,17 @@ const OF_KINDS: [&str; 16] = [
     "undefined",
 ];
 
+/// How templates of models are read: as `apply_chat_template` of Transformers does.
+pub(super) const WHITESPACE: WhitespaceConfig = WhitespaceConfig {
+    keep_trailing_newline: false,
+    lstrip_blocks: true,
+    trim_blocks: true,
+};
+
 /// Refuses expressions that are longer than the stack is deep.
 pub(super) fn check_length(source: &str) -> Result<(), Error> {
-    let whitespace = WhitespaceConfig {
-        keep_trailing_newline: false,
-        lstrip_blocks: true,
-        trim_blocks: true,
-    };
     let (mut within, mut branches) = (0, 0);
-    for token in tokenize(source, false, SyntaxConfig, whitespace) {
+    for token in tokenize(source, false, SyntaxConfig, WHITESPACE) {
         let (token, _) = token?;
         within = match token {
             Token::TemplateData(_) | Token::VariableStart | Token::BlockStart => 0,
@@ -58,9 +59,7 @@ pub(super) fn check_length(source: &str) -> Result<(), Error> {
         };
         branches += usize::from(matches!(token, Token::Ident("elif")));
         if within > MOST_TOKENS || branches > MOST_BRANCHES {
-            return Err(refused(
-                "one of its expressions is longer than any".to_owned(),
-            ));
+            return Err(refused("one of its expressions is longer than any"));
         }
     }
     Ok(())
@@ -68,251 +67,169 @@ pub(super) fn check_length(source: &str) -> Result<(), Error> {
 
 type Rewritten<T> = Result<T, Error>;
 
-fn at<T>(node: T, span: Span) -> Spanned<T> {
-    Spanned::new(node, span)
-}
-
-fn statements<'a>(from: &[Stmt<'a>]) -> Rewritten<Vec<Stmt<'a>>> {
-    from.iter().map(statement).collect()
+/// The node again, each field rewritten by the function after its name.
+macro_rules! node {
+    ($all:ident::$kind:ident($from:expr) { $($fields:tt)* }) => {
+        $all::$kind(node!($kind($from) { $($fields)* }))
+    };
+    ($kind:ident($from:expr) { $($field:ident: $rewritten:ident),* $(,)? }) => {
+        Spanned::new(ast::$kind { $($field: $rewritten(&$from.$field)?),* }, $from.span())
+    };
 }
 
 /// A statement of a template, or the whole.
 pub(super) fn statement<'a>(from: &Stmt<'a>) -> Rewritten<Stmt<'a>> {
     Ok(match from {
-        Stmt::Template(of) => Stmt::Template(at(
-            Template {
-                children: statements(&of.children)?,
-            },
-            of.span(),
-        )),
-        Stmt::EmitExpr(of) => Stmt::EmitExpr(at(
-            EmitExpr {
-                expr: expression(&of.expr)?,
-            },
-            of.span(),
-        )),
+        Stmt::Template(of) => node!(Stmt::Template(of) { children: statements }),
+        Stmt::EmitExpr(of) => node!(Stmt::EmitExpr(of) { expr: expression }),
         Stmt::EmitRaw(of) => {
             let value = Value::from(of.raw);
-            let text = Expr::Const(at(Const { value }, of.span()));
-            Stmt::EmitExpr(at(EmitExpr { expr: spent(text) }, of.span()))
+            let text = Expr::Const(Spanned::new(Const { value }, of.span()));
+            Stmt::EmitExpr(Spanned::new(EmitExpr { expr: spent(text) }, of.span()))
         }
-        Stmt::ForLoop(of) => Stmt::ForLoop(at(
-            ForLoop {
-                target: expression(&of.target)?,
-                iter: expression(&of.iter)?,
-                filter_expr: of.filter_expr.as_ref().map(expression).transpose()?,
-                recursive: of.recursive,
-                body: statements(&of.body)?,
-                else_body: statements(&of.else_body)?,
-            },
-            of.span(),
-        )),
-        Stmt::IfCond(of) => Stmt::IfCond(at(
-            IfCond {
-                expr: expression(&of.expr)?,
-                true_body: statements(&of.true_body)?,
-                false_body: statements(&of.false_body)?,
-            },
-            of.span(),
-        )),
+        Stmt::ForLoop(of) => node!(Stmt::ForLoop(of) {
+            target: expression,
+            iter: expression,
+            filter_expr: maybe,
+            recursive: same,
+            body: statements,
+            else_body: statements,
+        }),
+        Stmt::IfCond(of) => node!(Stmt::IfCond(of) {
+            expr: expression,
+            true_body: statements,
+            false_body: statements,
+        }),
         Stmt::WithBlock(of) => {
-            let assignments = of.assignments.iter();
-            let assignments = assignments
-                .map(|(target, value)| Ok((expression(target)?, spent(expression(value)?))))
-                .collect::<Rewritten<_>>()?;
-            let body = statements(&of.body)?;
-            Stmt::WithBlock(at(WithBlock { assignments, body }, of.span()))
+            node!(Stmt::WithBlock(of) { assignments: assignments, body: statements })
         }
-        Stmt::Set(of) => Stmt::Set(at(
-            Set {
-                target: expression(&of.target)?,
-                expr: spent(expression(&of.expr)?),
-            },
-            of.span(),
-        )),
-        Stmt::SetBlock(of) => Stmt::SetBlock(at(
-            SetBlock {
-                target: expression(&of.target)?,
-                filter: of.filter.as_ref().map(expression).transpose()?,
-                body: statements(&of.body)?,
-            },
-            of.span(),
-        )),
-        Stmt::AutoEscape(of) => Stmt::AutoEscape(at(
-            AutoEscape {
-                enabled: expression(&of.enabled)?,
-                body: statements(&of.body)?,
-            },
-            of.span(),
-        )),
-        Stmt::FilterBlock(of) => Stmt::FilterBlock(at(
-            FilterBlock {
-                filter: expression(&of.filter)?,
-                body: statements(&of.body)?,
-            },
-            of.span(),
-        )),
-        Stmt::Macro(of) => Stmt::Macro(at(made(of)?, of.span())),
-        Stmt::CallBlock(of) => {
-            let call = at(call(&of.call)?, of.call.span());
-            let macro_decl = at(made(&of.macro_decl)?, of.macro_decl.span());
-            Stmt::CallBlock(at(CallBlock { call, macro_decl }, of.span()))
+        Stmt::Set(of) => node!(Stmt::Set(of) { target: expression, expr: operand }),
+        Stmt::SetBlock(of) => {
+            node!(Stmt::SetBlock(of) { target: expression, filter: maybe, body: statements })
         }
-        Stmt::Continue(of) => Stmt::Continue(at(minijinja::machinery::ast::Continue, of.span())),
-        Stmt::Break(of) => Stmt::Break(at(minijinja::machinery::ast::Break, of.span())),
-        Stmt::Do(of) => {
-            let call = at(call(&of.call)?, of.call.span());
-            Stmt::Do(at(Do { call }, of.span()))
+        Stmt::AutoEscape(of) => {
+            node!(Stmt::AutoEscape(of) { enabled: expression, body: statements })
         }
+        Stmt::FilterBlock(of) => {
+            node!(Stmt::FilterBlock(of) { filter: expression, body: statements })
+        }
+        Stmt::Macro(of) => Stmt::Macro(made(of)?),
+        Stmt::CallBlock(of) => node!(Stmt::CallBlock(of) { call: call, macro_decl: made }),
+        Stmt::Continue(of) => node!(Stmt::Continue(of) {}),
+        Stmt::Break(of) => node!(Stmt::Break(of) {}),
+        Stmt::Do(of) => node!(Stmt::Do(of) { call: call }),
         // There is only one template.
         Stmt::Block(_)
         | Stmt::Import(_)
         | Stmt::FromImport(_)
         | Stmt::Extends(_)
         | Stmt::Include(_) => {
-            return Err(Error::new(
-                ErrorKind::InvalidOperation,
-                "it refers to other templates, which there are not",
-            ));
+            return Err(refused("it refers to other templates, which there are not"));
         }
     })
 }
 
-fn made<'a>(of: &Macro<'a>) -> Rewritten<Macro<'a>> {
-    Ok(Macro {
-        name: of.name,
-        args: expressions(&of.args)?,
-        defaults: expressions(&of.defaults)?,
-        body: statements(&of.body)?,
+fn expression<'a>(from: &Expr<'a>) -> Rewritten<Expr<'a>> {
+    Ok(match from {
+        Expr::Var(of) => node!(Expr::Var(of) { id: same }),
+        Expr::Const(of) => node!(Expr::Const(of) { value: same }),
+        Expr::Slice(of) => {
+            node!(Expr::Slice(of) { expr: operand, start: maybe, stop: maybe, step: maybe })
+        }
+        Expr::UnaryOp(of) => node!(Expr::UnaryOp(of) { op: unary, expr: expression }),
+        Expr::BinOp(of) => match of.op {
+            BinOpKind::Mul => {
+                let factors = vec![expression(&of.left)?, expression(&of.right)?];
+                called(PRODUCT, factors, of.span())
+            }
+            BinOpKind::ScAnd | BinOpKind::ScOr => {
+                node!(Expr::BinOp(of) { op: same, left: expression, right: expression })
+            }
+            _ => node!(Expr::BinOp(of) { op: same, left: operand, right: operand }),
+        },
+        Expr::Compare(of) => node!(Expr::Compare(of) { expr: operand, ops: comparisons }),
+        Expr::IfExpr(of) => node!(Expr::IfExpr(of) {
+            test_expr: expression,
+            true_expr: expression,
+            false_expr: maybe,
+        }),
+        Expr::Filter(of) => node!(Expr::Filter(of) { name: same, expr: maybe, args: arguments }),
+        Expr::Test(of) if OF_KINDS.contains(&of.name) => {
+            node!(Expr::Test(of) { name: same, expr: expression, args: arguments })
+        }
+        Expr::Test(of) => node!(Expr::Test(of) { name: same, expr: operand, args: arguments }),
+        Expr::GetAttr(of) => node!(Expr::GetAttr(of) { expr: expression, name: same }),
+        Expr::GetItem(of) => {
+            node!(Expr::GetItem(of) { expr: expression, subscript_expr: operand })
+        }
+        Expr::Call(of) => Expr::Call(call(of)?),
+        Expr::List(of) => node!(Expr::List(of) { items: operands }),
+        Expr::Map(of) => node!(Expr::Map(of) { keys: operands, values: operands }),
     })
+}
+
+fn same<T: Clone>(from: &T) -> Rewritten<T> {
+    Ok(from.clone())
+}
+
+fn statements<'a>(from: &[Stmt<'a>]) -> Rewritten<Vec<Stmt<'a>>> {
+    from.iter().map(statement).collect()
 }
 
 fn expressions<'a>(from: &[Expr<'a>]) -> Rewritten<Vec<Expr<'a>>> {
     from.iter().map(expression).collect()
 }
 
-fn maybe<'a>(from: Option<&Expr<'a>>) -> Rewritten<Option<Expr<'a>>> {
-    from.map(expression).transpose()
+fn maybe<'a>(from: &Option<Expr<'a>>) -> Rewritten<Option<Expr<'a>>> {
+    from.as_ref().map(expression).transpose()
 }
 
-fn expression<'a>(from: &Expr<'a>) -> Rewritten<Expr<'a>> {
+fn operand<'a>(from: &Expr<'a>) -> Rewritten<Expr<'a>> {
+    Ok(spent(expression(from)?))
+}
+
+fn operands<'a>(from: &[Expr<'a>]) -> Rewritten<Vec<Expr<'a>>> {
+    from.iter().map(operand).collect()
+}
+
+fn assignments<'a>(from: &[(Expr<'a>, Expr<'a>)]) -> Rewritten<Vec<(Expr<'a>, Expr<'a>)>> {
+    let each = |(target, value): &(_, _)| Ok((expression(target)?, operand(value)?));
+    from.iter().map(each).collect()
+}
+
+fn comparisons<'a>(from: &[CompareOp<'a>]) -> Rewritten<Vec<CompareOp<'a>>> {
+    let each = |CompareOp { op, expr }: &CompareOp<'a>| {
+        let (op, expr) = (*op, operand(expr)?);
+        Ok(CompareOp { op, expr })
+    };
+    from.iter().map(each).collect()
+}
+
+fn unary(from: &UnaryOpKind) -> Rewritten<UnaryOpKind> {
     Ok(match from {
-        Expr::Var(of) => Expr::Var(at(Var { id: of.id }, of.span())),
-        Expr::Const(of) => {
-            let value = of.value.clone();
-            Expr::Const(at(Const { value }, of.span()))
-        }
-        Expr::Slice(of) => Expr::Slice(at(
-            Slice {
-                expr: spent(expression(&of.expr)?),
-                start: maybe(of.start.as_ref())?,
-                stop: maybe(of.stop.as_ref())?,
-                step: maybe(of.step.as_ref())?,
-            },
-            of.span(),
-        )),
-        Expr::UnaryOp(of) => Expr::UnaryOp(at(
-            UnaryOp {
-                op: match of.op {
-                    UnaryOpKind::Not => UnaryOpKind::Not,
-                    UnaryOpKind::Neg => UnaryOpKind::Neg,
-                },
-                expr: expression(&of.expr)?,
-            },
-            of.span(),
-        )),
-        Expr::BinOp(of) => {
-            let (left, right) = (expression(&of.left)?, expression(&of.right)?);
-            let op = of.op;
-            let (left, right) = match op {
-                BinOpKind::Mul => return Ok(called(PRODUCT, vec![left, right], of.span())),
-                BinOpKind::ScAnd | BinOpKind::ScOr => (left, right),
-                _ => (spent(left), spent(right)),
-            };
-            Expr::BinOp(at(BinOp { op, left, right }, of.span()))
-        }
-        Expr::Compare(of) => {
-            let operand = |op: &CompareOp<'a>| {
-                Ok(CompareOp {
-                    op: op.op,
-                    expr: spent(expression(&op.expr)?),
-                })
-            };
-            let expr = spent(expression(&of.expr)?);
-            let ops = of.ops.iter().map(operand).collect::<Rewritten<_>>()?;
-            Expr::Compare(at(Compare { expr, ops }, of.span()))
-        }
-        Expr::IfExpr(of) => Expr::IfExpr(at(
-            IfExpr {
-                test_expr: expression(&of.test_expr)?,
-                true_expr: expression(&of.true_expr)?,
-                false_expr: maybe(of.false_expr.as_ref())?,
-            },
-            of.span(),
-        )),
-        Expr::Filter(of) => Expr::Filter(at(
-            Filter {
-                name: of.name,
-                expr: maybe(of.expr.as_ref())?,
-                args: arguments(&of.args)?,
-            },
-            of.span(),
-        )),
-        Expr::Test(of) => {
-            let expr = expression(&of.expr)?;
-            let test = Test {
-                name: of.name,
-                expr: if OF_KINDS.contains(&of.name) {
-                    expr
-                } else {
-                    spent(expr)
-                },
-                args: arguments(&of.args)?,
-            };
-            Expr::Test(at(test, of.span()))
-        }
-        Expr::GetAttr(of) => {
-            let expr = expression(&of.expr)?;
-            let name = of.name;
-            Expr::GetAttr(at(GetAttr { expr, name }, of.span()))
-        }
-        Expr::GetItem(of) => Expr::GetItem(at(
-            GetItem {
-                expr: expression(&of.expr)?,
-                subscript_expr: spent(expression(&of.subscript_expr)?),
-            },
-            of.span(),
-        )),
-        Expr::Call(of) => Expr::Call(at(call(of)?, of.span())),
-        Expr::List(of) => {
-            let items = expressions(&of.items)?.into_iter().map(spent).collect();
-            Expr::List(at(List { items }, of.span()))
-        }
-        Expr::Map(of) => {
-            let keys = expressions(&of.keys)?.into_iter().map(spent).collect();
-            let values = expressions(&of.values)?.into_iter().map(spent).collect();
-            Expr::Map(at(Map { keys, values }, of.span()))
-        }
+        UnaryOpKind::Not => UnaryOpKind::Not,
+        UnaryOpKind::Neg => UnaryOpKind::Neg,
     })
 }
 
-fn call<'a>(of: &Call<'a>) -> Rewritten<Call<'a>> {
-    Ok(Call {
-        expr: expression(&of.expr)?,
-        args: arguments(&of.args)?,
-    })
+fn made<'a>(of: &Spanned<Macro<'a>>) -> Rewritten<Spanned<Macro<'a>>> {
+    Ok(node!(Macro(of) { name: same, args: expressions, defaults: expressions, body: statements }))
+}
+
+fn call<'a>(of: &Spanned<Call<'a>>) -> Rewritten<Spanned<Call<'a>>> {
+    Ok(node!(Call(of) { expr: expression, args: arguments }))
 }
 
 fn arguments<'a>(from: &[CallArg<'a>]) -> Rewritten<Vec<CallArg<'a>>> {
-    let rewritten = from.iter().map(|argument| {
+    let each = |argument: &CallArg<'a>| {
         Ok(match argument {
-            CallArg::Pos(of) => CallArg::Pos(spent(expression(of)?)),
-            CallArg::Kwarg(name, of) => CallArg::Kwarg(name, spent(expression(of)?)),
-            CallArg::PosSplat(of) => CallArg::PosSplat(spent(expression(of)?)),
-            CallArg::KwargSplat(of) => CallArg::KwargSplat(spent(expression(of)?)),
+            CallArg::Pos(of) => CallArg::Pos(operand(of)?),
+            CallArg::Kwarg(name, of) => CallArg::Kwarg(name, operand(of)?),
+            CallArg::PosSplat(of) => CallArg::PosSplat(operand(of)?),
+            CallArg::KwargSplat(of) => CallArg::KwargSplat(operand(of)?),
         })
-    });
-    rewritten.collect()
+    };
+    from.iter().map(each).collect()
 }
 
 fn spent(value: Expr<'_>) -> Expr<'_> {
@@ -321,7 +238,7 @@ fn spent(value: Expr<'_>) -> Expr<'_> {
 }
 
 fn called<'a>(name: &'static str, args: Vec<Expr<'a>>, span: Span) -> Expr<'a> {
-    let expr = Expr::Var(at(Var { id: name }, span));
+    let expr = Expr::Var(Spanned::new(Var { id: name }, span));
     let args = args.into_iter().map(CallArg::Pos).collect();
-    Expr::Call(at(Call { expr, args }, span))
+    Expr::Call(Spanned::new(Call { expr, args }, span))
 }
