@@ -15,6 +15,7 @@ use super::error::DecoderError;
 use super::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use super::origin::Origin;
 use super::shards::loaded;
+use super::stored::Stored;
 use crate::fingerprint::Fingerprint;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
@@ -291,12 +292,12 @@ impl Adapter {
     ///
     /// # Shapes
     /// `weight`: `[outputs, inputs]`.
-    pub(super) fn added_to(&self, weight: Tensor, module: &str) -> Result<Tensor, DecoderError> {
+    pub(super) fn added_to(&self, weight: Stored, module: &str) -> Result<Stored, DecoderError> {
         match self.pairs.get(module) {
             None => Ok(weight),
             Some(pair) => {
                 let learned = (pair.up.matmul(&pair.down)? * self.settings.scale())?;
-                Ok((weight + learned)?)
+                Ok(Stored::Dense((weight.dense()? + learned)?))
             }
         }
     }
@@ -305,13 +306,16 @@ impl Adapter {
     ///
     /// # Shapes
     /// `table`: `[vocabulary, hidden]`.
-    pub(super) fn with_rows(&self, table: Tensor) -> Result<Tensor, DecoderError> {
+    pub(super) fn with_rows(&self, table: Stored) -> Result<Stored, DecoderError> {
         let Some((tokens, rows)) = &self.rows else {
             return Ok(table);
         };
-        let own = table.index_select(&Tensor::new(tokens.as_slice(), &Device::Cpu)?, 0)?;
-        let index = Tensor::new(tokens.as_slice(), &Device::Cpu)?;
-        Ok(table.index_add(&index, &(rows - own)?, 0)?)
+        let (table, index) = (
+            table.dense()?,
+            Tensor::new(tokens.as_slice(), &Device::Cpu)?,
+        );
+        let own = table.index_select(&index, 0)?;
+        Ok(Stored::Dense(table.index_add(&index, &(rows - own)?, 0)?))
     }
 }
 

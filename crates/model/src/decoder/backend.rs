@@ -6,6 +6,7 @@ use std::sync::Arc;
 use candle_core::Tensor;
 
 use super::error::DecoderError;
+use super::stored::Stored;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
@@ -26,11 +27,13 @@ pub(super) trait Backend: Send + Sync + Sized {
     type Sequence: Sequence;
 
     /// Lays out a projection `[outputs, inputs]`.
-    fn matrix(&self, weight: &Tensor) -> Result<Self::Matrix>;
+    fn matrix(&self, weight: Stored) -> Result<Self::Matrix>;
     /// Takes a vector.
     fn vector(&self, weight: &Tensor) -> Result<Self::Vector>;
     /// Takes the token embedding.
-    fn table(&self, weight: &Tensor) -> Result<Self::Table>;
+    fn table(&self, weight: Stored) -> Result<Self::Table>;
+    /// The token embedding as the output projection too, without a copy where that is possible.
+    fn tied_output(&self, table: &Self::Table) -> Result<Self::Matrix>;
     /// Takes cosines and sines, each `[rows, half]`.
     fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<Self::Rotation>;
     /// An empty sequence with capacity for some tokens.

@@ -18,6 +18,7 @@ use super::origin::Origin;
 use super::prompt_form::PromptForm;
 use super::replacement;
 use super::source_tokens::SourceTokens;
+use super::stored::Stored;
 use super::tokenizer::{self, Reading, TextTokenizer};
 use super::weights::{Part, WeightFile, Weights};
 use crate::fingerprint::Fingerprint;
@@ -284,6 +285,9 @@ impl Checkpoint {
     /// a time is read.
     pub fn tensors(&self) -> impl Iterator<Item = Result<(String, Tensor), DecoderError>> + '_ {
         let config = &self.config;
+        let dense = |stored: Result<Option<Stored>, DecoderError>| {
+            stored?.map(|stored| stored.dense()).transpose()
+        };
         let ends = [
             "model.embed_tokens.weight",
             "model.norm.weight",
@@ -292,15 +296,15 @@ impl Checkpoint {
         let ends = ends.into_iter().filter_map(move |name| {
             let tensor = match name {
                 "model.norm.weight" => self.weights.norm(config).map(Some),
-                "lm_head.weight" => self.weights.output(config),
-                _ => self.weights.embedding(config).map(Some),
+                "lm_head.weight" => dense(self.weights.output(config)),
+                _ => dense(self.weights.embedding(config).map(Some)),
             };
             tensor
                 .transpose()
                 .map(|tensor| Ok((name.to_owned(), tensor?)))
         });
         let matrices = matrices(config).into_iter().map(|(layer, part, shape)| {
-            let tensor = self.weights.matrix(config, layer, part, shape)?;
+            let tensor = self.weights.matrix(config, layer, part, shape)?.dense()?;
             Ok((format!("{}.weight", part.module(layer)), tensor))
         });
         let vectors = vectors(config)

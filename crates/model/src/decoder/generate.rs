@@ -114,7 +114,7 @@ impl Decoder {
             .map(|request| matches!(request.options.sampling, Sampling::Random { .. }))
             .collect();
         let mut answers = vec![Vec::new(); requests.len()];
-        for (runtime, indices) in self.engines.assign(&drawn)? {
+        for (runtime, indices) in self.engines.assign(&drawn) {
             let own: Vec<_> = indices
                 .iter()
                 .map(|&index| GenerateRequest { ..requests[index] })

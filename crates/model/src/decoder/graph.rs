@@ -1,6 +1,8 @@
 //! The forward pass: tokens in, hidden states and logits out. One graph serves every family and
 //! every backend.
 
+use std::sync::Arc;
+
 use candle_core::Tensor;
 use rayon::prelude::*;
 
@@ -12,9 +14,14 @@ use super::weights::{Part, Weights};
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
-/// A decoder's weights in the layout of the forward pass.
+/// A decoder's weights in the layout of the forward pass, and what computes with them.
 pub(super) struct Graph<B: Backend> {
     backend: B,
+    network: Arc<Network<B>>,
+}
+
+/// A decoder's weights in the layout of the forward pass.
+struct Network<B: Backend> {
     layers: usize,
     heads: Heads,
     epsilon: f32,
@@ -55,36 +62,66 @@ impl<B: Backend> Graph<B> {
             window: config.sliding_window,
             epsilon: config.norm_epsilon,
         };
-        let table = weights.embedding(config)?;
+        let embedding = backend.table(weights.embedding(config)?)?;
         let output = match weights.output(config)? {
-            Some(own) => backend.matrix(&own)?,
-            None => backend.matrix(&table)?,
+            Some(own) => backend.matrix(own)?,
+            None => backend.tied_output(&embedding)?,
         };
         let blocks = (0..config.layers)
             .into_par_iter()
             .map(|layer| Block::load(&backend, config, weights, layer))
             .collect::<Result<Vec<_>>>()?;
-        Ok(Self {
+        let network = Network {
             layers: config.layers,
             heads,
             epsilon: config.norm_epsilon,
             frequencies: config.rope_frequencies(),
-            embedding: backend.table(&table)?,
+            embedding,
             norm: backend.vector(&weights.norm(config)?)?,
             blocks,
             output,
+        };
+        Ok(Self {
+            network: Arc::new(network),
             backend,
         })
     }
 
+    /// The same weights with another way to compute.
+    pub(super) fn sharing(&self, backend: B) -> Self {
+        Self {
+            backend,
+            network: Arc::clone(&self.network),
+        }
+    }
+
+    /// Whether a projection fulfils a condition.
+    pub(super) fn any_matrix(&self, condition: impl Fn(&B::Matrix) -> bool) -> bool {
+        let of_block = |block: &Block<B>| {
+            [
+                &block.query_key_value,
+                &block.attention_output,
+                &block.gate_and_up,
+                &block.down,
+            ]
+            .into_iter()
+            .any(&condition)
+        };
+        condition(&self.network.output) || self.network.blocks.iter().any(of_block)
+    }
+
     /// An empty sequence with capacity for some tokens.
     pub(super) fn empty(&self, capacity: usize) -> Result<B::Sequence> {
-        self.backend.empty(self.layers, &self.heads, capacity)
+        self.backend
+            .empty(self.network.layers, &self.network.heads, capacity)
     }
 
     /// Bytes that a token's keys and values take.
     pub(super) fn bytes_per_token(&self) -> usize {
-        2 * self.layers * self.heads.keys * self.heads.width * size_of::<f32>()
+        2 * self.network.layers
+            * self.network.heads.keys
+            * self.network.heads.width
+            * size_of::<f32>()
     }
 
     /// Reads new tokens after those of their sequences, all in one batch, and returns the final,
@@ -96,8 +133,10 @@ impl<B: Backend> Graph<B> {
         selected: &[usize],
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let (x, _) = self.run(inputs, selected, self.blocks.len(), None)?;
-            let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
+            let (x, _) = self.run(inputs, selected, self.network.blocks.len(), None)?;
+            let x = self
+                .backend
+                .norm(&x, &self.network.norm, self.network.epsilon)?;
             self.backend.download(x)
         })
     }
@@ -127,8 +166,11 @@ impl<B: Backend> Graph<B> {
         layer: usize,
     ) -> Result<Vec<f32>> {
         in_pool(|| {
-            let (x, residual) = self.run(inputs, selected, self.blocks.len(), Some(layer))?;
-            let x = self.backend.norm(&x, &self.norm, self.epsilon)?;
+            let (x, residual) =
+                self.run(inputs, selected, self.network.blocks.len(), Some(layer))?;
+            let x = self
+                .backend
+                .norm(&x, &self.network.norm, self.network.epsilon)?;
             let last = self.backend.download(x)?;
             let residual = residual.map(|x| self.backend.download(x)).transpose()?;
             let residual = residual.unwrap_or_default();
@@ -159,7 +201,7 @@ impl<B: Backend> Graph<B> {
                 sequence: input.sequence,
             })
             .collect();
-        let mut x = backend.embed(&self.embedding, &tokens)?;
+        let mut x = backend.embed(&self.network.embedding, &tokens)?;
         if blocks == 0 {
             x = backend.select(&x, wanted)?;
         }
@@ -167,7 +209,7 @@ impl<B: Backend> Graph<B> {
             Some(0) => Some(backend.select(&x, wanted)?),
             _ => None,
         };
-        for (layer, block) in self.blocks[..blocks].iter().enumerate() {
+        for (layer, block) in self.network.blocks[..blocks].iter().enumerate() {
             // After the last attention no row needs the others.
             let selected = (layer + 1 == blocks).then_some(wanted);
             x = block.forward(self, layer, x, &rotation, &mut runs, selected)?;
@@ -194,13 +236,13 @@ impl<B: Backend> Graph<B> {
     pub(super) fn logits(&self, hidden: Vec<f32>, width: usize) -> Result<Vec<f32>> {
         in_pool(|| {
             let hidden = self.backend.upload(hidden, width)?;
-            let logits = self.backend.project(&hidden, &self.output)?;
+            let logits = self.backend.project(&hidden, &self.network.output)?;
             self.backend.download(logits)
         })
     }
 
     fn rotation(&self, inputs: &[Input<'_, B::Sequence>]) -> Result<B::Rotation> {
-        let half = self.frequencies.len();
+        let half = self.network.frequencies.len();
         let rows: usize = inputs.iter().map(|input| input.tokens.len()).sum();
         let (mut cos, mut sin) = (
             Vec::with_capacity(rows * half),
@@ -209,7 +251,7 @@ impl<B: Backend> Graph<B> {
         for input in inputs {
             let start = input.sequence.length();
             for position in start..start + input.tokens.len() {
-                for frequency in &self.frequencies {
+                for frequency in &self.network.frequencies {
                     let (s, c) = (position as f64 * frequency).sin_cos();
                     cos.push(c as f32);
                     sin.push(s as f32);
@@ -266,7 +308,7 @@ impl<B: Backend> Block<B> {
             None
         };
         let matrix = |parts: &[(Part, usize)], columns| -> Result<B::Matrix> {
-            backend.matrix(&weights.projection(config, layer, parts, columns)?)
+            backend.matrix(weights.projection(config, layer, parts, columns)?)
         };
         Ok(Self {
             attention_norm: vector(Part::AttentionNorm, "weight", config.hidden)?,
@@ -292,14 +334,14 @@ impl<B: Backend> Block<B> {
         selected: Option<&[usize]>,
     ) -> Result<B::Rows> {
         let backend = &graph.backend;
-        let normalized = backend.norm(&x, &self.attention_norm, graph.epsilon)?;
+        let normalized = backend.norm(&x, &self.attention_norm, graph.network.epsilon)?;
         let mut projected = backend.project(&normalized, &self.query_key_value)?;
         if let Some(bias) = &self.query_key_value_bias {
             projected = backend.add_bias(projected, bias)?;
         }
         let layer = AttentionLayer {
             index,
-            heads: &graph.heads,
+            heads: &graph.network.heads,
             norms: self.head_norms.as_ref(),
         };
         let mut attended = backend.attend(projected, &layer, rotation, runs)?;
@@ -307,7 +349,7 @@ impl<B: Backend> Block<B> {
             (x, attended) = (backend.select(&x, rows)?, backend.select(&attended, rows)?);
         }
         let x = backend.add(x, &backend.project(&attended, &self.attention_output)?)?;
-        let normalized = backend.norm(&x, &self.feed_forward_norm, graph.epsilon)?;
+        let normalized = backend.norm(&x, &self.feed_forward_norm, graph.network.epsilon)?;
         let gated = backend.gate(backend.project(&normalized, &self.gate_and_up)?)?;
         backend.add(x, &backend.project(&gated, &self.down)?)
     }

@@ -32,6 +32,7 @@ mod shards;
 mod shared_prefix;
 mod source_tokens;
 mod source_vocabulary;
+mod stored;
 mod streamed_text;
 mod template;
 mod tensors;
@@ -85,7 +86,7 @@ impl Decoder {
     /// that is not supported; an adapter that was made for another model.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
         let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
-        let engines = Engines::load(&checkpoint.config, checkpoint.weights, options)?;
+        let engines = Engines::load(&checkpoint.config, &checkpoint.weights, options)?;
         let sources = checkpoint.origin.and_then(|origin| origin.sources);
         let mut end_tokens = checkpoint.end_tokens;
         if let Some(sources) = &sources {

@@ -1,7 +1,5 @@
 //! Where and in which precision a decoder computes.
 
-use std::sync::OnceLock;
-
 use super::config::DecoderConfig;
 use super::cpu::Cpu;
 use super::engine::Engine;
@@ -11,10 +9,10 @@ use super::options::{Device, LoadOptions};
 use super::tensors::Tensors;
 use super::weights::Weights;
 use crate::kernels::Precision;
-use crate::kernels::matrix::WeightFormat;
+use crate::kernels::matrix::{Arithmetic, Matrix, WeightFormat};
 
-/// From this many parameters on, weights are held in 8 bits by default: in 32 they would not fit into
-/// the memory of most machines.
+/// From this many parameters on, weights in floats are stored in 8 bits by default: in 32 they would
+/// not fit into the memory of most machines.
 const LARGE: usize = 2_000_000_000;
 
 /// A graph on its backend.
@@ -23,19 +21,11 @@ pub(super) enum Runtime {
     Tensors(Box<Engine<Tensors>>),
 }
 
-/// What computes.
+/// What computes. All runtimes share the weights.
 pub(super) struct Engines {
     exact: Runtime,
     /// What draws samples, where that is not the exact runtime too.
-    drawing: Option<Drawing>,
-}
-
-/// A cheaper runtime, made when it is first asked for.
-struct Drawing {
-    config: DecoderConfig,
-    weights: Weights,
-    cache_bytes: usize,
-    runtime: OnceLock<Runtime>,
+    drawing: Option<Runtime>,
 }
 
 /// Runs an expression with the engine of a runtime, whatever its backend.
@@ -56,13 +46,13 @@ impl Engines {
     /// A missing, misshapen or unreadable tensor; a device that is not there.
     pub(super) fn load(
         config: &DecoderConfig,
-        weights: Weights,
+        weights: &Weights,
         options: &LoadOptions,
     ) -> Result<Self, DecoderError> {
         let cache_bytes = options.cache_bytes;
         if options.device != Device::Cpu {
             let device = options.device.opened()?;
-            let graph = Graph::load(config, &weights, Tensors { device })?;
+            let graph = Graph::load(config, weights, Tensors { device })?;
             weights.check_unchanged()?;
             return Ok(Self {
                 exact: Runtime::Tensors(Box::new(Engine::new(graph, config, cache_bytes))),
@@ -75,14 +65,23 @@ impl Engines {
             Precision::Auto if large => WeightFormat::Int8,
             Precision::Auto | Precision::F32 => WeightFormat::F32,
         };
+        let cpu = |arithmetic| Cpu {
+            weight_format,
+            arithmetic,
+        };
+        let arithmetic = match options.precision {
+            Precision::Int8 => Arithmetic::Integer,
+            Precision::Auto | Precision::F32 => Arithmetic::Exact,
+        };
+        let graph = Graph::load(config, weights, cpu(arithmetic))?;
+        weights.check_unchanged()?;
+        let on_cpu = |graph| Runtime::Cpu(Box::new(Engine::new(graph, config, cache_bytes)));
+        let cheaper = options.precision == Precision::Auto && graph.any_matrix(Matrix::is_quantized);
+        let drawing = cheaper
+            .then(|| on_cpu(graph.sharing(cpu(Arithmetic::Integer))));
         Ok(Self {
-            exact: on_cpu(config, &weights, cache_bytes, weight_format)?,
-            drawing: (options.precision == Precision::Auto && !large).then(|| Drawing {
-                config: config.clone(),
-                weights,
-                cache_bytes,
-                runtime: OnceLock::new(),
-            }),
+            exact: on_cpu(graph),
+            drawing,
         })
     }
 
@@ -93,56 +92,15 @@ impl Engines {
 
     /// Which runtime generates what: runtimes with the indices of their requests. `drawn` says of each
     /// request whether it is sampled.
-    ///
-    /// # Errors
-    /// A tensor that cannot be read, when the drawing runtime is made.
-    pub(super) fn assign(
-        &self,
-        drawn: &[bool],
-    ) -> Result<Vec<(&Runtime, Vec<usize>)>, DecoderError> {
+    pub(super) fn assign(&self, drawn: &[bool]) -> Vec<(&Runtime, Vec<usize>)> {
         let all = 0..drawn.len();
         let Some(drawing) = &self.drawing else {
-            return Ok(vec![(&self.exact, all.collect())]);
+            return vec![(&self.exact, all.collect())];
         };
         let (drawn, exact): (Vec<usize>, Vec<usize>) = all.partition(|&index| drawn[index]);
-        let mut assigned = Vec::new();
-        if !exact.is_empty() {
-            assigned.push((&self.exact, exact));
-        }
-        if !drawn.is_empty() {
-            assigned.push((drawing.runtime()?, drawn));
-        }
-        Ok(assigned)
+        [(&self.exact, exact), (drawing, drawn)]
+            .into_iter()
+            .filter(|(_, requests)| !requests.is_empty())
+            .collect()
     }
-}
-
-impl Drawing {
-    fn runtime(&self) -> Result<&Runtime, DecoderError> {
-        if let Some(runtime) = self.runtime.get() {
-            return Ok(runtime);
-        }
-        let made = on_cpu(
-            &self.config,
-            &self.weights,
-            self.cache_bytes,
-            WeightFormat::Int8,
-        )?;
-        // Whoever else made one meanwhile made the same.
-        Ok(self.runtime.get_or_init(|| made))
-    }
-}
-
-fn on_cpu(
-    config: &DecoderConfig,
-    weights: &Weights,
-    cache_bytes: usize,
-    weight_format: WeightFormat,
-) -> Result<Runtime, DecoderError> {
-    let graph = Graph::load(config, weights, Cpu { weight_format })?;
-    weights.check_unchanged()?;
-    Ok(Runtime::Cpu(Box::new(Engine::new(
-        graph,
-        config,
-        cache_bytes,
-    ))))
 }

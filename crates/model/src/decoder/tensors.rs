@@ -9,6 +9,7 @@ use candle_nn::rotary_emb::rope_slow;
 
 use super::backend::{AttentionLayer, Backend, Heads, Run, Sequence};
 use super::error::DecoderError;
+use super::stored::Stored;
 
 type Result<T> = std::result::Result<T, DecoderError>;
 
@@ -47,16 +48,20 @@ impl Backend for Tensors {
     type Rotation = (Tensor, Tensor);
     type Sequence = TensorSequence;
 
-    fn matrix(&self, weight: &Tensor) -> Result<Tensor> {
-        Ok(weight.to_device(&self.device)?.t()?)
+    fn matrix(&self, weight: Stored) -> Result<Tensor> {
+        Ok(weight.dense()?.to_device(&self.device)?.t()?)
     }
 
     fn vector(&self, weight: &Tensor) -> Result<Tensor> {
         Ok(weight.to_device(&self.device)?)
     }
 
-    fn table(&self, weight: &Tensor) -> Result<Tensor> {
-        Ok(weight.to_device(&self.device)?)
+    fn table(&self, weight: Stored) -> Result<Tensor> {
+        Ok(weight.dense()?.to_device(&self.device)?)
+    }
+
+    fn tied_output(&self, table: &Tensor) -> Result<Tensor> {
+        Ok(table.t()?)
     }
 
     fn rotation(&self, cos: Vec<f32>, sin: Vec<f32>, half: usize) -> Result<(Tensor, Tensor)> {

@@ -15,6 +15,7 @@ use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
 use super::shards::{loaded, refusal, safetensors_files};
+use super::stored::Stored;
 use crate::tensor_file::TensorFile;
 
 /// One weight of a block.
@@ -192,20 +193,24 @@ impl WeightFile {
         }
     }
 
-    /// A projection of a block, in Hugging Face's order of rows.
-    fn rotary_projection(
+    /// A matrix as it is stored. `paired`: the width of heads, where llama.cpp stores the rows of
+    /// rotary pairs side by side.
+    fn stored(
         &self,
         name: &str,
         shape: [usize; 2],
-        head_width: usize,
-    ) -> Result<Tensor, DecoderError> {
+        paired: Option<usize>,
+    ) -> Result<Stored, DecoderError> {
         match self {
             Self::Gguf(file) => {
                 self.check_shape(name, &shape)?;
-                let tensor = halve_rotary_pairs(&file.tensor(name)?, head_width)?;
-                Ok(tensor.dequantize(&Device::Cpu)?)
+                let tensor = file.tensor(name)?;
+                Stored::of(match paired {
+                    Some(head_width) => halve_rotary_pairs(&tensor, head_width)?,
+                    None => tensor,
+                })
             }
-            Self::Safetensors { .. } => self.dense(name, &shape),
+            Self::Safetensors { .. } => self.dense(name, &shape).map(Stored::Dense),
         }
     }
 }
@@ -271,19 +276,15 @@ impl Weights {
         config: &DecoderConfig,
         layer: usize,
         part: Part,
-        [rows, columns]: [usize; 2],
-    ) -> Result<Tensor, DecoderError> {
+        shape: [usize; 2],
+    ) -> Result<Stored, DecoderError> {
         let name = self.file.block_name(layer, part, "weight");
         let paired = config.family == Family::Llama && matches!(part, Part::Query | Part::Key);
-        let weight = if paired {
-            self.file
-                .rotary_projection(&name, [rows, columns], config.head_width)?
-        } else {
-            self.file.dense(&name, &[rows, columns])?
-        };
+        let paired = paired.then_some(config.head_width);
+        let stored = self.file.stored(&name, shape, paired)?;
         match &self.adapter {
-            Some(adapter) => adapter.added_to(weight, &part.module(layer)),
-            None => Ok(weight),
+            Some(adapter) => adapter.added_to(stored, &part.module(layer)),
+            None => Ok(stored),
         }
     }
 
@@ -294,21 +295,22 @@ impl Weights {
         layer: usize,
         parts: &[(Part, usize)],
         columns: usize,
-    ) -> Result<Tensor, DecoderError> {
-        let stacked = parts
+    ) -> Result<Stored, DecoderError> {
+        let parts = parts
             .iter()
             .map(|&(part, rows)| self.matrix(config, layer, part, [rows, columns]))
             .collect::<Result<Vec<_>, DecoderError>>()?;
-        Ok(Tensor::cat(&stacked, 0)?)
+        Stored::stacked(parts)
     }
 
     /// The token embedding `[vocabulary, hidden]`.
-    pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
+    pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Stored, DecoderError> {
         let name = match &self.file {
             WeightFile::Gguf(_) => "token_embd.weight",
             WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
         };
-        let table = self.file.dense(name, &[config.vocabulary, config.hidden])?;
+        let shape = [config.vocabulary, config.hidden];
+        let table = self.file.stored(name, shape, None)?;
         match &self.adapter {
             Some(adapter) => adapter.with_rows(table),
             None => Ok(table),
@@ -326,12 +328,13 @@ impl Weights {
 
     /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does
     /// not use the embedding again.
-    pub(super) fn output(&self, config: &DecoderConfig) -> Result<Option<Tensor>, DecoderError> {
+    pub(super) fn output(&self, config: &DecoderConfig) -> Result<Option<Stored>, DecoderError> {
         if !self.has_output() {
             return Ok(None);
         }
         let shape = [config.vocabulary, config.hidden];
-        self.file.dense(self.output_name(), &shape).map(Some)
+        let stored = self.file.stored(self.output_name(), shape, None);
+        stored.map(Some)
     }
 }
 

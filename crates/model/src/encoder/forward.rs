@@ -8,6 +8,7 @@ use super::tokens::Sequence;
 use super::weights::{Linear, Norm, Weights};
 use crate::kernels::attention::{self, HeadCache, Keys, Query, Scratch};
 use crate::kernels::elementwise::{add, gelu};
+use crate::kernels::matrix::Arithmetic;
 use crate::kernels::norms::layer_norm;
 use crate::kernels::rows::Rows;
 
@@ -117,7 +118,8 @@ fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
 
 /// The affine map of each row.
 pub(super) fn affine(linear: &Linear, x: &Rows) -> Result<Rows> {
-    let mut out = linear.weight.product(x).map_err(EncoderError::Product)?;
+    let product = linear.weight.product(x, Arithmetic::Integer);
+    let mut out = product.map_err(EncoderError::Product)?;
     for row in out.numbers.chunks_exact_mut(linear.bias.len()) {
         add(row, &linear.bias);
     }
