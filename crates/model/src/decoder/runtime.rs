@@ -21,11 +21,11 @@ pub(super) enum Runtime {
     Tensors(Box<Engine<Tensors>>),
 }
 
-/// What computes. All runtimes share the weights.
+/// What computes. Both runtimes share the weights.
 pub(super) struct Engines {
     exact: Runtime,
-    /// What draws samples, where that is not the exact runtime too.
-    drawing: Option<Runtime>,
+    /// What generates, where that is not the exact runtime too.
+    cheaper: Option<Runtime>,
 }
 
 /// Runs an expression with the engine of a runtime, whatever its backend.
@@ -56,7 +56,7 @@ impl Engines {
             weights.check_unchanged()?;
             return Ok(Self {
                 exact: Runtime::Tensors(Box::new(Engine::new(graph, config, cache_bytes))),
-                drawing: None,
+                cheaper: None,
             });
         }
         let large = config.parameters() > LARGE;
@@ -76,29 +76,29 @@ impl Engines {
         let graph = Graph::load(config, weights, cpu(arithmetic))?;
         weights.check_unchanged()?;
         let on_cpu = |graph| Runtime::Cpu(Box::new(Engine::new(graph, config, cache_bytes)));
-        let cheaper = options.precision == Precision::Auto && graph.any_matrix(Matrix::is_quantized);
-        let drawing = cheaper
-            .then(|| on_cpu(graph.sharing(cpu(Arithmetic::Integer))));
+        let differs =
+            options.precision == Precision::Auto && graph.any_matrix(Matrix::is_quantized);
+        let cheaper = differs.then(|| on_cpu(graph.sharing(cpu(Arithmetic::Integer))));
         Ok(Self {
             exact: on_cpu(graph),
-            drawing,
+            cheaper,
         })
     }
 
-    /// The runtime that scores, and generates what is not sampled.
+    /// The runtime that scores.
     pub(super) fn exact(&self) -> &Runtime {
         &self.exact
     }
 
-    /// Which runtime generates what: runtimes with the indices of their requests. `drawn` says of each
-    /// request whether it is sampled.
-    pub(super) fn assign(&self, drawn: &[bool]) -> Vec<(&Runtime, Vec<usize>)> {
-        let all = 0..drawn.len();
-        let Some(drawing) = &self.drawing else {
+    /// Which runtime generates what: runtimes with the indices of their requests. `exactly` says of each
+    /// request whether it goes on with what the exact runtime has read.
+    pub(super) fn assign(&self, exactly: &[bool]) -> Vec<(&Runtime, Vec<usize>)> {
+        let all = 0..exactly.len();
+        let Some(cheaper) = &self.cheaper else {
             return vec![(&self.exact, all.collect())];
         };
-        let (drawn, exact): (Vec<usize>, Vec<usize>) = all.partition(|&index| drawn[index]);
-        [(&self.exact, exact), (drawing, drawn)]
+        let (exact, cheap): (Vec<usize>, Vec<usize>) = all.partition(|&index| exactly[index]);
+        [(&self.exact, exact), (cheaper, cheap)]
             .into_iter()
             .filter(|(_, requests)| !requests.is_empty())
             .collect()

@@ -201,6 +201,7 @@ fn rows<'f>(findings: &'f Findings) -> Vec<(&'f str, String)> {
         ),
         ("cores", machine.cores.to_string()),
         ("features", machine.features.join(" ")),
+        ("kernels", machine.kernels.clone()),
         (
             "memory",
             format!(
