@@ -9,21 +9,24 @@ use std::sync::LazyLock;
 
 use ken_language::{Finish, GenerateOptions, Sampling};
 use ken_model::Precision;
-use ken_model::decoder::{Decoder, LoadOptions, Message, Role};
+use ken_model::decoder::{Checkpoint, Decoder, LoadOptions, Message, Role};
 use serde::Deserialize;
 
 static MODEL: LazyLock<Decoder> = LazyLock::new(|| load(Precision::F32));
 
-fn load(precision: Precision) -> Decoder {
+fn path() -> PathBuf {
     let models = std::env::var_os("KEN_TEST_MODELS").expect(
         "KEN_TEST_MODELS is not set: run this test by `cargo xtask test`, which prepares the models",
     );
-    let file = "smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
+    PathBuf::from(models).join("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
+}
+
+fn load(precision: Precision) -> Decoder {
     let options = LoadOptions {
         precision,
         ..LoadOptions::default()
     };
-    Decoder::load(&PathBuf::from(models).join(file), &options).unwrap()
+    Decoder::load(&path(), &options).unwrap()
 }
 
 static RECORDED: LazyLock<Recorded> =
@@ -204,4 +207,21 @@ fn auto_generates_in_integers_and_scores_exactly() {
     };
     assert_eq!(scores(&auto), scores(&MODEL));
     assert_ne!(scores(&auto), scores(&int8));
+}
+
+#[test]
+#[ignore = "needs the test models: run `cargo xtask test`"]
+fn its_footprint_is_known_before_its_weights_are_read() {
+    let footprint = |precision| {
+        let checkpoint = Checkpoint::open(&path(), None).unwrap();
+        checkpoint.footprint(precision).unwrap()
+    };
+    let auto = footprint(Precision::Auto);
+    assert_eq!(auto.parameters, 134_515_008);
+    assert_eq!(auto.stored_as[0], "Q4_1");
+    assert_eq!(auto.context_tokens, MODEL.context_tokens());
+    // Quantized weights stay as they are, whatever is computed.
+    assert_eq!(auto, footprint(Precision::F32));
+    let bits = 8.0 * auto.weight_bytes as f64 / auto.parameters as f64;
+    assert!((5.0..8.0).contains(&bits), "{bits} bits a weight");
 }

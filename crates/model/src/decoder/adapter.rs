@@ -288,6 +288,16 @@ impl Adapter {
         Ok(())
     }
 
+    /// Whether it adds to a module's weight.
+    pub(super) fn adds_to(&self, module: &str) -> bool {
+        self.pairs.contains_key(module)
+    }
+
+    /// Whether it has rows of the embedding.
+    pub(super) fn has_rows(&self) -> bool {
+        self.rows.is_some()
+    }
+
     /// A module's weight with what was learned: `W + scale * B A` (LoRA, Eq. 3).
     ///
     /// # Shapes

@@ -323,7 +323,7 @@ fn completion(output: &str) -> String {
 }
 
 /// The projections of all blocks, `(layer, part, [rows, columns])`, as they are stored.
-fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
+pub(super) fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
     let (hidden, width) = (config.hidden, config.intermediate);
     let queries = config.heads * config.head_width;
     let keys = config.kv_heads * config.head_width;
@@ -350,7 +350,7 @@ fn matrices(config: &DecoderConfig) -> Vec<(usize, Part, [usize; 2])> {
 }
 
 /// The norms and biases of all blocks, `(layer, part, suffix, width)`.
-fn vectors(config: &DecoderConfig) -> Vec<(usize, Part, &'static str, usize)> {
+pub(super) fn vectors(config: &DecoderConfig) -> Vec<(usize, Part, &'static str, usize)> {
     let queries = config.heads * config.head_width;
     let keys = config.kv_heads * config.head_width;
     let mut parts = vec![

@@ -120,6 +120,11 @@ impl DecoderConfig {
         blocks.saturating_add(2 * self.vocabulary * self.hidden)
     }
 
+    /// Bytes that the keys and values of a token take on the CPU.
+    pub(super) fn bytes_per_token(&self) -> usize {
+        2 * self.layers * self.kv_heads * self.head_width * size_of::<f32>()
+    }
+
     /// Refuses token ids that the model does not know.
     pub(super) fn known(&self, tokens: Vec<u32>) -> Result<Vec<u32>, DecoderError> {
         let vocabulary = self.vocabulary;

@@ -116,14 +116,6 @@ impl<B: Backend> Graph<B> {
             .empty(self.network.layers, &self.network.heads, capacity)
     }
 
-    /// Bytes that a token's keys and values take.
-    pub(super) fn bytes_per_token(&self) -> usize {
-        2 * self.network.layers
-            * self.network.heads.keys
-            * self.network.heads.width
-            * size_of::<f32>()
-    }
-
     /// Reads new tokens after those of their sequences, all in one batch, and returns the final,
     /// normalized hidden states of the selected rows, concatenated. Rows are numbered across all
     /// inputs.

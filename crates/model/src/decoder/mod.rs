@@ -14,6 +14,7 @@ mod escaping;
 mod export;
 mod family;
 mod file_names;
+mod footprint;
 mod generate;
 mod gguf;
 mod gguf_header;
@@ -50,6 +51,7 @@ pub use error::DecoderError;
 pub use export::StoredAs;
 pub use family::Family;
 pub use file_names::{SETTINGS_FILE, TENSORS_FILE};
+pub use footprint::Footprint;
 pub use generate::{GenerateRequest, Generation};
 pub use options::{Device, LoadOptions};
 pub use origin::{LearnedBoundary, Origin};
@@ -86,6 +88,9 @@ impl Decoder {
     /// that is not supported; an adapter that was made for another model.
     pub fn load(path: &Path, options: &LoadOptions) -> Result<Self, DecoderError> {
         let checkpoint = Checkpoint::open(path, options.adapter.as_deref())?;
+        if options.device == Device::Cpu {
+            checkpoint.footprint(options.precision)?.check(path)?;
+        }
         let engines = Engines::load(&checkpoint.config, &checkpoint.weights, options)?;
         let sources = checkpoint.origin.and_then(|origin| origin.sources);
         let mut end_tokens = checkpoint.end_tokens;

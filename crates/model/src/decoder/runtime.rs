@@ -59,12 +59,7 @@ impl Engines {
                 cheaper: None,
             });
         }
-        let large = config.parameters() > LARGE;
-        let weight_format = match options.precision {
-            Precision::Int8 => WeightFormat::Int8,
-            Precision::Auto if large => WeightFormat::Int8,
-            Precision::Auto | Precision::F32 => WeightFormat::F32,
-        };
+        let weight_format = weight_format(config, options.precision);
         let cpu = |arithmetic| Cpu {
             weight_format,
             arithmetic,
@@ -102,5 +97,14 @@ impl Engines {
             .into_iter()
             .filter(|(_, requests)| !requests.is_empty())
             .collect()
+    }
+}
+
+/// How the weights of a decoder are stored that come as floats.
+pub(super) fn weight_format(config: &DecoderConfig, precision: Precision) -> WeightFormat {
+    match precision {
+        Precision::Int8 => WeightFormat::Int8,
+        Precision::Auto if config.parameters() > LARGE => WeightFormat::Int8,
+        Precision::Auto | Precision::F32 => WeightFormat::F32,
     }
 }

@@ -15,7 +15,8 @@ use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
 use super::shards::{loaded, refusal, safetensors_files};
-use super::stored::Stored;
+use super::stored::{Stored, block_type};
+use crate::kernels::quantized::BlockType;
 use crate::tensor_file::TensorFile;
 
 /// One weight of a block.
@@ -155,13 +156,38 @@ impl WeightFile {
         }
     }
 
+    /// The name of the type in which a matrix is stored, and its blocks' type, where these stay as
+    /// they are.
+    fn stored_type(
+        &self,
+        name: &str,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        self.check_shape(name, &shape)?;
+        let found = match self {
+            Self::Gguf(file) => file.dtype(name).map(|dtype| {
+                let name = format!("{dtype:?}").replace('K', "_K");
+                (name, block_type(dtype))
+            }),
+            Self::Safetensors { files, holders, .. } => {
+                let file = holders.get(name).and_then(|&holder| files.get(holder));
+                let info = file.and_then(|file| file.info(name));
+                info.map(|info| (format!("{:?}", info.dtype), None))
+            }
+        };
+        // It was there when its shape was checked.
+        found.ok_or_else(|| self.missing(name))
+    }
+
+    fn missing(&self, name: &str) -> DecoderError {
+        DecoderError::MissingTensor {
+            path: self.path().to_path_buf(),
+            name: name.to_owned(),
+        }
+    }
+
     fn check_shape(&self, name: &str, expected: &[usize]) -> Result<(), DecoderError> {
-        let received = self
-            .shape(name)
-            .ok_or_else(|| DecoderError::MissingTensor {
-                path: self.path().to_path_buf(),
-                name: name.to_owned(),
-            })?;
+        let received = self.shape(name).ok_or_else(|| self.missing(name))?;
         if received == expected {
             Ok(())
         } else {
@@ -184,10 +210,7 @@ impl WeightFile {
                 match file.and_then(|file| Some((file, file.info(name)?))) {
                     Some((file, info)) => loaded(file, info),
                     // It was there when its shape was checked.
-                    None => Err(DecoderError::MissingTensor {
-                        path: self.path().to_path_buf(),
-                        name: name.to_owned(),
-                    }),
+                    None => Err(self.missing(name)),
                 }
             }
         }
@@ -258,6 +281,13 @@ impl Weights {
         }
     }
 
+    fn embedding_name(&self) -> &'static str {
+        match &self.file {
+            WeightFile::Gguf(_) => "token_embd.weight",
+            WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
+        }
+    }
+
     /// A vector of a block. Shape `[width]`.
     pub(super) fn vector(
         &self,
@@ -305,16 +335,45 @@ impl Weights {
 
     /// The token embedding `[vocabulary, hidden]`.
     pub(super) fn embedding(&self, config: &DecoderConfig) -> Result<Stored, DecoderError> {
-        let name = match &self.file {
-            WeightFile::Gguf(_) => "token_embd.weight",
-            WeightFile::Safetensors { .. } => "model.embed_tokens.weight",
-        };
         let shape = [config.vocabulary, config.hidden];
-        let table = self.file.stored(name, shape, None)?;
+        let table = self.file.stored(self.embedding_name(), shape, None)?;
         match &self.adapter {
             Some(adapter) => adapter.with_rows(table),
             None => Ok(table),
         }
+    }
+
+    /// The type in which a projection is stored, and that in which its blocks stay in memory.
+    pub(super) fn matrix_type(
+        &self,
+        layer: usize,
+        part: Part,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        let (name, block) = self.file.stored_type(&name, shape)?;
+        let changed = self.adapter.as_ref();
+        let changed = changed.is_some_and(|adapter| adapter.adds_to(&part.module(layer)));
+        Ok((name, block.filter(|_| !changed)))
+    }
+
+    /// The same of the token embedding.
+    pub(super) fn embedding_type(
+        &self,
+        shape: [usize; 2],
+    ) -> Result<(String, Option<BlockType>), DecoderError> {
+        let (name, block) = self.file.stored_type(self.embedding_name(), shape)?;
+        let changed = self.adapter.as_ref().is_some_and(Adapter::has_rows);
+        Ok((name, block.filter(|_| !changed)))
+    }
+
+    /// The same of the output projection, if the model has one of its own.
+    pub(super) fn output_type(
+        &self,
+        shape: [usize; 2],
+    ) -> Result<Option<(String, Option<BlockType>)>, DecoderError> {
+        let stored = || self.file.stored_type(self.output_name(), shape);
+        self.has_output().then(stored).transpose()
     }
 
     /// The weight of the final norm, `[hidden]`.

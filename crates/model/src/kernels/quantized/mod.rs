@@ -140,6 +140,12 @@ impl QuantizedMatrix {
         }
     }
 
+    /// Bytes that a matrix takes whose weights come in blocks of a type, or as floats.
+    pub(crate) fn bytes(block: Option<BlockType>, outputs: usize, inputs: usize) -> usize {
+        let layout = block.map_or(pack::FROM_FLOATS, BlockType::layout);
+        outputs.div_ceil(TILE) * layout.tile_lines(inputs) * size_of::<Line>()
+    }
+
     pub(crate) fn outputs(&self) -> usize {
         self.outputs
     }
