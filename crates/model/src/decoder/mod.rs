@@ -44,7 +44,9 @@ use std::path::Path;
 pub use adapter::{Adapter, AdapterSettings};
 pub use chat::{Message, Role};
 pub use checkpoint::Checkpoint;
-pub use config::{DecoderConfig, RopeScaling};
+pub use config::{
+    Activation, DecoderConfig, LayerKind, LocalLayers, RopeScaling, Rotary, SlidingWindow,
+};
 pub use error::DecoderError;
 pub use export::StoredAs;
 pub use family::Family;

@@ -28,7 +28,11 @@ pub(super) enum Part {
     QueryNorm,
     KeyNorm,
     AttentionOutput,
+    PostAttentionNorm,
     FeedForwardNorm,
+    /// [`Part::FeedForwardNorm`] under the name that it has beside [`Part::PostAttentionNorm`].
+    PreFeedForwardNorm,
+    PostFeedForwardNorm,
     Gate,
     Up,
     GateUp,
@@ -46,11 +50,22 @@ impl Part {
             Self::QueryNorm => "self_attn.q_norm",
             Self::KeyNorm => "self_attn.k_norm",
             Self::AttentionOutput => "self_attn.o_proj",
-            Self::FeedForwardNorm => "post_attention_layernorm",
+            // Named after its place: elsewhere than in Gemma it stands before the feed-forward layer.
+            Self::PostAttentionNorm | Self::FeedForwardNorm => "post_attention_layernorm",
+            Self::PreFeedForwardNorm => "pre_feedforward_layernorm",
+            Self::PostFeedForwardNorm => "post_feedforward_layernorm",
             Self::Gate => "mlp.gate_proj",
             Self::Up => "mlp.up_proj",
             Self::GateUp => "mlp.gate_up_proj",
             Self::Down => "mlp.down_proj",
+        }
+    }
+
+    /// The norm before the feed-forward layer.
+    pub(super) fn feed_forward_norm(family: Family) -> Self {
+        match family.norms_outputs() {
+            true => Self::PreFeedForwardNorm,
+            false => Self::FeedForwardNorm,
         }
     }
 
@@ -69,7 +84,9 @@ impl Part {
             Self::QueryNorm => "attn_q_norm",
             Self::KeyNorm => "attn_k_norm",
             Self::AttentionOutput => "attn_output",
-            Self::FeedForwardNorm => "ffn_norm",
+            Self::PostAttentionNorm => "post_attention_norm",
+            Self::FeedForwardNorm | Self::PreFeedForwardNorm => "ffn_norm",
+            Self::PostFeedForwardNorm => "post_ffw_norm",
             Self::Gate => "ffn_gate",
             // Phi-3's fused gate and up projection goes by the name of the up projection.
             Self::Up | Self::GateUp => "ffn_up",
@@ -90,9 +107,30 @@ pub(super) enum WeightFile {
     Safetensors {
         folder: PathBuf,
         files: Vec<TensorFile>,
-        /// Which of the files holds a tensor; the last one, where several do.
-        holders: HashMap<String, usize>,
+        /// Which of the files holds a tensor, and under which name; the last one, where several do.
+        holders: HashMap<String, (usize, String)>,
     },
+}
+
+/// How the weight of a norm is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NormForm {
+    /// As rows are multiplied by it.
+    Whole,
+    /// As Hugging Face stores it, see [`Family::norm_offset`].
+    HuggingFace,
+}
+
+/// The name of a tensor without what puts it into the text part of a multimodal model.
+fn of_text_part(name: &str) -> String {
+    let bare = name.strip_prefix("language_model.").map(str::to_owned);
+    let newer = || {
+        Some(format!(
+            "model.{}",
+            name.strip_prefix("model.language_model.")?
+        ))
+    };
+    bare.or_else(newer).unwrap_or_else(|| name.to_owned())
 }
 
 impl WeightFile {
@@ -103,7 +141,7 @@ impl WeightFile {
         for path in safetensors_files(folder)? {
             let file = TensorFile::open(&path).map_err(|error| refusal(&path, error))?;
             for name in file.names() {
-                holders.insert(name, files.len());
+                holders.insert(of_text_part(&name), (files.len(), name));
             }
             files.push(file);
         }
@@ -148,8 +186,8 @@ impl WeightFile {
         match self {
             Self::Gguf(file) => file.shape(name).map(<[usize]>::to_vec),
             Self::Safetensors { files, holders, .. } => {
-                let info = files.get(*holders.get(name)?)?.info(name)?;
-                Some(info.shape.clone())
+                let (holder, stored) = holders.get(name)?;
+                Some(files.get(*holder)?.info(stored)?.shape.clone())
             }
         }
     }
@@ -179,8 +217,11 @@ impl WeightFile {
         match self {
             Self::Gguf(file) => Ok(file.tensor(name)?.dequantize(&Device::Cpu)?),
             Self::Safetensors { files, holders, .. } => {
-                let file = holders.get(name).and_then(|&holder| files.get(holder));
-                match file.and_then(|file| Some((file, file.info(name)?))) {
+                let held = holders.get(name).and_then(|(holder, stored)| {
+                    let file = files.get(*holder)?;
+                    Some((file, file.info(stored)?))
+                });
+                match held {
                     Some((file, info)) => loaded(file, info),
                     // It was there when its shape was checked.
                     None => Err(DecoderError::MissingTensor {
@@ -189,6 +230,27 @@ impl WeightFile {
                     }),
                 }
             }
+        }
+    }
+
+    /// The weight of a norm in a form.
+    fn norm(
+        &self,
+        name: &str,
+        width: usize,
+        family: Family,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let stored = self.dense(name, &[width])?;
+        let added = match (self, form) {
+            (Self::Safetensors { .. }, NormForm::Whole) => family.norm_offset(),
+            (Self::Gguf(_), NormForm::HuggingFace) => -family.norm_offset(),
+            (Self::Safetensors { .. }, NormForm::HuggingFace)
+            | (Self::Gguf(_), NormForm::Whole) => 0.0,
+        };
+        match added == 0.0 {
+            true => Ok(stored),
+            false => Ok((stored + added)?),
         }
     }
 
@@ -253,16 +315,28 @@ impl Weights {
         }
     }
 
-    /// A vector of a block. Shape `[width]`.
-    pub(super) fn vector(
+    /// The bias of a block's projection, `[width]`.
+    pub(super) fn bias(
         &self,
         layer: usize,
         part: Part,
-        suffix: &str,
         width: usize,
     ) -> Result<Tensor, DecoderError> {
-        self.file
-            .dense(&self.file.block_name(layer, part, suffix), &[width])
+        let name = self.file.block_name(layer, part, "bias");
+        self.file.dense(&name, &[width])
+    }
+
+    /// The weight of a block's norm, `[width]`.
+    pub(super) fn block_norm(
+        &self,
+        family: Family,
+        layer: usize,
+        part: Part,
+        width: usize,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        self.file.norm(&name, width, family, form)
     }
 
     /// One projection of a block, with what was learned on top of it. Shape `[rows, columns]`.
@@ -316,12 +390,16 @@ impl Weights {
     }
 
     /// The weight of the final norm, `[hidden]`.
-    pub(super) fn norm(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
+    pub(super) fn norm(
+        &self,
+        config: &DecoderConfig,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
         let name = match &self.file {
             WeightFile::Gguf(_) => "output_norm.weight",
             WeightFile::Safetensors { .. } => "model.norm.weight",
         };
-        self.file.dense(name, &[config.hidden])
+        self.file.norm(name, config.hidden, config.family, form)
     }
 
     /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does
