@@ -13,13 +13,14 @@ use safetensors::tensor::TensorView;
 use serde_json::{Value, json};
 
 use super::checkpoint::Checkpoint;
-use super::config::{GLOBAL, LOCAL, LayerKind, LocalLayers, RopeScaling, text_part};
+use super::config::{GLOBAL, LOCAL, LayerKind, LocalLayers, RopeScaling};
 use super::error::DecoderError;
 use super::family::Family;
 use super::file_names::{CONFIG_FILE, COPIED, ORIGIN_FILE, WEIGHTS_FILE};
 use super::origin::Origin;
 use super::prompt_form::{FIELD, PromptForm};
 use super::replacement::Replacement;
+use super::text_part;
 use crate::kernels::UnknownName;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
@@ -122,8 +123,8 @@ impl Checkpoint {
             None => self.config_json(),
         };
         // Of a multimodal model only the text part is written.
-        if let Some(text) = text_part(&config) {
-            config = text;
+        if let Some(text) = text_part::config(&config) {
+            config = text.clone();
             config["architectures"] = json!([self.architecture()]);
         }
         // Older tools read the one, newer the other.

@@ -35,6 +35,7 @@ mod source_vocabulary;
 mod streamed_text;
 mod template;
 mod tensors;
+mod text_part;
 mod tokenizer;
 mod untrained;
 mod weights;

@@ -15,6 +15,7 @@ use super::error::DecoderError;
 use super::family::Family;
 use super::gguf::GgufFile;
 use super::shards::{loaded, refusal, safetensors_files};
+use super::text_part;
 use crate::tensor_file::TensorFile;
 
 /// One weight of a block.
@@ -121,18 +122,6 @@ pub(super) enum NormForm {
     HuggingFace,
 }
 
-/// The name of a tensor without what puts it into the text part of a multimodal model.
-fn of_text_part(name: &str) -> String {
-    let bare = name.strip_prefix("language_model.").map(str::to_owned);
-    let newer = || {
-        Some(format!(
-            "model.{}",
-            name.strip_prefix("model.language_model.")?
-        ))
-    };
-    bare.or_else(newer).unwrap_or_else(|| name.to_owned())
-}
-
 impl WeightFile {
     /// Opens `model.safetensors`, or every shard that `model.safetensors.index.json` names.
     pub(super) fn open_safetensors(folder: &Path) -> Result<Self, DecoderError> {
@@ -141,7 +130,7 @@ impl WeightFile {
         for path in safetensors_files(folder)? {
             let file = TensorFile::open(&path).map_err(|error| refusal(&path, error))?;
             for name in file.names() {
-                holders.insert(of_text_part(&name), (files.len(), name));
+                holders.insert(text_part::bare_name(&name), (files.len(), name));
             }
             files.push(file);
         }

@@ -11,6 +11,7 @@ use super::rope::{PARTIAL, RopeParameters, RopeScaling};
 use super::{DecoderConfig, embedding_scale};
 use crate::decoder::error::DecoderError;
 use crate::decoder::family::Family;
+use crate::decoder::text_part;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 
 /// The keys of a `config.json` that matter here.
@@ -103,8 +104,8 @@ impl DecoderConfig {
                 path: path.to_path_buf(),
                 architecture: model_type.to_owned(),
             })?;
-        if let Some(text_part) = text_part(&value) {
-            value = text_part;
+        if let Some(text) = text_part::config(&value) {
+            value = text.clone();
         }
         if family == Family::Gemma3
             && let (Some(keys), Value::Object(defaults)) =
@@ -117,14 +118,6 @@ impl DecoderConfig {
         let keys: Keys = serde_json::from_value(value).map_err(|e| invalid(e.to_string()))?;
         keys.config(family).map_err(invalid)?.checked(path)
     }
-}
-
-/// The `config.json` of the text part of a multimodal model; `None` where the model is not one.
-pub(in crate::decoder) fn text_part(config: &Value) -> Option<Value> {
-    config
-        .get("text_config")
-        .filter(|text| text.is_object())
-        .cloned()
 }
 
 impl Keys {
@@ -246,5 +239,85 @@ fn is_local(kind: &str) -> Result<bool, String> {
         LOCAL => Ok(true),
         GLOBAL => Ok(false),
         other => Err(format!("layers of the kind `{other}` are not supported")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LayerKind;
+    use super::*;
+
+    fn read(config: &Value) -> Result<DecoderConfig, DecoderError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        std::fs::write(&path, config.to_string()).unwrap();
+        DecoderConfig::from_hugging_face(&path)
+    }
+
+    /// The configuration of a Gemma 3 4B, whose checkpoint says little.
+    #[test]
+    fn what_a_gemma_leaves_out_is_filled_in() {
+        let text = json!({
+            "model_type": "gemma3_text",
+            "hidden_size": 2560,
+            "intermediate_size": 10240,
+            "num_hidden_layers": 34,
+            "rope_scaling": {"factor": 8.0, "rope_type": "linear"},
+            "sliding_window": 1024,
+        });
+        let whole = json!({"model_type": "gemma3", "text_config": text, "vision_config": {}});
+        let config = read(&whole).unwrap();
+        assert_eq!(config, read(&text).unwrap());
+        assert_eq!(
+            (config.heads, config.kv_heads, config.head_width),
+            (8, 4, 256)
+        );
+        assert_eq!((config.vocabulary, config.context), (262_208, 131_072));
+        assert_eq!(config.activation, Activation::GeluTanh);
+        assert_eq!(config.query_scalar, 256.0);
+        assert!((config.embedding_scale - 50.596_443).abs() < 1e-5);
+        let global: Vec<usize> = (0..34)
+            .filter(|&layer| config.layer_kind(layer) == LayerKind::Global)
+            .collect();
+        assert_eq!(global, [5, 11, 17, 23, 29]);
+        assert_eq!(config.window(LayerKind::Local), Some(1024));
+        assert_eq!(config.window(LayerKind::Global), None);
+        let linear = RopeScaling::Linear { factor: 8.0 };
+        assert_eq!((config.rope_base, &config.rope_scaling), (1e6, &linear));
+        assert_eq!(
+            config.rotary(LayerKind::Local),
+            RopeScaling::None.rotary(10_000.0, 256)
+        );
+        assert_eq!(config.rotary(LayerKind::Global), linear.rotary(1e6, 256));
+    }
+
+    #[test]
+    fn what_the_graph_lacks_is_refused() {
+        let cases = [
+            ("final_logit_softcapping", json!(30.0), "soft caps"),
+            ("attn_logit_softcapping", json!(50.0), "soft caps"),
+            ("use_bidirectional_attention", json!(true), "later ones"),
+            ("attention_bias", json!(true), "biases of attention"),
+            ("mlp_bias", json!(true), "biases of the feed-forward"),
+            ("hidden_activation", json!("gelu"), "`gelu`"),
+            ("layer_types", json!(["chunked_attention"]), "chunked"),
+            ("layer_types", json!([LOCAL]), "26"),
+            ("sliding_window_pattern", json!(0), "0th"),
+            ("sliding_window", json!(0), "sliding window"),
+            ("query_pre_attn_scalar", json!(-1), "-1"),
+            ("partial_rotary_factor", json!(0.5), "partial rotary"),
+            (
+                "rope_parameters",
+                json!({LOCAL: {"rope_type": "linear", "factor": 2.0}}),
+                "local layers",
+            ),
+        ];
+        for (key, value, part) in cases {
+            let mut config = json!({"model_type": "gemma3_text"});
+            config[key] = value;
+            let error = read(&config).unwrap_err().to_string();
+            assert!(error.contains(part), "{key}: {error}");
+        }
+        read(&json!({"model_type": "gemma3_text"})).unwrap();
     }
 }

@@ -10,7 +10,7 @@ mod rope;
 use std::path::Path;
 
 pub use activation::Activation;
-pub(super) use hugging_face::{GLOBAL, LOCAL, text_part};
+pub(super) use hugging_face::{GLOBAL, LOCAL};
 pub use layers::{LayerKind, LocalLayers, SlidingWindow};
 pub use rope::{RopeScaling, Rotary};
 
