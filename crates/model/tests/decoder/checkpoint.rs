@@ -85,7 +85,10 @@ impl Tiny {
 
     /// Whether a layer attends within the window.
     pub(super) fn is_local(&self, layer: usize) -> bool {
-        self.window.is_some() && self.period.is_none_or(|period| (layer + 1) % period != 0)
+        self.window.is_some()
+            && self
+                .period
+                .is_none_or(|period| !(layer + 1).is_multiple_of(period))
     }
 
     /// What is to be added to the weights of norms.

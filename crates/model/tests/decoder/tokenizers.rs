@@ -484,10 +484,10 @@ fn sentence_piece_reads_a_continuation_as_it_stands() {
     );
 }
 
-/// As Gemma's files have it: lines and runs of spaces are tokens of their own, whatever the scores.
+/// As in Gemma's files: lines and runs of spaces are tokens of their own, whatever the scores.
 fn gemma() -> Described {
-    let mut described = sentence_piece(&["▁ab", "ab", "▁c", "user"].map(str::to_owned));
-    for piece in ["\n", "\n\n", "  ", "    "] {
+    let mut described = sentence_piece(&["▁ab", "ab", "▁c"].map(str::to_owned));
+    for piece in ["\n", "\n\n", "  ", "    ", "user"] {
         let kind = USER_DEFINED;
         described.tokens.push((piece.to_owned(), kind, -1000.0));
     }
