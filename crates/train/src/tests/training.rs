@@ -7,7 +7,7 @@ use ken_model::decoder::{Checkpoint, Decoder, DecoderError, Device, LoadOptions,
 use tempfile::TempDir;
 
 use super::checkpoint::Tiny;
-use super::{files, go_on, lora, opened, origin, sequences, trained_on};
+use super::{files, folder, go_on, lora, opened, origin, sequences, trained_on};
 use crate::decoder::{Batch, Trainable, Tuning};
 use crate::run::{Examples, Outcome, Progress, TrainSettings, train};
 use crate::schedule::Schedule;
