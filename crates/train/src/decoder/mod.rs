@@ -52,10 +52,21 @@ pub(crate) struct Batch {
 }
 
 impl Trainable {
+    /// Refuses a model that has what the forward pass with gradients lacks.
+    ///
+    /// # Errors
+    /// [`TrainError::Untrainable`].
+    pub fn check(config: &DecoderConfig) -> Result<(), TrainError> {
+        match untrainable(config) {
+            Some(what) => Err(TrainError::Untrainable { what }),
+            None => Ok(()),
+        }
+    }
+
     /// Loads a model for training.
     ///
     /// # Errors
-    /// Unreadable weights, settings out of range, a module that the model does not have, a missing
+    /// A model that [`Trainable::check`] refuses, unreadable weights, settings out of range, a module that the model does not have, a missing
     /// device.
     pub fn new(
         checkpoint: &Checkpoint,
@@ -75,9 +86,7 @@ impl Trainable {
         seed: u64,
     ) -> Result<Self, TrainError> {
         let config = checkpoint.config().clone();
-        if let Some(what) = untrainable(&config) {
-            return Err(TrainError::Untrainable { what });
-        }
+        Self::check(&config)?;
         let mut tensors = BTreeMap::new();
         for named in checkpoint.tensors() {
             let (name, tensor) = named?;
