@@ -16,14 +16,15 @@ use super::file_names::{SETTINGS_FILE, TENSORS_FILE};
 use super::origin::Origin;
 use super::shards::loaded;
 use super::stored::Stored;
+use super::text_part;
 use crate::fingerprint::Fingerprint;
 use crate::small_file::{self, MOST_SETTINGS_BYTES};
 use crate::tensor_file::{TensorFile, TensorFileError};
 
 /// The prefix of a module's name in an adapter's tensors.
 const PREFIX: &str = "base_model.model.";
-/// The tensor of the trained rows of the embedding.
-const ROWS: &str = "base_model.model.model.embed_tokens.token_adapter.trainable_tokens_delta";
+/// The tensor of the trained rows of the embedding, without the prefix.
+const ROWS: &str = "model.embed_tokens.token_adapter.trainable_tokens_delta";
 
 /// The keys of `adapter_config.json` that matter here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -183,12 +184,13 @@ impl Adapter {
                 DecoderError::Compute(error) => broken(&first_line(&error.to_string())),
                 other => other,
             })?;
-            if name == ROWS {
+            let plain = name.replace(".default", "");
+            let plain = plain.strip_prefix(PREFIX).map(text_part::bare_name);
+            if plain.as_deref() == Some(ROWS) {
                 rows = Some(tensor);
                 continue;
             }
-            let plain = name.replace(".default", "");
-            let half = plain.strip_prefix(PREFIX).and_then(|rest| {
+            let half = plain.as_deref().and_then(|rest| {
                 let down = rest.strip_suffix(".lora_A.weight").map(|m| (m, true));
                 down.or_else(|| rest.strip_suffix(".lora_B.weight").map(|m| (m, false)))
             });

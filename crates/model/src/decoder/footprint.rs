@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::checkpoint::{Checkpoint, matrices, vectors};
+use super::checkpoint::{Checkpoint, biases, matrices, norms};
 use super::error::DecoderError;
 use super::runtime::weight_format;
 use crate::available_memory;
@@ -50,8 +50,9 @@ impl Checkpoint {
             None if block.is_none() => sum.bytes += bytes(table, None, format),
             None => {}
         }
-        let widths = vectors(config).into_iter().map(|(_, _, _, width)| width);
-        let vectors = (widths.sum::<usize>() + config.hidden) as u64;
+        let widths = norms(config).into_iter().chain(biases(config));
+        let widths = widths.map(|(_, _, width)| width as u64);
+        let vectors = widths.sum::<u64>() + config.hidden as u64;
         let mut types: Vec<(String, u64)> = sum.types.into_iter().collect();
         types.sort_by_key(|(_, weights)| std::cmp::Reverse(*weights));
         Ok(Footprint {

@@ -213,6 +213,16 @@ impl<'a> Metadata<'a> {
         self.array(key)?.iter().map(number).collect()
     }
 
+    pub(super) fn booleans(&self, key: &str) -> Option<Vec<bool>> {
+        self.array(key)?
+            .iter()
+            .map(|value| match value {
+                gguf_file::Value::Bool(value) => Some(*value),
+                _ => None,
+            })
+            .collect()
+    }
+
     pub(super) fn number(&self, key: &str) -> Result<f64, DecoderError> {
         self.optional_number(key).ok_or_else(|| self.missing(key))
     }

@@ -37,6 +37,7 @@ mod stored;
 mod streamed_text;
 mod template;
 mod tensors;
+mod text_part;
 mod tokenizer;
 mod untrained;
 mod weights;
@@ -46,7 +47,9 @@ use std::path::Path;
 pub use adapter::{Adapter, AdapterSettings};
 pub use chat::{Message, Role};
 pub use checkpoint::Checkpoint;
-pub use config::{DecoderConfig, RopeScaling};
+pub use config::{
+    Activation, DecoderConfig, LayerKind, LocalLayers, RopeScaling, Rotary, SlidingWindow,
+};
 pub use error::DecoderError;
 pub use export::StoredAs;
 pub use family::Family;

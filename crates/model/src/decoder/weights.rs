@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use candle_core::quantized::{QStorage, QTensor};
 use candle_core::{Device, Tensor};
 use ken_storage::ReadAt;
+use safetensors::tensor::TensorInfo;
 
 use super::adapter::Adapter;
 use super::config::DecoderConfig;
@@ -16,6 +17,7 @@ use super::family::Family;
 use super::gguf::GgufFile;
 use super::shards::{loaded, refusal, safetensors_files};
 use super::stored::{Stored, block_type};
+use super::text_part;
 use crate::kernels::quantized::BlockType;
 use crate::tensor_file::TensorFile;
 
@@ -30,7 +32,11 @@ pub(super) enum Part {
     QueryNorm,
     KeyNorm,
     AttentionOutput,
+    PostAttentionNorm,
     FeedForwardNorm,
+    /// [`Part::FeedForwardNorm`] under the name that it has beside [`Part::PostAttentionNorm`].
+    PreFeedForwardNorm,
+    PostFeedForwardNorm,
     Gate,
     Up,
     GateUp,
@@ -48,11 +54,22 @@ impl Part {
             Self::QueryNorm => "self_attn.q_norm",
             Self::KeyNorm => "self_attn.k_norm",
             Self::AttentionOutput => "self_attn.o_proj",
-            Self::FeedForwardNorm => "post_attention_layernorm",
+            // Named after its place: elsewhere than in Gemma it stands before the feed-forward layer.
+            Self::PostAttentionNorm | Self::FeedForwardNorm => "post_attention_layernorm",
+            Self::PreFeedForwardNorm => "pre_feedforward_layernorm",
+            Self::PostFeedForwardNorm => "post_feedforward_layernorm",
             Self::Gate => "mlp.gate_proj",
             Self::Up => "mlp.up_proj",
             Self::GateUp => "mlp.gate_up_proj",
             Self::Down => "mlp.down_proj",
+        }
+    }
+
+    /// The norm before the feed-forward layer.
+    pub(super) fn feed_forward_norm(family: Family) -> Self {
+        match family.norms_outputs() {
+            true => Self::PreFeedForwardNorm,
+            false => Self::FeedForwardNorm,
         }
     }
 
@@ -71,7 +88,9 @@ impl Part {
             Self::QueryNorm => "attn_q_norm",
             Self::KeyNorm => "attn_k_norm",
             Self::AttentionOutput => "attn_output",
-            Self::FeedForwardNorm => "ffn_norm",
+            Self::PostAttentionNorm => "post_attention_norm",
+            Self::FeedForwardNorm | Self::PreFeedForwardNorm => "ffn_norm",
+            Self::PostFeedForwardNorm => "post_ffw_norm",
             Self::Gate => "ffn_gate",
             // Phi-3's fused gate and up projection goes by the name of the up projection.
             Self::Up | Self::GateUp => "ffn_up",
@@ -92,9 +111,18 @@ pub(super) enum WeightFile {
     Safetensors {
         folder: PathBuf,
         files: Vec<TensorFile>,
-        /// Which of the files holds a tensor; the last one, where several do.
-        holders: HashMap<String, usize>,
+        /// Which of the files holds a tensor, and under which name; the last one, where several do.
+        holders: HashMap<String, (usize, String)>,
     },
+}
+
+/// How the weight of a norm is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NormForm {
+    /// As rows are multiplied by it.
+    Whole,
+    /// As Hugging Face stores it, see [`Family::norm_offset`].
+    HuggingFace,
 }
 
 impl WeightFile {
@@ -105,7 +133,7 @@ impl WeightFile {
         for path in safetensors_files(folder)? {
             let file = TensorFile::open(&path).map_err(|error| refusal(&path, error))?;
             for name in file.names() {
-                holders.insert(name, files.len());
+                holders.insert(text_part::bare_name(&name), (files.len(), name));
             }
             files.push(file);
         }
@@ -150,8 +178,7 @@ impl WeightFile {
         match self {
             Self::Gguf(file) => file.shape(name).map(<[usize]>::to_vec),
             Self::Safetensors { files, holders, .. } => {
-                let info = files.get(*holders.get(name)?)?.info(name)?;
-                Some(info.shape.clone())
+                held(files, holders, name).map(|(_, info)| info.shape.clone())
             }
         }
     }
@@ -170,9 +197,7 @@ impl WeightFile {
                 (name, block_type(dtype))
             }),
             Self::Safetensors { files, holders, .. } => {
-                let file = holders.get(name).and_then(|&holder| files.get(holder));
-                let info = file.and_then(|file| file.info(name));
-                info.map(|info| (format!("{:?}", info.dtype), None))
+                held(files, holders, name).map(|(_, info)| (format!("{:?}", info.dtype), None))
             }
         };
         // It was there when its shape was checked.
@@ -206,13 +231,33 @@ impl WeightFile {
         match self {
             Self::Gguf(file) => Ok(file.tensor(name)?.dequantize(&Device::Cpu)?),
             Self::Safetensors { files, holders, .. } => {
-                let file = holders.get(name).and_then(|&holder| files.get(holder));
-                match file.and_then(|file| Some((file, file.info(name)?))) {
+                match held(files, holders, name) {
                     Some((file, info)) => loaded(file, info),
                     // It was there when its shape was checked.
                     None => Err(self.missing(name)),
                 }
             }
+        }
+    }
+
+    /// The weight of a norm in a form.
+    fn norm(
+        &self,
+        name: &str,
+        width: usize,
+        family: Family,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let stored = self.dense(name, &[width])?;
+        let added = match (self, form) {
+            (Self::Safetensors { .. }, NormForm::Whole) => family.norm_offset(),
+            (Self::Gguf(_), NormForm::HuggingFace) => -family.norm_offset(),
+            (Self::Safetensors { .. }, NormForm::HuggingFace)
+            | (Self::Gguf(_), NormForm::Whole) => 0.0,
+        };
+        match added == 0.0 {
+            true => Ok(stored),
+            false => Ok((stored + added)?),
         }
     }
 
@@ -236,6 +281,17 @@ impl WeightFile {
             Self::Safetensors { .. } => self.dense(name, &shape).map(Stored::Dense),
         }
     }
+}
+
+/// The file that holds a tensor, and what it says of it.
+fn held<'a>(
+    files: &'a [TensorFile],
+    holders: &HashMap<String, (usize, String)>,
+    name: &str,
+) -> Option<(&'a TensorFile, &'a TensorInfo)> {
+    let (holder, stored) = holders.get(name)?;
+    let file = files.get(*holder)?;
+    Some((file, file.info(stored)?))
 }
 
 impl Weights {
@@ -288,16 +344,28 @@ impl Weights {
         }
     }
 
-    /// A vector of a block. Shape `[width]`.
-    pub(super) fn vector(
+    /// The bias of a block's projection, `[width]`.
+    pub(super) fn bias(
         &self,
         layer: usize,
         part: Part,
-        suffix: &str,
         width: usize,
     ) -> Result<Tensor, DecoderError> {
-        self.file
-            .dense(&self.file.block_name(layer, part, suffix), &[width])
+        let name = self.file.block_name(layer, part, "bias");
+        self.file.dense(&name, &[width])
+    }
+
+    /// The weight of a block's norm, `[width]`.
+    pub(super) fn block_norm(
+        &self,
+        family: Family,
+        layer: usize,
+        part: Part,
+        width: usize,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
+        let name = self.file.block_name(layer, part, "weight");
+        self.file.norm(&name, width, family, form)
     }
 
     /// One projection of a block, with what was learned on top of it. Shape `[rows, columns]`.
@@ -377,12 +445,16 @@ impl Weights {
     }
 
     /// The weight of the final norm, `[hidden]`.
-    pub(super) fn norm(&self, config: &DecoderConfig) -> Result<Tensor, DecoderError> {
+    pub(super) fn norm(
+        &self,
+        config: &DecoderConfig,
+        form: NormForm,
+    ) -> Result<Tensor, DecoderError> {
         let name = match &self.file {
             WeightFile::Gguf(_) => "output_norm.weight",
             WeightFile::Safetensors { .. } => "model.norm.weight",
         };
-        self.file.dense(name, &[config.hidden])
+        self.file.norm(name, config.hidden, config.family, form)
     }
 
     /// The output projection `[vocabulary, hidden]`, where the model has one of its own and does

@@ -79,6 +79,7 @@ fn token_type<'w>(weights: &'w Weights, dim: &Dimensions, kind: u32) -> Result<&
 fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
     let hidden = dim.hidden;
     let width = hidden / dim.heads;
+    let scale = 1.0 / (width as f32).sqrt();
     let longest = sequences.iter().map(|sequence| sequence.len()).max();
     let mut cache = HeadCache::new(width, longest.unwrap_or(0));
     let mut scratch = Scratch::default();
@@ -108,7 +109,7 @@ fn attend(projected: &Rows, dim: &Dimensions, sequences: &[&Sequence]) -> Rows {
                 length,
             }];
             for queries in queries.chunks(QUERY_TILE) {
-                attention::attend(queries, &keys, width, &mut scratch, &mut out.numbers);
+                attention::attend(queries, &keys, scale, width, &mut scratch, &mut out.numbers);
             }
         }
         first += length;

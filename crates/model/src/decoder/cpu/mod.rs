@@ -15,6 +15,7 @@ use candle_core::quantized::QTensor;
 use rayon::prelude::*;
 
 use super::backend::{AttentionLayer, Backend, Heads, Run};
+use super::config::Activation;
 use super::error::DecoderError;
 use super::stored::{Stored, block_type};
 
@@ -161,14 +162,23 @@ impl Backend for Cpu {
         Ok(x)
     }
 
-    fn gate(&self, gate_and_up: Rows) -> Result<Rows> {
+    fn scale(&self, mut x: Rows, factor: f32) -> Result<Rows> {
+        elementwise::scale(&mut x.numbers, factor);
+        Ok(x)
+    }
+
+    fn gate(&self, gate_and_up: Rows, activation: Activation) -> Result<Rows> {
+        let gated = match activation {
+            Activation::Silu => elementwise::gated_silu,
+            Activation::GeluTanh => elementwise::gated_gelu_tanh,
+        };
         let width = gate_and_up.width / 2;
         let mut out = Rows::zeros(gate_and_up.count(), width);
         out.numbers
             .par_chunks_mut(width)
             .zip(gate_and_up.numbers.par_chunks(2 * width))
             .with_min_len(task_rows(width))
-            .for_each(|(out, gate_and_up)| elementwise::gated_silu(gate_and_up, out));
+            .for_each(|(out, gate_and_up)| gated(gate_and_up, out));
         Ok(out)
     }
 
