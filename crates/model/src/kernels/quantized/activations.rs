@@ -78,11 +78,13 @@ fn quantize(numbers: &[f32; GROUP], codes: &mut [i8; GROUP]) -> Group {
     let most = f32::from_bits(most);
     let inverse = if most > LEAST { 127.0 / most } else { 0.0 };
     let mut sums = [0i32; 2];
-    for half in 0..2 {
-        for i in half * GROUP / 2..(half + 1) * GROUP / 2 {
-            let code = (numbers[i] * inverse + ROUNDER).to_bits() as i8;
-            codes[i] = code;
-            sums[half] += i32::from(code);
+    let halves = numbers
+        .chunks_exact(GROUP / 2)
+        .zip(codes.chunks_exact_mut(GROUP / 2));
+    for (sum, (numbers, codes)) in sums.iter_mut().zip(halves) {
+        for (number, code) in numbers.iter().zip(codes) {
+            *code = (number * inverse + ROUNDER).to_bits() as i8;
+            *sum += i32::from(*code);
         }
     }
     let scale = most * (1.0 / 127.0);

@@ -290,7 +290,7 @@ fn multiply(
     match set {
         #[cfg(target_arch = "x86_64")]
         InstructionSet::Avx512Vnni => {
-            kernels!(isa::Avx512Vnni, "avx512f,avx512bw,avx512vnni,avx2,fma")
+            kernels!(isa::Avx512Vnni, "avx512f,avx512bw,avx512vnni,avx2,fma");
         }
         #[cfg(target_arch = "x86_64")]
         InstructionSet::AvxVnni => kernels!(isa::Avx2<true>, "avxvnni,avx2,fma"),

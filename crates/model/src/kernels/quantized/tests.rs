@@ -1,3 +1,6 @@
+//! Every type of blocks and every instruction set against candle's reading of the blocks and the
+//! product by its definition.
+
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{Device, Tensor};
 use proptest::prelude::*;
